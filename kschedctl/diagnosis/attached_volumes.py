@@ -13,7 +13,7 @@ from kschedctl.diagnosis.node_health import health_problem, is_unhealthy, silent
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.volume import PersistentVolume, VolumeAttachment
 from kschedctl.scheduler.framework.remedy import Risk
-from kschedctl.scheduler.volumes.pod_claims import claim_uses, group_claims, pod_claims
+from kschedctl.scheduler.volumes.claims import claim_uses, group_claims, pod_claims
 
 _ONE_NODE: Final = {"ReadWriteOnce"}
 _MOST: Final = 3

@@ -11,8 +11,15 @@ from kschedctl.common.wording import listed, similar
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.objects.volume import PersistentVolumeClaim, StorageClass
 from kschedctl.objects.workload import StatefulSet
-from kschedctl.scheduler.framework.remedy import Operation, Remedy, Risk, add_operation, patched, remove_operation
-from kschedctl.scheduler.framework.remedy_scope import RemedyScope
+from kschedctl.scheduler.framework.remedy import (
+    Operation,
+    Remedy,
+    RemedyScope,
+    Risk,
+    add_operation,
+    patched,
+    remove_operation,
+)
 from kschedctl.scheduler.volumes.claims import WAIT_FOR_FIRST_CONSUMER, claim_class, is_static
 
 #: At most this many classes are proposed for a claim.

@@ -26,8 +26,7 @@ from kschedctl.diagnosis.provisioners import (
 )
 from kschedctl.objects.selectors import SelectorError
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
-from kschedctl.scheduler.framework.remedy import Remedy, Risk, patched, remove_operation
-from kschedctl.scheduler.framework.remedy_scope import RemedyScope
+from kschedctl.scheduler.framework.remedy import Remedy, RemedyScope, Risk, patched, remove_operation
 from kschedctl.scheduler.volumes.claims import (
     WAIT_FOR_FIRST_CONSUMER,
     claim_class,

@@ -9,8 +9,8 @@ from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.volume import PersistentVolume
 from kschedctl.scheduler.framework.remedy import Risk
+from kschedctl.scheduler.volumes.claims import group_claims, pod_claims
 from kschedctl.scheduler.volumes.csi_nodes import CSINodes
-from kschedctl.scheduler.volumes.pod_claims import group_claims, pod_claims
 
 
 def unregistered_on(cluster: Cluster, pod: Pod, node: str) -> Iterator[Diagnosis]:

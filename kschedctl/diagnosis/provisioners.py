@@ -6,8 +6,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.objects.volume import CSIDriver, StorageClass
 from kschedctl.scheduler.framework.remedy import Risk
-from kschedctl.scheduler.volumes.csi_nodes import CSINodes
-from kschedctl.scheduler.volumes.migration import PLUGINS_BY_NAME
+from kschedctl.scheduler.volumes.csi_nodes import PLUGINS_BY_NAME, CSINodes
 
 
 def unregistered_driver(cluster: Cluster, storage_class: StorageClass | None) -> str:

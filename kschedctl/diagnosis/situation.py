@@ -18,8 +18,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.resources import pod_requests, scheduler_units
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.scheduler.framework.operands import Operands
-from kschedctl.scheduler.framework.remedy import RemedyContext
+from kschedctl.scheduler.framework.remedy import Operands, RemedyContext
 
 #: The filters by which a pod itself chooses its nodes.
 SELECTION: Final = ("NodeAffinity", "NodeName")

@@ -23,10 +23,8 @@ from kschedctl.objects.volume import PersistentVolume
 from kschedctl.objects.well_known import BETA_ZONE, HOSTNAME, ZONE
 from kschedctl.scheduler.framework.remedy import Remedy
 from kschedctl.scheduler.volumes.binder import Binder
-from kschedctl.scheduler.volumes.claims import required_affinity
-from kschedctl.scheduler.volumes.pod_claims import group_claims, pod_claims
-from kschedctl.scheduler.volumes.topology import label_terms
-from kschedctl.scheduler.volumes.zones import volume_labels, zoned_nodes
+from kschedctl.scheduler.volumes.claims import group_claims, pod_claims, required_affinity
+from kschedctl.scheduler.volumes.zones import label_terms, volume_labels, zoned_nodes
 
 #: The names of label keys, after the domain, that drivers use for one node and for a zone or another location.
 _NODE_NAMES: Final = frozenset(("hostname", "node", "nodename", "node-name", "nodeid", "host"))

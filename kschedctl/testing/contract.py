@@ -19,20 +19,21 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST, Release
-from kschedctl.scheduler.framework.config.args import default_args
+from kschedctl.scheduler.framework.config.types import default_args
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Reach
 from kschedctl.scheduler.framework.interface import MAX_NODE_SCORE, FilterPlugin, Plugin, ScorePlugin
 from kschedctl.scheduler.framework.status import Code, Rejections, Status
-from kschedctl.testing.arithmetic import check_arithmetic
-from kschedctl.testing.changes import changed_overlays, changes_of
-from kschedctl.testing.dependency_checks import (
+from kschedctl.testing.plugin_checks import (
     answers_depend_on_no_more_of_the_pod_than_own_part_says,
     answers_depend_on_no_more_than_reads_says,
+    changed_overlays,
+    changes_of,
+    check_arithmetic,
+    check_operands,
     copies_change_no_more_than_reach_of_copies_says,
     preparing_depends_on_no_more_than_prepares_from_says,
 )
-from kschedctl.testing.operands import check_operands
 from kschedctl.testing.probe import PluginSubject, ask, prepare, prepare_scores, run_filter
 from kschedctl.testing.samples import SAMPLES, Sample, SampleChange, SampleObjects
 

@@ -19,8 +19,8 @@ from kschedctl.objects.device import AllocationResult
 from kschedctl.objects.quantity import parse_quantity
 from kschedctl.questions.answers.verify import Match
 from kschedctl.questions.face import SchedulingCluster
-from kschedctl.scheduler.devices.allocation import ClaimAllocation
-from kschedctl.scheduler.plugins.dynamic_resources.allocation import allocations_on
+from kschedctl.scheduler.devices.allocator import ClaimAllocation
+from kschedctl.scheduler.plugins.dynamic_resources.filtering import allocations_on
 from kschedctl.sources.live.kubeconfig import LiveContext
 from kschedctl.sources.live.reader import LiveReader
 from kschedctl.sources.snapshot.anonymize import anonymized

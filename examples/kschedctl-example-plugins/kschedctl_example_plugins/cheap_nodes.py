@@ -16,9 +16,9 @@ import numpy as np
 
 from kschedctl.common.arrays import Int64Array
 from kschedctl.objects.pod import Pod
-from kschedctl.scheduler.framework.arithmetic import Arithmetic, Step
 from kschedctl.scheduler.framework.config.types import ConfigStruct
 from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.explanation import Arithmetic, Step
 from kschedctl.scheduler.framework.interface import (
     Handle,
     ScorePlugin,

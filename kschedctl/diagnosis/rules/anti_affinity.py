@@ -20,7 +20,7 @@ from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
 from kschedctl.scheduler.framework.remedy import Risk
-from kschedctl.scheduler.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, OwnAntiAffinity, PodsInTheWay
+from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import ExistingAntiAffinity, OwnAntiAffinity, PodsInTheWay
 
 _PLUGIN: Final = "InterPodAffinity"
 _KINDS: Final = {each.__name__: each for each in (Deployment, ReplicaSet, StatefulSet)}

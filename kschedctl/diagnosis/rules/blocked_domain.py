@@ -23,8 +23,7 @@ from kschedctl.diagnosis.rules.obstacles import obstacles_on
 from kschedctl.diagnosis.situation import SELECTION, Situation
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.scheduler.framework.remedy import Remedy, Risk, add_operation
-from kschedctl.scheduler.plugins.pod_topology_spread.constraints import DO_NOT_SCHEDULE
-from kschedctl.scheduler.plugins.pod_topology_spread.filtering import DomainCounts
+from kschedctl.scheduler.plugins.pod_topology_spread.filtering import DO_NOT_SCHEDULE, DomainCounts
 from kschedctl.scheduler.plugins.pod_topology_spread.plugin import PodTopologySpread
 
 _SPREAD: Final = "PodTopologySpread"

@@ -20,8 +20,7 @@ from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceSlice
 from kschedctl.scheduler.devices.explain import NotAllocated, RequestSupply
-from kschedctl.scheduler.framework.remedy import Remedy, Risk, patched, replace_operation
-from kschedctl.scheduler.framework.remedy_scope import RemedyScope
+from kschedctl.scheduler.framework.remedy import Remedy, RemedyScope, Risk, patched, replace_operation
 
 _PLUGIN: Final = "DynamicResources"
 #: An expression that requires a driver.

@@ -19,8 +19,7 @@ from kschedctl.diagnosis.rules.unbound_claim import is_of_template, rejected_by_
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.scheduler.framework.remedy import Risk, delete_command
-from kschedctl.scheduler.volumes.claims import not_owned
-from kschedctl.scheduler.volumes.pod_claims import ClaimUse, claim_uses, is_undecidable
+from kschedctl.scheduler.volumes.claims import ClaimUse, claim_uses, is_undecidable, not_owned
 
 
 def check(situation: Situation) -> Iterator[Diagnosis]:

@@ -17,7 +17,7 @@ from kschedctl.diagnosis.rules.obstacles import scope_of
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.scheduler.framework.remedy import Remedy, Risk, replace_operation
-from kschedctl.scheduler.plugins.pod_topology_spread.constraints import DO_NOT_SCHEDULE
+from kschedctl.scheduler.plugins.pod_topology_spread.filtering import DO_NOT_SCHEDULE
 
 _SPREAD: Final = "PodTopologySpread"
 _AFFINITY: Final = "InterPodAffinity"

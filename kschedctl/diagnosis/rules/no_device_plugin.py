@@ -21,10 +21,8 @@ from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.objects.core import Node
 from kschedctl.objects.resources import exact_quantity
-from kschedctl.scheduler.framework.remedy import Remedy, Risk, add_operation, patched
-from kschedctl.scheduler.framework.remedy_scope import RemedyScope
-from kschedctl.scheduler.plugins.taint_toleration import untolerated_taint
-from kschedctl.scheduler.plugins.tolerations import taint_remedies
+from kschedctl.scheduler.framework.remedy import Remedy, RemedyScope, Risk, add_operation, patched
+from kschedctl.scheduler.plugins.taint_toleration import taint_remedies, untolerated_taint
 
 #: At most 3 nodes are named.
 _MOST: Final = 3

@@ -16,7 +16,7 @@ from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.questions.answers.preempt_words import duration
 from kschedctl.scheduler.framework.remedy import Risk
-from kschedctl.scheduler.preemption.pod_eligible_to_preempt_others import TERMINATING, evicted_by_scheduler
+from kschedctl.scheduler.preemption.evaluator import TERMINATING, evicted_by_scheduler
 
 
 def check(situation: Situation) -> Iterator[Diagnosis]:

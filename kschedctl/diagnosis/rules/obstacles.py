@@ -24,7 +24,7 @@ from kschedctl.objects.resources import PODS, format_amount
 from kschedctl.objects.selectors import SelectorError, label_map_selector, parse_node_term
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.scheduler.devices.explain import NotAllocated, RequestSupply
-from kschedctl.scheduler.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, NoPodNear, PodsInTheWay
+from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import ExistingAntiAffinity, NoPodNear, PodsInTheWay
 from kschedctl.scheduler.plugins.node_ports import PortInUse
 from kschedctl.scheduler.plugins.node_volume_limits import TooManyVolumes
 from kschedctl.scheduler.plugins.pod_topology_spread.filtering import SkewTooHigh

@@ -40,8 +40,7 @@ from kschedctl.objects.resources import (
     scheduler_units,
 )
 from kschedctl.objects.workload import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
-from kschedctl.scheduler.framework.remedy import Operation, Remedy, Risk, add_operation, patched
-from kschedctl.scheduler.framework.remedy_scope import RemedyScope
+from kschedctl.scheduler.framework.remedy import Operation, Remedy, RemedyScope, Risk, add_operation, patched
 from kschedctl.scheduler.plugins.node_resources.remedies import MOST_LOWERED
 
 #: The repair of unhealthy devices is tried on at most 3 nodes.

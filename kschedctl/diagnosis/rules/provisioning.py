@@ -14,8 +14,14 @@ from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.provisioners import driver_of, install_advice, repair_advice, unregistered_driver
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.scheduler.framework.remedy import Risk
-from kschedctl.scheduler.volumes.claims import SELECTED_NODE, claim_class, is_static, storage_class_of
-from kschedctl.scheduler.volumes.pod_claims import group_claims, pod_claims
+from kschedctl.scheduler.volumes.claims import (
+    SELECTED_NODE,
+    claim_class,
+    group_claims,
+    is_static,
+    pod_claims,
+    storage_class_of,
+)
 
 
 def check(situation: Situation) -> Iterator[Diagnosis]:

@@ -18,8 +18,7 @@ from kschedctl.diagnosis.rules import mistyped_toleration, obstacles
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.objects.core import Node, Taint
 from kschedctl.objects.pod import CONTROL_PLANE_TAINTS, CRITICAL_ADDONS_ONLY, NO_EXECUTE, NO_SCHEDULE, tolerated
-from kschedctl.scheduler.framework.remedy import Remedy, Risk, patched, remove_operation
-from kschedctl.scheduler.framework.remedy_scope import RemedyScope
+from kschedctl.scheduler.framework.remedy import Remedy, RemedyScope, Risk, patched, remove_operation
 
 _UNTRIED: Final = "the snapshot has no such node to copy"
 

@@ -18,7 +18,7 @@ from kschedctl.diagnosis.diagnosis import Diagnosis
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.objects.workload import StatefulSet
 from kschedctl.scheduler.framework.status import Code
-from kschedctl.scheduler.volumes.pod_claims import claims_problem, group_claims, pod_claims
+from kschedctl.scheduler.volumes.claims import claims_problem, group_claims, pod_claims
 
 #: The plugins whose PreFilter rejects a pod because of its claims.
 VOLUME_PLUGINS: Final = ("VolumeBinding", "VolumeZone", "VolumeRestrictions", "NodeVolumeLimits")

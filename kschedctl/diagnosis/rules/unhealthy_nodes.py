@@ -24,8 +24,7 @@ from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.situation import Situation, all_rows
 from kschedctl.objects.core import Node, Taint
 from kschedctl.objects.pod import Toleration
-from kschedctl.scheduler.framework.remedy import Remedy, Risk, patched, remove_operation
-from kschedctl.scheduler.framework.remedy_scope import RemedyScope
+from kschedctl.scheduler.framework.remedy import Remedy, RemedyScope, Risk, patched, remove_operation
 from kschedctl.scheduler.plugins.taint_toleration import untolerated_taint
 
 #: At most 3 nodes are proposed for repair.

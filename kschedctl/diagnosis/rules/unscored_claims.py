@@ -14,7 +14,7 @@ from kschedctl.common.wording import listed
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.scheduler.framework.remedy import Risk
-from kschedctl.scheduler.plugins.dynamic_resources.state import State
+from kschedctl.scheduler.plugins.dynamic_resources.filtering import State
 
 _ERROR: Final = "is smaller than number of claims"
 

@@ -35,23 +35,20 @@ from kschedctl.diagnosis.volume_places import selection_text
 from kschedctl.objects.selectors import SelectorError
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.objects.well_known import HOSTNAME
-from kschedctl.scheduler.framework.remedy import Create, Remedy, Risk, patched, remove_operation
-from kschedctl.scheduler.framework.remedy_scope import RemedyScope
-from kschedctl.scheduler.volumes.binder import Binder
-from kschedctl.scheduler.volumes.binder_results import FoundVolumes, ProvisionCheck
+from kschedctl.scheduler.framework.remedy import Create, Remedy, RemedyScope, Risk, patched, remove_operation
+from kschedctl.scheduler.volumes.binder import Binder, FoundVolumes, ProvisionCheck
 from kschedctl.scheduler.volumes.claims import (
     SELECTED_NODE,
     claim_class,
+    group_claims,
     is_static,
+    pod_claims,
     requested_storage,
     required_affinity,
     volume_class,
 )
-from kschedctl.scheduler.volumes.explain import allowed_terms
-from kschedctl.scheduler.volumes.matching import show_storage
-from kschedctl.scheduler.volumes.pod_claims import group_claims, pod_claims
-from kschedctl.scheduler.volumes.provisioning import capacities, volume_limit
-from kschedctl.scheduler.volumes.reasons import show_terms
+from kschedctl.scheduler.volumes.matching import capacities, show_storage, volume_limit
+from kschedctl.scheduler.volumes.reasons import allowed_terms, show_terms
 
 #: A new volume is tried on at most this many nodes; at most this many nodes are named.
 _MOST_NODES: Final = 2

@@ -21,8 +21,8 @@ from kschedctl.common.wording import counted, listed, similar
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis
 from kschedctl.diagnosis.situation import Situation
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.scheduler.cycle.decide_in_group import decide_group, pending_members
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
+from kschedctl.scheduler.cycle.pod_group_cycle import decide_group, pending_members
 from kschedctl.scheduler.framework.remedy import Remedy, Risk, min_count_lowered
 
 #: At most 1,000 missing pods of a gang are tried as copies of the one asked for.

@@ -19,9 +19,9 @@ from kschedctl.scheduler.framework.remedy import (
     Operation,
     Patch,
     Remedy,
+    RemedyScope,
     Risk,
 )
-from kschedctl.scheduler.framework.remedy_scope import RemedyScope
 
 #: The patch operations that an API server accepts for a pending pod.
 _MUTABLE: Final = re.compile(r"add /spec/tolerations(/-)?|remove /spec/schedulingGates")

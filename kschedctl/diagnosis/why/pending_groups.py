@@ -16,7 +16,7 @@ from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision, group_of
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.scheduler.volumes.pod_claims import claim_uses
+from kschedctl.scheduler.volumes.claims import claim_uses
 
 _AMOUNT: Final = r"\d+(\.\d+)?(m|[KMGTPE]i?)?"
 

@@ -13,12 +13,11 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import KschedctlError
 from kschedctl.common.wording import listed
 from kschedctl.scheduler.cycle.cycle import schedule_pod
-from kschedctl.scheduler.cycle.decide_in_group import decide_group, decide_in_group
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import Outcome
+from kschedctl.scheduler.cycle.pod_group_cycle import decide_group, decide_in_group
 from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision, group_of
-from kschedctl.scheduler.framework.remedy import Change, Patch, Remedy
-from kschedctl.scheduler.framework.remedy_scope import RemedyScope
+from kschedctl.scheduler.framework.remedy import Change, Patch, Remedy, RemedyScope
 from kschedctl.scheduler.preemption.budgets import get_pod_disruption_budgets
 from kschedctl.scheduler.preemption.result import Candidate
 from kschedctl.trials.simulate.rollout_loop import Rollout

@@ -28,8 +28,7 @@ from kschedctl.diagnosis.why.proof import Suggestion, decide_after, prove
 from kschedctl.diagnosis.why.rollout_trial import starts_rollout, to_the_end
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
-from kschedctl.scheduler.framework.remedy import Remedy, Risk
-from kschedctl.scheduler.framework.remedy_scope import RemedyScope
+from kschedctl.scheduler.framework.remedy import Remedy, RemedyScope, Risk
 
 Cure = TypeVar("Cure", bound="Suggestion | Advice")
 

@@ -27,8 +27,7 @@ from kschedctl.objects.pod import Pod, PodSpec
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.scheduler.framework.remedy import Change, ObjectDeletion, Patch, Remedy, RemedyContext, Risk
-from kschedctl.scheduler.framework.remedy_scope import RemedyScope
+from kschedctl.scheduler.framework.remedy import Change, ObjectDeletion, Patch, Remedy, RemedyContext, RemedyScope, Risk
 from kschedctl.scheduler.plugins.node_resources.remedies import MOST_LOWERED, request_remedies, requested
 from kschedctl.trials.simulate.capacity import capacity
 from kschedctl.trials.simulate.deletions import ending_pods

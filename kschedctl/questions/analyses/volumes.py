@@ -34,8 +34,7 @@ from kschedctl.questions.answers.volumes import (
 from kschedctl.questions.volumeview.claim_outcomes import NodeOverview
 from kschedctl.questions.volumeview.early_binding import Trap
 from kschedctl.questions.volumeview.overview import ClaimOverview, PodOverview, VolumeOverview
-from kschedctl.scheduler.volumes.claims import claim_class, claim_key, is_delayed
-from kschedctl.scheduler.volumes.pod_claims import is_undecidable
+from kschedctl.scheduler.volumes.claims import claim_class, claim_key, is_delayed, is_undecidable
 from kschedctl.trials.completeness.missing import CLAIM_KINDS, missing_for_claims
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.persistentvolume.outcome import ClaimOutcome

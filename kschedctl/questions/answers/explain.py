@@ -20,7 +20,7 @@ from kschedctl.questions.answers.pod_group import PodGroupData
 from kschedctl.questions.answers.search import SearchData
 from kschedctl.questions.answers.tried_changes import AppliedData, ThenData, TriedData
 from kschedctl.scheduler.cycle.outcome import Outcome
-from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.framework.remedy import Operands
 
 if TYPE_CHECKING:
     from kschedctl.scheduler.framework.status import Reason

@@ -13,7 +13,7 @@ from kschedctl.common.wording import listed
 from kschedctl.objects.resources import format_amount
 from kschedctl.questions.answers.explain import NodeData, ReasonData
 from kschedctl.questions.answers.merged_text import shape, together
-from kschedctl.scheduler.framework.operands import Shortfall
+from kschedctl.scheduler.framework.remedy import Shortfall
 
 #: The generated end of the name of a replica (apimachinery ``utilrand.String``).
 _GENERATED: Final = re.compile(r"(?<=\w)-[bcdfghjklmnpqrstvwxz2456789]{5}(?=\s|$)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.framework.remedy import Operands
 
 
 class OperandsData:

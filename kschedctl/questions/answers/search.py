@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from kschedctl.questions.answers.base import Data
-from kschedctl.scheduler.cycle.search_scope import SearchScope
+from kschedctl.scheduler.cycle.decision import SearchScope
 
 
 class SampledNodeData(Data, frozen=True):

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from kschedctl.questions.answers.base import Data
-from kschedctl.scheduler.framework.remedy_scope import RemedyScope
+from kschedctl.scheduler.framework.remedy import RemedyScope
 
 
 class ThenData(Data, frozen=True):

@@ -20,7 +20,7 @@ from kschedctl.questions.presentation.document import (
 )
 from kschedctl.questions.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.questions.presentation.tone import Tone
-from kschedctl.scheduler.cycle.search_scope import MIN_FEASIBLE_NODES_TO_FIND
+from kschedctl.scheduler.cycle.decision import MIN_FEASIBLE_NODES_TO_FIND
 
 #: The headings of pods with one message, and whether it is the stored one.
 _HEADINGS: Final = {

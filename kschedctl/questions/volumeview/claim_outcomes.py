@@ -10,12 +10,9 @@ from kschedctl.objects.core import Node
 from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.questions.answers.volumes import ClaimVerdict
 from kschedctl.questions.volumeview.zones import in_zone
-from kschedctl.scheduler.volumes.binder import Binder
-from kschedctl.scheduler.volumes.binder_results import BoundCheck, FoundVolumes, ProvisionCheck
-from kschedctl.scheduler.volumes.claims import SELECTED_NODE, claim_key
-from kschedctl.scheduler.volumes.explain import allowed_terms, explain_bound, explain_space
-from kschedctl.scheduler.volumes.pod_claims import group_claims
-from kschedctl.scheduler.volumes.reasons import show_terms
+from kschedctl.scheduler.volumes.binder import Binder, BoundCheck, FoundVolumes, ProvisionCheck
+from kschedctl.scheduler.volumes.claims import SELECTED_NODE, claim_key, group_claims
+from kschedctl.scheduler.volumes.reasons import allowed_terms, explain_bound, explain_space, show_terms
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,24 +3,294 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
+from msgspec import structs
 
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Rows
+from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.scheduler.cycle.find_nodes_that_pass_extenders import ExtenderFilters, NodesPassingExtenders
-from kschedctl.scheduler.cycle.prioritize_nodes import prioritize_nodes
-from kschedctl.scheduler.framework.cycle_state import CycleState
-from kschedctl.scheduler.framework.extender import ExtenderError
-from kschedctl.scheduler.framework.fit_error import fit_error
-from kschedctl.scheduler.framework.interface import PluginError, PostFilterResult
-from kschedctl.scheduler.framework.node_statuses import NodeStatuses
+from kschedctl.scheduler.framework.cycle_state import CycleState, NotModelled
+from kschedctl.scheduler.framework.extender import (
+    EXTENDER_NAME,
+    MAX_EXTENDER_PRIORITY,
+    Extender,
+    ExtenderError,
+    ExtenderFilterResult,
+    ExtenderRejection,
+)
+from kschedctl.scheduler.framework.interface import MAX_NODE_SCORE, PluginError, PostFilterResult
+from kschedctl.scheduler.framework.node_statuses import ExtenderVerdict, NodeStatuses, fit_error
 from kschedctl.scheduler.framework.result_cache import CachedResults
-from kschedctl.scheduler.framework.runtime import Framework, PreFilterOutcome
+from kschedctl.scheduler.framework.runtime import (
+    Framework,
+    PreFilterOutcome,
+    run_bind,
+    run_permit,
+    run_pre_bind,
+    run_reserve,
+    run_unreserve,
+)
 from kschedctl.scheduler.framework.scoring import Scores, run_score
-from kschedctl.scheduler.framework.status import Code, Status
+from kschedctl.scheduler.framework.status import Code, Reason, Status
+
+# Extenders as filters (upstream ``findNodesThatPassExtenders``): each filters the nodes that the previous one left.
+
+
+class NodesPassingExtenders(msgspec.Struct, frozen=True):
+    """The nodes that pass the extenders.
+
+    Attributes
+    ----------
+    rows : ndarray of int64
+        The rows of the nodes, in the order of the last extender's response.
+    objects : mapping of int to Node
+        By row: the nodes that an extender sent back as objects.
+    """
+
+    rows: Rows
+    objects: Mapping[int, Node] = msgspec.field(default_factory=dict)
+
+    def in_order(self) -> Rows:
+        """Return the rows in the order of the cluster."""
+        return self.rows if bool((self.rows[1:] > self.rows[:-1]).all()) else np.sort(self.rows)
+
+
+class ExtenderFilters:
+    """The filtering extenders in one scheduling cycle. They may be called twice in a cycle.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster.
+    extenders : sequence of Extender
+        The extenders of the configuration, in their order.
+    state : CycleState
+        The cycle state, in which failures of ignorable extenders are recorded.
+    pod : Pod
+        The pod; only extenders that are interested in it are called.
+    """
+
+    def __init__(self, cluster: Cluster, extenders: Sequence[Extender], state: CycleState, pod: Pod) -> None:
+        self._cluster = cluster
+        self._extenders = [each for each in extenders if each.config.filter_verb and each.is_interested(pod)]
+        self._state = state
+        self._pod = pod
+        self._said: dict[int, ExtenderVerdict] = {}
+        self._elsewhere: dict[str, Status] = {}
+
+    def passing(self, rows: Rows) -> NodesPassingExtenders:
+        """Return the nodes that pass all extenders.
+
+        Parameters
+        ----------
+        rows : ndarray of int64
+            The rows of the nodes that passed the filters.
+
+        Raises
+        ------
+        ExtenderError
+            If an extender that is not ignorable fails.
+        """
+        passed = NodesPassingExtenders(rows)
+        for extender in self._extenders:
+            if not len(passed.rows):
+                break
+            try:
+                result = extender.filter(self._pod, [self._node(passed, row) for row in passed.rows.tolist()])
+            except ExtenderError as error:
+                if not extender.config.ignorable:
+                    raise
+                self._state.not_modelled.append(
+                    ignored_extender_note(extender, f"it is ignorable and its filter call failed: {error}")
+                )
+                continue
+            passed = self._after(extender, passed, result)
+        return passed
+
+    def statuses(self, statuses: NodeStatuses, passed: Rows) -> NodeStatuses:
+        """Return the verdicts on all nodes, extenders included.
+
+        Parameters
+        ----------
+        statuses : NodeStatuses
+            The filters' verdicts.
+        passed : ndarray of int64
+            The rows of the nodes on which the pod fits after the extenders.
+        """
+        if not self._said and not self._elsewhere:
+            return statuses
+        fits = set(passed.tolist())
+        said = {row: extender_verdict for row, extender_verdict in self._said.items() if row not in fits}
+        for row, extender_verdict in said.items():
+            if not extender_verdict.explicit:
+                status = Status(statuses.absent.code, statuses.absent.reasons, EXTENDER_NAME)
+                said[row] = ExtenderVerdict(status, extender_verdict.reasons, explicit=False)
+        if not said and not self._elsewhere:
+            return statuses
+        elsewhere = tuple(self._elsewhere.values())
+        return statuses.with_extenders(said, elsewhere)
+
+    def _node(self, passed: NodesPassingExtenders, row: int) -> Node:
+        return passed.objects.get(row) or self._cluster.nodes.objects[row]
+
+    def _after(
+        self, extender: Extender, before: NodesPassingExtenders, result: ExtenderFilterResult
+    ) -> NodesPassingExtenders:
+        row_of = self._cluster.nodes.row
+        for code, failed in (
+            (Code.UNSCHEDULABLE, result.failed),
+            (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, result.failed_and_unresolvable),
+        ):
+            for name, message in failed.items():
+                status = Status(code, (message,), EXTENDER_NAME)
+                if name in row_of:
+                    self._said[row_of[name]] = ExtenderVerdict(status, (_reason(extender, message),))
+                else:
+                    self._elsewhere[name] = status
+        unknown = [name for name in result.nodes if name not in row_of]
+        if unknown:
+            effect = f"it returns nodes that are not in the cluster, which are ignored: {', '.join(unknown[:3])}"
+            self._state.not_modelled.append(NotModelled(f"the extender {extender.name}", effect))
+        relabelled = [
+            name
+            for name, node in result.objects.items()
+            if name in row_of and node.metadata.labels != self._cluster.nodes.objects[row_of[name]].metadata.labels
+        ]
+        if relabelled:
+            effect = f"it returns nodes with other labels, which the scores ignore: {', '.join(relabelled[:3])}"
+            self._state.not_modelled.append(NotModelled(f"the extender {extender.name}", effect))
+        left = [row_of[name] for name in dict.fromkeys(result.nodes) if name in row_of]
+        for row in set(before.rows.tolist()) - set(left):
+            self._said.setdefault(row, ExtenderVerdict(Status(), (_reason(extender, ""),), explicit=False))
+        objects = {**before.objects, **{row_of[name]: node for name, node in result.objects.items() if name in row_of}}
+        return NodesPassingExtenders(
+            np.array(left, dtype=np.int64), {row: objects[row] for row in left if row in objects}
+        )
+
+
+def ignored_extender_note(extender: Extender, effect: str) -> NotModelled:
+    """Return a note that an extender does not influence the answer, with the effect."""
+    return NotModelled(f"the extender {extender.name}", effect)
+
+
+def _reason(extender: Extender, message: str) -> Reason:
+    return Reason(message, ExtenderRejection(extender.name, message))
+
+
+# The scores of the feasible nodes, including those of extenders (upstream ``prioritizeNodes``).
+
+
+def prioritize_nodes(framework: Framework, state: CycleState, pod: Pod, passed: NodesPassingExtenders) -> Scores:
+    """Score the nodes that passed filters and extenders.
+
+    Parameters
+    ----------
+    passed : NodesPassingExtenders
+        The nodes that passed.
+
+    Raises
+    ------
+    PluginError
+        If a plugin ends the cycle with an error.
+    """
+    scores = run_score(
+        framework, state, pod, passed.in_order(), framework_with_returned_nodes(framework, passed.objects)
+    )
+    extenders = [each for each in framework.handle.extenders if each.config.prioritize_verb and each.is_interested(pod)]
+    # kube-scheduler does not run Score for a single feasible node.
+    if not extenders or len(passed.rows) < 2:
+        return scores
+    objects = framework.cluster.nodes.objects
+    nodes = [passed.objects.get(row) or objects[row] for row in passed.rows.tolist()]
+    return _with_extenders(framework, state, pod, scores, extenders, nodes)
+
+
+def _with_extenders(
+    framework: Framework,
+    state: CycleState,
+    pod: Pod,
+    scores: Scores,
+    extenders: Sequence[Extender],
+    nodes: Sequence[Node],
+) -> Scores:
+    """Add the extenders' scores to those of the plugins; an extender that fails adds nothing."""
+    # Few configurations have extenders.
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(len(extenders)) as threads:
+        asked = [threads.submit(extender.prioritize, pod, nodes) for extender in extenders]
+    raw, normalized, weights = dict(scores.raw), dict(scores.normalized), dict(scores.weights)
+    total = scores.total.copy()
+    scale = np.int64(MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY)
+    position = {framework.cluster.nodes.names[row]: i for i, row in enumerate(scores.rows.tolist())}
+    for extender, answer in zip(extenders, asked, strict=True):
+        try:
+            given = _given(answer.result(), position)
+        except ExtenderError as error:
+            state.not_modelled.append(
+                ignored_extender_note(
+                    extender, f"it is ignorable and its prioritize call failed, so it gives no scores: {error}"
+                )
+            )
+            continue
+        # Two extenders may have the same address.
+        name = _unused(extender.name, raw)
+        raw[name], normalized[name], weights[name] = given, given * scale, extender.config.weight
+        total += normalized[name] * np.int64(extender.config.weight)
+    return structs.replace(scores, raw=raw, normalized=normalized, weights=weights, total=total)
+
+
+def framework_with_returned_nodes(framework: Framework, objects: Mapping[int, Node]) -> Framework | None:
+    """Return the profile over the nodes that an extender sent back.
+
+    kube-scheduler knows neither the pods nor the images of such nodes, so they count as empty.
+
+    Parameters
+    ----------
+    objects : mapping of int to Node
+        The nodes that an extender sent back, by row.
+
+    Returns
+    -------
+    Framework or None
+        ``None`` if ``objects`` is empty.
+    """
+    if not objects:
+        return None
+    cluster = framework.cluster
+    nodes = list(cluster.nodes.objects)
+    for row, node in objects.items():
+        nodes[row] = structs.replace(node, status=structs.replace(node.status, images=()))
+    gone = np.flatnonzero(np.isin(cluster.pods.node_row, list(objects)))
+    return framework.moved(cluster.with_pods(removed=gone.tolist()).with_nodes(nodes))
+
+
+def _given(answer: Sequence[tuple[str, int]], position: Mapping[str, int]) -> Int64Array:
+    """Return an extender's scores by node.
+
+    A node that is missing in the response gets 0. The scores of a node that occurs more than once are summed.
+    """
+    given = [0] * len(position)
+    for host, score in answer:
+        if host in position:
+            given[position[host]] += score
+    # int64 sums wrap around on overflow, as in Go.
+    return np.array([(each + 2**63) % 2**64 - 2**63 for each in given], dtype=np.int64)
+
+
+def _unused(name: str, taken: Mapping[str, object]) -> str:
+    number = 2
+    own = name
+    while own in taken:
+        own, number = f"{name} ({number})", number + 1
+    return own
+
 
 NO_NODES = "no nodes available to schedule pods"
 _NO_ROWS = np.empty(0, dtype=np.int64)
@@ -260,3 +530,50 @@ def _best(framework: Framework, scores: Scores | None, only: int, *, alone: bool
     if alone or scores is None:
         return (nodes.names[only],)
     return nodes.sorted_names(scores.rows[scores.total == scores.total.max()])
+
+
+# The binding cycle after the choice of a node: Reserve, Permit, PreBind and Bind, as far as possible offline.
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """The outcome of the binding cycle on one node.
+
+    Attributes
+    ----------
+    node : str
+        The node's name.
+    status : Status
+        Success if the pod is bound, Wait if a Permit plugin delays it, else the rejection or error.
+    waits : mapping of str to float
+        The maximum wait in seconds, per Permit plugin that delays the pod.
+    """
+
+    node: str
+    status: Status
+    waits: Mapping[str, float] = field(default_factory=dict)
+
+
+def bind(decision: Decision, node: str) -> Binding:
+    """Run the binding cycle of a decision on one of its best nodes.
+
+    Parameters
+    ----------
+    decision : Decision
+        A decision with at least one best node.
+    node : str
+        One of ``decision.best``.
+    """
+    framework, state, pod = decision.framework, decision.state, decision.pod
+    status = run_reserve(framework, state, pod, node)
+    if status.code is not Code.SUCCESS:
+        return Binding(node, status)
+    status, waits = run_permit(framework, state, pod, node)
+    if status.code is Code.WAIT:
+        return Binding(node, status, waits)
+    for step in (run_pre_bind, run_bind):
+        if status.code is Code.SUCCESS:
+            status = step(framework, state, pod, node)
+    if status.code is not Code.SUCCESS:
+        run_unreserve(framework, state, pod, node)
+    return Binding(node, status)

@@ -7,6 +7,7 @@ outlives an attempt: a group that does not succeed leaves no trace.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -14,10 +15,11 @@ from typing import Final
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.pod_groups import group_members
+from kschedctl.cluster.records import PENDING
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.rules import GROUP_PREEMPTION_POLICY, PodGroupRules
-from kschedctl.scheduler.cycle.alike_members import AlikeMembers
-from kschedctl.scheduler.cycle.assumed_pods import assumed, without_nominations
+from kschedctl.scheduler.cycle.alike_members import AlikeMembers, assumed, without_nominations
 from kschedctl.scheduler.cycle.cycle import NO_NODES, schedule_pod
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.pod_group_decision import (
@@ -26,11 +28,11 @@ from kschedctl.scheduler.cycle.pod_group_decision import (
     MemberDecision,
     PlacementDecision,
     PodGroupDecision,
+    group_of,
 )
-from kschedctl.scheduler.framework.binding import run_permit, run_pre_bind, run_reserve
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Reach
-from kschedctl.scheduler.framework.effects import changed_objects
+from kschedctl.scheduler.framework.events import changed_objects
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
 from kschedctl.scheduler.framework.interface import FilterPlugin, PluginError, PodGroupPostFilterResult, PreFilterPlugin
 from kschedctl.scheduler.framework.pod_groups import (
@@ -40,7 +42,7 @@ from kschedctl.scheduler.framework.pod_groups import (
     PodGroupInfo,
     not_modelled_in,
 )
-from kschedctl.scheduler.framework.runtime import Framework
+from kschedctl.scheduler.framework.runtime import Framework, run_permit, run_pre_bind, run_reserve
 from kschedctl.scheduler.framework.status import SUCCESS, Code, Status
 
 #: Returns the node for a member, one of the best of its decision or, if it preempts, one of the possible nominations.
@@ -472,3 +474,88 @@ def _depends_on_own_node(frameworks: Sequence[Framework], pod: Pod) -> bool:
         if name not in idle and any(each is None or each.pods is Reach.CLUSTER for each in needs):
             return False
     return True
+
+
+# Decisions for members of pod groups: kube-scheduler tries a group as a whole, so its members are decided together.
+
+
+def decide_in_group(framework: Framework, pod: Pod) -> Decision:
+    """Decide for a pod as a member of its group, together with the group's other pending members.
+
+    Parameters
+    ----------
+    framework : Framework
+        The pod's profile.
+    pod : Pod
+        The pod, defaulted; without a node. It need not be in the cluster.
+
+    Returns
+    -------
+    Decision
+        The decision for the pod if its group is scheduled, else that for the first member that finds no node. It has
+        ``group``. If PreEnqueue holds the pod or its group back, the decision for the pod alone.
+    """
+    framework = framework.moved(framework.cluster.with_pods(added=[pod]))
+    members = pending_members(framework, pod)
+    rules = framework.release.pod_groups
+    held = {member.key: framework.run_pre_enqueue(member) for member in members}
+    if rules is not None and rules.queues_groups:
+        gate = next((status for status in held.values() if status.code is not Code.SUCCESS), None)
+        if gate is not None:
+            alone = schedule_pod(framework, pod, run_post_filter=False)
+            return dataclasses.replace(alone, pre_enqueue=gate)
+    elif held[pod.key].code is not Code.SUCCESS:
+        return schedule_pod(framework, pod)
+    free = [member for member in members if held[member.key].code is Code.SUCCESS]
+    return decide_group(framework, free).of_member(pod)
+
+
+def decide_group(framework: Framework, members: Sequence[Pod]) -> PodGroupDecision:
+    """Decide for a group with the given members, the first of which names it."""
+    first = members[0]
+    return schedule_pod_group(framework, first.namespace, first.spec.pod_group_name, members)
+
+
+def pending_members(framework: Framework, pod: Pod) -> list[Pod]:
+    """Return the pending members of a pod's group in the order in which kube-scheduler tries them.
+
+    The order is that of priority, then of creation, then of names.
+    """
+    pods = framework.cluster.pods
+    indices = group_members(framework.cluster, pod.namespace, pod.spec.pod_group_name)
+    pending = [pods.pod(index) for index in indices[pods.node_row[indices] == PENDING].tolist()]
+    known = [each for each in pending if each.spec.scheduler_name in framework.handle.scheduler_names]
+    return sorted(known, key=_order)
+
+
+def _order(pod: Pod) -> tuple[int, float, str]:
+    created = pod.metadata.creation_timestamp
+    return -(pod.spec.priority or 0), created.timestamp() if created is not None else float("inf"), pod.name
+
+
+# Decisions for many pods of one cluster, of which each pod group is decided for once.
+
+
+class DecidedGroups:
+    """Decisions for the pods of one cluster.
+
+    Parameters
+    ----------
+    decide : callable
+        Decides for a pod as kube-scheduler tries it: by itself, or with its group.
+    """
+
+    def __init__(self, decide: Callable[[Pod], Decision]) -> None:
+        self._decide = decide
+        self._known: dict[str, PodGroupDecision] = {}
+
+    def decide(self, pod: Pod) -> Decision:
+        """Decide for a pod, or return its part of a decision that was made for another member of its group."""
+        known = self._known.get(pod.key)
+        if known is not None:
+            return known.of_member(pod)
+        decision = self._decide(pod)
+        group = group_of(decision)
+        if group is not None:
+            self._known.update((member.pod.key, group) for member in group.members)
+        return decision

@@ -26,9 +26,8 @@ from kschedctl.cluster.nodes import Nodes
 from kschedctl.common.arrays import Int64Array, Mask, Rows
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
-from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.decision import MIN_FEASIBLE_NODES_TO_FIND, Decision, SearchScope
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
-from kschedctl.scheduler.cycle.search_scope import MIN_FEASIBLE_NODES_TO_FIND, SearchScope
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
 from kschedctl.scheduler.framework.interface import PluginError, PreScorePlugin, ScorePlugin

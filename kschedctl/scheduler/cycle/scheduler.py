@@ -181,7 +181,7 @@ class Scheduler:
         if not self.release.pod_groups or not pod.spec.pod_group_name:
             return self.decide(pod)
         # Few pods are members of groups.
-        from kschedctl.scheduler.cycle.decide_in_group import decide_in_group
+        from kschedctl.scheduler.cycle.pod_group_cycle import decide_in_group
 
         decision = decide_in_group(self.framework(pod.spec.scheduler_name), pod)
         group = PodGroupInfo.of(self.cluster, pod.namespace, pod.spec.pod_group_name)

@@ -2,20 +2,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
 
-from kschedctl.common.arrays import Int64Array
-from kschedctl.objects.device import ResourceClaim
-from kschedctl.scheduler.devices.errors import AllocationError
+from kschedctl.common.arrays import Int64Array, Mask, Rows
+from kschedctl.objects.core import QuantityText
+from kschedctl.objects.device import (
+    EXACT_COUNT,
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceClaim,
+    DeviceRequest,
+    DeviceRequestAllocationResult,
+    ExactDeviceRequest,
+    ResourceClaim,
+    ResourceClaimSpec,
+)
+from kschedctl.objects.meta import ObjectMeta
+from kschedctl.objects.quantity import quantity_text
+from kschedctl.objects.selectors import IN, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from kschedctl.scheduler.devices.claims import AllocationError, available_on
+from kschedctl.scheduler.devices.explain import NotAllocated, RequestSupply, explain_allocation
 from kschedctl.scheduler.devices.inventory import Inventory
-from kschedctl.scheduler.devices.node_kinds import device_kinds, node_kinds
-from kschedctl.scheduler.devices.requests import ClaimPlan, plan_claims, relevant_columns
-from kschedctl.scheduler.devices.search import Allocated, Search, TooManyStepsError
-from kschedctl.scheduler.devices.site import NodeDevices
+from kschedctl.scheduler.devices.requests import Alternative, ClaimPlan, plan_claims, relevant_columns
+from kschedctl.scheduler.devices.search import Allocated, NodeDevices, Search, TooManyStepsError
+
+# Kinds of nodes that a search does not distinguish: one search gives the result for all nodes of a kind.
+
+
+def device_kinds(columns: Iterable[Int64Array], n_devices: int) -> Int64Array:
+    """Assign a kind to each device by the columns that influence a search.
+
+    Parameters
+    ----------
+    columns : iterable of ndarray of int64, shape (n_devices,)
+        The codes of the devices, from -1 on.
+    n_devices : int
+        The number of devices.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_devices,)
+        The kind of each device: the same number for devices with equal codes in all columns.
+
+    Examples
+    --------
+    >>> device_kinds([np.array([0, 1, 0]), np.array([-1, -1, 4])], 3)
+    array([0, 2, 1])
+    """
+    kinds = np.zeros(n_devices, dtype=np.int64)
+    for column in columns:
+        if not n_devices or (column == column[0]).all():
+            continue
+        kinds = kinds * (int(column.max()) + 2) + column + 1
+        kinds = np.unique(kinds, return_inverse=True)[1].astype(np.int64)
+    return kinds
+
+
+def node_kinds(inventory: Inventory, kinds: Int64Array, rows: Int64Array) -> Int64Array:
+    """Assign a kind to each node by the pools and devices that it can use, in search order.
+
+    Parameters
+    ----------
+    inventory : Inventory
+        All devices of the cluster.
+    kinds : ndarray of int64, shape (n_devices,)
+        The kind of each device, from ``device_kinds``.
+    rows : ndarray of int64, shape (n_rows,)
+        The rows of the nodes.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_rows,)
+        The kind of each node: the same number for nodes that a search does not distinguish.
+    """
+    views = _view_kinds(inventory, kinds)
+    pools = inventory.node_pools
+    length = pools.start[rows + 1] - pools.start[rows]
+    out = np.zeros(len(rows), dtype=np.int64)
+    n_kinds = 0
+    for n_pools in np.unique(length).tolist():
+        at = np.flatnonzero(length == n_pools)
+        pairs = pools.start[rows[at]][:, np.newaxis] + np.arange(n_pools)
+        matrix = views[pools.view[pairs]]
+        if inventory.has_counters and not inventory.rules.counters_by_driver:
+            matrix = np.hstack([matrix, _same_names(inventory, pools.view[pairs])])
+        number = _number_rows(matrix)
+        out[at] = number + n_kinds
+        n_kinds += int(number.max(initial=0)) + 1
+    return out
+
+
+def _view_kinds(inventory: Inventory, kinds: Int64Array) -> Int64Array:
+    """Assign a kind to each pool view by its devices and its form: int64, shape (n_views,)."""
+    devices = inventory.view_devices
+    length = np.array([len(found) for found in devices], dtype=np.int64)
+    out = np.zeros(len(devices), dtype=np.int64)
+    n_kinds = 0
+    for n_devices in np.unique(length).tolist():
+        at = np.flatnonzero(length == n_devices)
+        matrix = np.stack([devices[number] for number in at.tolist()])
+        number = _number_rows(np.hstack([kinds[matrix], inventory.view_form[at][:, np.newaxis]]))
+        out[at] = number + n_kinds
+        n_kinds += int(number.max(initial=0)) + 1
+    return out
+
+
+def _same_names(inventory: Inventory, views: Int64Array) -> Int64Array:
+    """Return, for each pool of a node, the position of the node's first pool with the same name; shape of ``views``."""
+    codes: dict[str, int] = {}
+    names = np.array([codes.setdefault(view.id.pool, len(codes)) for view in inventory.views], dtype=np.int64)
+    found = names[views]
+    return np.argmax(found[:, :, np.newaxis] == found[:, np.newaxis, :], axis=2) if found.shape[1] else found
+
+
+def _number_rows(matrix: Int64Array) -> Int64Array:
+    """Assign equal numbers to equal rows of a matrix: int64, shape (n_rows,)."""
+    if not matrix.shape[1]:
+        return np.zeros(len(matrix), dtype=np.int64)
+    return device_kinds([column - column.min() for column in matrix.T], len(matrix))
+
 
 CANNOT_ALLOCATE: Final = "cannot allocate all claims"
 INVALID_POOLS: Final = "invalid resource pools were encountered"
@@ -121,3 +230,214 @@ def _outcome(plans: Sequence[ClaimPlan], site: NodeDevices) -> SearchOutcome:
     rules = site.inventory.rules
     invalid = not rules.invalid_pool_fails and any(pool.invalid and not pool.incomplete for pool in site.pools)
     return SearchOutcome(refusal=INVALID_POOLS if invalid else CANNOT_ALLOCATE)
+
+
+# The allocation of claims as the scheduler writes it: devices, shares, binding conditions and node selector.
+
+#: The node field in the node selector of an allocation of local devices.
+NODE_NAME_FIELD: Final = "metadata.name"
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimAllocation:
+    """A claim with its allocation.
+
+    Attributes
+    ----------
+    claim : ResourceClaim
+        The claim as stored.
+    result : AllocationResult
+        The stored allocation, or the one that the scheduler would write.
+    stored : bool
+        True if the allocation is stored in the claim.
+    """
+
+    claim: ResourceClaim
+    result: AllocationResult
+    stored: bool = False
+
+
+def stored_allocation(claim: ResourceClaim) -> ClaimAllocation | None:
+    """Return the stored allocation of a claim, or ``None``."""
+    allocation = claim.status.allocation
+    return None if allocation is None else ClaimAllocation(claim, allocation, stored=True)
+
+
+def new_allocations(allocations: Allocations, position: int) -> tuple[ClaimAllocation, ...]:
+    """Return the allocations that the scheduler would write if it chose a node; empty if there is no solution.
+
+    Parameters
+    ----------
+    allocations : Allocations
+        The allocation of claims on each of some nodes.
+    position : int
+        The position of the node in ``allocations``.
+    """
+    solution = allocations.outcomes[int(allocations.outcome_of[position])].solution
+    if solution is None:
+        return ()
+    site = allocations.site(int(allocations.rows[position]))
+    return tuple(
+        ClaimAllocation(plan.claim, _result(plan, devices, site))
+        for plan, devices in zip(allocations.plans, solution, strict=True)
+    )
+
+
+def _result(plan: ClaimPlan, devices: Sequence[Allocated], site: NodeDevices) -> AllocationResult:
+    asked = {one.full_name: one for alternatives in plan.requests for one in alternatives}
+    results = tuple(_device(plan, number, one, asked[one.request], site) for number, one in enumerate(devices))
+    selector = _node_selector(devices, site)
+    return AllocationResult(devices=DeviceAllocationResult(results=results), node_selector=selector)
+
+
+def _device(
+    plan: ClaimPlan, number: int, one: Allocated, asked: Alternative, site: NodeDevices
+) -> DeviceRequestAllocationResult:
+    known, device, rules = site.device_id(one.device), site.device(one.device), site.inventory.rules
+    consumed: dict[str, QuantityText] = {name: quantity_text(nanos) for name, nanos in (one.consumed or {}).items()}
+    return DeviceRequestAllocationResult(
+        request=one.request,
+        driver=known.driver,
+        pool=known.pool,
+        device=known.device,
+        admin_access=one.admin_access or None,
+        tolerations=asked.tolerations,
+        binding_conditions=device.binding_conditions if rules.binding_conditions else (),
+        binding_failure_conditions=device.binding_failure_conditions if rules.binding_conditions else (),
+        # The scheduler draws a random ID; any ID that distinguishes shares will do.
+        share_id=None if one.consumed is None else f"{plan.claim.key}/{number}",
+        consumed_capacity=consumed or None,
+    )
+
+
+def _node_selector(devices: Iterable[Allocated], site: NodeDevices) -> NodeSelector | None:
+    """Return the node selector of an allocation.
+
+    The selector names one node if a device is local to the node. Otherwise it combines the first terms of the devices'
+    node selectors; ``None`` if there are none.
+    """
+    fields: dict[NodeSelectorRequirement, None] = {}
+    expressions: dict[NodeSelectorRequirement, None] = {}
+    for one in devices:
+        device, spec = site.device(one.device), site.slice(one.device).spec
+        of = device if spec.per_device_node_selection else spec
+        if of.node_name is not None or (device.binds_to_node and site.inventory.rules.binding_conditions):
+            name = NodeSelectorRequirement(key=NODE_NAME_FIELD, operator=IN, values=(site.node,))
+            return NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(name,)),))
+        for term in () if of.node_selector is None else of.node_selector.node_selector_terms[:1]:
+            fields |= dict.fromkeys(term.match_fields)
+            expressions |= dict.fromkeys(term.match_expressions)
+    if not fields and not expressions:
+        return None
+    term = NodeSelectorTerm(match_expressions=tuple(expressions), match_fields=tuple(fields))
+    return NodeSelector(node_selector_terms=(term,))
+
+
+# Groups of nodes on which claims can be allocated, and the reasons on the other nodes. For explanations only.
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A group of nodes with the same result for the claims.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (n_rows,)
+        The rows of the nodes, ascending.
+    allocations : tuple of ClaimAllocation
+        The stored allocations of the claims, or those for the first node; empty if they cannot be allocated.
+    refusal : str
+        The reason why the claims cannot be allocated, in the scheduler's words; empty if they can.
+    reason : NotAllocated or None
+        The explanation for the first node; ``None`` if there is none.
+    """
+
+    rows: Rows
+    allocations: tuple[ClaimAllocation, ...] = ()
+    refusal: str = ""
+    reason: NotAllocated | None = None
+
+    @property
+    def usable(self) -> bool:
+        """True if the claims can be allocated on these nodes."""
+        return not self.refusal
+
+
+def places_of(claim: ResourceClaim, inventory: Inventory) -> list[Place]:
+    """Return the groups of nodes by result: from the claim's allocation, or else from a search for devices.
+
+    Parameters
+    ----------
+    claim : ResourceClaim
+        The claim; the DeviceClasses that it names must exist.
+    inventory : Inventory
+        The devices of the cluster.
+
+    Returns
+    -------
+    list of Place
+        Groups on which the claim can be used first, then by descending number of nodes.
+    """
+    if claim.status.allocation is not None:
+        return _of_allocated(claim, available_on(inventory.cluster, claim, inventory.rules))
+    rows = np.arange(len(inventory.cluster.nodes), dtype=np.int64)
+    found = allocate([claim], inventory, rows)
+    return merge_places(
+        _place(found, np.flatnonzero(found.outcome_of == number), outcome)
+        for number, outcome in enumerate(found.outcomes)
+    )
+
+
+def merge_places(places: Iterable[Place]) -> list[Place]:
+    """Merge groups with the same explanation; the details are those of the first node.
+
+    Returns
+    -------
+    list of Place
+        Groups on which the claims can be used first, then by descending number of nodes.
+    """
+    members: dict[Hashable, list[Place]] = {}
+    for place in places:
+        members.setdefault(_told(place), []).append(place)
+    merged = [_one(alike) for alike in members.values()]
+    return sorted(merged, key=lambda place: (not place.usable, -len(place.rows), int(place.rows[0])))
+
+
+def claim_of_class(name: str) -> ResourceClaim:
+    """Return a claim for one device of a class, as a manifest would contain it."""
+    exactly = ExactDeviceRequest(device_class_name=name, allocation_mode=EXACT_COUNT, count=1)
+    request = DeviceRequest(name="device", exactly=exactly)
+    spec = ResourceClaimSpec(devices=DeviceClaim(requests=(request,)))
+    return ResourceClaim(metadata=ObjectMeta(name=name), spec=spec)
+
+
+def _of_allocated(claim: ResourceClaim, available: Mask) -> list[Place]:
+    stored = stored_allocation(claim)
+    here, elsewhere = np.flatnonzero(available), np.flatnonzero(~available)
+    places = [
+        Place(here, () if stored is None else (stored,)),
+        Place(elsewhere, refusal="its devices are for other nodes"),
+    ]
+    return [place for place in places if len(place.rows)]
+
+
+def _place(found: Allocations, positions: Int64Array, outcome: SearchOutcome) -> Place:
+    rows, first = found.rows[positions], int(positions[0])
+    if outcome.solution is not None:
+        return Place(rows, new_allocations(found, first))
+    if outcome.failed:
+        return Place(rows, refusal=found.error(int(rows[0])))
+    return Place(rows, refusal=outcome.refusal, reason=explain_allocation(found.plans, found.site(int(rows[0]))))
+
+
+def _one(places: Sequence[Place]) -> Place:
+    """Merge groups into one, with the details of the first node."""
+    first = min(places, key=lambda place: int(place.rows[0]))
+    return replace(first, rows=np.sort(np.concatenate([place.rows for place in places])))
+
+
+def _told(place: Place) -> Hashable:
+    """Return the explanation of a group in hashable form; groups with equal explanations are merged."""
+    if place.usable:
+        return tuple(result.request for one in place.allocations for result in one.result.devices.results)
+    return place.refusal, () if place.reason is None else tuple(place.reason.sentences(RequestSupply.short))

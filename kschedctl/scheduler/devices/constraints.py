@@ -6,11 +6,12 @@ Values are compared by their codes: equal typed values have equal codes, and -1 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from kschedctl.objects.device import Device, DeviceAttribute, DeviceConstraint
+from kschedctl.objects.device import CounterSet, Device, DeviceAttribute, DeviceConstraint
+from kschedctl.objects.quantity import parse_quantity
 from kschedctl.objects.releases.rules import DeviceRules
-from kschedctl.scheduler.devices.errors import AllocationError
+from kschedctl.scheduler.devices.claims import AllocationError
 
 
 def lookup_attribute(driver: str, device: Device, name: str) -> DeviceAttribute | None:
@@ -165,3 +166,32 @@ def make_constraint(constraint: DeviceConstraint, codes: Sequence[int], rules: D
 def unknown_constraint(claim: str, number: int) -> AllocationError:
     """Return the error for a constraint that the release does not know."""
     return AllocationError(f"claim {claim}, constraint #{number}: empty constraint (unsupported constraint type?)")
+
+
+# Counters of pools, from which partitions of a device draw. Amounts are in nano-units.
+
+#: A counter set and a counter in it.
+CounterName = tuple[str, str]
+
+
+def counters_of(device: Device) -> list[tuple[CounterName, int]]:
+    """Return the counters that a device draws from, as set and counter, with the amounts in nano-units."""
+    return [
+        ((use.counter_set, name), parse_quantity(counter.value))
+        for use in device.consumes_counters
+        for name, counter in use.counters.items()
+    ]
+
+
+def available_counters(sets: Mapping[str, CounterSet], allocated: Iterable[Device]) -> dict[CounterName, int]:
+    """Return the counters of a pool less what its allocated devices draw, in nano-units."""
+    out = {
+        (name, counter): parse_quantity(amount.value)
+        for name, counters in sets.items()
+        for counter, amount in counters.counters.items()
+    }
+    for device in allocated:
+        for counter, amount in counters_of(device):
+            if counter in out:
+                out[counter] -= amount
+    return out

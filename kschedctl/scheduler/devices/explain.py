@@ -7,18 +7,101 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from kschedctl.common.wording import listed
+from kschedctl.common.findings import shortened
+from kschedctl.common.wording import listed, similar
 from kschedctl.objects.device import ALL, DeviceConstraint, ResourceClaim
 from kschedctl.scheduler.devices.capacity import CapacityError
-from kschedctl.scheduler.devices.errors import AllocationError
+from kschedctl.scheduler.devices.claims import AllocationError
 from kschedctl.scheduler.devices.inventory import Inventory
-from kschedctl.scheduler.devices.remedies import device_remedies
 from kschedctl.scheduler.devices.requests import Alternative, ClaimPlan
-from kschedctl.scheduler.devices.search import Search, TooManyStepsError
-from kschedctl.scheduler.devices.selector_rejections import SelectorRejection, turned_away
-from kschedctl.scheduler.devices.site import NodeDevices
-from kschedctl.scheduler.framework.operands import Operands, Shortfall
-from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
+from kschedctl.scheduler.devices.search import NodeDevices, Search, TooManyStepsError
+from kschedctl.scheduler.framework.remedy import Operands, Remedy, RemedyContext, Risk, Shortfall, replace_operation
+
+# Devices rejected by selectors: their number, and the fields that a selector read. For explanations only.
+
+
+class SelectorRejection(msgspec.Struct, frozen=True, rename="camel"):
+    """A selector that rejects devices which passed the selectors before it.
+
+    Attributes
+    ----------
+    of : str
+        The owner of the selector: ``class NAME`` or ``request NAME``.
+    selector : str
+        The CEL expression.
+    devices : int
+        The number of devices that it rejects.
+    example : str
+        The first rejected device, ``driver/pool/device``.
+    values : dict of str to (str or None)
+        The fields that it reads on this device: attributes and capacities by name, ``None`` if absent.
+    """
+
+    of: str
+    selector: str
+    devices: int
+    example: str
+    values: dict[str, str | None]
+
+    def words(self) -> str:
+        """Return ``class gpu-large rejects 2: DRIVER/POOL/DEVICE has memory 40Gi; its selector is EXPRESSION``."""
+        has = [f"{name} {value}" for name, value in self.values.items() if value is not None]
+        lacks = [name for name, value in self.values.items() if value is None]
+        seen = [*(["has " + ", ".join(has)] if has else []), *(["has no " + ", ".join(lacks)] if lacks else [])]
+        example = f"{self.example} {' and '.join(seen)}" if seen else f"such as {self.example}"
+        selector = shortened(" ".join(self.selector.split()))
+        return f"{self.of} rejects {self.devices}: {example}; its selector is {selector}"
+
+
+def turned_away(asked: Alternative, site: NodeDevices, devices: Sequence[int]) -> Iterator[SelectorRejection]:
+    """Yield the selectors of a request and its class that reject devices, in evaluation order.
+
+    Parameters
+    ----------
+    asked : Alternative
+        The request.
+    devices : sequence of int
+        The numbers of the candidate devices at the site.
+    """
+    inventory = site.inventory
+    found = inventory.device_class(asked.device_class)
+    selectors = [(f"class {asked.device_class}", one) for one in (() if found is None else found.spec.selectors)]
+    left = list(devices)
+    for of, selector in (*selectors, *((f"request {asked.full_name}", one) for one in asked.selectors)):
+        expression = "" if selector.cel is None else selector.cel.expression
+        answers, _ = inventory.answers(expression)
+        gone = [device for device in left if answers[site.numbers[device]] != 1]
+        if gone:
+            known, device = site.device_id(gone[0]), site.device(gone[0])
+            values = inventory.selector(expression).values(known.driver, device)
+            yield SelectorRejection(of, expression, len(gone), str(known), values)
+            left = [device for device in left if answers[site.numbers[device]] == 1]
+
+
+# Remedies for claims that cannot be allocated: the right name of a ResourceClaim that does not exist.
+
+
+def device_remedies(context: RemedyContext) -> Iterator[Remedy]:
+    """Yield remedies that correct the name of a ResourceClaim that does not exist.
+
+    A claim that exists is never replaced or dropped: the pod exists for the devices.
+    """
+    pod = context.pod
+    claims = [claim for claim in context.cluster.list(ResourceClaim) if claim.namespace == pod.namespace]
+    names = {claim.name for claim in claims}
+    free = sorted(claim.name for claim in claims if claim.metadata.controller is None)
+    for i, claim in enumerate(pod.spec.resource_claims):
+        wrong = claim.resource_claim_name
+        if not wrong or wrong in names:
+            continue
+        for j, other in enumerate(similar(wrong, free)):
+            yield context.pod_patch(
+                f"use ResourceClaim {other} instead of {wrong}, which does not exist",
+                replace_operation(other, "spec", "resourceClaims", i, "resourceClaimName"),
+                risk=Risk.MISTAKE,
+                family=("other claim for devices", i),
+                within=j,
+            )
 
 
 class DeviceHolder(msgspec.Struct, frozen=True, rename="camel"):

@@ -8,8 +8,8 @@ import numpy as np
 
 from kschedctl.common.arrays import Rows
 from kschedctl.objects.device import Device, ResourceClaim, ResourceSlice
+from kschedctl.scheduler.devices.claims import DeviceID, PoolID
 from kschedctl.scheduler.devices.inventory import Inventory
-from kschedctl.scheduler.devices.usage import DeviceID, PoolID
 
 
 @dataclass(frozen=True, slots=True)

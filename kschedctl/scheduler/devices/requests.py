@@ -18,8 +18,8 @@ from kschedctl.objects.device import (
     ExactDeviceRequest,
     ResourceClaim,
 )
+from kschedctl.scheduler.devices.claims import AllocationError
 from kschedctl.scheduler.devices.constraints import constraint_attribute
-from kschedctl.scheduler.devices.errors import AllocationError
 from kschedctl.scheduler.devices.inventory import Inventory
 
 _EXPRESSION_EMPTY: Final = "CEL expression empty (unsupported selector type?)"

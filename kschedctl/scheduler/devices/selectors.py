@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from kschedctl.objects.device import Device, DeviceAttribute
 from kschedctl.objects.quantity import parse_quantity
-from kschedctl.scheduler.devices.cel.cost import Meter
 from kschedctl.scheduler.devices.cel.environment import (
     ATTRIBUTES,
     CAPACITY,
@@ -19,7 +18,7 @@ from kschedctl.scheduler.devices.cel.environment import (
     check,
 )
 from kschedctl.scheduler.devices.cel.functions import shown
-from kschedctl.scheduler.devices.cel.program import UnknownFunctionError, compile_program
+from kschedctl.scheduler.devices.cel.program import Meter, UnknownFunctionError, compile_program
 from kschedctl.scheduler.devices.cel.syntax import (
     Call,
     Comprehension,

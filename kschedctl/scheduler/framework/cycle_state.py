@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from kschedctl.common.arrays import PodIndices
-from kschedctl.scheduler.framework.effects import ObjectChange
+from kschedctl.scheduler.framework.events import ObjectChange
 
 T = TypeVar("T")
 

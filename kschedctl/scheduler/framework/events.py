@@ -7,16 +7,27 @@ event and the plugin's hint does not rule this event out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import IntFlag, StrEnum, auto
 from typing import Any, Final
 
 import msgspec
 
 from kschedctl.objects.core import Node
+from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceSlice
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.resources import RequestRules, pod_requests
+from kschedctl.objects.volume import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 
 
 class EventResource(StrEnum):
@@ -195,3 +206,49 @@ def node_changes(old: Node, new: Node) -> Iterator[ClusterEvent]:
     for action, happened in changed.items():
         if happened:
             yield ClusterEvent(EventResource.NODE, action)
+
+
+# The changes a plugin makes to cluster objects when a pod is bound, as data applied to the next cycle's cluster.
+
+_RESOURCES: Final[dict[type[ApiObject], EventResource]] = {
+    PersistentVolume: EventResource.PERSISTENT_VOLUME,
+    PersistentVolumeClaim: EventResource.PERSISTENT_VOLUME_CLAIM,
+    StorageClass: EventResource.STORAGE_CLASS,
+    CSINode: EventResource.CSI_NODE,
+    CSIDriver: EventResource.CSI_DRIVER,
+    CSIStorageCapacity: EventResource.CSI_STORAGE_CAPACITY,
+    VolumeAttachment: EventResource.VOLUME_ATTACHMENT,
+    ResourceClaim: EventResource.RESOURCE_CLAIM,
+    ResourceSlice: EventResource.RESOURCE_SLICE,
+    DeviceClass: EventResource.DEVICE_CLASS,
+    PodGroup: EventResource.POD_GROUP,
+}
+
+
+class ObjectChange(msgspec.Struct, frozen=True):
+    """The creation or update of an object.
+
+    Attributes
+    ----------
+    new : ApiObject
+        The object after the change: neither a node nor a pod.
+    old : ApiObject or None
+        The object before the change; ``None`` if it is created.
+    """
+
+    new: ApiObject
+    old: ApiObject | None = None
+
+    @property
+    def event(self) -> ClusterEvent | None:
+        """The cluster event that the scheduler receives; ``None`` for kinds that it does not watch."""
+        resource = _RESOURCES.get(type(self.new))
+        if resource is None:
+            return None
+        return ClusterEvent(resource, ActionType.ADD if self.old is None else ActionType.UPDATE)
+
+
+def changed_objects(changes: Iterable[ObjectChange]) -> list[ApiObject]:
+    """Return the objects after all changes; the last change of an object wins."""
+    by_name = {(type(change.new), change.new.namespace, change.new.name): change.new for change in changes}
+    return list(by_name.values())

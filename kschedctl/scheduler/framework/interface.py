@@ -22,16 +22,14 @@ from kschedctl.common.arrays import Int64Array, Mask, Rows
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.resources import RequestRules
-from kschedctl.scheduler.framework.arithmetic import Arithmetic, ScaledToHighest
 from kschedctl.scheduler.framework.config.profile import Profile
 from kschedctl.scheduler.framework.config.types import ConfigStruct
-from kschedctl.scheduler.framework.counted_domains import CountedDomains
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Dependencies, Reach
 from kschedctl.scheduler.framework.events import EVERYTHING, ClusterEventWithHint, EventResource
+from kschedctl.scheduler.framework.explanation import Arithmetic, CountedDomains, FilterCheck, ScaledToHighest
 from kschedctl.scheduler.framework.extender import Extender
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
-from kschedctl.scheduler.framework.filter_check import FilterCheck
 from kschedctl.scheduler.framework.node_statuses import NodeStatuses
 from kschedctl.scheduler.framework.pod_groups import Placement, PlacementProgress, PodGroupAssignments, PodGroupInfo
 from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TypeVar, cast
 
@@ -15,12 +15,14 @@ from kschedctl.common.arrays import Int64Array, Mask, PodIndices, Rows
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
 from kschedctl.scheduler.framework.config.profile import Profile
-from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.cycle_state import CycleState, NotModelled
 from kschedctl.scheduler.framework.dependencies import Reach
 from kschedctl.scheduler.framework.events import EVERYTHING, ActionType, ClusterEventWithHint, EventResource, registered
-from kschedctl.scheduler.framework.extender import EXTENDER_NAME, Extender
+from kschedctl.scheduler.framework.extender import EXTENDER_NAME, Extender, ExtenderError
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
 from kschedctl.scheduler.framework.interface import (
+    MAX_PERMIT_SECONDS,
+    BindPlugin,
     FilterPlugin,
     Handle,
     PermitPlugin,
@@ -32,8 +34,10 @@ from kschedctl.scheduler.framework.interface import (
     PodGroupPostFilterPlugin,
     PodGroupPostFilterResult,
     PodGroupTrial,
+    PostBindPlugin,
     PostFilterPlugin,
     PostFilterResult,
+    PreBindPlugin,
     PreEnqueuePlugin,
     PreFilterPlugin,
     PreFilterResult,
@@ -450,3 +454,141 @@ def _no_node_left(plugins: set[str]) -> Status:
     if len(names) == 1:
         text = f"node(s) didn't satisfy plugin {names[0]}"
     return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,))
+
+
+# The extension points that follow the choice of a node: Reserve, Permit, PreBind, Bind and PostBind.
+
+
+def run_reserve(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> Status:
+    """Reserve resources for the pod on its node.
+
+    If a plugin fails, all Reserve plugins undo their reservations in reverse order.
+    """
+    for plugin in framework.plugins(ExtensionPoint.RESERVE, ReservePlugin):
+        status = plugin.reserve(state, pod, node_name)
+        if status.code is not Code.SUCCESS:
+            run_unreserve(framework, state, pod, node_name)
+            return _failed("Reserve", plugin, status)
+    return Status()
+
+
+def run_unreserve(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> None:
+    """Undo the reservations of all Reserve plugins, in reverse order."""
+    for plugin in reversed(framework.plugins(ExtensionPoint.RESERVE, ReservePlugin)):
+        plugin.unreserve(state, pod, node_name)
+
+
+def run_permit(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, Mapping[str, float]]:
+    """Run the Permit plugins.
+
+    Returns
+    -------
+    status : Status
+        Success, Wait, or the first rejection.
+    waits : mapping of str to float
+        For each plugin that makes the pod wait, the maximum waiting time in seconds (at most ``MAX_PERMIT_SECONDS``).
+    """
+    waits: dict[str, float] = {}
+    reasons: tuple[str, ...] = ()
+    for plugin in framework.plugins(ExtensionPoint.PERMIT, PermitPlugin):
+        status, seconds = plugin.permit(state, pod, node_name)
+        if status.code is Code.WAIT:
+            waits[plugin.name] = min(seconds, MAX_PERMIT_SECONDS)
+            reasons = status.reasons
+        elif status.code is not Code.SUCCESS:
+            return _failed("Permit", plugin, status), {}
+    if waits:
+        return Status(Code.WAIT, (*reasons, "one or more plugins asked to wait and no plugin rejected pod")), waits
+    return Status(), waits
+
+
+def run_pre_bind(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> Status:
+    """Run the PreBind plugins up to the first failure."""
+    for plugin in framework.plugins(ExtensionPoint.PRE_BIND, PreBindPlugin):
+        status = plugin.pre_bind(state, pod, node_name)
+        if status.code is not Code.SUCCESS:
+            return _failed("PreBind", plugin, status)
+    return Status()
+
+
+def run_bind(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> Status:
+    """Bind with the interested extender, else with the first Bind plugin that does not skip, then run PostBind."""
+    status = _extenders_binding(framework, state, pod, node_name)
+    if status is None:
+        status = _bind(framework, state, pod, node_name)
+    if status.code is Code.SUCCESS:
+        for listener in framework.plugins(ExtensionPoint.POST_BIND, PostBindPlugin):
+            listener.post_bind(state, pod, node_name)
+    return status
+
+
+def _extenders_binding(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+    """Bind with an extender (upstream ``extendersBinding``); return ``None`` if no extender binds the pod."""
+    for extender in framework.handle.extenders:
+        if not extender.config.bind_verb or not extender.is_interested(pod):
+            continue
+        try:
+            if extender.binds:
+                extender.bind(pod, node_name)
+        except ExtenderError as error:
+            if not extender.config.ignorable:
+                return Status(Code.ERROR, (str(error),))
+            effect = f"it is ignorable and its bind call failed: {error}"
+            state.not_modelled.append(NotModelled(f"the extender {extender.name}", effect))
+            continue
+        return Status()
+    return None
+
+
+def _bind(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> Status:
+    for plugin in framework.plugins(ExtensionPoint.BIND, BindPlugin):
+        status = plugin.bind(state, pod, node_name)
+        if status.code is Code.SKIP:
+            continue
+        if status.code is not Code.SUCCESS:
+            return _failed("Bind", plugin, status)
+        return Status()
+    return Status(Code.SKIP)
+
+
+def _failed(point: str, plugin: Plugin, status: Status) -> Status:
+    """Return a rejection with the plugin's name added, and any other status as an error of the extension point."""
+    if status.code.rejected:
+        return Status(status.code, status.reasons, plugin.name)
+    return Status(Code.ERROR, (f'running {point} plugin "{plugin.name}": {status.message}',), plugin.name)
+
+
+# Pod signatures: the parts of a pod that plugin results depend on, in a comparable form (upstream ``SignPod``).
+
+#: The extension points whose plugins must all sign a pod; otherwise the pod has no signature.
+_POINTS = (ExtensionPoint.PRE_FILTER, ExtensionPoint.FILTER, ExtensionPoint.PRE_SCORE, ExtensionPoint.SCORE)
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+def sign_pod(framework: Framework, pod: Pod) -> Hashable | None:
+    """Return the signature of a pod under a profile; ``None`` if a plugin cannot sign the pod."""
+    names = dict.fromkeys(name for point in _POINTS for name in framework.profile.plugins.get(point, ()))
+    fragments = []
+    for name in names:
+        fragment = framework.plugin(name).sign_pod(pod)
+        if fragment is None:
+            return None
+        fragments.append(fragment)
+    return pod.spec.scheduler_name, *fragments
+
+
+def encoded(part: object) -> bytes:
+    """Return a part of a pod in a comparable form."""
+    return _encode(part)
+
+
+def signed_volumes(pod: Pod) -> bytes:
+    """Return the part of a pod that volume plugins depend on: its volumes without their names, sorted."""
+    volumes = (msgspec.structs.replace(volume, name="") for volume in pod.spec.volumes)
+    return b"\n".join(sorted(encoded(volume) for volume in volumes))
+
+
+def signed_tolerations(pod: Pod) -> bytes:
+    """Return the part of a pod that taint plugins depend on: its tolerations, sorted by key and value."""
+    return encoded(sorted(pod.spec.tolerations, key=lambda toleration: (toleration.key, toleration.value)))

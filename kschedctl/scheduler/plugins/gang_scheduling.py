@@ -1,12 +1,15 @@
-"""GangScheduling: a gang waits until ``minCount`` of its pods exist, and until as many have a node (KEP-4671)."""
+"""The plugins about pod groups: GangScheduling, TopologyPlacementGenerator, PodGroupPodsCount."""
 
 from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
+
 from kschedctl.cluster.pod_groups import group_members
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PENDING
+from kschedctl.common.arrays import Int64Array, truncated_divide
 from kschedctl.controllers.workloads.template import uid_of
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
@@ -14,8 +17,16 @@ from kschedctl.objects.releases.release import Release
 from kschedctl.scheduler.framework.cycle_state import CycleState, PodsToActivate
 from kschedctl.scheduler.framework.dependencies import Reach
 from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
-from kschedctl.scheduler.framework.interface import PermitPlugin, PlacementFeasiblePlugin, PreEnqueuePlugin
-from kschedctl.scheduler.framework.pod_groups import PlacementProgress, PodGroupInfo
+from kschedctl.scheduler.framework.interface import (
+    MAX_NODE_SCORE,
+    PermitPlugin,
+    PlacementFeasiblePlugin,
+    PlacementGeneratePlugin,
+    PlacementScorePlugin,
+    PluginError,
+    PreEnqueuePlugin,
+)
+from kschedctl.scheduler.framework.pod_groups import Placement, PlacementProgress, PodGroupAssignments, PodGroupInfo
 from kschedctl.scheduler.framework.status import SUCCESS, Code, Status
 
 NO_GROUP: Final = 'waiting for pods\'s pod group "{}" to appear in scheduling queue'
@@ -134,3 +145,80 @@ def _is_lowered(pod: Pod, old: PodGroup | None, new: PodGroup | None) -> bool:
         return False
     before, after = old.spec.min_count, new.spec.min_count
     return before is not None and after is not None and after < before
+
+
+# TopologyPlacementGenerator: a placement per value of the label in a group's topology constraint (KEP-5732).
+
+
+class TopologyPlacementGenerator(PlacementGeneratePlugin):
+    """Upstream: plugins/topologyaware."""
+
+    name = "TopologyPlacementGenerator"
+
+    @classmethod
+    def exists_in(cls, release: Release) -> bool:
+        """Report whether the gate of the plugin is on."""
+        return release.places_groups
+
+    def generate_placements(self, group: PodGroupInfo) -> tuple[Placement, ...]:
+        """Return all nodes without a constraint; else a placement per domain, or only that of the bound members."""
+        nodes = self.handle.cluster.nodes
+        if group.pod_group is None:
+            raise PluginError(f'podgroup.scheduling.k8s.io "{group.name}" not found')
+        key = group.topology_key
+        if not key:
+            return (Placement("", nodes.rows),)
+        required = self._domain_of_scheduled(group, key)
+        rows: dict[str, list[int]] = {}
+        for row, node in enumerate(nodes.objects):
+            domain = node.metadata.labels.get(key)
+            if domain is not None and required in (None, domain):
+                rows.setdefault(domain, []).append(row)
+        return tuple(Placement(domain, np.array(rows[domain], dtype=np.int64)) for domain in sorted(rows))
+
+    def _domain_of_scheduled(self, group: PodGroupInfo, key: str) -> str | None:
+        """Return the domain of the members that have a node; ``None`` if there are none."""
+        cluster = self.handle.cluster
+        found: str | None = None
+        for index in group.scheduled(cluster).tolist():
+            row = int(cluster.pods.node_row[index])
+            pod = cluster.pods.key(index)
+            if row < 0:
+                name = cluster.pods.records[index].node_name
+                raise _undetermined(f'getting node for pod {pod}: nodeinfo not found for node name "{name}"')
+            domain = cluster.nodes.objects[row].metadata.labels.get(key)
+            if domain is None:
+                raise _undetermined(f"no topology domain found for pod {pod}")
+            if found and found != domain:
+                raise _undetermined(f"more than 1 domain found for pod group: {found}, {domain}")
+            found = domain
+        return found
+
+
+def _undetermined(problem: str) -> PluginError:
+    return PluginError(f"cannot determine domain for already scheduled pods: {problem}")
+
+
+# PodGroupPodsCount: prefers the placement in which most members of a group have a node (KEP-5732).
+
+
+class PodGroupPodsCount(PlacementScorePlugin):
+    """Upstream: plugins/podgrouppodscount."""
+
+    name = "PodGroupPodsCount"
+
+    @classmethod
+    def exists_in(cls, release: Release) -> bool:
+        """Report whether the gate of the plugin is on."""
+        return release.places_groups
+
+    def score_placement(self, group: PodGroupInfo, assignments: PodGroupAssignments) -> int:
+        """Return the number of members that have a node, bound before or placed in this attempt."""
+        return len(group.scheduled(self.handle.cluster)) + len(assignments.proposed)
+
+    def normalize_placement_score(self, group: PodGroupInfo, scores: Int64Array) -> Int64Array:
+        """Scale the counts so that the highest becomes 100."""
+        highest = scores.max(initial=0)
+        if not highest:
+            raise PluginError("no pods from pod group are assigned to any of the candidate placements")
+        return truncated_divide(scores * MAX_NODE_SCORE, highest)

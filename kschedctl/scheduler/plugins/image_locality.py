@@ -17,9 +17,9 @@ from kschedctl.common.arrays import Int64Array
 from kschedctl.common.wording import counted
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import MEMORY, format_amount
-from kschedctl.scheduler.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Dependencies, Reach
+from kschedctl.scheduler.framework.explanation import Arithmetic, Step, sum_expression
 from kschedctl.scheduler.framework.interface import MAX_NODE_SCORE, ScorePlugin
 
 _MIB: Final = 1024 * 1024

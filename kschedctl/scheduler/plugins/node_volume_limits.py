@@ -21,21 +21,21 @@ from kschedctl.objects.volume import CSIDriver, CSINode
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import OF_NOTHING, Dependencies, Reach
 from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, is_on_node, registered
-from kschedctl.scheduler.framework.filter_check import FilterCheck
+from kschedctl.scheduler.framework.explanation import FilterCheck
 from kschedctl.scheduler.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
-from kschedctl.scheduler.framework.operands import Operands
-from kschedctl.scheduler.framework.signature import signed_volumes
+from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.framework.runtime import signed_volumes
 from kschedctl.scheduler.framework.status import SKIP, Code, Reason, Rejections, Status
-from kschedctl.scheduler.volumes.attachable_volumes import (
+from kschedctl.scheduler.volumes.attachments import (
     Attachable,
+    Attachments,
     Needs,
     Unattachable,
     attachable_volumes,
     counts_volumes,
 )
-from kschedctl.scheduler.volumes.attachments import Attachments
+from kschedctl.scheduler.volumes.claims import ephemeral_claim_owner
 from kschedctl.scheduler.volumes.hints import after_claim_change, after_limit_change, after_volume_detached
-from kschedctl.scheduler.volumes.pod_claims import ephemeral_claim_owner
 
 REASON: Final = "node(s) exceed max volume count"
 REASON_NOT_INSTALLED: Final = "{driver} CSI driver is not installed on the node"

@@ -8,26 +8,26 @@ from typing import Final
 from kschedctl.common.errors import ConfigError
 from kschedctl.scheduler.framework.interface import Plugin
 from kschedctl.scheduler.framework.registry import Registry
-from kschedctl.scheduler.plugins.default_binder import DefaultBinder
+from kschedctl.scheduler.plugins.basics import (
+    DefaultBinder,
+    NodeDeclaredFeatures,
+    NodeName,
+    NodeUnschedulable,
+    PrioritySort,
+    SchedulingGates,
+)
 from kschedctl.scheduler.plugins.default_preemption import DefaultPreemption
 from kschedctl.scheduler.plugins.dynamic_resources.plugin import DynamicResources
-from kschedctl.scheduler.plugins.gang_scheduling import GangScheduling
+from kschedctl.scheduler.plugins.gang_scheduling import GangScheduling, PodGroupPodsCount, TopologyPlacementGenerator
 from kschedctl.scheduler.plugins.image_locality import ImageLocality
 from kschedctl.scheduler.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from kschedctl.scheduler.plugins.node_affinity import NodeAffinity
-from kschedctl.scheduler.plugins.node_declared_features import NodeDeclaredFeatures
-from kschedctl.scheduler.plugins.node_name import NodeName
 from kschedctl.scheduler.plugins.node_ports import NodePorts
 from kschedctl.scheduler.plugins.node_resources.balanced_allocation import NodeResourcesBalancedAllocation
 from kschedctl.scheduler.plugins.node_resources.fit import NodeResourcesFit
-from kschedctl.scheduler.plugins.node_unschedulable import NodeUnschedulable
 from kschedctl.scheduler.plugins.node_volume_limits import NodeVolumeLimits
-from kschedctl.scheduler.plugins.pod_group_pods_count import PodGroupPodsCount
 from kschedctl.scheduler.plugins.pod_topology_spread.plugin import PodTopologySpread
-from kschedctl.scheduler.plugins.priority_sort import PrioritySort
-from kschedctl.scheduler.plugins.scheduling_gates import SchedulingGates
 from kschedctl.scheduler.plugins.taint_toleration import TaintToleration
-from kschedctl.scheduler.plugins.topology_placement_generator import TopologyPlacementGenerator
 from kschedctl.scheduler.plugins.volume_binding.plugin import VolumeBinding
 from kschedctl.scheduler.plugins.volume_restrictions import VolumeRestrictions
 from kschedctl.scheduler.plugins.volume_zone import VolumeZone

@@ -1,12 +1,161 @@
-"""The operands shared by the reasons of plugins that count pods per topology domain."""
+"""The operands and remedies shared by plugins that count pods per topology domain."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
+from itertools import islice
+from typing import Final
 
-from kschedctl.scheduler.framework.operands import Operands
-from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
-from kschedctl.scheduler.plugins.topology_remedies import label_remedies, spread_remedies, term_remedies
+from kschedctl.objects.pod import Pod, PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
+from kschedctl.objects.well_known import HOSTNAME
+from kschedctl.scheduler.framework.remedy import (
+    Operands,
+    Remedy,
+    RemedyContext,
+    Risk,
+    add_operation,
+    patched,
+    remove_operation,
+    replace_operation,
+)
+from kschedctl.scheduler.plugins.taint_toleration import without_toleration
+
+# Remedies of plugins with topology domains: relax constraints and terms, or label the node.
+
+_DO_NOT_SCHEDULE: Final = "DoNotSchedule"
+_SCHEDULE_ANYWAY: Final = "ScheduleAnyway"
+_HONOR: Final = "Honor"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+#: The weight of a preferred term that was required: the highest.
+_WEIGHT: Final = 100
+_MOST_SIBLINGS: Final = 200
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+#: The maximum number of label values that are proposed for a node without the label.
+_MOST_DOMAINS: Final = 5
+
+
+def spread_remedies(context: RemedyContext, topology_key: str, skew: int = 0) -> Iterator[Remedy]:
+    """Propose to relax or drop the pod's hard spread constraints over a topology key.
+
+    Parameters
+    ----------
+    topology_key : str
+        The key of the label that defines the domains.
+    skew : int
+        The skew that the node's domain would have; 0 if a larger ``maxSkew`` does not help.
+    """
+    constraints = context.pod.spec.topology_spread_constraints
+    hard = [(i, c) for i, c in enumerate(constraints) if c.when_unsatisfiable == _DO_NOT_SCHEDULE]
+    for i, constraint in hard:
+        if constraint.topology_key != topology_key:
+            continue
+        at = ("spec", "topologySpreadConstraints", i)
+        what = f"the spread constraint over {topology_key}"
+        if skew > constraint.max_skew:
+            yield context.pod_patch(
+                f"maxSkew {skew} instead of {constraint.max_skew} in {what}",
+                replace_operation(skew, *at, "maxSkew"),
+                risk=Risk.REDUCED,
+                family=("maxSkew", i),
+                within=skew,
+                once=True,
+            )
+        yield context.pod_patch(
+            f"ScheduleAnyway instead of DoNotSchedule in {what}",
+            replace_operation(_SCHEDULE_ANYWAY, *at, "whenUnsatisfiable"),
+            risk=Risk.REDUCED,
+            family=("ScheduleAnyway", i),
+        )
+        yield context.pod_patch(f"drop {what}", remove_operation(*at), risk=Risk.DROPPED, family=("drop constraint", i))
+    if any(constraint.node_taints_policy == _HONOR for _, constraint in hard):
+        # With nodeTaintsPolicy Honor, a toleration may include domains with few pods, which raise the skew elsewhere.
+        yield from without_toleration(context)
+
+
+def term_remedies(context: RemedyContext, topology_key: str) -> Iterator[Remedy]:
+    """Propose to drop one of the pod's required terms.
+
+    Anti-affinity terms are dropped only if they have the key ``topology_key``, affinity terms with any key: an existing
+    pod counts for affinity only if it matches all terms, so each term influences every topology.
+    """
+    affinity = context.pod.spec.affinity
+    if affinity is not None:
+        yield from _without_term(context, "podAffinity", affinity.pod_affinity)
+        yield from _without_term(context, "podAntiAffinity", affinity.pod_anti_affinity, topology_key)
+
+
+def _without_term(
+    context: RemedyContext, field: str, affinity: PodAffinity | None, topology_key: str = ""
+) -> Iterator[Remedy]:
+    if affinity is None:
+        return
+    for i, term in enumerate(affinity.required_during_scheduling_ignored_during_execution):
+        if topology_key in ("", term.topology_key):
+            whose = "affinity" if field == "podAffinity" else "anti-affinity"
+            if field == "podAntiAffinity":
+                yield _preferred(context, affinity, i, term)
+            yield context.pod_patch(
+                f"drop the required pod {whose} by {term.topology_key}",
+                remove_operation("spec", "affinity", field, _REQUIRED, i),
+                risk=Risk.DROPPED,
+                family=(field, i),
+            )
+
+
+def _preferred(context: RemedyContext, affinity: PodAffinity, i: int, term: PodAffinityTerm) -> Remedy:
+    """Return the remedy that prefers a required anti-affinity term, in the pod and in its siblings.
+
+    The template of the workload is changed, so that the pods that run get the weaker term as well.
+    """
+    at = ("spec", "affinity", "podAntiAffinity")
+    weighted = WeightedPodAffinityTerm(weight=_WEIGHT, pod_affinity_term=term)
+    there = affinity.preferred_during_scheduling_ignored_during_execution
+    prefer = add_operation(weighted, *at, _PREFERRED, "-") if there else add_operation((weighted,), *at, _PREFERRED)
+    patch = (prefer, remove_operation(*at, _REQUIRED, i))
+    own = context.pod_patch(
+        f"prefer instead of require the pod anti-affinity by {term.topology_key}",
+        *patch,
+        risk=Risk.REDUCED,
+        family=("prefer", i),
+    )
+    siblings = (patched(pod, *patch) for pod in _siblings(context))
+    return dataclasses.replace(own, changes=(*own.changes, *siblings))
+
+
+def _siblings(context: RemedyContext) -> Iterator[Pod]:
+    """Yield the pods of the same controller with the same affinity, at most 200."""
+    pods, owner = context.cluster.pods, context.pod.metadata.controller
+    if owner is None:
+        return
+    same = (
+        index
+        for index in pods.assigned.tolist()
+        if pods.records[index].metadata.namespace == context.pod.namespace
+        and pods.records[index].metadata.controller == owner
+    )
+    for index in islice(same, _MOST_SIBLINGS):
+        pod = pods.pod(index)
+        if pod.spec.affinity == context.pod.spec.affinity and pod.key != context.pod.key:
+            yield pod
+
+
+def label_remedies(context: RemedyContext, key: str) -> Iterator[Remedy]:
+    """Propose to give the node the label that defines the domains.
+
+    The value is the node's name for the hostname label, else one of the first 5 values that other nodes have.
+    """
+    node = context.node
+    known = context.cluster.nodes.labels[key].values[:_MOST_DOMAINS]
+    values = [node.name] if key == HOSTNAME else list(known)
+    for value in values:
+        label = add_operation(value, "metadata", "labels", key)
+        patch = label if node.metadata.labels else add_operation({key: value}, "metadata", "labels")
+        summary = f"label node {node.name} {key}={value}"
+        family = ("label", f"{key}={value}")
+        yield context.node_patch(
+            summary, patch, family=family, command=summary, side_of=family, side=f"node {node.name}"
+        )
 
 
 class NoTopologyLabel(Operands, frozen=True):

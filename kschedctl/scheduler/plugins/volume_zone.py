@@ -18,22 +18,22 @@ from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim, St
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Dependencies, Reach
 from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
-from kschedctl.scheduler.framework.filter_check import FilterCheck
+from kschedctl.scheduler.framework.explanation import FilterCheck
 from kschedctl.scheduler.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
-from kschedctl.scheduler.framework.operands import Operands
-from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
-from kschedctl.scheduler.framework.signature import signed_volumes
+from kschedctl.scheduler.framework.remedy import Operands, Remedy, RemedyContext
+from kschedctl.scheduler.framework.runtime import signed_volumes
 from kschedctl.scheduler.framework.status import SKIP, Code, Reason, Rejections, Status
 from kschedctl.scheduler.volumes.claims import (
     NO_CLAIM_NAME,
     WAIT_FOR_FIRST_CONSUMER,
     claim_class,
     claim_not_found,
+    claim_uses,
     class_not_found,
+    is_undecidable,
 )
 from kschedctl.scheduler.volumes.hints import after_claim_change, after_delayed_class_added, after_volume_change
-from kschedctl.scheduler.volumes.pod_claims import claim_uses, is_undecidable
-from kschedctl.scheduler.volumes.remedies import claim_remedies, elsewhere_remedies
+from kschedctl.scheduler.volumes.reasons import claim_remedies, elsewhere_remedies
 from kschedctl.scheduler.volumes.zones import VolumeLabel, volume_labels, zoned_nodes
 
 REASON: Final = "node(s) had no available volume zone"

@@ -6,21 +6,351 @@ evicted. World ``w`` of ``DryRun.victims`` is candidate ``w``; its entries are t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
+import msgspec
 import numpy as np
 
-from kschedctl.cluster.overlay import Numbering, PodsInWorlds
-from kschedctl.common.arrays import Int64Array, Mask, Rows
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.overlay import Numbering, Overlay, PodsInWorlds, Selection
+from kschedctl.cluster.pod_groups import grouped_pods, pod_group_of, scheduled_members
+from kschedctl.common.arrays import Entries, Int64Array, Mask, Rows, Worlds
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
+from kschedctl.objects.releases.rules import PodGroupRules
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.interface import PluginsRunner
-from kschedctl.scheduler.framework.node_statuses import NodeStatuses
-from kschedctl.scheduler.preemption.budgets import Budget
-from kschedctl.scheduler.preemption.select_units_on_node import rows_with_groups, select_units_on_nodes
-from kschedctl.scheduler.preemption.select_victims_on_node import select_victims_on_node
+from kschedctl.scheduler.framework.node_statuses import ExtenderVerdict, NodeStatuses
+from kschedctl.scheduler.framework.status import Code, Reason, Status
+from kschedctl.scheduler.preemption.budgets import Budget, violated_budgets
+
+# The victims on nodes (upstream ``SelectVictimsOnNode``), for all nodes together.
+#
+# Remove every pod of lower priority. If the pod fits then, reprieve one victim after the other, one per node and round:
+# first the victims whose eviction would violate a disruption budget, by descending importance, then the others. A pod
+# stays a victim if the preemptor does not fit with it.
+#
+# From node rows to pods in worlds. Each step keeps fewer worlds, so there are four lists of worlds, each a selection of
+# the one before: the given rows; the rows with a pod of lower priority; the rows on which the preemptor fits without
+# these pods; and, during the reprieve, the rows with a victim left to try. All of them are selections of one overlay,
+# which also contains the nominated pods.
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedVictims:
+    """The victims on each node.
+
+    Attributes
+    ----------
+    victims : PodsInWorlds
+        The victims, sorted by world, then by descending importance. There is a world for every node on which the pod
+        fits without the pods of lower priority.
+    violating : ndarray of bool, shape (n_entries,)
+        True for victims whose eviction violates a budget.
+    statuses : NodeStatuses
+        The filters' verdicts without the pods of lower priority, by node row; 0 if the pod fits then.
+    without_victims : ndarray of int64
+        The rows of the nodes without any pod of lower priority, which are not filtered.
+    """
+
+    victims: PodsInWorlds
+    violating: Mask
+    statuses: NodeStatuses
+    without_victims: Rows
+
+
+def select_victims_on_node(
+    framework: PluginsRunner,
+    state: CycleState,
+    pod: Pod,
+    rows: Rows,
+    budgets: tuple[Budget, ...],
+    lower: PodsInWorlds | None = None,
+) -> SelectedVictims:
+    """Find the victims on each of some nodes.
+
+    Parameters
+    ----------
+    framework : PluginsRunner
+        The pod's profile.
+    state : CycleState
+        The state after PreFilter.
+    pod : Pod
+        The preemptor.
+    rows : ndarray of int64, shape (n_rows,)
+        The rows of the nodes, ascending.
+    budgets : tuple of Budget
+        The disruption budgets.
+    lower : PodsInWorlds, optional
+        The pods of lower priority in another order of those that tie; by default tied pods are in the order of the
+        snapshot.
+    """
+    lower = lower_priority_pods(framework.cluster, framework.handle.release, pod, rows) if lower is None else lower
+    has_victims = lower.counts > 0
+    emptied = framework.overlay_with_nominated_pods(pod, rows).select(has_victims)
+    victims = lower.among(emptied.worlds)
+    emptied.overlay.remove(victims.worlds, victims.pods)
+    statuses = framework.run_filters_with_nominated_pods(state, pod, emptied.overlay)
+    fitting = emptied.overlay.select(statuses.code[emptied.rows] == Code.SUCCESS)
+    victims = victims.among(fitting.worlds)
+    up_to_first = framework.handle.release.counts_up_to_violated_budget
+    violated = violated_budgets(framework.cluster, budgets, victims, up_to_first=up_to_first)
+    violating: Mask = np.logical_or.reduce(violated)
+    evicted = ~_reprieve(framework, state, pod, fitting.overlay, victims, violating)
+    return SelectedVictims(victims.keep(evicted), violating[evicted], statuses, rows[~has_victims])
+
+
+def lower_priority_pods(cluster: Cluster, release: Release, pod: Pod, rows: Rows) -> PodsInWorlds:
+    """Return the pods on some nodes that may be evicted for a pod (upstream ``isPreemptionAllowed``).
+
+    Parameters
+    ----------
+    pod : Pod
+        The preemptor.
+    rows : ndarray of int64, shape (n_worlds,)
+        The rows of the nodes, ascending.
+
+    Returns
+    -------
+    PodsInWorlds
+        One world per row, with its pods by descending importance.
+    """
+    pods = cluster.pods
+    lower = pods.by_importance(unstarted_in_order=release.unstarted_in_order)
+    lower = lower[pods.priority[lower] < (pod.spec.priority or 0)]
+    here, worlds = Numbering.of(rows, len(cluster.nodes)).find(pods.node_row[lower])
+    return PodsInWorlds(rows, worlds, lower[here])
+
+
+def _reprieve(
+    framework: PluginsRunner, state: CycleState, pod: Pod, emptied: Overlay, victims: PodsInWorlds, violating: Mask
+) -> Mask:
+    """Add back one victim per world and round, and keep it if the preemptor still fits (upstream ``reprievePod``).
+
+    Parameters
+    ----------
+    framework, state, pod : PluginsRunner, CycleState, Pod
+        As in ``select_victims_on_node``.
+    emptied : Overlay
+        The worlds of ``victims``, with all victims removed. It is modified.
+    victims : PodsInWorlds
+        The victims, sorted by world, then by descending importance.
+    violating : ndarray of bool, shape (n_entries,)
+        True for victims whose eviction violates a budget. They are tried first.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_entries,)
+        True for the reprieved pods.
+    """
+    # The entries in the order in which they are tried, grouped by world.
+    order = np.lexsort((~violating, victims.worlds)) if violating.any() else np.arange(len(victims))
+    first, counts = victims.first, victims.counts
+    spared = np.zeros(len(victims), dtype=np.bool_)
+    left = Selection.everything(emptied)
+    for turn in range(int(counts.max(initial=0))):
+        active = counts[left.originals] > turn
+        if 2 * int(active.sum()) < len(left):
+            # Drop finished worlds to save time.
+            left = left.select(active)
+            active = np.ones(len(left), dtype=np.bool_)
+        # The worlds with a victim left to try, and the entry that is tried in each.
+        worlds: Worlds = np.flatnonzero(active)
+        entries: Entries = order[first[left.originals[worlds]] + turn]
+        left.overlay.add(worlds, victims.pods[entries])
+        fits = framework.passing_with_nominated_pods(state, pod, left.overlay)[worlds]
+        left.overlay.remove(worlds[~fits], victims.pods[entries[~fits]])
+        spared[entries[fits]] = True
+    return spared
+
+
+# Victims of preemption as units: a pod, or all pods of a group that is evicted as a whole (upstream ``Victim``).
+
+
+class VictimUnit(msgspec.Struct, frozen=True):
+    """Pods that are evicted together.
+
+    Attributes
+    ----------
+    pods : tuple of int
+        The pods, as indices into ``Cluster.pods``; at least one.
+    priority : int
+        The priority of the unit: that of the pod or of its group.
+    of_group : bool
+        True if the unit is a group or a pod of one; such units are more important than other pods.
+    start_time : int
+        The earliest start in microseconds since 1970, ``NOT_STARTED`` without one.
+    """
+
+    pods: tuple[int, ...]
+    priority: int
+    of_group: bool
+    start_time: int
+
+    @property
+    def importance(self) -> tuple[int, bool, int, int]:
+        """The sort key, the most important first (upstream ``MoreImportantVictim``)."""
+        return -self.priority, not self.of_group, -len(self.pods), self.start_time
+
+
+def pod_priority(cluster: Cluster, pod: int, rules: PodGroupRules | None) -> int:
+    """Return the priority by which a pod counts as a victim: its own, or that of its group where the rules say so.
+
+    Parameters
+    ----------
+    pod : int
+        Index into ``Cluster.pods``.
+    """
+    record = cluster.pods.records[pod]
+    if rules is None or not rules.victims_have_group_priority:
+        return record.priority
+    group = pod_group_of(cluster, pod)
+    return record.priority if group is None else (group.spec.priority or 0)
+
+
+def victim_units(cluster: Cluster, pods: Iterable[int], rules: PodGroupRules) -> list[VictimUnit]:
+    """Return the units that some pods belong to, in the order of the pods.
+
+    Parameters
+    ----------
+    pods : iterable of int
+        Indices into ``Cluster.pods`` of pods on nodes, ordered by node.
+    """
+    units: dict[object, VictimUnit] = {}
+    starts = cluster.pods.start_time
+    for pod in pods:
+        group = pod_group_of(cluster, pod)
+        if group is None or not group.spec.disrupts_all:
+            priority = pod_priority(cluster, pod, rules)
+            units[pod] = VictimUnit(
+                (pod,), priority, bool(cluster.pods.records[pod].spec.pod_group_name), int(starts[pod])
+            )
+        elif group.key not in units:
+            members = scheduled_members(cluster, group.namespace, group.name)
+            # Until 1.36 the start of a group is that of the member found first.
+            start = starts[members].min() if rules.victims_have_group_priority else starts[pod]
+            units[group.key] = VictimUnit(tuple(members.tolist()), group.spec.priority or 0, True, int(start))
+    return list(units.values())
+
+
+def units_in_order_of_reprieve(
+    cluster: Cluster, units: Iterable[VictimUnit], budgets: Sequence[Budget]
+) -> tuple[list[VictimUnit], frozenset[int]]:
+    """Return units in the order in which they are put back, and those of their pods that break a budget.
+
+    Units that break a budget come first, and the more important ones before others. A unit is protected as a whole if
+    the eviction of one of its pods breaks a budget.
+    """
+    ordered = sorted(units, key=lambda unit: unit.importance)
+    pods = np.array([pod for unit in ordered for pod in unit.pods], dtype=np.int64)
+    together = PodsInWorlds(np.zeros(1, dtype=np.int64), np.zeros(len(pods), dtype=np.int64), pods)
+    violated = violated_budgets(cluster, budgets, together, up_to_first=True)
+    violating = frozenset(pods[np.logical_or.reduce(violated)].tolist())
+    return sorted(ordered, key=lambda unit: violating.isdisjoint(unit.pods)), violating
+
+
+# The victims on nodes with pods of groups (``SelectVictimsOnNode`` since 1.37).
+#
+# A group with disruption mode *all* is one victim: evicting one of its pods evicts all, also on other nodes. So each node
+# needs a state of the whole cluster, and the nodes are tried one by one. Nodes without pods of groups are left to
+# ``select_victims_on_node``.
+
+
+def rows_with_groups(cluster: Cluster, rules: PodGroupRules | None) -> Rows:
+    """Return the nodes whose victims have to be found by this module: rows, ascending."""
+    if rules is None or not rules.victims_have_group_priority:
+        return np.empty(0, dtype=np.int64)
+    rows = np.unique(cluster.pods.node_row[grouped_pods(cluster)])
+    on_nodes: Rows = rows[rows >= 0]
+    return on_nodes
+
+
+def select_units_on_nodes(
+    framework: PluginsRunner,
+    pod: Pod,
+    rows: Rows,
+    budgets: tuple[Budget, ...],
+    rules: PodGroupRules,
+    others: SelectedVictims,
+) -> SelectedVictims:
+    """Return the victims on all nodes: those of this module, and those on other nodes.
+
+    Parameters
+    ----------
+    pod : Pod
+        The preemptor.
+    rows : ndarray of int64
+        The nodes to look at, ascending: rows with pods of groups.
+    others : SelectedVictims
+        The victims on all other nodes.
+    """
+    found = {int(row): _on_node(framework, pod, int(row), budgets, rules) for row in rows}
+    verdicts = {
+        row: ExtenderVerdict(each.status, tuple(map(Reason, each.status.reasons)))
+        for row, each in found.items()
+        if each is not None
+    }
+    fitting = {row: each for row, each in found.items() if each is not None and each.status.code is Code.SUCCESS}
+    statuses = others.statuses.with_extenders(verdicts, ())
+    none = np.array([row for row, each in found.items() if each is None], dtype=np.int64)
+    victims, violating = _merged(others, fitting)
+    return SelectedVictims(victims, violating, statuses, np.union1d(others.without_victims, none))
+
+
+@dataclass(frozen=True, slots=True)
+class _OnNode:
+    """The verdict on a node without its victims, and the victims in their order."""
+
+    status: Status
+    pods: tuple[int, ...] = ()
+    violating: tuple[bool, ...] = ()
+
+
+def _on_node(
+    framework: PluginsRunner, pod: Pod, row: int, budgets: tuple[Budget, ...], rules: PodGroupRules
+) -> _OnNode | None:
+    """Return the victims on a node; ``None`` if it has no pod of lower priority."""
+    cluster = framework.cluster
+    units = [
+        unit
+        for unit in victim_units(cluster, cluster.pods.on_node(row).tolist(), rules)
+        if unit.priority < (pod.spec.priority or 0)
+    ]
+    if not units:
+        return None
+    node = cluster.nodes.names[row]
+    left: dict[VictimUnit, None] = dict.fromkeys(units)
+    status = framework.status_without(pod, node, _pods(left))
+    if status.code is not Code.SUCCESS:
+        return _OnNode(status)
+    order, violating = units_in_order_of_reprieve(cluster, units, budgets)
+    for unit in order:
+        del left[unit]
+        if framework.status_without(pod, node, _pods(left)).code is not Code.SUCCESS:
+            left[unit] = None
+    pods = _pods(sorted(left, key=lambda unit: unit.importance))
+    return _OnNode(Status(), pods, tuple(victim in violating for victim in pods))
+
+
+def _pods(units: dict[VictimUnit, None] | list[VictimUnit]) -> tuple[int, ...]:
+    return tuple(chain.from_iterable(unit.pods for unit in units))
+
+
+def _merged(others: SelectedVictims, found: dict[int, _OnNode]) -> tuple[PodsInWorlds, Mask]:
+    known = others.victims
+    parts = {
+        int(row): (known.pods[known.entries(world)].tolist(), others.violating[known.entries(world)].tolist())
+        for world, row in enumerate(known.rows.tolist())
+    }
+    parts |= {row: (list(each.pods), list(each.violating)) for row, each in found.items()}
+    rows = sorted(parts)
+    counts = [len(parts[row][0]) for row in rows]
+    worlds = np.repeat(np.arange(len(rows), dtype=np.int64), counts)
+    pods = np.array([pod for row in rows for pod in parts[row][0]], dtype=np.int64)
+    violating = np.array([each for row in rows for each in parts[row][1]], dtype=np.bool_)
+    return PodsInWorlds(np.array(rows, dtype=np.int64), worlds, pods), violating
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,13 @@ from kschedctl.scheduler.framework.interface import PodGroupPostFilterResult, Po
 from kschedctl.scheduler.framework.pod_groups import PodGroupInfo
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.scheduler.preemption.budgets import get_pod_disruption_budgets
-from kschedctl.scheduler.preemption.pod_eligible_to_preempt_others import NEVER, evicted_by_scheduler
-from kschedctl.scheduler.preemption.victims import VictimUnit, pod_priority, units_in_order_of_reprieve, victim_units
+from kschedctl.scheduler.preemption.dry_run_preemption import (
+    VictimUnit,
+    pod_priority,
+    units_in_order_of_reprieve,
+    victim_units,
+)
+from kschedctl.scheduler.preemption.evaluator import NEVER, evicted_by_scheduler
 
 NO_VICTIMS: Final = "No preemption victims found for incoming preemptor"
 ONGOING: Final = "ongoing preemption on nominated nodes"

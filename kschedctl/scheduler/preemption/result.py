@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -12,13 +12,17 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Rows
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.framework.extender import EXTENDER_NAME
+from kschedctl.scheduler.framework.remedy import Operands
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.scheduler.preemption.budgets import Budget, violated_budgets
-from kschedctl.scheduler.preemption.dry_run_preemption import DryRun
-from kschedctl.scheduler.preemption.prepare_candidate import lower_priority_nominated_pods
-from kschedctl.scheduler.preemption.select_candidate import CRITERIA, Choice, pick_one_node_for_preemption
-from kschedctl.scheduler.preemption.select_victims_on_node import lower_priority_pods
-from kschedctl.scheduler.preemption.shortlist import truncate_dry_run
+from kschedctl.scheduler.preemption.dry_run_preemption import DryRun, lower_priority_pods
+from kschedctl.scheduler.preemption.select_candidate import (
+    CRITERIA,
+    Choice,
+    lower_priority_nominated_pods,
+    pick_one_node_for_preemption,
+    truncate_dry_run,
+)
 
 NO_VICTIMS: Final = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("No preemption victims found for incoming pod",))
 
@@ -247,3 +251,26 @@ def _declined(url: str) -> Status:
 
 def _needless(node: str) -> str:
     return f'expected at least one victim pod on node "{node}"'
+
+
+# The operands behind the reasons that preemption gives for a node.
+
+
+class NoLowerPriority(Operands, frozen=True):
+    """The node has no pod that preemption could evict.
+
+    Attributes
+    ----------
+    priority : int
+        The priority of the pod to place; only pods below it can be evicted.
+    """
+
+    priority: int
+
+    def words(self) -> str:
+        """State that the node has no pod below the priority."""
+        return f"no pod with a priority below {self.priority}"
+
+    def data(self) -> dict[str, Any]:
+        """Return no data: the response has the pod's priority elsewhere."""
+        return {}

@@ -23,8 +23,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.interface import PluginsRunner
 from kschedctl.scheduler.preemption.budgets import Budget
-from kschedctl.scheduler.preemption.dry_run_preemption import DryRun
-from kschedctl.scheduler.preemption.select_victims_on_node import lower_priority_pods, select_victims_on_node
+from kschedctl.scheduler.preemption.dry_run_preemption import DryRun, lower_priority_pods, select_victims_on_node
 
 #: The number of orders of tied pods that are tried on a node; of more orders, as many random ones.
 _MOST_ORDERS: Final = 120

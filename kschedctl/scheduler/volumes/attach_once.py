@@ -23,7 +23,7 @@ from kschedctl.objects.volume import (
     StorageClass,
     VolumeAttachment,
 )
-from kschedctl.scheduler.volumes.pod_claims import claim_use, pod_claims
+from kschedctl.scheduler.volumes.claims import claim_use, pod_claims
 
 READ_WRITE_ONCE: Final = "ReadWriteOnce"
 _SEVERAL: Final = frozenset({"ReadWriteMany", "ReadOnlyMany", "ReadWriteOncePod"})

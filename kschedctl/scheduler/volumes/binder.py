@@ -8,17 +8,36 @@ match, a volume is provisioned if the class allows it. A volume is taken at most
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Mask
-from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
-from kschedctl.scheduler.volumes.binder_results import BoundCheck, FoundVolumes, ProvisionCheck, StaticMatch
+from kschedctl.objects.core import Node
+from kschedctl.objects.meta import ObjectMeta
+from kschedctl.objects.selectors import IN, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from kschedctl.objects.volume import (
+    CSINode,
+    CSIVolumeSource,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    PersistentVolumeSpec,
+    PersistentVolumeStatus,
+    StorageClass,
+    TypedObjectReference,
+    VolumeNodeAffinity,
+)
+from kschedctl.scheduler.framework.events import ObjectChange
 from kschedctl.scheduler.volumes.claims import (
+    BIND_COMPLETED,
     SELECTED_NODE,
+    PodClaims,
     claim_class,
     claim_key,
     is_bound_to,
@@ -27,11 +46,99 @@ from kschedctl.scheduler.volumes.claims import (
     storage_class_of,
     volume_class,
 )
-from kschedctl.scheduler.volumes.matching import claim_selector, mismatches
-from kschedctl.scheduler.volumes.migration import MigrationError
-from kschedctl.scheduler.volumes.pod_claims import PodClaims
-from kschedctl.scheduler.volumes.provisioning import provisioning
-from kschedctl.scheduler.volumes.topology import VolumeTopology
+from kschedctl.scheduler.volumes.csi_nodes import MigrationError
+from kschedctl.scheduler.volumes.matching import Provisioning, claim_selector, mismatches, provisioning
+from kschedctl.scheduler.volumes.zones import VolumeTopology
+
+# The binder's results for a pod's claims on every node.
+
+
+class BoundCheck(msgspec.Struct, frozen=True):
+    """The check of a bound claim against the nodes.
+
+    Attributes
+    ----------
+    volume : PersistentVolume or None
+        The volume of the claim; ``None`` if it does not exist.
+    reachable : ndarray of bool, shape (n_nodes,)
+        The nodes from which the volume can be reached; none if it does not exist.
+    problem : str
+        The error of the translation to a CSI volume on nodes where the plugin is migrated; empty if there is none.
+    """
+
+    claim: PersistentVolumeClaim
+    volume: PersistentVolume | None
+    reachable: Mask
+    problem: str = ""
+
+
+class StaticMatch(msgspec.Struct, frozen=True):
+    """The volume that an unbound claim would get on each node.
+
+    Attributes
+    ----------
+    candidates : tuple of PersistentVolume
+        The volumes that match the claim, in order of preference.
+    choice : ndarray of int64, shape (n_nodes,)
+        The index into ``candidates`` for each node; -1 if no candidate is available.
+    """
+
+    claim: PersistentVolumeClaim
+    candidates: tuple[PersistentVolume, ...]
+    choice: Int64Array
+
+
+class ProvisionCheck(msgspec.Struct, frozen=True):
+    """The check of a claim for which a volume must be provisioned on some nodes.
+
+    Attributes
+    ----------
+    needed : ndarray of bool, shape (n_nodes,)
+        The nodes on which the claim got no existing volume.
+    provisioning : Provisioning
+        The checks of dynamic provisioning.
+    """
+
+    claim: PersistentVolumeClaim
+    needed: Mask
+    provisioning: Provisioning
+
+
+class FoundVolumes(msgspec.Struct, frozen=True):
+    """The binder's results for a pod, per node.
+
+    Attributes
+    ----------
+    bound : tuple of BoundCheck
+        The checks of bound claims, in evaluation order.
+    selected : tuple of PersistentVolumeClaim
+        The unbound claims that are being provisioned for a selected node.
+    selected_elsewhere : ndarray of bool, shape (n_nodes,)
+        True for nodes that are not the selected node of one of these claims.
+    matches : tuple of StaticMatch
+        The results for unbound claims that may get an existing volume, the smallest claim first.
+    provisions : tuple of ProvisionCheck
+        The checks of claims for which volumes must be provisioned, in evaluation order.
+    node_conflict, bind_conflict, not_enough_space, missing_volume : ndarray of bool, shape (n_nodes,)
+        The nodes that the scheduler rejects for each of its four reasons; several can hold for a node.
+    errors : tuple of str
+        The errors with which the scheduler ends its cycle.
+    error : ndarray of int64, shape (n_nodes,)
+        The index into ``errors`` for each node; -1 if there is no error.
+    """
+
+    bound: tuple[BoundCheck, ...]
+    selected: tuple[PersistentVolumeClaim, ...]
+    selected_elsewhere: Mask
+    matches: tuple[StaticMatch, ...]
+    provisions: tuple[ProvisionCheck, ...]
+    node_conflict: Mask
+    bind_conflict: Mask
+    not_enough_space: Mask
+    missing_volume: Mask
+    errors: tuple[str, ...]
+    error: Int64Array
+
 
 _NONE = -1
 
@@ -217,3 +324,92 @@ def _check_provisions(checks: tuple[ProvisionCheck, ...], elsewhere: Mask) -> tu
         conflict |= impossible
         no_space |= alive & ~impossible & ~found.enough
     return conflict, no_space
+
+
+# The volumes and claims of a pod after it is bound: claims get the volumes found for them, or provisioned ones.
+#
+# Source: the binder's ``BindPodVolumes``, and the subsequent actions of the PersistentVolume controller and provisioners.
+
+_BOUND: Final = "Bound"
+_YES: Final = "yes"
+
+
+def bind_pod_volumes(cluster: Cluster, found: FoundVolumes, row: int) -> Iterator[ObjectChange]:
+    """Yield the volumes and claims that change when a pod with claims is bound to a node.
+
+    Parameters
+    ----------
+    found : FoundVolumes
+        The binder's results for the pod.
+    row : int
+        The row of the node.
+    """
+    node = cluster.nodes.objects[row]
+    for match in found.matches:
+        if match.choice[row] >= 0:
+            volume = match.candidates[int(match.choice[row])]
+            yield ObjectChange(_taken(volume, match.claim), volume)
+            yield ObjectChange(_bound(match.claim, volume.name), match.claim)
+    for check in found.provisions:
+        if check.needed[row]:
+            volume = _provisioned(cluster, check.claim, check.provisioning.storage_class, node)
+            yield ObjectChange(volume)
+            selected = {**check.claim.metadata.annotations, SELECTED_NODE: node.name}
+            claim = replace(check.claim, metadata=replace(check.claim.metadata, annotations=selected))
+            yield ObjectChange(_bound(claim, volume.name), check.claim)
+
+
+def _taken(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
+    reference = TypedObjectReference(
+        kind="PersistentVolumeClaim", namespace=claim.namespace, name=claim.name, uid=claim.metadata.uid
+    )
+    return replace(volume, spec=replace(volume.spec, claim_ref=reference), status=PersistentVolumeStatus(phase=_BOUND))
+
+
+def _bound(claim: PersistentVolumeClaim, volume: str) -> PersistentVolumeClaim:
+    annotations = {**claim.metadata.annotations, BIND_COMPLETED: _YES}
+    return replace(
+        claim,
+        metadata=replace(claim.metadata, annotations=annotations),
+        spec=replace(claim.spec, volume_name=volume),
+        status=replace(claim.status, phase=_BOUND),
+    )
+
+
+def _provisioned(
+    cluster: Cluster, claim: PersistentVolumeClaim, storage_class: StorageClass, node: Node
+) -> PersistentVolume:
+    """Return the volume that a provisioner creates for a claim whose pod is scheduled to a node."""
+    name = f"pvc-{claim.metadata.uid or f'{claim.namespace}-{claim.name}'}"
+    volume = PersistentVolume(
+        metadata=ObjectMeta(name=name),
+        spec=PersistentVolumeSpec(
+            capacity=claim.spec.resources.requests,
+            access_modes=claim.spec.access_modes,
+            storage_class_name=storage_class.name,
+            volume_mode=claim.spec.volume_mode,
+            node_affinity=_topology(cluster, storage_class, node),
+            csi=CSIVolumeSource(driver=storage_class.provisioner, volume_handle=name),
+        ),
+    )
+    return _taken(volume, claim)
+
+
+def _topology(cluster: Cluster, storage_class: StorageClass, node: Node) -> VolumeNodeAffinity | None:
+    """Return the topology of a volume: the node's domain, by the topology keys of its driver or of the class."""
+    csi_node = cluster.get(CSINode, node.name)
+    drivers = csi_node.spec.drivers if csi_node is not None else ()
+    keys = [key for driver in drivers if driver.name == storage_class.provisioner for key in driver.topology_keys]
+    if not keys:
+        terms = storage_class.allowed_topologies
+        keys = [requirement.key for term in terms for requirement in term.match_label_expressions]
+    labels = node.metadata.labels
+    requirements = tuple(
+        NodeSelectorRequirement(key=key, operator=IN, values=(labels[key],))
+        for key in dict.fromkeys(keys)
+        if key in labels
+    )
+    if not requirements:
+        return None
+    term = NodeSelectorTerm(match_expressions=requirements)
+    return VolumeNodeAffinity(required=NodeSelector(node_selector_terms=(term,)))

@@ -16,8 +16,8 @@ from kschedctl.objects.volume import (
     StorageClass,
     VolumeAttachment,
 )
-from kschedctl.scheduler.volumes.migration import in_tree_plugin
-from kschedctl.scheduler.volumes.pod_claims import claim_uses
+from kschedctl.scheduler.volumes.claims import claim_uses
+from kschedctl.scheduler.volumes.csi_nodes import in_tree_plugin
 from kschedctl.scheduler.volumes.zones import volume_labels
 
 _MIGRATED: Final = "storage.alpha.kubernetes.io/migrated-plugins"

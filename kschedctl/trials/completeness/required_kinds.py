@@ -11,7 +11,7 @@ from kschedctl.cluster.records import PodClass
 from kschedctl.objects.pod import Pod, PodAffinityTerm, PodSpec, pod_affinity_terms
 from kschedctl.objects.volume import PersistentVolumeClaim, Volume
 from kschedctl.scheduler.devices.extended_resources import backing_classes, can_be_backed
-from kschedctl.scheduler.volumes.pod_claims import claim_uses
+from kschedctl.scheduler.volumes.claims import claim_uses
 
 
 class Part(StrEnum):

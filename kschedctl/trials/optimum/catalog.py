@@ -29,8 +29,8 @@ from kschedctl.objects.names import label_value_problems, qualified_name_problem
 from kschedctl.objects.quantity import QUANTITY_HINT, parse_quantity, quantity_problem
 from kschedctl.objects.resources import CPU, MEMORY, PODS
 from kschedctl.objects.well_known import HOSTNAME
-from kschedctl.scheduler.framework.config.decode import Decoder
-from kschedctl.scheduler.framework.config.problems import Problems
+from kschedctl.scheduler.framework.config.load import Decoder
+from kschedctl.scheduler.framework.config.validation import Problems
 from kschedctl.sources.snapshot.files import file_bytes
 from kschedctl.sources.snapshot.positions import position_of
 

@@ -9,10 +9,10 @@ from typing import Final, TypeAlias
 from msgspec.structs import replace
 
 from kschedctl.objects.pod import Pod
-from kschedctl.scheduler.cycle.binding import bind
+from kschedctl.scheduler.cycle.cycle import bind
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.scheduler.framework.binding import run_pre_bind
-from kschedctl.scheduler.framework.effects import changed_objects
+from kschedctl.scheduler.framework.events import changed_objects
+from kschedctl.scheduler.framework.runtime import run_pre_bind
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.scheduler.plugins.gang_scheduling import GangScheduling
 from kschedctl.trials.optimum.placement import Placement

@@ -21,13 +21,14 @@ from kschedctl.scheduler.volumes.claims import (
     BIND_COMPLETED,
     SELECTED_NODE,
     claim_class,
+    claim_uses,
     class_not_found,
     is_bound_to,
     is_delayed,
+    is_undecidable,
 )
+from kschedctl.scheduler.volumes.csi_nodes import PLUGINS_BY_NAME
 from kschedctl.scheduler.volumes.matching import claim_selector, mismatches
-from kschedctl.scheduler.volumes.migration import PLUGINS_BY_NAME
-from kschedctl.scheduler.volumes.pod_claims import claim_uses, is_undecidable
 from kschedctl.trials.persistentvolume.index import find_best_match, rejected_volumes
 from kschedctl.trials.persistentvolume.outcome import ClaimOutcome, Rejected
 

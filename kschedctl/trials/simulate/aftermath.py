@@ -13,7 +13,7 @@ from kschedctl.controllers.workloads.template import MadePod
 from kschedctl.objects.meta import OwnerReference
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.scheduler.plugins.dynamic_resources.allocation import with_allocated_claims
+from kschedctl.scheduler.plugins.dynamic_resources.filtering import with_allocated_claims
 from kschedctl.scheduler.preemption.result import Candidate
 from kschedctl.trials.simulate.pods import nominated_to, pod_at
 from kschedctl.trials.simulate.simulated_cluster import IN_PLACE_OF

@@ -25,7 +25,7 @@ from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
 from kschedctl.scheduler.framework.interface import FilterPlugin
 from kschedctl.scheduler.plugins.gang_scheduling import GangScheduling
-from kschedctl.scheduler.plugins.node_resources.allocation import spec_only
+from kschedctl.scheduler.plugins.node_resources.scoring import spec_only
 from kschedctl.trials.simulate.simulation import Simulation
 from kschedctl.trials.simulate.world import SCHEDULER_ALONE
 

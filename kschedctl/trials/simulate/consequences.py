@@ -13,12 +13,11 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.scheduler.framework.binding import run_bind, run_permit, run_pre_bind, run_reserve, run_unreserve
 from kschedctl.scheduler.framework.cycle_state import PodsToActivate
-from kschedctl.scheduler.framework.effects import ObjectChange, changed_objects
-from kschedctl.scheduler.framework.events import ASSIGNED_POD_DELETE, same_pod
+from kschedctl.scheduler.framework.events import ASSIGNED_POD_DELETE, ObjectChange, changed_objects, same_pod
+from kschedctl.scheduler.framework.runtime import run_bind, run_permit, run_pre_bind, run_reserve, run_unreserve
 from kschedctl.scheduler.framework.status import Code, Status
-from kschedctl.scheduler.preemption.prepare_candidate import lower_priority_nominated_pods
+from kschedctl.scheduler.preemption.select_candidate import lower_priority_nominated_pods
 from kschedctl.trials.simulate.alike_pods import RankedDecision, code_of
 from kschedctl.trials.simulate.batch import GATE, OpportunisticBatch
 from kschedctl.trials.simulate.choice import Choose, first_by_name

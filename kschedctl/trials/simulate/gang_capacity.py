@@ -17,9 +17,9 @@ from kschedctl.controllers.workloads.claims import with_own_claims
 from kschedctl.controllers.workloads.template import MadePod
 from kschedctl.objects.pod import Pod, PodSchedulingGroup
 from kschedctl.objects.pod_group import PodGroup, PodGroupStatus
-from kschedctl.scheduler.cycle.decide_in_group import decide_in_group
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
+from kschedctl.scheduler.cycle.pod_group_cycle import decide_in_group
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.simulate.simulation import Simulation

@@ -24,7 +24,6 @@ from kschedctl.objects.device import ResourceClaim
 from kschedctl.objects.meta import ApiObject, ObjectMeta
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.scheduler.framework.effects import ObjectChange
 from kschedctl.scheduler.framework.events import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
@@ -33,9 +32,10 @@ from kschedctl.scheduler.framework.events import (
     ActionType,
     ClusterEvent,
     EventResource,
+    ObjectChange,
     node_changes,
 )
-from kschedctl.scheduler.framework.signature import sign_pod
+from kschedctl.scheduler.framework.runtime import sign_pod
 from kschedctl.trials.simulate.batch import GATE
 from kschedctl.trials.simulate.deletions import ending_pods, is_wanted
 from kschedctl.trials.simulate.pod_group_queue import PodGroupQueue

@@ -25,7 +25,7 @@ from kschedctl.questions.analyses.batch.cases import Case, decide
 from kschedctl.scheduler.cycle.cycle import schedule_pod
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.plugins.registry import in_tree_registry
-from kschedctl.scheduler.plugins.tolerations import is_of_pool
+from kschedctl.scheduler.plugins.taint_toleration import is_of_pool
 from tests.builders import decide as decide_for
 from tests.builders import make_cluster, make_container, make_node, make_pod
 

@@ -10,6 +10,7 @@ from kschedctl.questions.analyses.explain.suggestions import suggestion_data
 from kschedctl.scheduler.framework.remedy import (
     Change,
     Remedy,
+    RemedyScope,
     Risk,
     add_operation,
     created,
@@ -17,7 +18,6 @@ from kschedctl.scheduler.framework.remedy import (
     patched,
     remove_operation,
 )
-from kschedctl.scheduler.framework.remedy_scope import RemedyScope
 from tests.builders import decide, make_claim, make_cluster, make_node, make_pod
 
 STORED, NEW = make_pod("stored"), make_pod("new")

@@ -10,9 +10,9 @@ from kschedctl.objects.pod_group import PodGroup
 from kschedctl.questions.answers.simulate import GroupResult, SimulatedGroupData
 from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.loading import scheduling_cluster
-from kschedctl.scheduler.cycle.decided_groups import DecidedGroups
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import Outcome
+from kschedctl.scheduler.cycle.pod_group_cycle import DecidedGroups
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.watch.pod_answers import PodAnswer
 from tests.builders import make_cluster, make_node, make_pod, make_pod_group

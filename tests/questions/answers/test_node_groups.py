@@ -11,7 +11,7 @@ from kschedctl.questions.answers.explain import NodeData, ReasonData
 from kschedctl.questions.answers.node_groups import group_nodes, nearest_node
 from kschedctl.questions.answers.operands import OperandsData
 from kschedctl.scheduler.framework.status import Reason
-from kschedctl.scheduler.plugins.inter_pod_affinity.reasons import OwnAntiAffinity
+from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import OwnAntiAffinity
 from kschedctl.scheduler.plugins.node_resources.fit import InsufficientResource
 from kschedctl.scheduler.plugins.taint_toleration import UntoleratedTaint
 

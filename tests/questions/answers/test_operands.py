@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from kschedctl.questions.answers.operands import OperandsData, encode_operands, schema_of
-from kschedctl.scheduler.plugins.node_name import OtherNodeNamed
+from kschedctl.scheduler.plugins.basics import OtherNodeNamed
 
 NONE, NAMED = OperandsData(None), OperandsData(OtherNodeNamed("b"))
 

@@ -10,9 +10,9 @@ import pytest
 from kschedctl.common.errors import ConfigError
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.questions.sweep.case_configuration import configured
-from kschedctl.scheduler.framework.config.args import NodeResourcesFitArgs
 from kschedctl.scheduler.framework.config.load import load_configuration
 from kschedctl.scheduler.framework.config.profile import Profile
+from kschedctl.scheduler.framework.config.types import NodeResourcesFitArgs
 from kschedctl.scheduler.plugins.registry import in_tree_registry
 from tests.builders import make_profile
 

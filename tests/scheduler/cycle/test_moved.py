@@ -24,7 +24,7 @@ from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.registry import Registry
 from kschedctl.scheduler.framework.status import Rejections
-from kschedctl.scheduler.plugins.node_unschedulable import NodeUnschedulable
+from kschedctl.scheduler.plugins.basics import NodeUnschedulable
 from kschedctl.scheduler.plugins.registry import in_tree_registry
 from tests.builders import (
     GPU,

@@ -17,7 +17,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.scheduler.cycle.cycle import schedule_pod
-from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision, SearchScope
 from kschedctl.scheduler.cycle.sampling import (
     num_feasible_nodes_to_find,
     sampled_choice,
@@ -26,7 +26,6 @@ from kschedctl.scheduler.cycle.sampling import (
     search_scope,
 )
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.scheduler.cycle.search_scope import SearchScope
 from kschedctl.scheduler.framework.config.load import load_configuration
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.interface import Plugin, PluginError, PreScorePlugin, ScorePlugin

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceSlice
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.releases.rules import DEVICES_1_34, DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
-from kschedctl.scheduler.devices.allocator import Allocations, allocate
+from kschedctl.scheduler.devices.allocator import Allocations, allocate, claim_of_class, new_allocations, places_of
 from kschedctl.scheduler.devices.inventory import Inventory
 from tests.builders import make_cluster, make_node
 from tests.example_counts import scaled
@@ -373,3 +374,219 @@ def test_grouped_and_pruned_search_equals_trying_everything(
         expected = first_devices(devices, free, counts, same="numa" if matched else "")
         shown = CANNOT if expected is None else " ".join(f"r{i}=gpu-{k}" for i, k in expected)
         assert _found(allocations, row) == shown
+
+
+NODES = "abcd"
+PLACES_TWO = [make_device("x"), make_device("y")]
+BIG = 'device.attributes["gpu.example.com"].big'
+
+
+def shown(claim: Any, *objects: ApiObject) -> list[str]:
+    """``NODES: devices`` or ``NODES: refusal (reasons)``, a line per place."""
+    cluster = make_cluster([make_node(name) for name in NODES], [], claim, *objects)
+    lines = []
+    for place in places_of(claim, Inventory(cluster, DEVICES_1_36)):
+        nodes = "".join(NODES[row] for row in place.rows)
+        given = " ".join(
+            f"{r.request}={r.pool}/{r.device}" for one in place.allocations for r in one.result.devices.results
+        )
+        supply = place.reason.requests[0] if place.reason is not None else None
+        counts = f" ({supply.here} here, {supply.matching} match, {supply.free} free)" if supply is not None else ""
+        lines.append(f"{nodes}: {given or place.refusal}{counts}")
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("claim", "objects", "expected"),
+    [
+        pytest.param(
+            make_claim("c", request("r", 2)),
+            [
+                make_slice("s-b", *PLACES_TWO, node="b"),
+                make_slice("s-c", *PLACES_TWO, node="c"),
+                make_slice("s-d", node="d"),
+            ],
+            [
+                "bc: r=b/x r=b/y",
+                "a: cannot allocate all claims (0 here, 0 match, 0 free)",
+                "d: cannot allocate all claims (1 here, 1 match, 1 free)",
+            ],
+            id="nodes that fare alike stand together, with the devices of the first",
+        ),
+        pytest.param(
+            make_claim("c", request("r")),
+            [
+                make_slice("s-b", *PLACES_TWO, node="b"),
+                make_slice("s-c", *PLACES_TWO, node="c"),
+                make_claim("held", holds=["b/x"], node="b"),
+            ],
+            ["bc: r=b/y", "ad: cannot allocate all claims (0 here, 0 match, 0 free)"],
+            id="also where one of them has others free",
+        ),
+        pytest.param(
+            make_claim("c", either("r", request("big", 1, BIG), request("any"))),
+            [
+                make_slice("s-a", make_device("x", big=False), node="a"),
+                make_slice("s-b", make_device("x", big=True), node="b"),
+            ],
+            ["a: r/any=a/x", "b: r/big=b/x", "cd: cannot allocate all claims (0 here, 0 match, 0 free)"],
+            id="not where they get other alternatives",
+        ),
+        pytest.param(
+            make_claim("c", request("r"), holds=["b/x"], node="b"),
+            [make_slice("s-b", *PLACES_TWO, node="b")],
+            ["b: r=b/x", "acd: its devices are for other nodes"],
+            id="a claim that has its devices",
+        ),
+        pytest.param(
+            make_claim("c", request("r", 1, "device.driver == 7")),
+            [make_slice("s-b", node="b")],
+            [
+                "acd: cannot allocate all claims (0 here, 0 match, 0 free)",
+                "b: claim default/c: selector #0: CEL compile error: compilation failed: ERROR: <input>:1:15: found no "
+                "matching overload for '_==_' applied to '(string, int)'\n | device.driver == 7\n | ..............^",
+            ],
+            id="an error where there are devices to look at",
+        ),
+    ],
+)
+def test_where_a_claim_can_be_used(claim: Any, objects: list[ApiObject], expected: list[str]) -> None:
+    assert shown(claim, make_class(), *objects) == expected
+
+
+def test_one_device_of_a_class() -> None:
+    slices = [make_slice("s-b", *PLACES_TWO, node="b"), make_slice("s-c", node="c")]
+    assert shown(claim_of_class("gpu"), make_class(), *slices)[0] == "bc: device=b/x"
+
+
+ON_B = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["b"]}]}]}
+SSD = {"key": "disk", "operator": "In", "values": ["ssd"]}
+RED = {"key": "zone", "operator": "In", "values": ["red"]}
+
+
+def selector(*requirements: Any) -> dict[str, Any]:
+    return {"nodeSelectorTerms": [{"matchExpressions": list(requirements)}]}
+
+
+def written(claim: Any, *objects: ApiObject, rules: Any = DEVICES_1_36) -> Any:
+    """Return the allocation on node b as in the API, without driver and pool."""
+    nodes = [make_node("a"), make_node("b", labels={"disk": "ssd", "zone": "red"})]
+    cluster = make_cluster(nodes, [], make_class(), *objects)
+    found = allocate([claim], Inventory(cluster, rules), np.array([0, 1]))
+    (one,) = new_allocations(found, 1)
+    assert not one.stored
+    result = msgspec.json.decode(msgspec.json.encode(one.result))
+    for device in result["devices"]["results"]:
+        del device["driver"], device["pool"]
+    return result
+
+
+@pytest.mark.parametrize(
+    ("claim", "slices", "expected"),
+    [
+        pytest.param(
+            make_claim("c", request("r", 2)),
+            [make_slice("s", make_device("x"), make_device("y"), node="b")],
+            {"devices": {"results": [{"request": "r", "device": "x"}, {"request": "r", "device": "y"}]}}
+            | {"nodeSelector": ON_B},
+            id="devices of a node are for that node",
+        ),
+        pytest.param(
+            make_claim("c"),
+            [make_slice("s", make_device("x"), allNodes=True, pool="p")],
+            {"devices": {"results": [{"request": "r", "device": "x"}]}},
+            id="those for all nodes have no node selector",
+        ),
+        pytest.param(
+            make_claim("c", request("r", 2)),
+            [
+                make_slice("s", make_device("x"), nodeSelector=selector(SSD), pool="p"),
+                make_slice("t", make_device("y"), nodeSelector=selector(RED, SSD), pool="q"),
+            ],
+            {"devices": {"results": [{"request": "r", "device": "x"}, {"request": "r", "device": "y"}]}}
+            | {"nodeSelector": selector(SSD, RED)},
+            id="node selectors add up, each requirement once",
+        ),
+        pytest.param(
+            make_claim("c"),
+            [make_slice("s", make_device("x", nodeSelector=selector(SSD)), perDeviceNodeSelection=True, pool="p")],
+            {"devices": {"results": [{"request": "r", "device": "x"}]}, "nodeSelector": selector(SSD)},
+            id="a device with a node selector of its own",
+        ),
+        pytest.param(
+            make_claim("c"),
+            [
+                make_slice(
+                    "s",
+                    make_device("x", bindsToNode=True, bindingConditions=["ready"], bindingFailureConditions=["lost"]),
+                    allNodes=True,
+                    pool="p",
+                )
+            ],
+            {
+                "devices": {
+                    "results": [
+                        {
+                            "request": "r",
+                            "device": "x",
+                            "bindingConditions": ["ready"],
+                            "bindingFailureConditions": ["lost"],
+                        }
+                    ]
+                },
+                "nodeSelector": ON_B,
+            },
+            id="a device that binds to the node, once it is ready",
+        ),
+        pytest.param(
+            make_claim("c", either("r", request("two", 2), request("one", 1, tolerations=[{"operator": "Exists"}]))),
+            [make_slice("s", make_device("x"), node="b")],
+            {
+                "devices": {"results": [{"request": "r/one", "device": "x", "tolerations": [{"operator": "Exists"}]}]},
+                "nodeSelector": ON_B,
+            },
+            id="an alternative, with its tolerations",
+        ),
+        pytest.param(
+            make_claim("c", request("r", 1, adminAccess=True)),
+            [make_slice("s", make_device("x"), node="b"), make_claim("d", holds=["b/x"], node="b")],
+            {"devices": {"results": [{"request": "r", "device": "x", "adminAccess": True}]}, "nodeSelector": ON_B},
+            id="admin access",
+        ),
+        pytest.param(
+            make_claim("c", request("r", 1, capacity={"memory": "1536Mi"})),
+            [make_slice("s", make_device("x", "8Gi", allowMultipleAllocations=True), node="b")],
+            {
+                "devices": {
+                    "results": [
+                        {
+                            "request": "r",
+                            "device": "x",
+                            "shareID": "default/c/0",
+                            "consumedCapacity": {"memory": "1536Mi"},
+                        }
+                    ]
+                },
+                "nodeSelector": ON_B,
+            },
+            id="a share and what it takes",
+        ),
+    ],
+)
+def test_allocation(claim: Any, slices: list[ApiObject], expected: Any) -> None:
+    assert written(claim, *slices) == expected
+
+
+def test_releases_without_binding_conditions_do_not_bind_to_the_node() -> None:
+    found = written(
+        make_claim("c"),
+        make_slice("s", make_device("x", bindsToNode=True), allNodes=True, pool="p"),
+        rules=DEVICES_1_34,
+    )
+    assert "nodeSelector" not in found
+
+
+def test_nothing_where_the_claim_cannot_be_allocated() -> None:
+    cluster = make_cluster([make_node("a")], [], make_class())
+    found = allocate([make_claim("c")], Inventory(cluster, DEVICES_1_36), np.array([0]))
+    assert new_allocations(found, 0) == ()

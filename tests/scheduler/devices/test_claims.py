@@ -11,14 +11,16 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.releases.rules import DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
 from kschedctl.scheduler.devices.claims import (
     ClaimProblemError,
+    DeviceID,
     alternatives_score,
     available_on,
     check_classes,
+    gather_usage,
     is_lost,
     pod_claims,
 )
 from tests.builders import LONG_AGO, make_cluster, make_node, make_object, make_pod
-from tests.scheduler.devices.builders import claiming_pod, either, make_claim, make_class, request
+from tests.scheduler.devices.builders import DRIVER, claiming_pod, either, make_claim, make_class, request
 
 FROM_TEMPLATE = [{"name": "gpu", "resourceClaimTemplateName": "t"}]
 MADE = {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "claim"}]}
@@ -173,3 +175,32 @@ def test_devices_that_become_ready_after_allocation(since: str | None, devices: 
 def test_score_of_alternatives(chosen: list[str], score: int) -> None:
     claim = make_claim("claim", either("r", request("a"), request("b")), request("s"))
     assert alternatives_score(claim, chosen) == score
+
+
+DEVICE = DeviceID(DRIVER, "node", "gpu-0")
+SHARE = {"shareID": "s1", "consumedCapacity": {"memory": "10Gi"}}
+
+
+@pytest.mark.parametrize(
+    ("claim", "shares", "use"),
+    [
+        pytest.param(make_claim(), True, "free", id="not allocated"),
+        pytest.param(make_claim(holds=["node/gpu-0"]), True, "whole", id="allocated"),
+        pytest.param(make_claim(holds=["node/gpu-0"], result={"adminAccess": True}), True, "free", id="admin access"),
+        pytest.param(make_claim(holds=["node/gpu-0"], result=SHARE), True, "shared", id="a share"),
+        pytest.param(make_claim(holds=["node/gpu-0"], result=SHARE), False, "whole", id="where shares are not known"),
+    ],
+)
+def test_what_an_allocation_uses(claim: ResourceClaim, shares: bool, use: str) -> None:
+    usage = gather_usage([claim], shares=shares)
+    found = "whole" if DEVICE in usage.whole else "shared" if DEVICE in usage.shared else "free"
+    assert (found, usage.allocated(DEVICE)) == (use, use != "free")
+
+
+def test_shares_add_up_and_holders_are_known() -> None:
+    first = make_claim("a", holds=["node/gpu-0"], result=SHARE)
+    second = make_claim("b", holds=["node/gpu-0"], result={"shareID": "s2", "consumedCapacity": {"memory": "5Gi"}})
+    third = make_claim("c", holds=["node/gpu-0"], result={"shareID": "s3"})
+    usage = gather_usage([first, second, third], shares=True)
+    assert usage.consumed == {DEVICE: {"memory": 15 * 2**30 * 10**9}}
+    assert [claim.name for claim in usage.holders[DEVICE]] == ["a", "b", "c"]

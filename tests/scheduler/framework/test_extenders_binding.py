@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from kschedctl.scheduler.extenders.http_extender import HTTPExtender
-from kschedctl.scheduler.framework.binding import run_bind
 from kschedctl.scheduler.framework.config.types import ExtenderConfig, ExtenderManagedResource
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.extender import Extender
 from kschedctl.scheduler.framework.interface import BindPlugin, PostBindPlugin
+from kschedctl.scheduler.framework.runtime import run_bind
 from kschedctl.scheduler.framework.status import Code, Status
 from tests.builders import GPU, make_cluster, make_node, make_pod
 from tests.scheduler.extenders.server import Answer, ExtenderServer

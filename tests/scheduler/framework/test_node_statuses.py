@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
+import pytest
 
-from kschedctl.scheduler.framework.node_statuses import FilterRun, NodeStatuses
+from kschedctl.scheduler.framework.node_statuses import FilterRun, NodeStatuses, fit_error
 from kschedctl.scheduler.framework.status import Code, Rejections, Status
 
 ONE = Status(Code.UNSCHEDULABLE, ("one",))
@@ -62,3 +64,18 @@ def test_nominated_pods_decide_where_the_pod_does_not_fit_with_them() -> None:
     assert found.reason_counts() == {"two": 1, "deux": 1, "one": 1}
     assert found.deciding(0) == (nominated, 0)
     assert found.snapshot_position(0) == (snapshot, 0)
+
+
+@pytest.mark.parametrize(
+    ("pre_filter", "reasons", "post_filter", "text"),
+    [
+        pytest.param("", {}, "", "0/12 nodes are available:", id="nothing to say"),
+        pytest.param("", {"b": 2, "a": 2}, "", "0/12 nodes are available: 2 a, 2 b.", id="sorted"),
+        pytest.param("", {"a": 2, "b": 10}, "", "0/12 nodes are available: 10 b, 2 a.", id="as texts"),
+        pytest.param("no", {"a": 1}, "", "0/12 nodes are available: no.", id="PreFilter stands for all nodes"),
+        pytest.param("", {"a": 1}, "preemption: x", "0/12 nodes are available: 1 a. preemption: x", id="PostFilter"),
+    ],
+)
+def test_wording(pre_filter: str, reasons: dict[str, int], post_filter: str, text: str) -> None:
+    found = fit_error(12, pre_filter=pre_filter, reasons=Counter(reasons), post_filter=post_filter)
+    assert found == text

@@ -6,8 +6,8 @@ from kschedctl.common.errors import ConfigError
 from kschedctl.objects.releases.release import RELEASES
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
 from kschedctl.scheduler.framework.registry import Registry
+from kschedctl.scheduler.plugins.basics import NodeName
 from kschedctl.scheduler.plugins.image_locality import ImageLocality
-from kschedctl.scheduler.plugins.node_name import NodeName
 from kschedctl.scheduler.plugins.registry import ENTRY_POINT_GROUP, IN_TREE_PLUGINS, full_registry, in_tree_registry
 
 LATEST = RELEASES["1.36"]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from kschedctl.objects.meta import ApiObject
@@ -10,10 +11,10 @@ from kschedctl.objects.pod_group import PodGroup
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.events import ActionType, EventResource
-from kschedctl.scheduler.framework.interface import PlacementFeasiblePlugin
-from kschedctl.scheduler.framework.pod_groups import PlacementProgress, PodGroupInfo
+from kschedctl.scheduler.framework.interface import PlacementFeasiblePlugin, PluginError
+from kschedctl.scheduler.framework.pod_groups import Placement, PlacementProgress, PodGroupAssignments, PodGroupInfo
 from kschedctl.scheduler.framework.status import Code, Status
-from kschedctl.scheduler.plugins.gang_scheduling import GangScheduling
+from kschedctl.scheduler.plugins.gang_scheduling import GangScheduling, PodGroupPodsCount
 from tests.builders import make_cluster, make_members, make_node, make_pod, make_pod_group, with_groups
 
 TOO_FEW = "waiting for minCount pods from a gang to appear in scheduling queue"
@@ -185,3 +186,128 @@ def test_1_36_does_not_wake_for_changes_of_the_group() -> None:
     registered = plugin([], version="1.36").events_to_register()
     actions = [each.event.action for each in registered if each.event.resource is EventResource.POD_GROUP]
     assert actions == [ActionType.ADD]
+
+
+RACK = "example.com/rack"
+NODES = [
+    make_node("b1", labels={RACK: "b"}),
+    make_node("a1", labels={RACK: "a"}),
+    make_node("none"),
+    make_node("b2", labels={RACK: "b"}),
+    make_node("empty", labels={RACK: ""}),
+]
+
+
+def placements(version: str, pods: list[Pod], key: str = RACK, group: bool = True) -> dict[str, str]:
+    """Return the names of the placements' nodes by placement, in order."""
+    pod_group = make_pod_group(topology_key=key)
+    cluster = make_cluster(NODES, pods, *([pod_group] if group else []))
+    framework = Scheduler(cluster, with_groups(version, topology=True)).framework("default-scheduler")
+    info = PodGroupInfo("default", "gang", pod_group if group else None, ())
+    names = cluster.nodes.names
+    return {each.name: " ".join(names[row] for row in each.rows) for each in framework.run_placement_generate(info)}
+
+
+@pytest.mark.parametrize("version", ["1.36", "1.37"])
+@pytest.mark.parametrize(
+    ("key", "pods", "expected"),
+    [
+        pytest.param("", [], {"": "b1 a1 none b2 empty"}, id="without a constraint all nodes are one"),
+        pytest.param(
+            RACK,
+            [],
+            {"": "empty", "a": "a1", "b": "b1 b2"},
+            id="one per value by name, an empty one too, not the nodes without the label",
+        ),
+        pytest.param("example.com/row", [], {}, id="no node has the label"),
+        pytest.param(RACK, make_members("m", node="b2"), {"b": "b1 b2"}, id="a member on a node ties the group to it"),
+        pytest.param(RACK, make_members("m n", node="b1"), {"b": "b1 b2"}, id="two members in one domain"),
+        pytest.param(
+            RACK,
+            make_members("m", node="a1", group="other"),
+            {"": "empty", "a": "a1", "b": "b1 b2"},
+            id="members of other groups do not",
+        ),
+        pytest.param(
+            RACK, make_members("m"), {"": "empty", "a": "a1", "b": "b1 b2"}, id="members without a node do not"
+        ),
+    ],
+)
+def test_placements(key: str, pods: list[Pod], expected: dict[str, str], version: str) -> None:
+    found = placements(version, pods, key)
+    assert found == expected
+    assert list(found) == sorted(found)
+
+
+UNDETERMINED = "cannot determine domain for already scheduled pods: "
+
+
+@pytest.mark.parametrize(
+    ("pods", "problem"),
+    [
+        pytest.param(
+            make_members("m", node="none"),
+            f"{UNDETERMINED}no topology domain found for pod default/m",
+            id="a member's node has no label",
+        ),
+        pytest.param(
+            make_members("m", node="a1") + make_members("n", node="b1"),
+            f"{UNDETERMINED}more than 1 domain found for pod group: a, b",
+            id="members in two domains",
+        ),
+        pytest.param(
+            make_members("m", node="gone"),
+            f'{UNDETERMINED}getting node for pod default/m: nodeinfo not found for node name "gone"',
+            id="a member on a node that is gone",
+        ),
+    ],
+)
+def test_errors(pods: list[Pod], problem: str) -> None:
+    with pytest.raises(PluginError) as caught:
+        placements("1.37", pods)
+    assert str(caught.value) == problem
+
+
+def test_a_group_that_is_gone_is_an_error() -> None:
+    with pytest.raises(PluginError) as caught:
+        placements("1.37", [], group=False)
+    assert str(caught.value) == 'podgroup.scheduling.k8s.io "gang" not found'
+
+
+GROUP = PodGroupInfo("default", "gang", make_pod_group(), ())
+
+
+def pod_group_pods_count_plugin(n_bound: int = 0) -> PodGroupPodsCount:
+    bound = make_members(" ".join(f"bound-{i}" for i in range(n_bound)), node="a")
+    others = make_members("x y", group="other", node="a") + make_members("pending")
+    cluster = make_cluster([make_node("a")], bound + others)
+    framework = Scheduler(cluster, with_groups("1.37", topology=True)).framework("default-scheduler")
+    found = framework.plugin("PodGroupPodsCount")
+    assert isinstance(found, PodGroupPodsCount)
+    return found
+
+
+@pytest.mark.parametrize(("n_bound", "n_placed", "score"), [(0, 0, 0), (0, 3, 3), (2, 3, 5), (2, 0, 2)])
+def test_counts_members_on_nodes_and_placed_ones(n_bound: int, n_placed: int, score: int) -> None:
+    placed = [(pod, "a") for pod in make_members(" ".join(f"new-{i}" for i in range(n_placed)))]
+    assignments = PodGroupAssignments(Placement("", np.array([0])), placed)
+    assert pod_group_pods_count_plugin(n_bound).score_placement(GROUP, assignments) == score
+
+
+@pytest.mark.parametrize(
+    ("counts", "scores"),
+    [
+        pytest.param([4, 4], [100, 100], id="equal counts are 100"),
+        pytest.param([3, 4], [75, 100], id="3 x 100 / 4 = 75"),
+        pytest.param([1, 2, 3], [33, 66, 100], id="100 / 3 is rounded down"),
+        pytest.param([0, 5], [0, 100], id="none is 0"),
+    ],
+)
+def test_normalized_by_the_highest(counts: list[int], scores: list[int]) -> None:
+    assert pod_group_pods_count_plugin().normalize_placement_score(GROUP, np.array(counts)).tolist() == scores
+
+
+def test_no_member_anywhere_is_an_error() -> None:
+    with pytest.raises(PluginError) as caught:
+        pod_group_pods_count_plugin().normalize_placement_score(GROUP, np.array([0, 0]))
+    assert str(caught.value) == "no pods from pod group are assigned to any of the candidate placements"

@@ -4,16 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import RELEASES, Release
+from kschedctl.objects.releases.rules import POD_GROUPS_1_36, POD_GROUPS_1_37, PodGroupRules
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.scheduler.framework.status import Code
-from tests.builders import HOSTNAME, ZONE, decide, make_cluster, make_node, make_object, make_pod
+from kschedctl.scheduler.preemption.budgets import get_pod_disruption_budgets
+from kschedctl.scheduler.preemption.dry_run_preemption import VictimUnit, units_in_order_of_reprieve, victim_units
+from tests.builders import (
+    HOSTNAME,
+    ZONE,
+    decide,
+    make_cluster,
+    make_node,
+    make_object,
+    make_pod,
+    make_pod_group,
+    with_groups,
+)
 from tests.example_counts import scaled
 from tests.reference.preemption import victims_on_node
+from tests.scheduler.preemption.small_clusters import EARLY, LATE, budget, preempt, running, victims
 
 NODES = ("a", "b", "c", "d")
 APPS = ("web", "db")
@@ -136,3 +152,268 @@ def test_the_choice_is_minimal_in_the_order_of_the_criteria(cluster: Cluster, po
     best = min(ranks.values())
     assert found.nominated == tuple(sorted(node for node, value in ranks.items() if value == best))
     assert all(pods.priority[v.pod] < 50 for c in found.candidates for v in c.victims)
+
+
+IN: dict[str, dict[str, Any]] = {
+    group: {"schedulingGroup": {"podGroupName": group}} for group in ("whole", "single", "gone")
+}
+GROUPS = (
+    make_pod_group("whole", disrupts_all=True, priority=7),
+    make_pod_group("single", priority=7),
+)
+
+
+def made(*pods: Pod) -> Cluster:
+    return make_cluster([make_node("a"), make_node("b")], pods, *GROUPS)
+
+
+def shown(cluster: Cluster, units: list[VictimUnit]) -> str:
+    """Return the pods of each unit, with its priority: ``x+y:7 z:0``."""
+    names = [("+".join(cluster.pods.records[i].metadata.name for i in unit.pods), unit.priority) for unit in units]
+    return " ".join(f"{pods}:{priority}" for pods, priority in names)
+
+
+@pytest.mark.parametrize(
+    ("rules", "pods", "expected"),
+    [
+        pytest.param(POD_GROUPS_1_37, [running("p", "a", "1", 3)], "p:3", id="a pod is a unit"),
+        pytest.param(
+            POD_GROUPS_1_37,
+            [running("p", "a", "1", 3, **IN["single"]), running("q", "b", "1", 3, **IN["single"])],
+            "p:7 q:7",
+            id="1.37: members go one by one, by the priority of their group",
+        ),
+        pytest.param(
+            POD_GROUPS_1_36,
+            [running("p", "a", "1", 3, **IN["single"])],
+            "p:3",
+            id="1.36: members go one by one, by their own priority",
+        ),
+        pytest.param(
+            POD_GROUPS_1_37,
+            [running("p", "a", "1", 3, **IN["whole"]), running("q", "b", "1", 3, **IN["whole"])],
+            "p+q:7",
+            id="1.37: a whole group, on all nodes",
+        ),
+        pytest.param(
+            POD_GROUPS_1_36,
+            [running("p", "a", "1", 3, **IN["whole"]), running("q", "b", "1", 3, **IN["whole"])],
+            "p+q:7",
+            id="1.36: a whole group, by its priority too",
+        ),
+        pytest.param(
+            POD_GROUPS_1_37, [running("p", "a", "1", 3, **IN["gone"])], "p:3", id="a group that does not exist"
+        ),
+    ],
+)
+def test_units(rules: PodGroupRules, pods: list[Pod], expected: str) -> None:
+    cluster = made(*pods)
+    assert shown(cluster, victim_units(cluster, range(len(pods)), rules)) == expected
+
+
+def test_a_whole_group_is_found_from_one_member() -> None:
+    cluster = made(running("p", "a", "1", **IN["whole"]), running("q", "b", "1", **IN["whole"]))
+    assert shown(cluster, victim_units(cluster, [1], POD_GROUPS_1_37)) == "p+q:7"
+
+
+@pytest.mark.parametrize(("rules", "start"), [(POD_GROUPS_1_36, LATE), (POD_GROUPS_1_37, EARLY)], ids=["1.36", "1.37"])
+def test_a_group_starts_with_its_first_member_by_node_in_1_36_and_by_time_later(
+    rules: PodGroupRules, start: str
+) -> None:
+    cluster = made(
+        running("p", "a", "1", start=LATE, **IN["whole"]),
+        running("q", "b", "1", start=EARLY, **IN["whole"]),
+        running("other", "b", "1", start=start),
+    )
+    group, other = victim_units(cluster, [0, 1, 2], rules)
+    assert group.start_time == other.start_time
+
+
+@pytest.mark.parametrize(
+    ("units", "expected"),
+    [
+        pytest.param([(0, False, 1, 0), (5, False, 1, 0)], [1, 0], id="higher priority first"),
+        pytest.param([(0, False, 1, 0), (0, True, 1, 9)], [1, 0], id="then a pod of a group over one without"),
+        pytest.param([(0, True, 1, 0), (0, True, 3, 9)], [1, 0], id="then more pods"),
+        pytest.param([(0, True, 2, 9), (0, True, 2, 0)], [1, 0], id="then the earlier start"),
+    ],
+)
+def test_more_important_first(units: list[tuple[int, bool, int, int]], expected: list[int]) -> None:
+    made = [VictimUnit((0,) * n, priority, of_group, start) for priority, of_group, n, start in units]
+    assert [made.index(unit) for unit in sorted(made, key=lambda unit: unit.importance)] == expected
+
+
+def test_a_budget_protects_a_group_as_a_whole() -> None:
+    """Units that break a budget are put back first; one of their pods is enough."""
+    web: dict[str, Any] = {"labels": {"app": "web"}}
+    cluster = make_cluster(
+        [make_node("a"), make_node("b")],
+        [
+            running("important", "a", "1", 9),
+            running("p", "a", "1", **IN["whole"]),
+            running("q", "b", "1", **web, **IN["whole"]),
+        ],
+        *GROUPS,
+        budget("none", "web", 0),
+    )
+    units = victim_units(cluster, [0, 1, 2], POD_GROUPS_1_37)
+    order, violating = units_in_order_of_reprieve(cluster, units, get_pod_disruption_budgets(cluster))
+    assert shown(cluster, order) == "p+q:7 important:9"
+    assert violating == {2}
+
+
+def test_a_budget_protects_the_less_important_ones() -> None:
+    """A budget that allows one eviction is used up by the more important pod, so that the other one breaks it."""
+    web: dict[str, Any] = {"labels": {"app": "web"}}
+    pods = [running("low", "a", "1", 1, **web), running("high", "a", "1", 2, **web)]
+    cluster = make_cluster([make_node("a")], pods, budget("one", "web", 1))
+    order, violating = units_in_order_of_reprieve(
+        cluster, victim_units(cluster, [0, 1], POD_GROUPS_1_37), get_pod_disruption_budgets(cluster)
+    )
+    assert (shown(cluster, order), violating) == ("low:1 high:2", frozenset({0}))
+
+
+@pytest.mark.parametrize(
+    ("pods", "expected"),
+    [
+        pytest.param(
+            [running("one", "a", "2"), running("two", "a", "2", priority=5)],
+            {"a": "two one"},
+            id="both must go where 3 of 4 cpu are wanted and each holds 2",
+        ),
+        pytest.param(
+            [running("small", "a", "1"), running("big", "a", "3")],
+            {"a": "big"},
+            id="of equals the earlier is spared first, and the small one fits beside 3",
+        ),
+        pytest.param(
+            [running("low", "a", "3", priority=1), running("high", "a", "1", priority=50)],
+            {"a": "low"},
+            id="the more important is spared",
+        ),
+        pytest.param(
+            [running("early", "a", "2", start=EARLY), running("late", "a", "2", start=LATE)],
+            {"a": "early late"},
+            id="victims are ordered by importance: the earlier first",
+        ),
+        pytest.param([running("equal", "a", "4", priority=100)], {}, id="a pod of equal priority is never a victim"),
+    ],
+)
+def test_victims(pods: list[Pod], expected: dict[str, str]) -> None:
+    assert victims(preempt(pods), pods) == expected
+
+
+def test_nominated_pods_of_higher_priority_keep_their_room() -> None:
+    pods = [
+        running("low", "a", "4"),
+        make_pod("waiting", requests={"cpu": "2"}, priority=200, nominated="a"),
+        running("other", "b", "4", priority=50),
+    ]
+    found = preempt(pods, nodes=("a", "b"), cpu="3")
+    assert victims(found, pods) == {"b": "other"}
+    assert found.rejected["a"].reasons == ("Insufficient cpu",)
+
+
+def test_a_spread_constraint_is_met_by_evicting_in_its_own_domain() -> None:
+    pods = [
+        running("web-0", "a", "1", labels={"app": "web"}),
+        running("web-1", "a", "1", labels={"app": "web"}),
+        running("web-2", "b", "3", priority=100, labels={"app": "web"}),
+    ]
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    # On a: 2 + 1 - 1 = 2 is too much, with one gone 1 + 1 - 1 = 1 is not. On b nobody is of lower priority.
+    found = preempt(pods, cpu="2", nodes=("a", "b"), labels={"app": "web"}, topologySpreadConstraints=[constraint])
+    assert victims(found, pods) == {"a": "web-1"}
+
+
+@pytest.mark.parametrize(("release", "spared"), [("1.33", "third"), ("1.36", "third"), ("1.37", "first")])
+def test_of_pods_that_have_not_started(release: str, spared: str) -> None:
+    """From 1.37 on, the one that came to the node first is spared first; before, the last one."""
+    names = ("first", "second", "third")
+    pods = [make_pod(name, node="a", requests={"cpu": "1"}) for name in names]
+    cluster = make_cluster([make_node("a", cpu="3")], pods)
+    decision = decide(make_pod("preemptor", requests={"cpu": "2"}, priority=100), cluster, release=RELEASES[release])
+    assert decision.preemption is not None
+    found = victims(decision.preemption, pods)["a"].split()
+    assert set(names) - set(found) == {spared}
+
+
+V36, V37 = with_groups("1.36"), with_groups("1.37")
+WHOLE: dict[str, Any] = {"schedulingGroup": {"podGroupName": "whole"}}
+SINGLE: dict[str, Any] = {"schedulingGroup": {"podGroupName": "single"}}
+GANG = [running("m0", "a", "3", **WHOLE), running("m1", "b", "3", **WHOLE)]
+
+
+def candidates(release: Release, pods: list[Pod], priority: int = 0, *objects: Any, cpu: str = "3") -> dict[str, str]:
+    """Return the victims by candidate node for a pod of priority 100, the groups having a priority."""
+    groups = (
+        make_pod_group("whole", disrupts_all=True, priority=priority),
+        make_pod_group("single", priority=priority),
+    )
+    if release.version == "1.36":
+        groups = (make_pod_group("whole", disruptionMode="PodGroup", priority=priority), groups[1])
+    cluster = make_cluster([make_node(name, cpu="4") for name in "ab"], pods, *groups, *objects)
+    decision = decide(make_pod("preemptor", requests={"cpu": cpu}, priority=100), cluster, release=release)
+    found = decision.preemption
+    assert found is not None
+    return {each.node: " ".join(pods[victim.pod].name for victim in each.victims) for each in found.candidates}
+
+
+@pytest.mark.parametrize(
+    ("release", "pods", "priority", "expected"),
+    [
+        pytest.param(V37, GANG, 0, {"a": "m0 m1", "b": "m0 m1"}, id="1.37: all members, wherever they are"),
+        pytest.param(V36, GANG, 0, {"a": "m0", "b": "m1"}, id="1.36: one by one, whatever the mode"),
+        pytest.param(RELEASES["1.37"], GANG, 0, {"a": "m0", "b": "m1"}, id="1.37 without gates: one by one"),
+        pytest.param(V37, GANG, 100, {}, id="1.37: the priority of the group counts, 100 is not lower"),
+        pytest.param(V36, GANG, 100, {"a": "m0", "b": "m1"}, id="1.36: the members' own priority counts"),
+        pytest.param(
+            V37,
+            [running("s0", "a", "3", 200, **SINGLE), running("s1", "b", "3", 200, **SINGLE)],
+            0,
+            {"a": "s0", "b": "s1"},
+            id="1.37: members go one by one in mode single, by the group's priority",
+        ),
+        pytest.param(
+            V37,
+            [*GANG, running("p", "a", "1", 1)],
+            0,
+            {"a": "m0 m1", "b": "m0 m1"},
+            id="1.37: a pod that needs not go is put back",
+        ),
+        pytest.param(
+            V37,
+            [running("p", "a", "3", 1), running("m0", "b", "3", **WHOLE)],
+            0,
+            {"a": "p", "b": "m0"},
+            id="1.37: nodes without groups beside those with",
+        ),
+    ],
+)
+def test_select_units_on_node_victims(
+    release: Release, pods: list[Pod], priority: int, expected: dict[str, str]
+) -> None:
+    assert candidates(release, pods, priority) == expected
+
+
+def test_a_member_on_another_node_that_a_budget_protects_counts_as_a_violation() -> None:
+    pods = [
+        running("m0", "a", "3", **WHOLE),
+        running("m1", "b", "1", labels={"app": "web"}, **WHOLE),
+        running("p", "b", "3", 1),
+    ]
+    groups = make_pod_group("whole", disrupts_all=True)
+    cluster = make_cluster([make_node(n, cpu="4") for n in "ab"], pods, groups, budget("none", "web", 0))
+    decision = decide(make_pod("preemptor", requests={"cpu": "3"}, priority=100), cluster, release=V37)
+    found = decision.preemption
+    assert found is not None
+    # On b the pod p is enough: the whole group is put back first, because the budget protects it.
+    by_node = {each.node: [(pods[v.pod].name, v.violates) for v in each.victims] for each in found.candidates}
+    assert by_node == {"a": [("m0", False), ("m1", True)], "b": [("p", False)]}
+    assert decision.post_filter is not None
+    assert decision.post_filter.nominated == ("b",)

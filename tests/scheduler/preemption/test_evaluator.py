@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from kschedctl.objects.pod import Pod
-from tests.scheduler.preemption.small_clusters import preempt, running
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.framework.node_statuses import FilterRun, NodeStatuses
+from kschedctl.scheduler.framework.status import Code, Rejections, Status
+from kschedctl.scheduler.preemption.evaluator import NEVER, TERMINATING, pod_eligible_to_preempt_others, potential_nodes
+from kschedctl.scheduler.preemption.result import PreemptionResult
+from tests.builders import GPU, make_cluster, make_node, make_pod
+from tests.scheduler.extenders.scheduling import make_scheduler
+from tests.scheduler.extenders.server import Answer, ExtenderServer
+from tests.scheduler.preemption.small_clusters import EARLY, LATE, budget, preempt, running
 
 
 @pytest.mark.parametrize(
@@ -61,3 +70,203 @@ def test_why_preemption_does_not_help(pods: list[Pod], pod: dict[str, Any], mess
     found = preempt(pods, **pod)
     assert found.status.message == message
     assert found.candidates == ()
+
+
+EVICTED = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+
+
+def going(priority: int = 0, **condition: str) -> Pod:
+    """Return a terminating pod."""
+    return running("going", "a", "4", priority, terminating=True, status={"conditions": [{**EVICTED, **condition}]})
+
+
+@pytest.mark.parametrize(
+    ("there", "pod", "code", "problem"),
+    [
+        pytest.param(going(), {}, Code.UNSCHEDULABLE, "", id="not nominated"),
+        pytest.param(going(), {"preemptionPolicy": "Never"}, Code.UNSCHEDULABLE, NEVER, id="it must not preempt"),
+        pytest.param(going(), {"nominated": "a"}, Code.UNSCHEDULABLE, TERMINATING, id="its victim is still going"),
+        pytest.param(going(), {"nominated": "b"}, Code.UNSCHEDULABLE, "", id="nominated to another node"),
+        pytest.param(going(), {"nominated": "gone"}, Code.UNSCHEDULABLE, "", id="nominated to a node not there"),
+        pytest.param(
+            going(),
+            {"nominated": "a"},
+            Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
+            "",
+            id="its node is out of the question by now",
+        ),
+        pytest.param(going(100), {"nominated": "a"}, Code.UNSCHEDULABLE, "", id="who goes is of equal priority"),
+        pytest.param(going(status="False"), {"nominated": "a"}, Code.UNSCHEDULABLE, "", id="who goes is no target"),
+        pytest.param(
+            going(reason="EvictionByEvictionAPI"),
+            {"nominated": "a"},
+            Code.UNSCHEDULABLE,
+            "",
+            id="somebody else evicts it",
+        ),
+        pytest.param(
+            running("stays", "a", "4", status={"conditions": [EVICTED]}),
+            {"nominated": "a"},
+            Code.UNSCHEDULABLE,
+            "",
+            id="the target is not being deleted",
+        ),
+    ],
+)
+def test_pod_eligible_to_preempt_others(there: Pod, pod: dict[str, Any], code: Code, problem: str) -> None:
+    cluster = make_cluster([make_node("a"), make_node("b")], [there])
+    preemptor = make_pod("preemptor", priority=100, **pod)
+    assert pod_eligible_to_preempt_others(cluster, preemptor, NodeStatuses(2, Status(code)), None) == problem
+
+
+FULL, CORDONED = Status(Code.UNSCHEDULABLE, ("full",)), Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("cordoned",))
+
+
+def test_only_nodes_whose_status_pods_may_have_to_do_with() -> None:
+    # Row 0 is not looked at; of the others, in this order, one is full, one cordoned, one fits, one is full.
+    said = Rejections.choose(np.array([0, 1, -1, 0]), (FULL, CORDONED))
+    statuses = NodeStatuses(5, CORDONED, FilterRun.of(np.array([4, 3, 2, 1]), {"Fit": said}))
+    assert potential_nodes(statuses).tolist() == [1, 4]
+
+
+PODS = [
+    running("a-0", "a", "4", 10),
+    running("b-0", "b", "2", 20, LATE),
+    running("b-1", "b", "2", 5, LATE, labels={"app": "web"}),
+    running("c-0", "c", "4", 30),
+]
+
+
+def candidates(**uids: str) -> dict[str, Any]:
+    """Return an answer that keeps these nodes, with victims by name."""
+    return {
+        "NodeNameToMetaVictims": {
+            node: {"Pods": [{"UID": f"uid-default-{name}"} for name in names.split()]} for node, names in uids.items()
+        }
+    }
+
+
+def decide(*answers: Answer, pod: dict[str, Any] | None = None, **config: Any) -> tuple[Decision, ExtenderServer]:
+    """Return the decision about a pod that fits nowhere, with preempting extenders, and their server."""
+    with ExtenderServer({f"{i}/preempt": answer for i, answer in enumerate(answers)}) as server:
+        own = {"preemptVerb": "preempt", "nodeCacheCapable": True, **config}
+        extenders = [{**own, "urlPrefix": f"{server.url}/{i}"} for i in range(len(answers))]
+        nodes = [make_node(name, cpu="4", offers={GPU: 1}) for name in "abc"]
+        scheduler = make_scheduler(nodes, *extenders, pods=PODS, objects=[budget("web", "web", 0)])
+        return scheduler.decide(make_pod("preemptor", priority=100, **(pod or {"requests": {"cpu": "3"}}))), server
+
+
+def result(decision: Decision) -> PreemptionResult:
+    found = decision.preemption
+    assert found is not None
+    return found
+
+
+ALL = candidates(a="a-0", b="b-0 b-1", c="c-0")
+
+
+def test_an_extender_is_given_all_candidates() -> None:
+    decision, server = decide(ALL)
+    assert server.asked[0].about["NodeNameToMetaVictims"] == {
+        "a": {"Pods": [{"UID": "uid-default-a-0"}], "NumPDBViolations": 0},
+        "b": {"Pods": [{"UID": "uid-default-b-0"}, {"UID": "uid-default-b-1"}], "NumPDBViolations": 1},
+        "c": {"Pods": [{"UID": "uid-default-c-0"}], "NumPDBViolations": 0},
+    }
+    assert decision.victims == {"a": ("default/a-0",)}
+
+
+@pytest.mark.parametrize(
+    ("answer", "victims"),
+    [
+        pytest.param(candidates(b="b-0 b-1", c="c-0"), {"b": ("default/b-0", "default/b-1")}, id="it declines one"),
+        pytest.param(candidates(a="a-0", b="b-1"), {"b": ("default/b-1",)}, id="it spares a victim"),
+        pytest.param(
+            {"NodeNameToMetaVictims": {**ALL["NodeNameToMetaVictims"], "a": {
+                "Pods": [{"UID": "uid-default-a-0"}], "NumPDBViolations": 1
+            }}},
+            {"b": ("default/b-0", "default/b-1")},
+            id="it counts the budgets that are broken",
+        ),
+        pytest.param(
+            candidates(b="b-1 b-0", a="a-0"), {"b": ("default/b-0", "default/b-1")}, id="its first victim counts"
+        ),
+    ],
+)  # fmt: skip
+def test_what_it_answers_is_chosen_from(answer: Answer, victims: dict[str, tuple[str, ...]]) -> None:
+    decision, _ = decide(answer)
+    assert decision.victims == victims
+
+
+def test_who_declined_a_candidate_is_told() -> None:
+    decision, server = decide(candidates(c="c-0"))
+    assert {node: status.message for node, status in result(decision).rejected.items()} == {
+        "a": f"the extender {server.url}/0 rejects it",
+        "b": f"the extender {server.url}/0 rejects it",
+    }
+
+
+def test_extenders_are_asked_one_after_the_other() -> None:
+    decision, server = decide(candidates(b="b-0 b-1", c="c-0"), candidates(c="c-0"))
+    assert list(server.asked[1].about["NodeNameToMetaVictims"]) == ["b", "c"]
+    assert decision.victims == {"c": ("default/c-0",)}
+
+
+def test_no_candidate_is_left() -> None:
+    decision, server = decide({}, ALL)
+    assert server.verbs == ["0/preempt"]
+    assert decision.message.endswith(" preemption: no candidate node for preemption")
+    assert (result(decision).status.code, result(decision).nominated) == (Code.UNSCHEDULABLE, ())
+
+
+PROBLEMS: dict[str, tuple[Answer, str]] = {
+    "HTTP": ((500, b""), "failed preempt with extender at URL {0}/preempt, code 500"),
+    "a node that is not there": (candidates(z="a-0"), 'nodeinfo not found for node name "z"'),
+    "a pod that is not there": (
+        candidates(a="b-0"),
+        "extender: {0} claims to preempt pod (UID: &{{uid-default-b-0}}) on node: a, "
+        "but the pod is not found on that node",
+    ),
+    "nobody to evict": (candidates(a=""), 'expected at least one victim pod on node "a"'),
+}
+
+
+@pytest.mark.parametrize(("answer", "problem"), PROBLEMS.values(), ids=PROBLEMS)
+def test_errors_end_preemption(answer: Answer, problem: str) -> None:
+    decision, server = decide(answer)
+    status = result(decision).status
+    assert (status.code, status.message) == (Code.ERROR, problem.format(f"{server.url}/0"))
+    assert decision.message.endswith(f" preemption: {status.message}")
+    assert decision.victims == {}
+
+
+@pytest.mark.parametrize("problem", ["HTTP", "a node that is not there", "a pod that is not there"])
+def test_errors_of_one_that_may_fail_are_told_and_passed_over(problem: str) -> None:
+    decision, _ = decide(PROBLEMS[problem][0], ignorable=True)
+    assert decision.victims == {"a": ("default/a-0",)}
+    (note,) = decision.not_modelled
+    assert note.effect.startswith("it is ignorable and its preempt call failed: ")
+
+
+def test_a_candidate_without_victims_is_dropped_for_one_that_may_fail() -> None:
+    decision, _ = decide(candidates(a="", c="c-0"), ignorable=True)
+    assert decision.victims == {"c": ("default/c-0",)}
+
+
+@pytest.mark.parametrize(("uses", "is_asked"), [(True, True), (False, False)])
+def test_only_who_is_interested_is_asked(uses: bool, is_asked: bool) -> None:
+    pod = {"requests": {"cpu": "3", **({GPU: "1"} if uses else {})}}
+    _, server = decide(ALL, pod=pod, managedResources=[{"name": GPU}])
+    assert bool(server.asked) == is_asked
+
+
+def test_the_most_important_victims_are_those_of_highest_priority_whoever_comes_first() -> None:
+    # Of b-0, which is important and late, and b-1; a-0 is as important as the first of them and started early.
+    pods = [running("a-0", "a", "4", 5, EARLY), running("a-1", "a", "0", 5, EARLY), *PODS[1:3]]
+    with ExtenderServer({"preempt": candidates(a="a-0 a-1", b="b-1 b-0")}) as server:
+        own = {"urlPrefix": server.url, "preemptVerb": "preempt", "nodeCacheCapable": True}
+        nodes = [make_node(name, cpu="4") for name in "ab"]
+        scheduler = make_scheduler(nodes, own, pods=pods)
+        found = result(scheduler.decide(make_pod("preemptor", priority=100, requests={"cpu": "3"})))
+    # Equal in the priority of the first; then the sum of priorities decides.
+    assert found.nominated == ("a",)
+    assert {c.node: c.lost_at for c in found.candidates}["b"] == "lower sum of priorities"

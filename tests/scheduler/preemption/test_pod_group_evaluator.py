@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
-from kschedctl.scheduler.cycle.decide_in_group import decide_group
-from kschedctl.scheduler.cycle.pod_group_cycle import _Cycle
+from kschedctl.scheduler.cycle.pod_group_cycle import _Cycle, decide_group
 from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from tests.builders import make_cluster, make_members, make_node, make_pod, make_pod_group, with_groups

@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.volume import CSIDriver, CSIStorageCapacity, PersistentVolumeClaim
-from kschedctl.scheduler.volumes.binder import Binder
-from kschedctl.scheduler.volumes.binder_results import FoundVolumes
-from kschedctl.scheduler.volumes.claims import SELECTED_NODE
-from kschedctl.scheduler.volumes.pod_claims import group_claims
+from kschedctl.scheduler.volumes.binder import Binder, FoundVolumes
+from kschedctl.scheduler.volumes.claims import SELECTED_NODE, group_claims
 from tests.builders import (
     HOSTNAME,
     ZONE,

@@ -8,13 +8,15 @@ from kschedctl.objects.quantity import NANO
 from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.scheduler.volumes.claims import (
     claim_class,
+    claim_uses,
+    group_claims,
     is_bound_to,
     not_owned,
     requested_storage,
     storage_capacity,
     volume_class,
 )
-from tests.builders import make_claim, make_pod, make_volume
+from tests.builders import make_claim, make_cluster, make_pod, make_storage_class, make_volume, mount
 
 BETA = "volume.beta.kubernetes.io/storage-class"
 GIB = 2**30 * NANO
@@ -78,3 +80,31 @@ def test_sizes_that_are_no_quantities() -> None:
     with pytest.raises(SnapshotError) as error:
         storage_capacity(make_volume(size="much"))
     assert str(error.value) == 'PersistentVolume pv: spec.capacity.storage: "much" is not a quantity'
+
+
+def test_claims_of_a_pod_in_the_order_of_its_volumes() -> None:
+    volumes = [
+        *mount("data"),
+        {"name": "scratch", "ephemeral": {}},
+        {"name": "config", "configMap": {}},
+        *mount("data"),
+    ]
+    uses = list(claim_uses(make_pod("web-0", volumes=volumes)))
+    assert [(use.claim, use.ephemeral) for use in uses] == [("data", False), ("web-0-scratch", True), ("data", False)]
+
+
+@pytest.mark.parametrize(
+    ("claim", "expected"),
+    [
+        pytest.param(make_claim(bound="pv"), "bound", id="bound for good"),
+        pytest.param(make_claim(volumeName="pv"), "immediate", id="names its volume, not bound for good yet"),
+        pytest.param(make_claim(), "delayed", id="the class waits"),
+        pytest.param(make_claim(storage_class="now"), "immediate", id="the class does not wait"),
+        pytest.param(make_claim(storage_class="gone"), "immediate", id="the class does not exist"),
+        pytest.param(make_claim(storage_class=""), "immediate", id="no class"),
+    ],
+)
+def test_groups(claim: PersistentVolumeClaim, expected: str) -> None:
+    cluster = make_cluster((), (), make_storage_class(), make_storage_class("now", waits=False))
+    groups = group_claims(cluster, [claim])
+    assert getattr(groups, expected) == (claim,)

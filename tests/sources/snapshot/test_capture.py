@@ -15,7 +15,7 @@ import pytest
 from kschedctl.common.errors import InputError
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.volume import PersistentVolume, StorageClass
-from kschedctl.scheduler.volumes import claims, migration
+from kschedctl.scheduler.volumes import claims, csi_nodes
 from kschedctl.sources.snapshot.anonymize import with_pseudonyms
 from kschedctl.sources.snapshot.capture import READ_ANNOTATIONS, Capture, capture, check_target, write_capture
 from kschedctl.sources.snapshot.load import SnapshotReader, load_snapshot
@@ -189,7 +189,7 @@ def test_none_of_a_kind_is_kept_apart_from_a_kind_that_nobody_looked_for(source:
 
 
 def test_annotations_that_volumes_read_are_kept() -> None:
-    read = {claims.BIND_COMPLETED, claims.BOUND_BY_CONTROLLER, claims.SELECTED_NODE, migration.MIGRATED_PLUGINS}
+    read = {claims.BIND_COMPLETED, claims.BOUND_BY_CONTROLLER, claims.SELECTED_NODE, csi_nodes.MIGRATED_PLUGINS}
     assert read <= READ_ANNOTATIONS
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kschedctl.objects.names import label_value_problems, qualified_name_problems
 from kschedctl.objects.resources import is_extended_resource
 from kschedctl.scheduler.plugins.image_locality import normalized_image_name
-from kschedctl.scheduler.volumes.migration import inline_handle, volume_handle
+from kschedctl.scheduler.volumes.csi_nodes import inline_handle, volume_handle
 from kschedctl.sources.snapshot.pseudonyms import Pseudonyms
 from tests.builders import make_volume
 

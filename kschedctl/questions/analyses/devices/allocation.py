@@ -7,7 +7,7 @@ import msgspec
 from kschedctl.objects.device import DeviceRequestAllocationResult
 from kschedctl.objects.selectors import NodeSelector, SelectorError, parse_node_term
 from kschedctl.questions.answers.devices import AllocationData, GivenData
-from kschedctl.scheduler.devices.allocation import NODE_NAME_FIELD, ClaimAllocation
+from kschedctl.scheduler.devices.allocator import NODE_NAME_FIELD, ClaimAllocation
 
 
 def allocation_data(allocation: ClaimAllocation) -> AllocationData:

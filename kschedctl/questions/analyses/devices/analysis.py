@@ -9,9 +9,9 @@ from kschedctl.questions.analyses.devices.answer import claim_answer, class_answ
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.analyses.provenance import provenance
 from kschedctl.questions.answers.devices import DevicesOverview, DeviceSupply
+from kschedctl.scheduler.devices.allocator import claim_of_class
 from kschedctl.scheduler.devices.claims import KINDS
 from kschedctl.scheduler.devices.inventory import Inventory
-from kschedctl.scheduler.devices.places import claim_of_class
 from kschedctl.trials.completeness.missing import missing_for_devices, require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 

@@ -20,12 +20,11 @@ from kschedctl.questions.answers.devices import (
     PoolData,
 )
 from kschedctl.questions.answers.operands import OperandsData
-from kschedctl.scheduler.devices.claims import ClaimProblemError, check_classes
-from kschedctl.scheduler.devices.errors import AllocationError
+from kschedctl.scheduler.devices.allocator import Place, claim_of_class, places_of
+from kschedctl.scheduler.devices.claims import AllocationError, ClaimProblemError, check_classes
 from kschedctl.scheduler.devices.explain import RequestSupply
 from kschedctl.scheduler.devices.inventory import Inventory
 from kschedctl.scheduler.devices.overview import DeviceOverview, PoolOverview, pool_overviews
-from kschedctl.scheduler.devices.places import Place, claim_of_class, places_of
 from kschedctl.scheduler.devices.taints import untolerated
 from kschedctl.scheduler.framework.cycle_state import NotModelled
 

@@ -18,9 +18,8 @@ from kschedctl.questions.analyses.pod_groups.members import with_new_members
 from kschedctl.questions.analyses.provenance import envelope, provenance
 from kschedctl.questions.analyses.subjects import PodSubject
 from kschedctl.questions.answers.explain import DaemonSetExplanation, Explanation, ExplanationSummary, OutcomeGroupData
-from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.decision import MIN_FEASIBLE_NODES_TO_FIND, Decision
 from kschedctl.scheduler.cycle.outcome import Outcome
-from kschedctl.scheduler.cycle.search_scope import MIN_FEASIBLE_NODES_TO_FIND
 from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.trials.completeness.missing import Missing
 from kschedctl.trials.loaded_cluster import LoadedCluster

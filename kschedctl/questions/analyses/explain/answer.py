@@ -41,7 +41,7 @@ from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
 from kschedctl.scheduler.framework.interface import FilterPlugin
 from kschedctl.scheduler.framework.status import Reason, Status
-from kschedctl.scheduler.plugins.dynamic_resources.state import State
+from kschedctl.scheduler.plugins.dynamic_resources.filtering import State
 
 
 def explanation(

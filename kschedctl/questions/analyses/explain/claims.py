@@ -12,9 +12,9 @@ from kschedctl.questions.analyses.devices.answer import place_data
 from kschedctl.questions.answers.devices import AllocationData
 from kschedctl.questions.answers.explain import ClaimsData, NodeData, ReasonData
 from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.devices.allocator import Place, merge_places
 from kschedctl.scheduler.devices.explain import NotAllocated
-from kschedctl.scheduler.devices.places import Place, merge_places
-from kschedctl.scheduler.plugins.dynamic_resources.allocation import allocations_on
+from kschedctl.scheduler.plugins.dynamic_resources.filtering import allocations_on
 from kschedctl.scheduler.plugins.dynamic_resources.plugin import DynamicResources
 
 

@@ -31,13 +31,13 @@ from kschedctl.scheduler.framework.remedy import (
     Patch,
     Remedy,
     RemedyContext,
+    RemedyScope,
     Risk,
     add_operation,
     remove_operation,
 )
-from kschedctl.scheduler.framework.remedy_scope import RemedyScope
 from kschedctl.scheduler.framework.scoring import Scores
-from kschedctl.scheduler.plugins.tolerations import taint_remedies
+from kschedctl.scheduler.plugins.taint_toleration import taint_remedies
 from kschedctl.trials.whatif.patches import make_changes
 
 #: The largest weight of a preferred term that the API server accepts.

@@ -9,10 +9,9 @@ from typing import Final, cast
 import numpy as np
 
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.scheduler.framework.arithmetic import Arithmetic, Step
+from kschedctl.scheduler.framework.explanation import Arithmetic, FilterCheck, Step
 from kschedctl.scheduler.framework.extender import MAX_EXTENDER_PRIORITY
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
-from kschedctl.scheduler.framework.filter_check import FilterCheck
 from kschedctl.scheduler.framework.interface import MAX_NODE_SCORE, FilterPlugin, ScorePlugin
 from kschedctl.scheduler.framework.scoring import Scores
 

@@ -9,9 +9,8 @@ from msgspec import structs
 from kschedctl.questions.analyses.explain.summary import summary
 from kschedctl.questions.answers.explain import Explanation
 from kschedctl.questions.answers.search import SampledNodeData, SearchData
-from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision, SearchScope
 from kschedctl.scheduler.cycle.sampling import nodes_to_find, sampled_choice, search_scope
-from kschedctl.scheduler.cycle.search_scope import SearchScope
 
 
 def search_data(decision: Decision, percentage: int, *, followed: bool) -> SearchData:

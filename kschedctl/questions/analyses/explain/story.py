@@ -19,7 +19,7 @@ from kschedctl.questions.answers.node_story import (
     StepData,
 )
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.scheduler.framework.arithmetic import Arithmetic
+from kschedctl.scheduler.framework.explanation import Arithmetic
 
 #: At most 5 pods of the node are reported.
 _MOST: Final = 5

@@ -13,8 +13,7 @@ from kschedctl.diagnosis.why.template import through_templates
 from kschedctl.questions.answers.explain import SuggestionData
 from kschedctl.questions.answers.tried_changes import ThenData
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
-from kschedctl.scheduler.framework.remedy import delete_command
-from kschedctl.scheduler.framework.remedy_scope import RemedyScope
+from kschedctl.scheduler.framework.remedy import RemedyScope, delete_command
 
 
 def suggestion_data(suggestion: Suggestion | Advice) -> SuggestionData:

@@ -8,9 +8,9 @@ from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answers.explain import PodData, PreemptionData, ScoresData, VerdictData
 from kschedctl.questions.answers.pod_group import PodGroupData
 from kschedctl.questions.answers.search import SearchData
+from kschedctl.scheduler.cycle.decision import SearchScope
 from kschedctl.scheduler.cycle.outcome import GroupOutcome, Outcome
-from kschedctl.scheduler.cycle.search_scope import SearchScope
-from kschedctl.scheduler.preemption.pod_eligible_to_preempt_others import NEVER, TERMINATING
+from kschedctl.scheduler.preemption.evaluator import NEVER, TERMINATING
 
 #: The sentences for pods that are not eligible to preempt, by the reasons of preemption's status.
 _INELIGIBLE: Final[dict[tuple[str, ...], str]] = {

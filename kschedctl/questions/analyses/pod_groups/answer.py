@@ -12,7 +12,7 @@ from kschedctl.questions.answers.pod_group import (
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
 from kschedctl.scheduler.cycle.pod_group_decision import MemberDecision, PlacementDecision, PodGroupDecision
 from kschedctl.scheduler.framework.status import Code
-from kschedctl.scheduler.preemption.victims import victim_units
+from kschedctl.scheduler.preemption.dry_run_preemption import victim_units
 
 
 def pod_group_data(decision: PodGroupDecision) -> PodGroupData:

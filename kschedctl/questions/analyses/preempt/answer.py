@@ -39,10 +39,9 @@ from kschedctl.scheduler.cycle.outcome import Outcome as CycleOutcome
 from kschedctl.scheduler.framework.extender import EXTENDER_NAME
 from kschedctl.scheduler.framework.status import Code, Reason
 from kschedctl.scheduler.preemption.budgets import Budget
-from kschedctl.scheduler.preemption.pod_eligible_to_preempt_others import NEVER, TERMINATING
-from kschedctl.scheduler.preemption.reasons import NoLowerPriority
-from kschedctl.scheduler.preemption.result import NO_VICTIMS, Candidate, PreemptionResult, Victim
-from kschedctl.scheduler.preemption.shortlist import calculate_num_candidates
+from kschedctl.scheduler.preemption.evaluator import NEVER, TERMINATING
+from kschedctl.scheduler.preemption.result import NO_VICTIMS, Candidate, NoLowerPriority, PreemptionResult, Victim
+from kschedctl.scheduler.preemption.select_candidate import calculate_num_candidates
 from kschedctl.scheduler.preemption.tied_victims import PossibleVictims, possible_victims
 from kschedctl.trials.simulate.aftermath import Aftermath, PreemptorOutcome, VictimFate
 from kschedctl.trials.simulate.world import grace_seconds

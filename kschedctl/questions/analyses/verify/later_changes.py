@@ -24,7 +24,7 @@ from kschedctl.questions.answers.explain import StatusData
 from kschedctl.questions.answers.verify import BoundPodData, InfeasibleGroupData, Standing
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.status import Code, Status
-from kschedctl.scheduler.plugins.node_unschedulable import NodeUnschedulable
+from kschedctl.scheduler.plugins.basics import NodeUnschedulable
 from kschedctl.scheduler.plugins.taint_toleration import TaintToleration, untolerated_taint
 from kschedctl.scheduler.plugins.volume_binding.plugin import VolumeBinding
 from kschedctl.scheduler.plugins.volume_restrictions import VolumeRestrictions

@@ -16,9 +16,9 @@ from kschedctl.objects.pod import Pod
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.analyses.verify.disagreement import CUT, FAILED, GATED, without_preemption
 from kschedctl.questions.answers.verify import ComparedPodData, Match, PendingGroupData
-from kschedctl.scheduler.cycle.decided_groups import DecidedGroups
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import Outcome
+from kschedctl.scheduler.cycle.pod_group_cycle import DecidedGroups
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.trials.completeness.missing import find_missing

@@ -12,7 +12,7 @@ from kschedctl.questions.answers.explain import ConstraintData, NodeData, Reason
 from kschedctl.questions.presentation.charts import Bar, Bars, Kind, Segment
 from kschedctl.questions.presentation.document import GAP, Document, Paragraph, table
 from kschedctl.questions.presentation.tone import Tone
-from kschedctl.scheduler.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, OwnAntiAffinity, PodsInTheWay
+from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import ExistingAntiAffinity, OwnAntiAffinity, PodsInTheWay
 from kschedctl.scheduler.plugins.pod_topology_spread.filtering import SkewTooHigh
 
 #: The most domains that have a bar.

@@ -8,7 +8,7 @@ from kschedctl.common.wording import counted
 from kschedctl.questions.answers.search import SearchData
 from kschedctl.questions.presentation.document import GAP, INDENT, Document, Paragraph, table
 from kschedctl.questions.presentation.tone import Tone
-from kschedctl.scheduler.cycle.search_scope import SearchScope
+from kschedctl.scheduler.cycle.decision import SearchScope
 
 #: The number of nodes in the table, unless all are requested.
 _SHORT: Final = 10

@@ -32,8 +32,8 @@ from kschedctl.questions.presentation.explain.withstanding import withstanding_s
 from kschedctl.questions.presentation.frame import View, cautions, first_line, header, next_questions
 from kschedctl.questions.presentation.pod_group import pod_group_section, whose_nodes
 from kschedctl.questions.presentation.tone import Tone
+from kschedctl.scheduler.cycle.decision import SearchScope
 from kschedctl.scheduler.cycle.outcome import Outcome
-from kschedctl.scheduler.cycle.search_scope import SearchScope
 
 #: The plugin column for nodes that are rejected before any filter runs.
 _BEFORE_FILTERS: Final = "PreFilter"

@@ -7,8 +7,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, Final
 
 from kschedctl.scheduler.devices.cel.functions import Function, matching
-from kschedctl.scheduler.devices.cel.quoting import quoted
-from kschedctl.scheduler.devices.cel.values import CIDR, IP, CelError, NoSuchOverloadError
+from kschedctl.scheduler.devices.cel.values import CIDR, IP, CelError, NoSuchOverloadError, quoted
 
 _GROUP: Final = re.compile(r"[0-9a-fA-F]*", re.ASCII)
 _BITS: Final = re.compile(r"[0-9]|[1-9][0-9]+", re.ASCII)

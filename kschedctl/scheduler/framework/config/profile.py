@@ -14,9 +14,8 @@ from typing import Final
 import msgspec
 
 from kschedctl.objects.releases.release import Release
-from kschedctl.scheduler.framework.config.args_validation import validate_args
-from kschedctl.scheduler.framework.config.problems import Problems
 from kschedctl.scheduler.framework.config.types import KubeSchedulerProfile, PluginRef, PluginSet
+from kschedctl.scheduler.framework.config.validation import Problems, validate_args
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
 
 #: The extension points of each existing plugin, by plugin name.

@@ -2,27 +2,197 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceClaimConsumerReference
+from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.rules import DeviceRules
-from kschedctl.scheduler.devices.allocator import CANNOT_ALLOCATE, INVALID_POOLS, allocate
-from kschedctl.scheduler.devices.claims import available_on
-from kschedctl.scheduler.devices.explain import explain_allocation
-from kschedctl.scheduler.devices.extended_resources import can_be_backed, new_claim
-from kschedctl.scheduler.devices.inventory import Inventory
-from kschedctl.scheduler.framework.operands import Operands
-from kschedctl.scheduler.framework.status import Code, Reason, Rejections
-from kschedctl.scheduler.plugins.dynamic_resources.reasons import (
-    LeftoverClaim,
-    UnavailableExtendedResource,
-    claim_elsewhere,
+from kschedctl.scheduler.devices.allocator import (
+    CANNOT_ALLOCATE,
+    INVALID_POOLS,
+    ClaimAllocation,
+    allocate,
+    new_allocations,
+    stored_allocation,
 )
-from kschedctl.scheduler.plugins.dynamic_resources.state import AllocationVerdict, Extended, State
+from kschedctl.scheduler.devices.claims import available_on
+from kschedctl.scheduler.devices.explain import device_remedies, explain_allocation
+from kschedctl.scheduler.devices.extended_resources import CLAIM_NAME, can_be_backed, new_claim
+from kschedctl.scheduler.devices.inventory import Inventory, with_claims
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.events import ObjectChange, changed_objects
+from kschedctl.scheduler.framework.remedy import Operands, Remedy, RemedyContext
+from kschedctl.scheduler.framework.status import Code, Reason, Rejections
+
+if TYPE_CHECKING:
+    from kschedctl.scheduler.devices.allocator import Allocations
+
+
+# The operands behind the reasons of DynamicResources.
+
+
+class ClaimNotUsableOnNode(Operands, frozen=True):
+    """A claim of the pod is allocated, but cannot be used on the node.
+
+    Attributes
+    ----------
+    claim : str
+        The claim, ``namespace/name``.
+    devices : tuple of str
+        The allocated devices, ``driver/pool/device``.
+    ready : bool
+        True if the devices are ready, so that only the node is wrong.
+    pods : tuple of str
+        The names of the pods that the claim is reserved for.
+    """
+
+    claim: str
+    devices: tuple[str, ...]
+    ready: bool
+    pods: tuple[str, ...]
+
+    def words(self) -> str:
+        """State the claim and its devices."""
+        devices = ", ".join(self.devices)
+        if not self.ready:
+            return f"claim {self.claim} holds {devices}, which failed to become ready"
+        pods = f" for {', '.join(self.pods)}" if self.pods else ""
+        return f"claim {self.claim} holds {devices}{pods}, which this node cannot use"
+
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Propose to drop a claim, or to use another one."""
+        return device_remedies(context)
+
+
+class UnavailableExtendedResource(Operands, frozen=True):
+    """The pod requests an extended resource that the node does not list and that no DeviceClass backs.
+
+    Attributes
+    ----------
+    resources : tuple of str
+        The resources.
+    """
+
+    resources: tuple[str, ...]
+
+    def words(self) -> str:
+        """List the resources."""
+        return f"neither the node nor a DeviceClass has {', '.join(self.resources)}"
+
+
+class LeftoverClaim(Operands, frozen=True):
+    """An earlier attempt created a claim for the pod's extended resources, which must be deleted first.
+
+    Attributes
+    ----------
+    claim : str
+        The claim, ``namespace/name``.
+    """
+
+    claim: str
+
+    def words(self) -> str:
+        """State the leftover claim."""
+        return f"claim {self.claim} is left over from an earlier attempt and is deleted first"
+
+
+def claim_elsewhere(claim: ResourceClaim, *, ready: bool) -> ClaimNotUsableOnNode:
+    """Return the operands for a claim that cannot be used on a node."""
+    allocation = claim.status.allocation
+    results = allocation.devices.results if allocation is not None else ()
+    return ClaimNotUsableOnNode(
+        claim.key,
+        tuple(f"{result.driver}/{result.pool}/{result.device}" for result in results),
+        ready,
+        tuple(user.name for user in claim.status.reserved_for),
+    )
+
+
+# The cycle state of DynamicResources: the pod's claims, and the verdicts on nodes.
+
+
+class Extended(msgspec.Struct, frozen=True):
+    """The pod's extended resources, some of which a DeviceClass backs.
+
+    Attributes
+    ----------
+    amounts : mapping of str to int
+        The requested amount of every extended resource.
+    classes : mapping of str to DeviceClass
+        The cluster's device classes that back extended resources, by resource.
+    leftover : ResourceClaim, optional
+        The claim that an earlier attempt created for these resources.
+    """
+
+    amounts: Mapping[str, int]
+    classes: Mapping[str, DeviceClass]
+    leftover: ResourceClaim | None
+
+
+class AllocationVerdict(msgspec.Struct):
+    """The outcome on a group of nodes that need the same claims.
+
+    Attributes
+    ----------
+    allocations : Allocations or None
+        The allocations found on the nodes; ``None`` if nothing has to be allocated.
+    extended_claim : ResourceClaim, optional
+        The claim for the extended resources that devices provide on these nodes.
+    refusal : str
+        The reason why all of these nodes are rejected without an allocation; empty if they are not.
+    """
+
+    allocations: Allocations | None = None
+    extended_claim: ResourceClaim | None = None
+    refusal: str = ""
+
+
+class State(msgspec.Struct):
+    """The pod's claims, and the verdicts on the nodes examined so far.
+
+    Attributes
+    ----------
+    claims : tuple of ResourceClaim
+        The claims in the pod's spec, in the pod's order; empty if the pod has none.
+    extended : Extended, optional
+        The pod's extended resources, if a DeviceClass backs one of them.
+    template : Pod, optional
+        The pod, from which the claim for extended resources is made.
+    available : ndarray of bool, shape (n_claims, n_nodes)
+        True if an allocated claim can be used on the node; see ``available_on``.
+    verdicts : list of AllocationVerdict
+        The verdicts, one per group of nodes.
+    verdict_of : ndarray of int64, shape (n_nodes,)
+        Index into ``verdicts``; -1 for nodes that were not examined.
+    place_of : ndarray of int64, shape (n_nodes,)
+        The node's position among the rows of its verdict.
+    """
+
+    claims: tuple[ResourceClaim, ...] = ()
+    extended: Extended | None = None
+    template: Pod | None = None
+    available: Mask = msgspec.field(default_factory=lambda: np.zeros((0, 0), dtype=np.bool_))
+    verdicts: list[AllocationVerdict] = msgspec.field(default_factory=list)
+    verdict_of: Int64Array = msgspec.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    place_of: Int64Array = msgspec.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    @property
+    def is_empty(self) -> bool:
+        """True if the pod needs no device."""
+        return not self.claims and self.extended is None
+
+    @property
+    def open_claims(self) -> list[ResourceClaim]:
+        """The claims in the pod's spec that are not allocated."""
+        return [claim for claim in self.claims if claim.status.allocation is None]
+
 
 NOT_AVAILABLE: Final = "resourceclaim not available on the node"
 LEFTOVER: Final = "cannot schedule extended resource claim"
@@ -185,3 +355,75 @@ def _operands(state: State, cluster: Cluster, rules: DeviceRules, row: int, text
     if text in (CANNOT_ALLOCATE, INVALID_POOLS) and verdict.allocations is not None:
         return explain_allocation(verdict.allocations.plans, verdict.allocations.site(row))
     return None
+
+
+# The allocations of a pod's claims on a node: existing ones, and those that Filter found.
+
+
+def with_allocated_claims(cluster: Cluster, pod: Pod, cycle: CycleState, row: int) -> Cluster:
+    """Return the cluster after a pod's claims are allocated on a node and reserved for the pod.
+
+    Parameters
+    ----------
+    pod : Pod
+        The pod that the decision is about.
+    cycle : CycleState
+        The cycle state that the plugins wrote.
+    row : int
+        The row of the node, on which the pod fits.
+    """
+    changed = {(claim.namespace, claim.name): claim for claim in changed_objects(bind_pod_claims(pod, cycle, row))}
+    if not changed:
+        return cluster
+    claims = {(claim.namespace, claim.name): claim for claim in cluster.list(ResourceClaim)}
+    written = (claim for claim in (claims | changed).values() if isinstance(claim, ResourceClaim))
+    return with_claims(cluster, written)
+
+
+def bind_pod_claims(pod: Pod, cycle: CycleState, row: int) -> Iterator[ObjectChange]:
+    """Yield the claims that change when the pod is bound: they are allocated and reserved for the pod.
+
+    Parameters
+    ----------
+    pod, cycle, row
+        As for ``with_allocated_claims``.
+    """
+    uid = pod.metadata.uid or pod.key
+    for found in allocations_on(cycle, row):
+        status = found.claim.status
+        if any(user.name == pod.name and user.uid == uid for user in status.reserved_for):
+            continue
+        user = ResourceClaimConsumerReference(resource="pods", name=pod.name, uid=uid)
+        status = replace(status, allocation=found.result, reserved_for=(*status.reserved_for, user))
+        is_new = found.claim.name == CLAIM_NAME
+        name = f"{pod.name}-extended-resources" if is_new else found.claim.name
+        claim = replace(found.claim, metadata=replace(found.claim.metadata, name=name), status=status)
+        yield ObjectChange(claim, None if is_new else found.claim)
+
+
+def allocations_on(cycle: CycleState, row: int) -> tuple[ClaimAllocation, ...]:
+    """Return the allocations of a pod's claims on a node: the existing ones, then those that the scheduler would write.
+
+    Parameters
+    ----------
+    cycle : CycleState
+        The cycle state that the plugins wrote.
+    row : int
+        The row of the node.
+
+    Returns
+    -------
+    tuple of ClaimAllocation
+        Empty for a pod without claims, and if the claims cannot be used on the node.
+    """
+    state = cycle.read(State)
+    if state is None or state.is_empty or state.verdict_of[row] < 0 or not state.available[:, row].all():
+        return ()
+    verdict = state.verdicts[int(state.verdict_of[row])]
+    if verdict.refusal:
+        return ()
+    stored = tuple(found for claim in state.claims if (found := stored_allocation(claim)) is not None)
+    if verdict.allocations is None:
+        return stored
+    new = new_allocations(verdict.allocations, int(state.place_of[row]))
+    return (*stored, *new) if new else ()

@@ -22,19 +22,19 @@ from kschedctl.objects.resources import is_scalar_resource, pod_requests, schedu
 from kschedctl.scheduler.devices.claims import (
     BINDING_TIMEOUT,
     KINDS,
+    AllocationError,
     ClaimProblemError,
     available_on,
     check_classes,
     is_lost,
     pod_claims,
 )
-from kschedctl.scheduler.devices.errors import AllocationError
 from kschedctl.scheduler.devices.extended_resources import backing_classes, leftover_claim, resources_with_class
-from kschedctl.scheduler.framework.arithmetic import Arithmetic
-from kschedctl.scheduler.framework.config.args import DynamicResourcesArgs
+from kschedctl.scheduler.framework.config.types import DynamicResourcesArgs
 from kschedctl.scheduler.framework.cycle_state import CycleState, NotModelled
 from kschedctl.scheduler.framework.dependencies import Dependencies, Reach
-from kschedctl.scheduler.framework.events import ClusterEventWithHint
+from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, registered, same_pod
+from kschedctl.scheduler.framework.explanation import Arithmetic
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
 from kschedctl.scheduler.framework.interface import (
     FilterPlugin,
@@ -58,11 +58,13 @@ from kschedctl.scheduler.framework.node_statuses import NodeStatuses
 from kschedctl.scheduler.framework.pod_groups import PodGroupInfo
 from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
 from kschedctl.scheduler.framework.status import SKIP, SUCCESS, Code, Rejections, Status
-from kschedctl.scheduler.plugins.dynamic_resources.state import Extended, State
+from kschedctl.scheduler.plugins.dynamic_resources.filtering import NOT_AVAILABLE, Extended, State
 
-# Most pods need no devices: their allocation is imported inside the methods that are called for the others.
 if TYPE_CHECKING:
     from kschedctl.scheduler.devices.inventory import Inventory
+
+
+# Most pods need no devices: their allocation is imported inside the methods that are called for the others.
 
 #: The message of PostFilter in releases that do not allocate devices.
 DISABLED: Final = "plugin disabled"
@@ -119,7 +121,6 @@ class DynamicResources(
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         """Return changes of nodes, slices, classes and claims, and claims generated for the pod."""
-        from kschedctl.scheduler.plugins.dynamic_resources.hints import DynamicResourcesHints
 
         return DynamicResourcesHints(self.handle).events
 
@@ -129,7 +130,7 @@ class DynamicResources(
 
     def remedies(self, context: RemedyContext, status: Status) -> Iterator[Remedy]:
         """Propose to drop a claim, or to use another one."""
-        from kschedctl.scheduler.devices.remedies import device_remedies
+        from kschedctl.scheduler.devices.explain import device_remedies
 
         return device_remedies(context)
 
@@ -229,7 +230,6 @@ class DynamicResources(
         found = state.read(State)
         if found is None:
             return PostFilterResult(Status(Code.ERROR, ("not found",)))
-        from kschedctl.scheduler.plugins.dynamic_resources.post_filter import post_filter_status
 
         silent = self.handle.release.devices.silent_post_filter
         return PostFilterResult(post_filter_status(found, pod, statuses, self.name, silent=silent))
@@ -278,7 +278,123 @@ class DynamicResources(
 
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         """Record the allocation and reservation of the pod's claims; offline no device has to become ready."""
-        from kschedctl.scheduler.plugins.dynamic_resources.allocation import bind_pod_claims
+        from kschedctl.scheduler.plugins.dynamic_resources.filtering import bind_pod_claims
 
         state.effects.extend(bind_pod_claims(pod, state, self.handle.cluster.nodes.row[node_name]))
         return SUCCESS
+
+
+# The PostFilter of DynamicResources: deallocates a claim that rejected nodes, or deletes a leftover claim.
+
+NOTHING: Final = "no new claims to deallocate"
+STILL: Final = "still not schedulable"
+POST_FILTER_DEALLOCATED: Final = "deallocation of ResourceClaim completed"
+DELETED: Final = "deletion of ResourceClaim completed"
+
+
+def post_filter_status(state: State, pod: Pod, statuses: NodeStatuses, plugin: str, *, silent: bool) -> Status:
+    """Return the status of PostFilter.
+
+    Parameters
+    ----------
+    state : State
+        The state after Filter.
+    pod : Pod
+        The pod that fits on no node.
+    statuses : NodeStatuses
+        The filters' verdicts, by node.
+    plugin : str
+        The plugin's name.
+    silent : bool
+        True if the status has no reason when nothing is deallocated or deleted.
+    """
+    if state.is_empty:
+        return Status(Code.UNSCHEDULABLE, () if silent else (NOTHING,))
+    rows = _rows_without_claim(statuses, plugin)
+    for claim, available in zip(state.claims, state.available, strict=True):
+        reserved = claim.status.reserved_for
+        mine = not reserved or (len(reserved) == 1 and reserved[0].uid == pod.metadata.uid)
+        if mine and not available[rows].all():
+            return Status(Code.UNSCHEDULABLE, (POST_FILTER_DEALLOCATED,))
+    if state.extended is not None and state.extended.leftover is not None:
+        return Status(Code.UNSCHEDULABLE, (DELETED,))
+    return Status(Code.UNSCHEDULABLE, () if silent else (STILL,))
+
+
+def _rows_without_claim(statuses: NodeStatuses, plugin: str) -> Int64Array:
+    """Return the nodes that this plugin rejected for an unavailable claim: int64 rows.
+
+    kube-scheduler filters twice if there are nominated pods, first with them, then without. A node counts only in the
+    pass in which the scheduler stopped.
+    """
+    out = []
+    for run in (statuses.nominated, statuses.snapshot):
+        if run is None or plugin not in run.plugins:
+            continue
+        here = np.flatnonzero(run.first == run.plugins.index(plugin))
+        rejections = run.rejections[plugin]
+        said = np.array(
+            [rejections.texts(int(rejections.reason[position])) == (NOT_AVAILABLE,) for position in here.tolist()],
+            dtype=np.bool_,
+        )
+        rows = run.rows[here[said]] if len(here) else np.zeros(0, dtype=np.int64)
+        if run is statuses.snapshot and statuses.nominated is not None:
+            rows = rows[~np.isin(rows, statuses.nominated.rows[~statuses.nominated.passed])]
+        out.append(rows)
+    return np.concatenate(out) if out else np.zeros(0, dtype=np.int64)
+
+
+# Queueing hints of DynamicResources: events that may help a rejected pod (upstream ``isSchedulableAfter...``).
+
+_CHANGED = ActionType.ADD | ActionType.UPDATE
+
+
+class DynamicResourcesHints:
+    """The queueing hints of DynamicResources.
+
+    Parameters
+    ----------
+    handle : Handle
+        The plugin's handle.
+    """
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle = handle
+
+    @property
+    def events(self) -> tuple[ClusterEventWithHint, ...]:
+        """The events that the plugin registers."""
+        handle = self._handle
+        of_nodes = ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE
+        of_claims = ActionType.ALL if handle.release.queue.deleted_claims_wake else _CHANGED
+        own = handle.pods_that_wake(EventResource.TARGET_POD)
+        return (
+            registered(EventResource.NODE, of_nodes),
+            registered(EventResource.RESOURCE_CLAIM, of_claims, self.after_claim_change),
+            registered(own, ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM, self.after_claim_generated),
+            registered(EventResource.DEVICE_CLASS, _CHANGED),
+            registered(EventResource.RESOURCE_SLICE, _CHANGED),
+        )
+
+    def after_claim_change(self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim | None) -> bool:
+        """Report whether a claim released its devices, or is one of the pod's claims and changed its status."""
+        if new is None:
+            return old is not None and old.status.allocation is not None
+        try:
+            claims = list(pod_claims(self._handle.cluster, pod, self._handle.release.devices))
+        except ClaimProblemError:
+            return False
+        if old is not None and old.status.allocation is not None and new.status.allocation is None:
+            return True
+        names = {(claim.namespace, claim.name) for claim in claims}
+        return (new.namespace, new.name) in names and (old is None or old.status != new.status)
+
+    def after_claim_generated(self, pod: Pod, old: Pod, new: Pod) -> bool:
+        """Report whether all claims of the pod exist."""
+        if not same_pod(pod, new):
+            return False
+        try:
+            list(pod_claims(self._handle.cluster, new, self._handle.release.devices))
+        except ClaimProblemError:
+            return False
+        return True

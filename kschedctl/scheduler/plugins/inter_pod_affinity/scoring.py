@@ -13,7 +13,7 @@ import numpy as np
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array
 from kschedctl.objects.pod import Pod
-from kschedctl.scheduler.framework.arithmetic import Arithmetic, Step, sum_expression
+from kschedctl.scheduler.framework.explanation import Arithmetic, Step, sum_expression
 from kschedctl.scheduler.framework.interface import MAX_NODE_SCORE
 from kschedctl.scheduler.plugins.inter_pod_affinity.terms import (
     ExistingTerms,

@@ -18,7 +18,7 @@ from kschedctl.scheduler.devices.extended_resources import (
 )
 from kschedctl.scheduler.framework.dependencies import Dependencies, Reach
 from kschedctl.scheduler.framework.interface import Handle
-from kschedctl.scheduler.plugins.node_resources.allocation import Allocation
+from kschedctl.scheduler.plugins.node_resources.scoring import Allocation
 
 #: The dependencies of the plugins of node resources: the node, its pods and its devices.
 READS: Final = Dependencies(pods=Reach.NODE, nodes=Reach.NODE, kinds=KINDS)

@@ -18,16 +18,22 @@ from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.objects.device import DeviceClass
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import pod_requests
-from kschedctl.scheduler.framework.arithmetic import Arithmetic
-from kschedctl.scheduler.framework.config.args import NodeResourcesBalancedAllocationArgs
+from kschedctl.scheduler.framework.config.types import NodeResourcesBalancedAllocationArgs
 from kschedctl.scheduler.framework.cycle_state import CycleState, NotModelled
 from kschedctl.scheduler.framework.dependencies import Dependencies
+from kschedctl.scheduler.framework.explanation import Arithmetic
 from kschedctl.scheduler.framework.interface import MAX_NODE_SCORE, Handle, PreScorePlugin, ScorePlugin
 from kschedctl.scheduler.framework.status import SKIP, SUCCESS, Status
-from kschedctl.scheduler.plugins.node_resources.allocation import Allocation, allocations, requested_amount, spec_only
-from kschedctl.scheduler.plugins.node_resources.arithmetic import BalancedResource, BalanceScore
 from kschedctl.scheduler.plugins.node_resources.backed_resources import READS, backed_allocations, crashing_resources
-from kschedctl.scheduler.plugins.node_resources.hints import signed_requests
+from kschedctl.scheduler.plugins.node_resources.fit import signed_requests
+from kschedctl.scheduler.plugins.node_resources.scoring import (
+    Allocation,
+    BalancedResource,
+    BalanceScore,
+    allocations,
+    requested_amount,
+    spec_only,
+)
 
 Float64Array = NDArray[np.float64]
 

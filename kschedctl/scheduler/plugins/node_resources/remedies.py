@@ -7,7 +7,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.objects.pod import Pod, ResourceRequirements
+from kschedctl.objects.policies import PodMetrics
 from kschedctl.objects.quantity import parse_quantity
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.resources import (
@@ -25,8 +28,39 @@ from kschedctl.objects.resources import (
     scheduler_units,
 )
 from kschedctl.scheduler.framework.remedy import Operation, Remedy, RemedyContext, Risk, add_operation
-from kschedctl.scheduler.plugins.node_resources.allocation import spec_only
-from kschedctl.scheduler.plugins.node_resources.usage import highest_usage
+from kschedctl.scheduler.plugins.node_resources.scoring import spec_only
+
+# The usage of a workload's pods, from the PodMetrics of a snapshot.
+
+
+def highest_usage(cluster: Cluster, pod: Pod, resource: str) -> int | None:
+    """Return the highest usage of a resource by a pod of the same workload.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster; only snapshots from files have PodMetrics.
+    pod : Pod
+        The pod.
+    resource : str
+        The resource.
+
+    Returns
+    -------
+    int or None
+        Milli-CPU or bytes; ``None`` if the snapshot has no usage of a pod of the workload.
+    """
+    workload, pods = workload_of(cluster, pod.metadata), cluster.pods
+    usages = []
+    for metrics in cluster.list(PodMetrics):
+        index = pods.index.get((metrics.namespace, metrics.name))
+        if index is None or workload_of(cluster, pods.records[index].metadata) != workload:
+            continue
+        amounts = [scheduler_units(parse_resources(each.usage)).get(resource) for each in metrics.containers]
+        if any(amount is not None for amount in amounts):
+            usages.append(sum(amount or 0 for amount in amounts))
+    return max(usages, default=None)
+
 
 #: The largest part of a request that it is lowered by.
 MOST_LOWERED: Final = 0.2

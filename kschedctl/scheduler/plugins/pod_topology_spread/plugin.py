@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
 import msgspec
 import numpy as np
 from msgspec import structs
 
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array
+from kschedctl.objects.core import Node, Service
+from kschedctl.objects.meta import LabelSelector
 from kschedctl.objects.pod import Pod
-from kschedctl.scheduler.framework.arithmetic import Arithmetic
-from kschedctl.scheduler.framework.config.args import PodTopologySpreadArgs
-from kschedctl.scheduler.framework.counted_domains import CountedDomains
+from kschedctl.objects.releases.rules import QueueRules
+from kschedctl.objects.selectors import Selector, SelectorError, label_map_selector, matches, parse_label_selector
+from kschedctl.objects.workload import ReplicaSet, ReplicationController, StatefulSet
+from kschedctl.scheduler.framework.config.types import PodTopologySpreadArgs
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Reach
-from kschedctl.scheduler.framework.events import ClusterEventWithHint
-from kschedctl.scheduler.framework.filter_check import FilterCheck
+from kschedctl.scheduler.framework.events import (
+    ActionType,
+    ClusterEventWithHint,
+    EventResource,
+    is_on_node,
+    registered,
+    same_pod,
+)
+from kschedctl.scheduler.framework.explanation import Arithmetic, CountedDomains, FilterCheck
 from kschedctl.scheduler.framework.interface import (
     FilterPlugin,
     Handle,
@@ -28,23 +39,19 @@ from kschedctl.scheduler.framework.interface import (
     ScorePlugin,
 )
 from kschedctl.scheduler.framework.status import SKIP, SUCCESS, Code, Rejections, Status
-from kschedctl.scheduler.plugins.default_selector import default_selector
-from kschedctl.scheduler.plugins.pod_topology_spread.constraints import (
+from kschedctl.scheduler.plugins.pod_topology_spread.filtering import (
     DO_NOT_SCHEDULE,
     SCHEDULE_ANYWAY,
     SYSTEM_DEFAULTS,
-    SpreadConstraint,
-    parse_constraints,
-    selected_classes,
-)
-from kschedctl.scheduler.plugins.pod_topology_spread.filtering import (
     DomainCounts,
+    SpreadConstraint,
     count_domains,
     explain_skew,
+    parse_constraints,
     reject_nodes,
+    selected_classes,
     shown_domains,
 )
-from kschedctl.scheduler.plugins.pod_topology_spread.hints import PodTopologySpreadHints
 from kschedctl.scheduler.plugins.pod_topology_spread.scoring import (
     MatchingPerDomain,
     SpreadScores,
@@ -54,6 +61,129 @@ from kschedctl.scheduler.plugins.pod_topology_spread.scoring import (
     normalize,
     spread_scores,
 )
+
+# Queueing hints of PodTopologySpread: events that may help a rejected pod (upstream ``isSchedulableAfter...``).
+
+
+class PodTopologySpreadHints:
+    """The queueing hints of PodTopologySpread under the rules of a release.
+
+    Parameters
+    ----------
+    rules : QueueRules
+        The rules.
+    constraints : callable
+        Returns a pod's hard constraints, or the defaults for the pod.
+    """
+
+    def __init__(self, rules: QueueRules, constraints: Callable[[Pod], tuple[SpreadConstraint, ...]]) -> None:
+        self._rules = rules
+        self._constraints = constraints
+
+    @property
+    def events(self) -> tuple[ClusterEventWithHint, ...]:
+        """The events that the plugin registers."""
+        of_pods = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.DELETE
+        own = ActionType.UPDATE_POD_TOLERATION | ActionType.UPDATE_POD_LABEL
+        of_nodes = ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_TAINT
+        nodes = registered(EventResource.NODE, of_nodes, self.after_node_change)
+        if self._rules.unscheduled_pods_wake:
+            return registered(EventResource.POD, of_pods | own, self.after_pod_change), nodes
+        return (
+            registered(EventResource.ASSIGNED_POD, of_pods, self.after_pod_change),
+            registered(EventResource.TARGET_POD, own, self.after_pod_change),
+            nodes,
+        )
+
+    def after_pod_change(self, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
+        """Report whether an added, deleted or updated pod may change the counts."""
+        if any(other is not None and not self._involved(other, pod) for other in (old, new)):
+            return False
+        try:
+            constraints = self._constraints(pod)
+        except PluginError:
+            # Upstream queues the pod if a hint returns an error.
+            return True
+        if old is not None and new is not None:
+            tolerates_else = same_pod(pod, new) and old.spec.tolerations != new.spec.tolerations
+            if tolerates_else and any(constraint.honor_taints for constraint in constraints):
+                return True
+            if old.metadata.labels == new.metadata.labels:
+                return False
+            return any(constraint.selects(old) != constraint.selects(new) for constraint in constraints)
+        changed = new if new is not None else old
+        return changed is not None and any(constraint.selects(changed) for constraint in constraints)
+
+    def _involved(self, other: Pod, pod: Pod) -> bool:
+        if same_pod(other, pod):
+            return True
+        on_node = is_on_node(other, or_nominated=self._rules.nominated_pods_wake)
+        return on_node and other.namespace == pod.namespace
+
+    def after_node_change(self, pod: Pod, old: Node | None, new: Node | None) -> bool:
+        """Report whether an added, deleted or updated node may add a domain, or remove the one with the fewest pods."""
+        try:
+            constraints = self._constraints(pod)
+        except PluginError:
+            return True
+        had, has = (node is not None and _has_all_keys(node, constraints) for node in (old, new))
+        if old is None or new is None:
+            return had or has
+        if had != has:
+            return True
+        return has and (_domains(old, constraints) != _domains(new, constraints) or old.spec.taints != new.spec.taints)
+
+
+def _has_all_keys(node: Node, constraints: Iterable[SpreadConstraint]) -> bool:
+    return all(constraint.topology_key in node.metadata.labels for constraint in constraints)
+
+
+def _domains(node: Node, constraints: Iterable[SpreadConstraint]) -> list[str | None]:
+    return [node.metadata.labels.get(constraint.topology_key) for constraint in constraints]
+
+
+# The label selector of default topology spreading, combined from a pod's Services and controller.
+
+
+def default_selector(cluster: Cluster, pod: Pod) -> Selector:
+    """Return the combined selector of a pod's Services and owning controller (plugins/helper ``DefaultSelector``).
+
+    Returns
+    -------
+    Selector
+        Empty if no Service and no controller selects the pod.
+    """
+    namespace = pod.metadata.namespace
+    labels: dict[str, str] = {}
+    for service in cluster.list(Service):
+        wanted = service.spec.selector
+        if service.namespace == namespace and wanted and matches(label_map_selector(wanted), pod.metadata.labels):
+            labels |= wanted
+    owner = pod.metadata.controller
+    if owner is None:
+        return label_map_selector(labels)
+    match (owner.api_version, owner.kind):
+        case ("v1", "ReplicationController"):
+            controller = cluster.get(ReplicationController, owner.name, namespace)
+            return label_map_selector({**labels, **(controller.spec.selector if controller else {})})
+        case ("apps/v1", "ReplicaSet"):
+            replica_set = cluster.get(ReplicaSet, owner.name, namespace)
+            return _with(labels, replica_set.spec.selector if replica_set else None)
+        case ("apps/v1", "StatefulSet"):
+            stateful_set = cluster.get(StatefulSet, owner.name, namespace)
+            return _with(labels, stateful_set.spec.selector if stateful_set else None)
+        case _:
+            return label_map_selector(labels)
+
+
+def _with(labels: Mapping[str, str], selector: LabelSelector | None) -> Selector:
+    base = label_map_selector(labels)
+    if selector is None:
+        return base
+    try:
+        return (*base, *parse_label_selector(selector))
+    except SelectorError:
+        return base
 
 
 class _FilterState(msgspec.Struct, frozen=True):

@@ -17,9 +17,9 @@ from kschedctl.common.arrays import Int64Array, Mask, round_half_away
 from kschedctl.common.wording import counted
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.well_known import HOSTNAME
-from kschedctl.scheduler.framework.arithmetic import Arithmetic, Step, sum_expression
+from kschedctl.scheduler.framework.explanation import Arithmetic, Step, sum_expression
 from kschedctl.scheduler.framework.interface import MAX_NODE_SCORE
-from kschedctl.scheduler.plugins.pod_topology_spread.constraints import (
+from kschedctl.scheduler.plugins.pod_topology_spread.filtering import (
     SpreadConstraint,
     nodes_included,
     nodes_with_all_keys,

@@ -15,9 +15,11 @@ import numpy as np
 
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array
+from kschedctl.common.wording import show_labels
+from kschedctl.objects.core import Node
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.selectors import SelectorError
+from kschedctl.objects.selectors import Selector, SelectorError
 from kschedctl.objects.volume import (
     CSIDriver,
     CSINode,
@@ -26,12 +28,11 @@ from kschedctl.objects.volume import (
     PersistentVolumeClaim,
     StorageClass,
 )
-from kschedctl.scheduler.framework.arithmetic import Arithmetic
-from kschedctl.scheduler.framework.config.args import VolumeBindingArgs, shape_points
+from kschedctl.scheduler.framework.config.types import VolumeBindingArgs, shape_points
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Dependencies, Reach
 from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
-from kschedctl.scheduler.framework.filter_check import FilterCheck
+from kschedctl.scheduler.framework.explanation import Arithmetic, FilterCheck
 from kschedctl.scheduler.framework.interface import (
     FilterPlugin,
     Handle,
@@ -43,17 +44,20 @@ from kschedctl.scheduler.framework.interface import (
     ReservePlugin,
     ScorePlugin,
 )
-from kschedctl.scheduler.framework.operands import Operands
-from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
-from kschedctl.scheduler.framework.signature import signed_volumes
+from kschedctl.scheduler.framework.remedy import Operands, Remedy, RemedyContext
+from kschedctl.scheduler.framework.runtime import signed_volumes
 from kschedctl.scheduler.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, Status
-from kschedctl.scheduler.plugins.node_resources.strategies import requested_to_capacity_ratio
-from kschedctl.scheduler.plugins.volume_binding.checks import explain_claims
+from kschedctl.scheduler.plugins.node_resources.scoring import requested_to_capacity_ratio
 from kschedctl.scheduler.plugins.volume_binding.scoring import explain_scores, scoring_caveats, storage_capacity_scores
-from kschedctl.scheduler.volumes.binder import Binder
-from kschedctl.scheduler.volumes.binder_results import FoundVolumes
-from kschedctl.scheduler.volumes.binding import bind_pod_volumes
-from kschedctl.scheduler.volumes.explain import explain_bound, explain_space, explain_unbound, failing_provision
+from kschedctl.scheduler.volumes.binder import Binder, FoundVolumes, bind_pod_volumes
+from kschedctl.scheduler.volumes.claims import (
+    claim_uses,
+    claims_problem,
+    ephemeral_claim_owner,
+    group_claims,
+    pod_claims,
+    required_affinity,
+)
 from kschedctl.scheduler.volumes.hints import (
     after_capacity_change,
     after_claim_change,
@@ -61,14 +65,86 @@ from kschedctl.scheduler.volumes.hints import (
     after_csi_node_change,
     after_driver_change,
 )
-from kschedctl.scheduler.volumes.pod_claims import (
-    claim_uses,
-    claims_problem,
-    ephemeral_claim_owner,
-    group_claims,
-    pod_claims,
+from kschedctl.scheduler.volumes.reasons import (
+    claim_remedies,
+    explain_bound,
+    explain_space,
+    explain_unbound,
+    failing_provision,
 )
-from kschedctl.scheduler.volumes.remedies import claim_remedies
+from kschedctl.scheduler.volumes.zones import label_terms
+
+# The checks of VolumeBinding on a node, one or more per claim.
+
+
+def explain_claims(binder: Binder, found: FoundVolumes, node: Node, row: int) -> tuple[FilterCheck, ...]:
+    """Return the checks of a pod's claims on a node.
+
+    Parameters
+    ----------
+    binder : Binder
+        The binder that found the volumes.
+    found : FoundVolumes
+        The volumes that the binder found.
+    node : Node
+        The node.
+    row : int
+        The row of the node.
+    """
+    return (*_bound(binder, found, node, row), *_matched(found, row), *_unmatched(binder, found, node, row))
+
+
+def _bound(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Iterator[FilterCheck]:
+    for bound in found.bound:
+        wanted = f"claim {bound.claim.name}"
+        if not bound.reachable[row]:
+            yield FilterCheck(wanted, explain_bound(binder, bound, node, row).words(), False)
+        elif bound.volume is not None:
+            yield FilterCheck(
+                f"{wanted} on {bound.volume.name}: {_topology(bound.volume)}", _has(bound.volume, node), True
+            )
+
+
+def _matched(found: FoundVolumes, row: int) -> Iterator[FilterCheck]:
+    for match in found.matches:
+        if match.choice[row] >= 0:
+            volume = match.candidates[match.choice[row]]
+            told = f"takes {volume.name}, the first of {len(match.candidates)} that match it"
+            yield FilterCheck(f"claim {match.claim.name}", told, True)
+
+
+def _unmatched(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Iterator[FilterCheck]:
+    if found.error[row] >= 0:
+        yield FilterCheck("claims", found.errors[int(found.error[row])], False)
+    elif found.bind_conflict[row]:
+        yield FilterCheck("unbound claims", explain_unbound(found, node, row).words(), False)
+    elif found.not_enough_space[row]:
+        said = explain_space(binder.cluster, binder, failing_provision(found, row), row)
+        yield FilterCheck("unbound claims", said.words(), False)
+    else:
+        for check in found.provisions:
+            if check.needed[row]:
+                told = f"class {check.provisioning.storage_class.name} provisions a volume there"
+                yield FilterCheck(f"claim {check.claim.name}", told, True)
+
+
+def _terms(volume: PersistentVolume) -> tuple[Selector, ...]:
+    affinity = required_affinity(volume)
+    return () if affinity is None else tuple(label_terms(affinity))
+
+
+def _topology(volume: PersistentVolume) -> str:
+    """Return the node labels required by a volume, as text."""
+    terms = [", ".join(map(str, term)) for term in _terms(volume)]
+    return " or ".join(dict.fromkeys(terms)) or "any node"
+
+
+def _has(volume: PersistentVolume, node: Node) -> str:
+    """Return the node's values of the labels required by a volume, as text."""
+    keys = {requirement.key: None for term in _terms(volume) for requirement in term}
+    has = {key: node.metadata.labels.get(key) for key in keys}
+    return f"node has {show_labels(has)}" if has else "the volume is reachable"
+
 
 REASON_IMMEDIATE: Final = "pod has unbound immediate PersistentVolumeClaims"
 REASON_NODE_CONFLICT: Final = "node(s) didn't match PersistentVolume's node affinity"

@@ -16,11 +16,10 @@ import numpy as np
 from kschedctl.common.arrays import Int64Array, Mask, round_half_away
 from kschedctl.objects.quantity import value
 from kschedctl.objects.resources import EPHEMERAL_STORAGE, format_amount
-from kschedctl.scheduler.framework.arithmetic import Arithmetic, Step, sum_expression
 from kschedctl.scheduler.framework.cycle_state import NotModelled
-from kschedctl.scheduler.plugins.node_resources.arithmetic import ratio_steps
-from kschedctl.scheduler.plugins.node_resources.strategies import Kernel
-from kschedctl.scheduler.volumes.binder_results import FoundVolumes, ProvisionCheck, StaticMatch
+from kschedctl.scheduler.framework.explanation import Arithmetic, Step, sum_expression
+from kschedctl.scheduler.plugins.node_resources.scoring import Kernel, ratio_steps
+from kschedctl.scheduler.volumes.binder import FoundVolumes, ProvisionCheck, StaticMatch
 from kschedctl.scheduler.volumes.claims import claim_key, requested_storage, storage_capacity
 
 

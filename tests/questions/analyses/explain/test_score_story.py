@@ -13,7 +13,7 @@ from kschedctl.questions.analyses.explain.score_story import filter_story, score
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
 from kschedctl.scheduler.framework.interface import ScorePlugin
-from kschedctl.testing.arithmetic import check_arithmetic
+from kschedctl.testing.plugin_checks import check_arithmetic
 from tests.builders import HOSTNAME, make_node, make_pod
 from tests.scheduler.extenders.scheduling import make_scheduler
 from tests.scheduler.extenders.server import ExtenderServer, leaving

@@ -18,7 +18,7 @@ from kschedctl.questions.answers.explain import (
     VerdictData,
 )
 from kschedctl.scheduler.cycle.outcome import Outcome
-from kschedctl.scheduler.preemption.pod_eligible_to_preempt_others import NEVER
+from kschedctl.scheduler.preemption.evaluator import NEVER
 
 POD = PodData("shop", "web", {}, 0, "", "default-scheduler", "", "")
 NOWHERE = VerdictData(Outcome.UNSCHEDULABLE, "", (), None, 0, "")

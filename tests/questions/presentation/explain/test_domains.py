@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from kschedctl.questions.answers.explain import ConstraintData, NodeData, ReasonData
 from kschedctl.questions.presentation.explain.domains import domain_bars, domains_section
-from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.framework.remedy import Operands
 from kschedctl.scheduler.framework.status import Reason
-from kschedctl.scheduler.plugins.inter_pod_affinity.reasons import ExistingAntiAffinity, OwnAntiAffinity
+from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import ExistingAntiAffinity, OwnAntiAffinity
 from kschedctl.scheduler.plugins.pod_topology_spread.filtering import SkewTooHigh
 from kschedctl.scheduler.plugins.topology import NoTopologyLabel
 from tests.questions.presentation.drawn import cells, parts

@@ -10,7 +10,7 @@ from kschedctl.common.errors import ConfigError
 from kschedctl.common.findings import Position
 from kschedctl.objects.duration import Duration
 from kschedctl.objects.releases.release import LATEST, RELEASES
-from kschedctl.scheduler.framework.config import args as api
+from kschedctl.scheduler.framework.config import types as api
 from kschedctl.scheduler.framework.config.load import default_configuration
 from tests.scheduler.framework.config.config_builders import IMPLEMENTS, load, make_config, make_plugins, refusal
 

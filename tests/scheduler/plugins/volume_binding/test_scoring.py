@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.releases.release import RELEASES
 from kschedctl.objects.volume import CSIDriver, CSIStorageCapacity, PersistentVolumeClaim
-from kschedctl.scheduler.plugins.node_resources.strategies import requested_to_capacity_ratio
+from kschedctl.scheduler.plugins.node_resources.scoring import requested_to_capacity_ratio
 from kschedctl.scheduler.plugins.volume_binding.scoring import storage_capacity_scores
 from kschedctl.scheduler.volumes.binder import Binder
-from kschedctl.scheduler.volumes.pod_claims import group_claims
+from kschedctl.scheduler.volumes.claims import group_claims
 from tests.builders import (
     ZONE,
     decide,

@@ -1,0 +1,315 @@
+"""The small plugins: PrioritySort, SchedulingGates, NodeName, NodeUnschedulable, NodeDeclaredFeatures, DefaultBinder."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from datetime import datetime
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import UNSCHEDULABLE_TAINT, Pod, tolerated
+from kschedctl.objects.releases.release import Release
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.dependencies import OF_NODE, OF_NOTHING, Reach
+from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, registered, same_pod
+from kschedctl.scheduler.framework.explanation import FilterCheck
+from kschedctl.scheduler.framework.interface import (
+    BindPlugin,
+    FilterPlugin,
+    PluginError,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    QueueSortPlugin,
+)
+from kschedctl.scheduler.framework.remedy import Operands, Remedy, RemedyContext
+from kschedctl.scheduler.framework.runtime import signed_tolerations
+from kschedctl.scheduler.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, Status
+from kschedctl.scheduler.plugins.taint_toleration import taint_remedies
+
+
+class PrioritySort(QueueSortPlugin):
+    """Upstream: plugins/queuesort."""
+
+    name = "PrioritySort"
+
+    def sort_key(self, pod: Pod, queued_at: datetime) -> tuple[object, ...]:
+        """Return a key that sorts by descending priority, then by ascending time of arrival."""
+        return -(pod.spec.priority or 0), queued_at
+
+
+# SchedulingGates: a pod with scheduling gates does not enter the queue (KEP-3521).
+
+
+class SchedulingGates(PreEnqueuePlugin):
+    """Upstream: plugins/schedulinggates."""
+
+    name = "SchedulingGates"
+
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Return the removal of the pod's last scheduling gate."""
+        pods = self.handle.pods_that_wake(EventResource.TARGET_POD)
+        action = ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
+        return (registered(pods, action, lambda pod, old, new: same_pod(pod, new)),)
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        """Reject a pod with scheduling gates, and list them."""
+        gates = [gate.name for gate in pod.spec.scheduling_gates]
+        if not gates:
+            return Status()
+        text = f"waiting for scheduling gates: [{' '.join(gates)}]"
+        return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,))
+
+
+# NodeName: a pod with ``spec.nodeName`` fits on that node only.
+#
+# From 1.37 on PreFilter restricts the search to that node, whether the node exists or not.
+
+REASON: Final = "node(s) didn't match the requested node name"
+
+
+class OtherNodeNamed(Operands, frozen=True):
+    """The pod names another node.
+
+    Attributes
+    ----------
+    node_name : str
+        The node in the pod's ``spec.nodeName``.
+    """
+
+    node_name: str
+
+    def words(self) -> str:
+        """Return the node name in the pod's spec as text."""
+        return f"spec.nodeName is {self.node_name}"
+
+
+class NodeName(PreFilterPlugin, FilterPlugin):
+    """Upstream: plugins/nodename."""
+
+    name = "NodeName"
+    reads = OF_NODE
+    prepares_from = OF_NOTHING
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
+        """Restrict the search to the node in ``spec.nodeName``, if it is set."""
+        wanted = pod.spec.node_name
+        return PreFilterResult(node_names=frozenset({wanted}) if wanted else None)
+
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Return node additions."""
+        return (registered(EventResource.NODE, ActionType.ADD),)
+
+    def sign_pod(self, pod: Pod) -> Hashable:
+        """Sign the pod by ``spec.nodeName``."""
+        return pod.spec.node_name
+
+    def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        """Reject all nodes but the one in ``spec.nodeName``, if it is set."""
+        wanted = pod.spec.node_name
+        if not wanted:
+            return Rejections.everywhere(len(nodes), SUCCESS)
+        other = nodes.rows != self.handle.cluster.nodes.row.get(wanted, -1)
+
+        def details(_: int) -> tuple[Reason, ...]:
+            return (Reason(REASON, OtherNodeNamed(wanted)),)
+
+        return Rejections.where(other, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)
+
+    def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
+        """Compare ``spec.nodeName`` with the node's name, if it is set."""
+        wanted, name = pod.spec.node_name, self.handle.cluster.nodes.names[row]
+        return (FilterCheck(f"spec.nodeName {wanted}", f"the node is {name}", wanted == name),) if wanted else ()
+
+
+# NodeUnschedulable: cordoned nodes accept only pods that tolerate ``node.kubernetes.io/unschedulable:NoSchedule``.
+
+NODE_UNSCHEDULABLE_REASON: Final = "node(s) were unschedulable"
+
+
+class Cordoned(Operands, frozen=True):
+    """The node is cordoned: ``spec.unschedulable``."""
+
+    def words(self) -> str:
+        """State that the node is cordoned."""
+        return "the node is cordoned"
+
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Propose to tolerate the taint of cordoned nodes, or to uncordon the node."""
+        return taint_remedies(context, UNSCHEDULABLE_TAINT)
+
+
+class NodeUnschedulable(PreFilterPlugin, FilterPlugin):
+    """Upstream: plugins/nodeunschedulable."""
+
+    name = "NodeUnschedulable"
+    reads = OF_NODE
+    prepares_from = OF_NOTHING
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
+        """Return Success; upstream has this extension point only for pods with a deferred resize."""
+        return PreFilterResult()
+
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Return added or uncordoned nodes, and tolerations added to the pod."""
+        pods = self.handle.pods_that_wake(EventResource.TARGET_POD)
+        return (
+            registered(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT, _after_node_change),
+            registered(pods, ActionType.UPDATE_POD_TOLERATION, _after_toleration_change),
+        )
+
+    def sign_pod(self, pod: Pod) -> Hashable:
+        """Sign the pod by its tolerations."""
+        return signed_tolerations(pod)
+
+    def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        """Reject nodes with ``spec.unschedulable``, unless the pod tolerates the taint of cordoned nodes."""
+        cordoned = self.handle.cluster.nodes.unschedulable[nodes.rows]
+        if tolerated(pod.spec.tolerations, UNSCHEDULABLE_TAINT):
+            cordoned = np.zeros_like(cordoned)
+
+        def details(_: int) -> tuple[Reason, ...]:
+            return (Reason(NODE_UNSCHEDULABLE_REASON, Cordoned()),)
+
+        return Rejections.where(cordoned, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, NODE_UNSCHEDULABLE_REASON, details)
+
+    def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
+        """Report whether the node is cordoned and the pod tolerates it."""
+        if not self.handle.cluster.nodes.unschedulable[row]:
+            return (FilterCheck("spec.unschedulable", "not set", True),)
+        fine = tolerated(pod.spec.tolerations, UNSCHEDULABLE_TAINT)
+        found = "set, which the pod tolerates" if fine else "set"
+        return (FilterCheck("spec.unschedulable", found, fine),)
+
+
+def _after_node_change(pod: Pod, old: Node | None, new: Node) -> bool:
+    return not new.spec.unschedulable and (old is None or old.spec.unschedulable)
+
+
+def _after_toleration_change(pod: Pod, old: Pod, new: Pod) -> bool:
+    return same_pod(pod, new) and tolerated(new.spec.tolerations, UNSCHEDULABLE_TAINT)
+
+
+# NodeDeclaredFeatures: the node must declare the kubelet features that the pod needs (KEP-5328).
+
+_GATE: Final = "NodeDeclaredFeatures"
+NODE_DECLARED_FEATURES_REASON: Final = "node(s) didn't match Pod's required features"
+
+
+def needed_features(pod: Pod, release: Release) -> frozenset[str]:
+    """Return the kubelet features that the pod needs, of those that the release knows."""
+    needed = set()
+    containers = (*pod.spec.containers, *pod.spec.init_containers)
+    if any(rule.action == "RestartAllContainers" for c in containers for rule in c.restart_policy_rules):
+        needed.add("RestartAllContainersOnContainerExits")
+    if pod.spec.host_network and pod.spec.host_users is False:
+        needed.add("UserNamespacesHostNetworkSupport")
+    mounts = (mount for container in containers for mount in container.volume_mounts)
+    if release.bind_mount_options_are_declared and any(mount.bind_mount_options for mount in mounts):
+        needed.add("VolumeBindMountOptions")
+    return frozenset(needed)
+
+
+class UndeclaredFeatures(Operands, frozen=True):
+    """The node does not declare features that the pod needs.
+
+    Attributes
+    ----------
+    missing : tuple of str
+        The features, in alphabetical order.
+    """
+
+    missing: tuple[str, ...]
+
+    def words(self) -> str:
+        """List the features that the node does not declare."""
+        return f"node does not declare {', '.join(self.missing)}"
+
+
+class _State(msgspec.Struct, frozen=True):
+    needed: frozenset[str]
+
+
+class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
+    """Upstream: plugins/nodedeclaredfeatures."""
+
+    name = "NodeDeclaredFeatures"
+    reads = OF_NODE
+    prepares_from = OF_NOTHING
+
+    @classmethod
+    def exists_in(cls, release: Release) -> bool:
+        """Report whether the release has the plugin's feature gate."""
+        return _GATE in release.features
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
+        """Return Skip for pods that need no features, and for all pods if the feature gate is off."""
+        needed = needed_features(pod, self.handle.release)
+        if not needed or not self.handle.release.enabled(_GATE):
+            return PreFilterResult(SKIP)
+        state.write(_State(needed))
+        return PreFilterResult()
+
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Return added nodes, nodes that declare more features, and updates of the pod that change its needs."""
+        if not self.handle.release.enabled(_GATE):
+            return ()
+        action = ActionType.ADD | ActionType.UPDATE_NODE_DECLARED_FEATURE
+        return (
+            registered(EventResource.NODE, action, self._after_node_change),
+            registered(self.handle.pods_that_wake(EventResource.TARGET_POD), ActionType.UPDATE, self._after_update),
+        )
+
+    def _after_node_change(self, pod: Pod, old: Node | None, new: Node) -> bool:
+        needed = needed_features(pod, self.handle.release)
+        had = old is not None and needed.issubset(old.status.declared_features)
+        return not had and needed.issubset(new.status.declared_features)
+
+    def _after_update(self, pod: Pod, old: Pod, new: Pod) -> bool:
+        release = self.handle.release
+        return same_pod(pod, new) and needed_features(old, release) != needed_features(new, release)
+
+    def sign_pod(self, pod: Pod) -> Hashable:
+        """Sign the pod by the features that it needs."""
+        return needed_features(pod, self.handle.release)
+
+    def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        """Reject nodes that do not declare all needed features."""
+        found = state.read(_State)
+        if found is None:
+            raise PluginError('error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found')
+        objects = self.handle.cluster.nodes.objects
+        lacking = np.array(
+            [not found.needed.issubset(objects[row].status.declared_features) for row in nodes.rows], dtype=np.bool_
+        )
+
+        def details(position: int) -> tuple[Reason, ...]:
+            declared = objects[nodes.rows[position]].status.declared_features
+            return (
+                Reason(
+                    NODE_DECLARED_FEATURES_REASON, UndeclaredFeatures(tuple(sorted(found.needed.difference(declared))))
+                ),
+            )
+
+        return Rejections.where(lacking, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, NODE_DECLARED_FEATURES_REASON, details)
+
+
+# DefaultBinder: writes the binding. Offline there is no API server to write to, so every pod counts as bound.
+
+
+class DefaultBinder(BindPlugin):
+    """Upstream: plugins/defaultbinder."""
+
+    name = "DefaultBinder"
+
+    def reach_of_copies(self, pod: Pod) -> Reach:
+        """Return ``Reach.NOTHING``: no binding depends on another."""
+        return Reach.NOTHING
+
+    def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Return Success for every node."""
+        return SUCCESS

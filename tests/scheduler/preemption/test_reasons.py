@@ -1,8 +1,0 @@
-from __future__ import annotations
-
-from kschedctl.scheduler.preemption.reasons import NoLowerPriority
-from tests.builders import told
-
-
-def test_words_of_a_node_without_victims() -> None:
-    assert told(NoLowerPriority(-5)) == ("no pod with a priority below -5", {})
