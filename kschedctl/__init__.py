@@ -60,10 +60,10 @@ if TYPE_CHECKING:
     from kschedctl.sources.live.kubeconfig import LiveContext
     from kschedctl.trials.completeness.missing import Missing
     from kschedctl.trials.loaded_cluster import LoadedCluster
-    from kschedctl.trials.optimum.catalog import Catalog
     from kschedctl.trials.optimum.goals import FinalGoal
+    from kschedctl.trials.optimum.purchase import Catalog
     from kschedctl.trials.simulate.aftermath import Aftermath
-    from kschedctl.trials.simulate.attempt import Attempt
+    from kschedctl.trials.simulate.attempts import Attempt
     from kschedctl.trials.simulate.drain import DrainOptions
     from kschedctl.trials.simulate.simulation import Simulation
     from kschedctl.trials.simulate.timeline import TimelineEntry
@@ -188,10 +188,10 @@ _HOMES = {
     "AnswerOutcome": "kschedctl.questions.answers.base",
     "ApiObject": "kschedctl.objects.meta",
     "Apply": "kschedctl.trials.whatif.edits",
-    "Attempt": "kschedctl.trials.simulate.attempt",
+    "Attempt": "kschedctl.trials.simulate.attempts",
     "CancelledError": "kschedctl.questions.analyses.handle",
     "Candidate": "kschedctl.scheduler.preemption.result",
-    "Catalog": "kschedctl.trials.optimum.catalog",
+    "Catalog": "kschedctl.trials.optimum.purchase",
     "ClaimVolumes": "kschedctl.questions.answers.volumes",
     "Cluster": "kschedctl.cluster.cluster",
     "ClusterError": "kschedctl.common.errors",

@@ -100,9 +100,9 @@ def optimum(
     from kschedctl.questions.analyses.optimum.analysis import OptimumRequest, consolidate, purchase
     from kschedctl.questions.analyses.optimum.analysis import optimum as find_optimum
     from kschedctl.questions.requests.manifests import load_with_manifests
-    from kschedctl.trials.optimum.catalog import read_catalog
     from kschedctl.trials.optimum.goals import FinalGoal
     from kschedctl.trials.optimum.program import load_solver
+    from kschedctl.trials.optimum.purchase import read_catalog
 
     # A missing solver is reported before anything is read.
     load_solver()

@@ -18,7 +18,7 @@ from kschedctl.cli.options.whatif import ClusterWhatIfOptions
 if TYPE_CHECKING:
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.questions.requests.cluster import ClusterSource
-    from kschedctl.trials.whatif.option_values import WhatIfs
+    from kschedctl.trials.whatif.edits import WhatIfs
 
 app = typer.Typer(
     cls=CommandGroup,

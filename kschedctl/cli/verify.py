@@ -89,7 +89,7 @@ def verify(
     from kschedctl.questions.analyses.verify.analysis import VerifyRequest, as_stored, verify
     from kschedctl.questions.analyses.verify.recording import differing_pod, recorded_case
     from kschedctl.questions.answers.verify import ComparedPodData, RecordedCaseData
-    from kschedctl.trials.whatif.option_values import WhatIfs
+    from kschedctl.trials.whatif.edits import WhatIfs
 
     if record:
         _check_target(record, (*request.inputs, *((request.config,) if request.config else ())), force=force)

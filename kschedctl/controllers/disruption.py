@@ -10,12 +10,12 @@ import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.placed_pods import pod_at
 from kschedctl.controllers.workloads.ownership import SCALABLE, wanted_replicas, workload_of
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import SelectorError, matches, parse_label_selector
 from kschedctl.objects.workload import PodDisruptionBudget
-from kschedctl.trials.simulate.pods import pod_at
 
 # Disruption budgets: the evictions that they can ever allow, and the numbers that would allow one.
 #

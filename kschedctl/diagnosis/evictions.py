@@ -15,6 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.placed_pods import pod_at
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.disruption import (
     BudgetedPods,
@@ -30,7 +31,6 @@ from kschedctl.controllers.disruption import (
 )
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import PodDisruptionBudget
-from kschedctl.trials.simulate.pods import pod_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

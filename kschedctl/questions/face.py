@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from kschedctl.questions.answers.simulate import Simulated
     from kschedctl.questions.answers.verify import Verification
     from kschedctl.questions.answers.volumes import ClaimVolumes, PodVolumes
-    from kschedctl.trials.optimum.catalog import Catalog
     from kschedctl.trials.optimum.goals import FinalGoal
+    from kschedctl.trials.optimum.purchase import Catalog
     from kschedctl.trials.simulate.drain import DrainOptions
     from kschedctl.trials.whatif.edits import Edit
 
@@ -89,10 +89,8 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
 
         from kschedctl.common.errors import InputError
         from kschedctl.controllers.disruption import with_computed_status
-        from kschedctl.trials.simulate.pending import newly_pending_pods
-        from kschedctl.trials.whatif.edit_sequence import apply_edits
-        from kschedctl.trials.whatif.edits import EDITS
-        from kschedctl.trials.whatif.option_values import WhatIfs
+        from kschedctl.trials.simulate.simulated_cluster import newly_pending_pods
+        from kschedctl.trials.whatif.edits import EDITS, WhatIfs, apply_edits
 
         names = [edit.option.name for edit in EDITS]
         for name in options:
@@ -663,7 +661,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
             If the catalog is wrong, or the solver is not installed (the extra ``optimum``).
         """
         from kschedctl.questions.analyses.optimum.analysis import TIME_LIMIT, purchase
-        from kschedctl.trials.optimum.catalog import read_catalog
+        from kschedctl.trials.optimum.purchase import read_catalog
 
         kinds = read_catalog(str(catalog)) if isinstance(catalog, str | Path) else catalog
         return purchase(self, kinds, _handle(handle), seconds=TIME_LIMIT if seconds is None else seconds)

@@ -34,9 +34,9 @@ from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.sources.snapshot.pod_choice import defaulted, given_pod, is_manifest
 from kschedctl.trials.completeness.missing import Missing, find_missing, require_listed
 from kschedctl.trials.simulate.choice import Choose, first_by_name
-from kschedctl.trials.simulate.pending import pending_pods, scheduler_message
+from kschedctl.trials.simulate.simulated_cluster import pending_pods, scheduler_message
 from kschedctl.trials.whatif.edit import PodEdit
-from kschedctl.trials.whatif.edit_sequence import apply_pod_edits
+from kschedctl.trials.whatif.edits import apply_pod_edits
 
 if TYPE_CHECKING:
     from kschedctl.controllers.workloads.template import MadePod

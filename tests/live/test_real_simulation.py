@@ -19,7 +19,7 @@ from conformance.generate.chance import Chance
 from kschedctl.objects.pod import Pod
 from kschedctl.questions.face import SchedulingCluster
 from kschedctl.sources.live.kubeconfig import LiveContext
-from kschedctl.trials.simulate.batch import GATE as BATCHING
+from kschedctl.trials.simulate.alike_pods import GATE as BATCHING
 from kschedctl.trials.simulate.world import SCHEDULER_ALONE
 from tests.live.busy import attempts_so_far
 from tests.live.conftest import node, wait_for

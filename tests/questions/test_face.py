@@ -12,7 +12,7 @@ from lxml.html import fromstring
 import kschedctl
 from kschedctl.common.errors import ManifestError
 from kschedctl.objects.workload import StatefulSet
-from kschedctl.trials.optimum.catalog import read_catalog
+from kschedctl.trials.optimum.purchase import read_catalog
 from tests.builders import make_object, make_pod
 from tests.cli.in_process import run
 from tests.paths import ROOT

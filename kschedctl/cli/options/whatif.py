@@ -14,8 +14,7 @@ from kschedctl.cli.options.group import OptionGroup
 from kschedctl.cli.options.shared import STRICT, ValidateOption, max_bytes
 from kschedctl.sources.snapshot.decoding import Validation
 from kschedctl.trials.whatif.edit import Edit, Option, PodEdit
-from kschedctl.trials.whatif.edits import EDITS
-from kschedctl.trials.whatif.option_values import WhatIfs
+from kschedctl.trials.whatif.edits import EDITS, WhatIfs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

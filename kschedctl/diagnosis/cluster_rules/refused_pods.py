@@ -35,7 +35,7 @@ from kschedctl.objects.resources import CPU, MEMORY, RequestRules, format_nanos
 from kschedctl.objects.workload import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
 from kschedctl.scheduler.framework.remedy import Risk
 from kschedctl.trials.simulate.capacity import capacity
-from kschedctl.trials.whatif.workload_pods import workload_pods
+from kschedctl.trials.whatif.pods import workload_pods
 
 _BY_QUOTA: Final = "refused-by-quota"
 _FAILURE: Final = "ReplicaFailure"

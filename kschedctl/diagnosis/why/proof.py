@@ -20,7 +20,7 @@ from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision, group
 from kschedctl.scheduler.framework.remedy import Change, Patch, Remedy, RemedyScope
 from kschedctl.scheduler.preemption.budgets import get_pod_disruption_budgets
 from kschedctl.scheduler.preemption.result import Candidate
-from kschedctl.trials.simulate.rollout_loop import Rollout
+from kschedctl.trials.simulate.rollout import Rollout
 from kschedctl.trials.whatif.patches import make_changes
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.placed_pods import on_node, pod_at
 from kschedctl.common.wording import listed
 from kschedctl.diagnosis.why.proof import Suggestion
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
 from kschedctl.scheduler.cycle.cycle import schedule_pod
-from kschedctl.trials.simulate.pods import on_node, pod_at
 from kschedctl.trials.simulate.world import is_recreated, replacement
-from kschedctl.trials.whatif.pods import move_pods
-from kschedctl.trials.whatif.workload_pods import successor
+from kschedctl.trials.whatif.pods import move_pods, successor
 
 
 def recreated_pods(cluster: Cluster, keys: Iterable[str], *, release: Release) -> dict[str, Pod]:

@@ -28,10 +28,9 @@ from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.remedy import Patch, Remedy, Risk
-from kschedctl.trials.simulate.rollout import ROLLED, roll_out
-from kschedctl.trials.simulate.rollout_loop import Rollout
+from kschedctl.trials.simulate.rollout import ROLLED, Rollout, roll_out
 from kschedctl.trials.whatif.patches import make_changes
-from kschedctl.trials.whatif.workload_pods import workload_pods
+from kschedctl.trials.whatif.pods import workload_pods
 
 #: Rollouts of up to 100 pods are tried, to bound the running time.
 MOST_REPLICAS: Final = 100

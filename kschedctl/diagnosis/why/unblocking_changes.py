@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.placed_pods import pod_at
 from kschedctl.cluster.pod_groups import group_members
 from kschedctl.controllers.workloads.template import MadePod
 from kschedctl.diagnosis.new_nodes import nodes_like
@@ -30,8 +31,7 @@ from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.remedy import Change, ObjectDeletion, Patch, Remedy, RemedyContext, RemedyScope, Risk
 from kschedctl.scheduler.plugins.node_resources.remedies import MOST_LOWERED, request_remedies, requested
 from kschedctl.trials.simulate.capacity import capacity
-from kschedctl.trials.simulate.deletions import ending_pods
-from kschedctl.trials.simulate.pods import pod_at
+from kschedctl.trials.simulate.simulated_cluster import ending_pods
 from kschedctl.trials.simulate.simulation import Simulation
 from kschedctl.trials.simulate.world import World
 from kschedctl.trials.whatif.patches import make_changes

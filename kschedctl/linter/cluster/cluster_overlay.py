@@ -26,8 +26,7 @@ from kschedctl.objects.releases.rules import GENERIC_WORKLOAD
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.workload import PodTemplate
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.whatif.edit_sequence import apply_edits
-from kschedctl.trials.whatif.edits import Apply
+from kschedctl.trials.whatif.edits import Apply, apply_edits
 
 
 class ClusterOverlay:

@@ -21,7 +21,7 @@ from kschedctl.objects.well_known import POD_TEMPLATE_HASH
 from kschedctl.objects.workload import CronJob, DaemonSet, Job
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.whatif.workload_pods import fresh_names
+from kschedctl.trials.whatif.pods import fresh_names
 
 #: The maximum number of replicas that are tried.
 MOST: Final = 200

@@ -23,9 +23,8 @@ from kschedctl.questions.analyses.provenance import Provenance, envelope, proven
 from kschedctl.questions.analyses.subjects import PodSubject
 from kschedctl.questions.answers.capacity import GangCopiesData, NodeCopiesData, PodCapacity, ZoneCopiesData
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.simulate.capacity import CopyCount
+from kschedctl.trials.simulate.capacity import CopyCount, GangCount
 from kschedctl.trials.simulate.capacity import capacity as count_copies
-from kschedctl.trials.simulate.gang_capacity import GangCount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from kschedctl.questions.analyses.subjects import PodSubject
 from kschedctl.questions.answers.capacity import DomainCopiesData, GangCopiesData
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.simulate.gang_capacity import Gang, GangCount, gang_capacity
+from kschedctl.trials.simulate.capacity import Gang, GangCount, gang_capacity
 
 
 def group_to_copy(cluster: LoadedCluster, pod: Pod) -> PodGroup | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answers.group_losses import GroupLossData
-from kschedctl.trials.simulate.group_losses import GroupLoss
+from kschedctl.trials.simulate.aftermath import GroupLoss
 
 
 def group_loss_data(losses: Iterable[GroupLoss]) -> tuple[GroupLossData, ...]:

@@ -43,8 +43,7 @@ from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.trials.completeness.missing import Missing, not_listed
 from kschedctl.trials.completeness.required_kinds import Part
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.simulate.deletions import ending_pods
-from kschedctl.trials.simulate.pending import pending_pods, scheduler_message
+from kschedctl.trials.simulate.simulated_cluster import ending_pods, pending_pods, scheduler_message
 
 #: Groups that no change helps get suggestions for their first pod: the 3 largest, 2 suggestions each.
 _MOST_ALONE: Final = 3

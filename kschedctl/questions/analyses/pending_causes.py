@@ -10,7 +10,7 @@ from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.pod import Pod
 from kschedctl.questions.analyses.pod_groups.causes import cause_in_group
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.trials.simulate.attempt import Attempt
+from kschedctl.trials.simulate.attempts import Attempt
 
 #: At most this many decisions are diagnosed for one answer; the other pods have the scheduler's message alone.
 _MOST: Final = 100

@@ -20,7 +20,7 @@ from kschedctl.trials.completeness.missing import Missing, not_read
 from kschedctl.trials.loaded_cluster import LoadedCluster
 
 if TYPE_CHECKING:
-    from kschedctl.trials.simulate.attempt import Attempt
+    from kschedctl.trials.simulate.attempts import Attempt
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from kschedctl.questions.answers.simulate import PlacementData
 from kschedctl.trials.completeness.missing import not_listed
 from kschedctl.trials.completeness.required_kinds import Part
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.simulate.rollout_loop import Rollout
+from kschedctl.trials.simulate.rollout import Rollout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,8 +36,7 @@ from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.framework.remedy import Change, ObjectDeletion, Patch, Risk
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.simulate.rollout import roll_out
-from kschedctl.trials.simulate.rollout_loop import Rollout
+from kschedctl.trials.simulate.rollout import Rollout, roll_out
 from kschedctl.trials.whatif.patches import make_changes
 
 #: The most suggestions of an answer, and the most changes of the pod that are tried.

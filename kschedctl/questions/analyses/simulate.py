@@ -40,9 +40,9 @@ from kschedctl.questions.answers.simulate import (
 )
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.simulate.attempt import Attempt
+from kschedctl.trials.simulate.attempts import Attempt
 from kschedctl.trials.simulate.choice import TieBreak
-from kschedctl.trials.simulate.deletions import ending_pods
+from kschedctl.trials.simulate.simulated_cluster import ending_pods
 from kschedctl.trials.simulate.simulation import Simulation
 from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineEvent
 

@@ -13,7 +13,7 @@ from kschedctl.questions.analyses.pod_groups.causes import count_words
 from kschedctl.questions.answers.simulate import GroupResult, SimulatedGroupAttemptData, SimulatedGroupData
 from kschedctl.scheduler.cycle.outcome import GroupOutcome, Outcome
 from kschedctl.scheduler.framework.status import Code
-from kschedctl.trials.simulate.attempt import Attempt, GroupAttempt
+from kschedctl.trials.simulate.attempts import Attempt, GroupAttempt
 from kschedctl.trials.simulate.simulation import Simulation
 
 

@@ -14,7 +14,7 @@ from kschedctl.questions.answers.explain import WorkloadData
 
 if TYPE_CHECKING:
     from kschedctl.trials.loaded_cluster import LoadedCluster
-    from kschedctl.trials.whatif.workload_pods import WorkloadPods
+    from kschedctl.trials.whatif.pods import WorkloadPods
 
 #: Option values by option name; together they name exactly one pod or workload.
 Arguments = Mapping[str, object]
@@ -63,7 +63,7 @@ def pods_asked_about(cluster: LoadedCluster, workload: ApiObject) -> WorkloadPod
     """
     # Most questions name no workload.
     from kschedctl.controllers.workloads.pods import node_of
-    from kschedctl.trials.whatif.workload_pods import workload_pods
+    from kschedctl.trials.whatif.pods import workload_pods
 
     where = workload.ref
     found = workload_pods(cluster.cluster, workload, where=where)

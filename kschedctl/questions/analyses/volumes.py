@@ -37,7 +37,7 @@ from kschedctl.questions.volumeview.overview import ClaimOverview, PodOverview, 
 from kschedctl.scheduler.volumes.claims import claim_class, claim_key, is_delayed, is_undecidable
 from kschedctl.trials.completeness.missing import CLAIM_KINDS, missing_for_claims
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.persistentvolume.outcome import ClaimOutcome
+from kschedctl.trials.persistent_volumes import ClaimOutcome
 
 _FAILURES = (
     ClaimAction.WAIT_FOR_VOLUME,

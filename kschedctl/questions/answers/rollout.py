@@ -12,7 +12,7 @@ from kschedctl.questions.answers.diagnosis import DiagnosisData
 from kschedctl.questions.answers.explain import WorkloadData
 from kschedctl.questions.answers.group_losses import GroupLossData
 from kschedctl.questions.answers.simulate import PlacementData
-from kschedctl.trials.simulate.rollout_steps import RolloutStep, RolloutWaiting
+from kschedctl.trials.simulate.rolling_workloads import RolloutStep, RolloutWaiting
 
 
 class RolledOut(ClusterAnswer, frozen=True, kw_only=True, tag="Rollout"):

@@ -10,7 +10,7 @@ from kschedctl.questions.presentation.document import Document, Paragraph
 from kschedctl.questions.presentation.frame import View
 from kschedctl.questions.presentation.nodes import overview_document
 from kschedctl.questions.presentation.tone import Tone
-from kschedctl.trials.simulate.pending import pending_pods
+from kschedctl.trials.simulate.simulated_cluster import pending_pods
 
 #: The number of pending pods that are named.
 _FEW: Final = 5

@@ -13,7 +13,7 @@ from kschedctl.questions.presentation.changes_map import pods_map
 from kschedctl.questions.presentation.charts import Bar, Bars, Kind, Lane, Segment, Span, Timeline
 from kschedctl.questions.presentation.document import Document
 from kschedctl.questions.presentation.tone import Tone
-from kschedctl.trials.simulate.rollout_steps import RolloutStep
+from kschedctl.trials.simulate.rolling_workloads import RolloutStep
 
 #: The largest number of lanes and of steps that are drawn.
 _MOST_LANES: Final = 100

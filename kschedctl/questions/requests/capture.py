@@ -8,7 +8,7 @@ from kschedctl.questions.requests.cluster import ClusterSource
 from kschedctl.sources.snapshot.capture import Capture, ClusterReader, capture
 from kschedctl.sources.snapshot.files import STDIN, open_stdin
 from kschedctl.sources.snapshot.load import ObjectReader, SnapshotReader, build_snapshot
-from kschedctl.trials.whatif.option_values import WhatIfs
+from kschedctl.trials.whatif.edits import WhatIfs
 
 
 def captured_cluster(source: ClusterSource, what_ifs: WhatIfs, handle: AnalysisHandle) -> Capture:

@@ -19,8 +19,7 @@ from kschedctl.sources.snapshot.files import STDIN, open_stdin
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
 from kschedctl.trials.completeness.missing import require_listed
-from kschedctl.trials.whatif.edits import Apply
-from kschedctl.trials.whatif.option_values import WhatIfs
+from kschedctl.trials.whatif.edits import Apply, WhatIfs
 
 if TYPE_CHECKING:
     from kschedctl.sources.live.kubeconfig import LiveContext

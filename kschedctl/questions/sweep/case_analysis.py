@@ -28,9 +28,8 @@ from kschedctl.sources.snapshot.pod_choice import is_manifest
 from kschedctl.trials.completeness.missing import require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.drain import DrainOptions
-from kschedctl.trials.simulate.pending import pending_pods
-from kschedctl.trials.whatif.targets import find_kind
-from kschedctl.trials.whatif.values import split_target
+from kschedctl.trials.simulate.simulated_cluster import pending_pods
+from kschedctl.trials.whatif.targets import find_kind, split_target
 
 _DRAIN: Final = DrainOptions(ignore_daemon_sets=True, force=True, delete_empty_dir_data=True)
 

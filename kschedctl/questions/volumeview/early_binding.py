@@ -12,7 +12,7 @@ from kschedctl.questions.answers.volumes import ClaimAction
 from kschedctl.questions.volumeview.zones import usable_from, zones_of
 from kschedctl.scheduler.volumes.binder import Binder
 from kschedctl.scheduler.volumes.claims import WAIT_FOR_FIRST_CONSUMER
-from kschedctl.trials.persistentvolume.outcome import ClaimOutcome
+from kschedctl.trials.persistent_volumes import ClaimOutcome
 
 
 @dataclass(frozen=True, slots=True)

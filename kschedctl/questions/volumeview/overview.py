@@ -22,8 +22,7 @@ from kschedctl.questions.volumeview.early_binding import Trap, find_trap
 from kschedctl.questions.volumeview.zones import usable_from, zones_of
 from kschedctl.scheduler.volumes.binder import Binder
 from kschedctl.scheduler.volumes.claims import claim_uses, claims_problem, is_undecidable, storage_class_of, volume_of
-from kschedctl.trials.persistentvolume.controller import sync_claim
-from kschedctl.trials.persistentvolume.outcome import ClaimOutcome
+from kschedctl.trials.persistent_volumes import ClaimOutcome, sync_claim
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ from kschedctl.controllers.workloads.template import NODE_BOUND
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.optimum.comparison import simulate_pending
 from kschedctl.trials.optimum.goals import Evictions, Goal, GoalResult, nodes_in_use
+from kschedctl.trials.optimum.kinds import Placement
 from kschedctl.trials.optimum.model import Model
-from kschedctl.trials.optimum.placement import Placement
 from kschedctl.trials.optimum.program import Linear, total
 from kschedctl.trials.optimum.question import PlacementQuestion, pose
 from kschedctl.trials.optimum.search import Best, best

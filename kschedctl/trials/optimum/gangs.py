@@ -19,8 +19,7 @@ from kschedctl.scheduler.cycle.pod_group_cycle import members_problem, pending_m
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.scheduler.framework.pod_groups import PodGroupInfo, not_modelled_in
-from kschedctl.trials.optimum.kinds import Kind, Occupants
-from kschedctl.trials.optimum.placement import Placement
+from kschedctl.trials.optimum.kinds import Kind, Occupants, Placement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

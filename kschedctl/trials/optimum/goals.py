@@ -17,7 +17,7 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.controllers.workloads.template import NODE_BOUND
-from kschedctl.trials.optimum.placement import Placement
+from kschedctl.trials.optimum.kinds import Placement
 from kschedctl.trials.optimum.program import Linear, total
 from kschedctl.trials.optimum.question import PlacementQuestion
 

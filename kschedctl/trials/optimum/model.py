@@ -17,8 +17,7 @@ from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import KeyCounts
 from kschedctl.scheduler.plugins.node_ports import HostPort, host_ports
 from kschedctl.scheduler.plugins.pod_topology_spread.filtering import DomainCounts
 from kschedctl.trials.optimum.gangs import Gang
-from kschedctl.trials.optimum.kinds import Occupants
-from kschedctl.trials.optimum.placement import Placement
+from kschedctl.trials.optimum.kinds import Occupants, Placement
 from kschedctl.trials.optimum.program import Linear, Program, total
 from kschedctl.trials.optimum.sites import PodCapacities, Site, is_per_node
 

@@ -17,11 +17,11 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from kschedctl.trials.optimum.distribution import rivals_of
 from kschedctl.trials.optimum.goals import Goal, Opened
-from kschedctl.trials.optimum.placement import Placement
+from kschedctl.trials.optimum.kinds import Placement
 from kschedctl.trials.optimum.program import Linear, Program, Relaxed, total
 from kschedctl.trials.optimum.sites import PodCapacities, Site, is_per_node
+from kschedctl.trials.optimum.solver import rivals_of
 
 #: The pods on a node: kinds, each with a positive number.
 Pattern: TypeAlias = tuple[tuple[int, int], ...]

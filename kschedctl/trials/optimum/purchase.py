@@ -1,35 +1,226 @@
-"""Purchase of the cheapest nodes on which all pending pods can be placed without evictions.
+"""Catalogs of node kinds that can be bought, with prices.
 
-The search runs over a cluster with as many nodes of every kind in the catalog as could be needed. The DaemonSet pods of
-new nodes count as placed. The result is verified over the cluster with the bought nodes alone.
+.. code-block:: yaml
+
+    kinds:
+    - name: general-4
+      price: 0.192            # of one node, in any unit; text or a number, at most six decimals
+      most: 10                # the number of available nodes; unlimited by default
+      allocatable: {cpu: 3920m, memory: 14Gi, pods: 58}
+      labels: {topology.kubernetes.io/zone: eu-1a}
+      taints: [{key: dedicated, value: batch, effect: NoSchedule}]
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final, cast
 
 import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.placed_pods import on_node
+from kschedctl.common.errors import InputError
+from kschedctl.common.findings import Finding
+from kschedctl.common.text.json_text import decoded_json
+from kschedctl.common.text.yaml import yaml_documents
 from kschedctl.controllers.workloads.pods import pods_of
-from kschedctl.objects.core import Node
+from kschedctl.objects.core import Node, NodeSpec, NodeStatus, Taint
+from kschedctl.objects.meta import ApiStruct, ObjectMeta
+from kschedctl.objects.names import label_value_problems, qualified_name_problems, subdomain_problems
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.quantity import QUANTITY_HINT, parse_quantity, quantity_problem
+from kschedctl.objects.resources import CPU, MEMORY, PODS
+from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.workload import DaemonSet
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.trials.optimum.catalog import Catalog, NodeKind
+from kschedctl.scheduler.framework.config.load import Decoder
+from kschedctl.scheduler.framework.config.validation import Problems
+from kschedctl.sources.snapshot.files import file_bytes
+from kschedctl.sources.snapshot.positions import position_of
 from kschedctl.trials.optimum.comparison import simulate_pending
 from kschedctl.trials.optimum.goals import Goal, GoalResult, Opened, Running
-from kschedctl.trials.optimum.placement import Placement
+from kschedctl.trials.optimum.kinds import Placement
 from kschedctl.trials.optimum.question import PlacementQuestion, no_evictions, pose
 from kschedctl.trials.optimum.search import Best, best
 from kschedctl.trials.optimum.trial import Proof, prove
 from kschedctl.trials.simulate.choice import Choose, first_by_name
-from kschedctl.trials.simulate.pods import on_node
 from kschedctl.trials.simulate.simulation import Simulation
 from kschedctl.trials.simulate.world import running
+
+#: Prices are counted in millionths.
+UNIT: Final = 1_000_000
+_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_PRICE_HINT: Final = "a non-negative number with at most six decimals, such as 0.192"
+_KINDS_HINT: Final = "kinds: a list of kinds of nodes, each with name, price and allocatable"
+
+
+class NodeKind(ApiStruct, frozen=True):
+    """A kind of node.
+
+    Attributes
+    ----------
+    name : str
+        The prefix of the nodes' names.
+    price : str
+        The price of one node.
+    most : int or None
+        The number of available nodes; ``None`` for unlimited.
+    allocatable : dict of str to str
+        The allocatable resources of one node.
+    labels : dict of str to str
+        The nodes' labels; the hostname label is added.
+    taints : tuple of Taint
+        The nodes' taints.
+    """
+
+    name: str = ""
+    price: str = ""
+    most: int | None = None
+    allocatable: dict[str, str] = {}
+    labels: dict[str, str] = {}
+    taints: tuple[Taint, ...] = ()
+
+    @property
+    def cost(self) -> int:
+        """The price, in millionths."""
+        return int(Decimal(self.price) * UNIT)
+
+    def node(self, number: int) -> Node:
+        """Return the node with a number, counted from 1."""
+        name = f"{self.name}-new-{number}"
+        offers = cast("dict[str, Any]", dict(self.allocatable))
+        return Node(
+            metadata=ObjectMeta(name=name, labels={**self.labels, HOSTNAME: name}),
+            spec=NodeSpec(taints=self.taints),
+            status=NodeStatus(capacity=offers, allocatable=offers),
+        )
+
+
+class Catalog(ApiStruct, frozen=True):
+    """The kinds of nodes that can be bought."""
+
+    kinds: tuple[NodeKind, ...] = ()
+
+
+def read_catalog(path: str) -> Catalog:
+    """Read a catalog.
+
+    Raises
+    ------
+    InputError
+        With all problems, each with its line and column.
+    """
+    text = file_bytes(path)
+    _, document = next(yaml_documents(text, path), (1, b"null"))
+    try:
+        data = decoded_json(document)
+    except ValueError as error:
+        raise InputError(f"cannot be read: {error}", where=path) from None
+    if not isinstance(data, Mapping):
+        raise InputError("is not an object", where=path, hint=_KINDS_HINT)
+    problems = Problems()
+    catalog = Decoder(problems, frozenset()).struct(_with_texts(data), Catalog, "")
+    found = [*problems.found, *_findings(catalog)]
+    InputError.raise_any([_placed(finding, path) for finding in found])
+    return catalog
+
+
+def _placed(finding: Finding, path: str) -> Finding:
+    """Add line and column to a finding, in the form ``FILE:LINE:COLUMN``, which editors can open."""
+    found = with_fields(finding, place=path)
+    position = position_of(found)
+    if position is None:
+        return found
+    return with_fields(found, place=f"{path}:{position.line}:{position.column}", position=position)
+
+
+def _with_texts(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Convert prices and quantities to text, which YAML allows as numbers."""
+    kinds = data.get("kinds")
+    if not isinstance(kinds, list):
+        return data
+    return {**data, "kinds": [_kind_with_texts(kind) if isinstance(kind, Mapping) else kind for kind in kinds]}
+
+
+def _kind_with_texts(kind: Mapping[str, Any]) -> Mapping[str, Any]:
+    out = dict(kind)
+    if "price" in kind:
+        out["price"] = _text(kind["price"])
+    if isinstance(kind.get("allocatable"), Mapping):
+        out["allocatable"] = {key: _text(amount) for key, amount in kind["allocatable"].items()}
+    return out
+
+
+def _text(value: Any) -> Any:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return json.dumps(value) if is_number else value
+
+
+def _findings(catalog: Catalog) -> Iterator[Finding]:
+    if not catalog.kinds:
+        yield Finding("no kind of node is defined", "kinds", _KINDS_HINT)
+    names: set[str] = set()
+    for i, kind in enumerate(catalog.kinds):
+        path = f"kinds[{i}]"
+        if not kind.name:
+            yield Finding("Required value", f"{path}.name", "the prefix of the names of its nodes")
+        for problem in subdomain_problems(kind.name) if kind.name else ():
+            yield Finding(problem, f"{path}.name")
+        if kind.name in names:
+            yield Finding(f'"{kind.name}" is defined twice', f"{path}.name")
+        names.add(kind.name)
+        if not _is_price(kind.price):
+            problem = f'"{kind.price}" is not a price' if kind.price else "Required value"
+            yield Finding(problem, f"{path}.price", _PRICE_HINT)
+        if kind.most is not None and kind.most < 0:
+            yield Finding("must not be negative", f"{path}.most")
+        yield from _offer_findings(kind, path)
+        yield from _label_findings(kind, path)
+
+
+def _offer_findings(kind: NodeKind, path: str) -> Iterator[Finding]:
+    for resource, amount in kind.allocatable.items():
+        problem = quantity_problem(amount)
+        if problem:
+            yield Finding(f'"{amount}": {problem}', f"{path}.allocatable[{resource}]", QUANTITY_HINT)
+        elif parse_quantity(amount) < 0:
+            yield Finding("must not be negative", f"{path}.allocatable[{resource}]")
+    for resource in (CPU, MEMORY, PODS):
+        if resource not in kind.allocatable:
+            yield Finding(f"{resource} is missing", f"{path}.allocatable", "cpu, memory and pods are required")
+
+
+def _label_findings(kind: NodeKind, path: str) -> Iterator[Finding]:
+    for key, value in kind.labels.items():
+        for problem in (*qualified_name_problems(key), *label_value_problems(value)):
+            yield Finding(problem, f"{path}.labels[{key}]")
+    for i, taint in enumerate(kind.taints):
+        if not taint.key:
+            yield Finding("Required value", f"{path}.taints[{i}].key")
+        if taint.effect not in _EFFECTS:
+            yield Finding(
+                f'"{taint.effect}" is not a taint effect', f"{path}.taints[{i}].effect", " or ".join(_EFFECTS)
+            )
+
+
+def _is_price(text: str) -> bool:
+    try:
+        price = Decimal(text)
+    except InvalidOperation:
+        return False
+    return price.is_finite() and price >= 0 and price * UNIT == int(price * UNIT)
+
+
+# Purchase of the cheapest nodes on which all pending pods can be placed without evictions.
+#
+# The search runs over a cluster with as many nodes of every kind in the catalog as could be needed. The DaemonSet pods of
+# new nodes count as placed. The result is verified over the cluster with the bought nodes alone.
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.placed_pods import age, pod_at, without_nomination
 from kschedctl.cluster.records import PENDING
 from kschedctl.controllers.workloads.template import fresh_pod
 from kschedctl.objects.meta import LabelSelector
@@ -27,13 +28,10 @@ from kschedctl.scheduler.framework.runtime import Framework, encoded
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.scheduler.preemption.budgets import Budget, get_pod_disruption_budgets
 from kschedctl.scheduler.preemption.dry_run_preemption import pod_priority
-from kschedctl.trials.optimum.filters import evaluate_filters
 from kschedctl.trials.optimum.gangs import Gang, gangs_of, held_groups, refused_groups, whole_groups_only
-from kschedctl.trials.optimum.kinds import Kind, Occupants
-from kschedctl.trials.simulate.pods import age, pod_at, without_nomination
+from kschedctl.trials.optimum.kinds import Kind, Occupants, evaluate_filters
 from kschedctl.trials.simulate.world import is_recreated
-from kschedctl.trials.whatif.pods import move_pods
-from kschedctl.trials.whatif.workload_pods import successor
+from kschedctl.trials.whatif.pods import move_pods, successor
 
 _PREEMPTION: Final = "DefaultPreemption"
 #: The number of pairs of a kind and a node above which evicted pods are not placed again.

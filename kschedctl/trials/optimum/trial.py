@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
+from kschedctl.cluster.placed_pods import on_node, pod_at
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.cycle import bind
 from kschedctl.scheduler.cycle.scheduler import Scheduler
@@ -15,9 +16,8 @@ from kschedctl.scheduler.framework.events import changed_objects
 from kschedctl.scheduler.framework.runtime import run_pre_bind
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.scheduler.plugins.gang_scheduling import GangScheduling
-from kschedctl.trials.optimum.placement import Placement
+from kschedctl.trials.optimum.kinds import Placement
 from kschedctl.trials.optimum.question import PlacementQuestion, as_pending
-from kschedctl.trials.simulate.pods import on_node, pod_at
 from kschedctl.trials.simulate.world import running
 from kschedctl.trials.whatif.pods import move_pods
 

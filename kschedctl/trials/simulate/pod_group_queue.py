@@ -14,9 +14,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.status import Code
-from kschedctl.trials.simulate.queue_entry import QueueEntry
-from kschedctl.trials.simulate.queued_pod import QueuedPodInfo
-from kschedctl.trials.simulate.queued_pod_group import QueuedPodGroupInfo, group_key, queue_key
+from kschedctl.trials.simulate.queued_pods import QueuedPodGroupInfo, QueuedPodInfo, QueueEntry, group_key, queue_key
 from kschedctl.trials.simulate.scheduling_queue import SchedulingQueue
 
 

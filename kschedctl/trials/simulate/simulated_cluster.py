@@ -6,7 +6,7 @@ disruption controller, and the kubelet that terminates pods. ``simulation`` adds
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from random import Random
@@ -15,14 +15,17 @@ from typing import Final
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.placed_pods import age, pod_at
 from kschedctl.cluster.pod_groups import group_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.clock import VirtualClock
 from kschedctl.controllers.disruption import budgets_after
+from kschedctl.controllers.workloads.ownership import wanted_replicas
 from kschedctl.objects.core import Node
 from kschedctl.objects.device import ResourceClaim
 from kschedctl.objects.meta import ApiObject, ObjectMeta
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import DaemonSet, StatefulSet
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.events import (
     ASSIGNED_POD_ADD,
@@ -36,16 +39,59 @@ from kschedctl.scheduler.framework.events import (
     node_changes,
 )
 from kschedctl.scheduler.framework.runtime import sign_pod
-from kschedctl.trials.simulate.batch import GATE
-from kschedctl.trials.simulate.deletions import ending_pods, is_wanted
+from kschedctl.trials.simulate.alike_pods import GATE
 from kschedctl.trials.simulate.pod_group_queue import PodGroupQueue
-from kschedctl.trials.simulate.pods import age, pod_at
-from kschedctl.trials.simulate.queued_pod import QueuedPodInfo
+from kschedctl.trials.simulate.queued_pods import QueuedPodInfo
 from kschedctl.trials.simulate.scheduling_queue import SchedulingQueue
 from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineEvent
 from kschedctl.trials.simulate.world import World, grace_seconds, is_recreated_after_deletion, replacement, terminating
-from kschedctl.trials.whatif.pods import PodChanges, move_pods
-from kschedctl.trials.whatif.workload_pods import successor
+from kschedctl.trials.whatif.pods import PodChanges, move_pods, successor
+
+# Pods that are being deleted at the start of a simulation.
+#
+# The deletion timestamp already includes the grace period: the kubelet has stopped the pod by then. The kubelet of a node
+# that is unreachable confirms nothing, so the pods of that node stay.
+
+_UNREACHABLE: Final = "node.kubernetes.io/unreachable"
+
+
+def ending_pods(cluster: Cluster) -> Iterator[Pod]:
+    """Yield the pods that have a deletion timestamp, except those on nodes that are unreachable."""
+    pods = cluster.pods
+    for index in np.flatnonzero(pods.class_terminating[pods.class_id]).tolist():
+        row = int(pods.node_row[index])
+        if row < 0 or not _is_unreachable(cluster.nodes.objects[row]):
+            yield pod_at(cluster, index)
+
+
+def is_wanted(cluster: Cluster, pod: Pod) -> bool:
+    """Report whether the pod's StatefulSet or DaemonSet still wants it, as far as the snapshot shows.
+
+    A StatefulSet that was scaled down does not want its last pods. A controller that the snapshot lacks is taken to
+    want its pods, unless other controllers of its kind are there. Other controllers have replaced the pod already.
+    """
+    owner = pod.metadata.controller
+    if owner is None or not is_recreated_after_deletion(pod):
+        return False
+    kind: type[StatefulSet | DaemonSet] = StatefulSet if owner.kind == StatefulSet.__name__ else DaemonSet
+    stored = cluster.get(kind, owner.name, pod.namespace)
+    if stored is None:
+        return next(iter(cluster.list(kind)), None) is None
+    if stored.metadata.deletion_timestamp is not None:
+        return False
+    return not isinstance(stored, StatefulSet) or _has_ordinal(stored, pod)
+
+
+def _has_ordinal(stateful_set: StatefulSet, pod: Pod) -> bool:
+    start, ordinal = stateful_set.spec.ordinals.start, pod.name.rpartition("-")[2]
+    return ordinal.isdecimal() and start <= int(ordinal) < start + wanted_replicas(stateful_set)
+
+
+def _is_unreachable(node: Node) -> bool:
+    """Report whether the node's kubelet has stopped to report, by the condition and the taint that then are set."""
+    ready = next((each for each in node.status.conditions if each.type == "Ready"), None)
+    return (ready is not None and ready.status == "Unknown") or any(t.key == _UNREACHABLE for t in node.spec.taints)
+
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 #: Limits that keep virtual time within the years that can be represented: the latest start, and the longest time, in
@@ -333,3 +379,33 @@ def _start(cluster: Cluster) -> float:
         ends = (pod.metadata.deletion_timestamp for pod in ending_pods(cluster))
         time = max((end for end in ends if end is not None), default=None)
     return min(time, _LATEST_START).timestamp() if time is not None else 0.0
+
+
+# The pending pods of a cluster, in the order in which they are tried.
+
+
+def pending_pods(cluster: Cluster) -> list[int]:
+    """Return the indices into ``Cluster.pods`` of the pods without a node: highest priority first, then oldest."""
+    pods = cluster.pods
+    return sorted(np.flatnonzero(pods.node_row == PENDING).tolist(), key=lambda index: queue_order(pods.pod(index)))
+
+
+def scheduler_message(pod: Pod) -> str:
+    """Return the message of kube-scheduler for a pending pod, from its condition PodScheduled; empty without one."""
+    return next((each.message for each in pod.status.conditions if each.type == "PodScheduled"), "")
+
+
+def queue_order(pod: Pod) -> tuple[int, float]:
+    """Return the sort key of a pending pod: highest priority first, then oldest; without a creation time, last."""
+    created = pod.metadata.creation_timestamp
+    return -(pod.spec.priority or 0), created.timestamp() if created is not None else float("inf")
+
+
+def newly_pending_pods(before: Cluster, after: Cluster) -> list[str]:
+    """Return the pods that are pending in a cluster and were not before, as ``namespace/name``."""
+    old = set(_pending_keys(before))
+    return [key for key in _pending_keys(after) if key not in old]
+
+
+def _pending_keys(cluster: Cluster) -> list[str]:
+    return [cluster.pods.key(index) for index in np.flatnonzero(cluster.pods.node_row == PENDING).tolist()]

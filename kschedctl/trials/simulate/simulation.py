@@ -18,13 +18,10 @@ from kschedctl.controllers.workloads.template import uid_of
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.simulate.alike_pods import AlikePods, RankedDecision
-from kschedctl.trials.simulate.attempt import Attempt
+from kschedctl.trials.simulate.attempts import Attempt, ChooseInGroup, PodGroupAttempts
 from kschedctl.trials.simulate.choice import Choose, first_by_name
-from kschedctl.trials.simulate.pod_group_attempts import ChooseInGroup, PodGroupAttempts
-from kschedctl.trials.simulate.queue_entry import QueueEntry
-from kschedctl.trials.simulate.queued_pod import QueuedPodInfo
-from kschedctl.trials.simulate.queued_pod_group import QueuedPodGroupInfo, group_key
-from kschedctl.trials.simulate.rejectors import rejector_plugins
+from kschedctl.trials.simulate.queued_pods import QueuedPodGroupInfo, QueuedPodInfo, QueueEntry, group_key
+from kschedctl.trials.simulate.scheduling_queue import rejector_plugins
 from kschedctl.trials.simulate.simulated_cluster import TICK
 from kschedctl.trials.simulate.timeline import TimelineEvent, TimelineTable
 from kschedctl.trials.simulate.world import World

@@ -18,8 +18,7 @@ from kschedctl.questions.requests.cluster import ClusterRequest, ClusterSource
 from kschedctl.questions.requests.manifests import ManifestRequest, Manifests, read_manifests
 from kschedctl.sources.snapshot.files import STDIN
 from kschedctl.trials.whatif.edit import Edit, FileEdit
-from kschedctl.trials.whatif.edits import EDITS, Apply
-from kschedctl.trials.whatif.option_values import WhatIfs
+from kschedctl.trials.whatif.edits import EDITS, Apply, WhatIfs
 
 #: The what-ifs that a request can have: those that read no file.
 OFFERED: Final[tuple[type[Edit], ...]] = tuple(edit for edit in EDITS if not issubclass(edit, FileEdit))

@@ -13,7 +13,7 @@ from kschedctl.diagnosis.why.unblocking_changes import unblock
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.trials.simulate.pending import pending_pods
+from kschedctl.trials.simulate.simulated_cluster import pending_pods
 from tests.builders import make_cluster, make_node, make_pod
 
 RS = ("apps/v1", "ReplicaSet", "low")

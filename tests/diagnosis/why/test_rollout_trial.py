@@ -20,9 +20,9 @@ from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
 from kschedctl.questions.analyses.explain.suggestions import suggestion_data
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.trials.simulate.pending import pending_pods
+from kschedctl.trials.simulate.simulated_cluster import pending_pods
 from tests.builders import HOSTNAME, LONG_AGO, decide, make_cluster, make_node, make_object, make_pod
-from tests.trials.whatif.test_workload_pods import APP, SELECTOR, deployment, template, web
+from tests.trials.whatif.test_pods import APP, SELECTOR, deployment, template, web
 
 HIGH = make_object(PriorityClass, "high", value=100)
 LOWER, HIGHER = "request 2.9 cpu or less instead of 3", "priority class high (100 instead of 0)"

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final
 
+from kschedctl.cluster.placed_pods import without_nomination
 from kschedctl.questions.face import SchedulingCluster
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.trials.simulate.pods import without_nomination
 from tests.live.differential.scenery import Object
 from tests.live.differential.stage import condition, is_gated
 

@@ -23,11 +23,9 @@ from kschedctl.questions.presentation.frame import View
 from kschedctl.questions.presentation.optimum import document
 from kschedctl.questions.presentation.purchase import purchase_document
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.trials.optimum.adjustments import find_adjustments
-from kschedctl.trials.optimum.catalog import Catalog, NodeKind
-from kschedctl.trials.optimum.comparison import compare
+from kschedctl.trials.optimum.comparison import compare, find_adjustments
 from kschedctl.trials.optimum.consolidation import empty_nodes
-from kschedctl.trials.optimum.purchase import buy
+from kschedctl.trials.optimum.purchase import Catalog, NodeKind, buy
 from tests.answer_schema import validate
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
 from tests.questions.presentation.printing import lines

@@ -19,7 +19,7 @@ from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.analyses.pending import PendingRequest, explain_group, pending, pending_answer
 from kschedctl.questions.analyses.provenance import provenance
 from kschedctl.questions.answers.pending import Pending
-from kschedctl.trials.simulate.pending import pending_pods
+from kschedctl.trials.simulate.simulated_cluster import pending_pods
 from tests.answer_schema import validate
 from tests.builders import (
     make_claim,

@@ -16,7 +16,7 @@ from tests.builders import make_node, make_pod, write_snapshot
 from tests.cli.in_process import run
 from tests.paths import ROOT
 from tests.questions.sweep.plans import NODES, make_job
-from tests.trials.whatif.test_workload_pods import deployment, web
+from tests.trials.whatif.test_pods import deployment, web
 
 SHOP = ROOT / "fixtures" / "shop"
 

@@ -11,7 +11,7 @@ from kschedctl.objects.volume import CSINode, PersistentVolumeClaim
 from kschedctl.questions.volumeview.early_binding import Trap, find_trap
 from kschedctl.scheduler.volumes.binder import Binder
 from kschedctl.scheduler.volumes.claims import storage_class_of
-from kschedctl.trials.persistentvolume.controller import sync_claim
+from kschedctl.trials.persistent_volumes import sync_claim
 from tests.builders import ZONE, make_claim, make_cluster, make_node, make_object, make_storage_class, make_volume
 
 NODES = [make_node(zone, zone=zone) for zone in "abc"]

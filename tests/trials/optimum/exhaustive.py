@@ -8,13 +8,13 @@ from itertools import combinations
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.placed_pods import pod_at
 from kschedctl.controllers.workloads.template import fresh_pod
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import matches, parse_label_selector
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.optimum.trial import place
-from kschedctl.trials.simulate.pods import pod_at
 from kschedctl.trials.whatif.pods import move_pods
 
 #: A placement: pairs of a pod's key and its node.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.trials.optimum.adjustments import find_adjustments
-from kschedctl.trials.optimum.comparison import Comparison, compare, stranded
+from kschedctl.trials.optimum.comparison import Comparison, compare, find_adjustments, stranded
 from kschedctl.trials.optimum.goals import FinalGoal, Opened, goal_values
 from tests.builders import HOSTNAME, ZONE, make_cluster, make_node, make_pod
 

@@ -6,8 +6,7 @@ import pytest
 
 import kschedctl
 from kschedctl.questions.answers.optimum import Lever
-from kschedctl.trials.optimum.adjustments import find_adjustments
-from kschedctl.trials.optimum.comparison import Comparison, compare, stranded
+from kschedctl.trials.optimum.comparison import Comparison, compare, find_adjustments, stranded
 from tests.paths import ROOT
 
 FIXTURES = ROOT / "fixtures" / "optimum"

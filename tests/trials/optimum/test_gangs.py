@@ -13,7 +13,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.optimum.comparison import Comparison, compare
 from kschedctl.trials.optimum.gangs import Gang
-from kschedctl.trials.optimum.placement import Placement
+from kschedctl.trials.optimum.kinds import Placement
 from kschedctl.trials.optimum.question import pose
 from kschedctl.trials.optimum.trial import Refusal, prove
 from tests.builders import make_cluster, make_node, make_pod

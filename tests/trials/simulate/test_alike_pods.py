@@ -23,7 +23,7 @@ from kschedctl.scheduler.framework.interface import PostBindPlugin
 from kschedctl.scheduler.framework.registry import Registry
 from kschedctl.scheduler.plugins.registry import in_tree_registry
 from kschedctl.trials.simulate.alike_pods import AlikePods, RankedDecision
-from kschedctl.trials.simulate.attempt import Attempt
+from kschedctl.trials.simulate.attempts import Attempt
 from kschedctl.trials.simulate.choice import TieBreak
 from kschedctl.trials.simulate.simulation import Simulation
 from kschedctl.trials.simulate.world import SCHEDULER_ALONE, World

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from kschedctl.cluster.placed_pods import pods_on
 from kschedctl.controllers.disruption import SEVERAL, VIOLATES
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.trials.simulate.attempt import Attempt
+from kschedctl.trials.simulate.attempts import Attempt
 from kschedctl.trials.simulate.drain import (
     DAEMON_SET,
     LOCAL_STORAGE,
@@ -21,7 +22,6 @@ from kschedctl.trials.simulate.drain import (
     drain,
     surge_nodes,
 )
-from kschedctl.trials.simulate.pods import pods_on
 from kschedctl.trials.simulate.simulation import Simulation
 from tests.builders import make_cluster, make_node, make_object, make_pod
 from tests.scheduler.preemption.small_clusters import budget

@@ -24,7 +24,7 @@ from kschedctl.scheduler.plugins.registry import in_tree_registry
 from kschedctl.scheduler.preemption.dry_run_preemption import pod_priority
 from kschedctl.sources.snapshot.capture import ClusterReader
 from kschedctl.sources.snapshot.summary import ReadSummary
-from kschedctl.trials.simulate.attempt import Attempt
+from kschedctl.trials.simulate.attempts import Attempt
 from kschedctl.trials.simulate.simulation import Simulation
 from tests.builders import make_cluster, make_members, make_node, make_pod, make_pod_group, make_profile, with_groups
 from tests.example_counts import scaled

@@ -12,7 +12,7 @@ from kschedctl.objects.pod_group import PodGroup
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.trials.simulate.pod_group_queue import PodGroupQueue
-from kschedctl.trials.simulate.queued_pod_group import QueuedPodGroupInfo
+from kschedctl.trials.simulate.queued_pods import QueuedPodGroupInfo
 from tests.builders import make_cluster, make_members, make_node, make_pod, make_pod_group, with_groups
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -20,8 +20,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.trials.simulate.rollout import restarted, roll_out
-from kschedctl.trials.simulate.rollout_loop import Rollout
+from kschedctl.trials.simulate.rollout import Rollout, restarted, roll_out
 from tests.builders import (
     make_claim,
     make_cluster,

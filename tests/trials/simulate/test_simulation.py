@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.placed_pods import on_node
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST, RELEASES, Release
 from kschedctl.objects.volume import CSINode, PersistentVolume, PersistentVolumeClaim
@@ -18,9 +19,8 @@ from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.interface import PermitPlugin, Plugin
 from kschedctl.scheduler.framework.status import SUCCESS, Code, Status
 from kschedctl.scheduler.plugins.registry import in_tree_registry
-from kschedctl.trials.simulate.attempt import Attempt
+from kschedctl.trials.simulate.attempts import Attempt
 from kschedctl.trials.simulate.choice import TieBreak, as_recorded
-from kschedctl.trials.simulate.pods import on_node
 from kschedctl.trials.simulate.simulation import Simulation
 from kschedctl.trials.simulate.timeline import TimelineEvent
 from kschedctl.trials.simulate.world import SCHEDULER_ALONE, World
@@ -37,7 +37,7 @@ from tests.builders import (
 )
 from tests.gangs import GROUPING, make_group, make_members
 from tests.scheduler.preemption.small_clusters import budget
-from tests.trials.whatif.test_workload_pods import deployment, web
+from tests.trials.whatif.test_pods import deployment, web
 
 RS = ("apps/v1", "ReplicaSet", "web")
 STATEFUL = ("apps/v1", "StatefulSet", "db")

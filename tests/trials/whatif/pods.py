@@ -16,7 +16,7 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.questions.analyses.batch.answer import answer
 from kschedctl.trials.whatif.edit import Edit, PodEdit
-from kschedctl.trials.whatif.edit_sequence import apply_pod_edits
+from kschedctl.trials.whatif.edits import apply_pod_edits
 from tests.builders import make_cluster
 
 CLASSES: tuple[dict[str, Any], ...] = (

@@ -14,7 +14,7 @@ from kschedctl.objects.pod_group import PodGroup
 from kschedctl.questions.analyses.batch.answer import Answer, status_data
 from kschedctl.questions.analyses.batch.sequence_cases import SequenceResult
 from kschedctl.scheduler.framework.status import Code
-from kschedctl.trials.simulate.attempt import Attempt, GroupAttempt
+from kschedctl.trials.simulate.attempts import Attempt, GroupAttempt
 
 
 def sequence_answer(case_id: str, played: SequenceResult) -> Answer:

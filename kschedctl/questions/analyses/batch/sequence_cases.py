@@ -19,7 +19,7 @@ from kschedctl.objects.releases.release import Release
 from kschedctl.questions.analyses.batch.cases import CaseCluster, read_case_cluster, read_case_pod
 from kschedctl.questions.analyses.batch.staged_run import CreationOrder, StagedRun
 from kschedctl.scheduler.framework.registry import Registry
-from kschedctl.trials.simulate.attempt import Attempt
+from kschedctl.trials.simulate.attempts import Attempt
 from kschedctl.trials.simulate.choice import as_recorded, as_recorded_in_groups
 from kschedctl.trials.simulate.simulation import Simulation
 from kschedctl.trials.simulate.world import SCHEDULER_ALONE

@@ -22,7 +22,7 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.questions.analyses.batch.cases import read_case_object, read_case_pod
-from kschedctl.trials.simulate.attempt import Attempt
+from kschedctl.trials.simulate.attempts import Attempt
 from kschedctl.trials.simulate.simulation import Simulation
 from kschedctl.trials.simulate.world import SCHEDULER_ALONE, World
 

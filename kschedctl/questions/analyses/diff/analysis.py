@@ -27,8 +27,8 @@ from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.sources.snapshot.pod_choice import is_manifest
 from kschedctl.trials.completeness.missing import Missing
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.simulate.group_losses import group_losses
-from kschedctl.trials.simulate.pending import pending_pods, queue_order
+from kschedctl.trials.simulate.aftermath import group_losses
+from kschedctl.trials.simulate.simulated_cluster import pending_pods, queue_order
 from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineEvent
 
 T = TypeVar("T")

@@ -40,9 +40,9 @@ from kschedctl.questions.answers.simulate import EvictionData, WaitingData
 from kschedctl.trials.completeness.missing import not_listed
 from kschedctl.trials.completeness.required_kinds import Part
 from kschedctl.trials.loaded_cluster import LoadedCluster
+from kschedctl.trials.simulate.aftermath import group_losses
 from kschedctl.trials.simulate.choice import TieBreak
 from kschedctl.trials.simulate.drain import DrainedNode
-from kschedctl.trials.simulate.group_losses import group_losses
 from kschedctl.trials.simulate.simulated_cluster import IN_PLACE_OF
 from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineEvent
 from kschedctl.trials.simulate.world import is_recreated

@@ -22,7 +22,7 @@ from kschedctl.questions.analyses.drain.trials import DrainChange, Trials
 from kschedctl.scheduler.volumes.attach_once import attach_once_claims
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.rollout import restarted, roll_out
-from kschedctl.trials.whatif.edits.set_replicas.effect import set_replicas
+from kschedctl.trials.whatif.effects import set_replicas
 from kschedctl.trials.whatif.patches import make_changes
 
 #: A workload is scaled to at most this multiple of its replicas; a larger one is no cure for a drain.

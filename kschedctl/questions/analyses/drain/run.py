@@ -11,7 +11,7 @@ from kschedctl.common.errors import InputError
 from kschedctl.objects.selectors import matches, parse_label_query
 from kschedctl.questions.analyses.handle import INTERRUPTIONS, AnalysisHandle
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.simulate.attempt import Attempt
+from kschedctl.trials.simulate.attempts import Attempt
 from kschedctl.trials.simulate.choice import TieBreak
 from kschedctl.trials.simulate.drain import DrainedNode, DrainOptions, surge_nodes
 from kschedctl.trials.simulate.drain import drain as drain_nodes

@@ -15,7 +15,7 @@ from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.answers.cures import CureData
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.drain import DrainedNode, DrainOptions
-from kschedctl.trials.simulate.pending import newly_pending_pods
+from kschedctl.trials.simulate.simulated_cluster import newly_pending_pods
 from kschedctl.trials.simulate.world import is_recreated
 
 #: The most drains that are tried for the suggestions of an answer.

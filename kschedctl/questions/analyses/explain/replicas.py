@@ -10,7 +10,7 @@ from kschedctl.objects.resources import RequestRules
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.analyses.subjects import PodSubject
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.whatif.workload_pods import fresh_names
+from kschedctl.trials.whatif.pods import fresh_names
 
 #: At most 500 replicas are tried.
 MOST: Final = 500

@@ -13,14 +13,12 @@ from kschedctl.questions.answers.optimum import Emptied, Optimum, Purchased
 from kschedctl.trials.completeness.missing import Missing, missing_for_any, not_listed
 from kschedctl.trials.completeness.required_kinds import Part
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.optimum.adjustments import find_adjustments
-from kschedctl.trials.optimum.catalog import Catalog
-from kschedctl.trials.optimum.comparison import compare
+from kschedctl.trials.optimum.comparison import compare, find_adjustments
 from kschedctl.trials.optimum.consolidation import empty_nodes
 from kschedctl.trials.optimum.goals import FinalGoal
 from kschedctl.trials.optimum.program import load_solver
-from kschedctl.trials.optimum.purchase import buy
-from kschedctl.trials.simulate.pending import pending_pods
+from kschedctl.trials.optimum.purchase import Catalog, buy
+from kschedctl.trials.simulate.simulated_cluster import pending_pods
 from kschedctl.trials.simulate.simulation import Simulation
 from kschedctl.trials.simulate.timeline import TimelineEvent
 

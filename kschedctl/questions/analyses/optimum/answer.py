@@ -20,8 +20,7 @@ from kschedctl.questions.answers.optimum import (
     OptimumWorkloadData,
     WayData,
 )
-from kschedctl.trials.optimum.adjustments import Adjustment
-from kschedctl.trials.optimum.comparison import Comparison, stranded
+from kschedctl.trials.optimum.comparison import Adjustment, Comparison, stranded
 from kschedctl.trials.optimum.gangs import notes_of
 from kschedctl.trials.optimum.goals import Goal, ScoreGoal, Violations
 from kschedctl.trials.optimum.trial import PlacementStep

@@ -11,8 +11,7 @@ from kschedctl.common.wording import counted
 from kschedctl.objects.core import Node
 from kschedctl.questions.analyses.provenance import Provenance, envelope
 from kschedctl.questions.answers.optimum import BoughtKindData, BoughtNodeData, OptimumPlacementData, Purchased
-from kschedctl.trials.optimum.catalog import UNIT
-from kschedctl.trials.optimum.purchase import Purchase
+from kschedctl.trials.optimum.purchase import UNIT, Purchase
 
 
 def purchase_answer(before: Cluster, purchase: Purchase, provenance: Provenance) -> Purchased:

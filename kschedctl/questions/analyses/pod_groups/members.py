@@ -26,7 +26,7 @@ def with_new_members(cluster: LoadedCluster, asked: Sequence[PodSubject]) -> tup
     if cluster.scheduler.release.pod_groups is None or not any(one.pod.spec.pod_group_name for one in asked):
         return cluster, asked
     # Few pods are members of groups.
-    from kschedctl.trials.whatif.workload_pods import fresh_names
+    from kschedctl.trials.whatif.pods import fresh_names
 
     added: list[Pod] = []
     with_claims = cluster

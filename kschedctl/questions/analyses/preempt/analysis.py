@@ -16,7 +16,7 @@ from kschedctl.questions.analyses.subjects import PodSubject
 from kschedctl.questions.answers.preempt import Preemption, Result
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.aftermath import aftermath
-from kschedctl.trials.simulate.pending import queue_order
+from kschedctl.trials.simulate.simulated_cluster import queue_order
 
 #: The number of cures for a pod for which preemption does not help.
 _MOST_CURES: Final = 3

@@ -28,7 +28,7 @@ from kschedctl.sources.snapshot.capture import Capture, ClusterReader, capture
 from kschedctl.sources.snapshot.header import SnapshotHeader
 from kschedctl.sources.snapshot.pseudonyms import Pseudonyms
 from kschedctl.sources.snapshot.summary import ReadSummary
-from kschedctl.trials.simulate.pending import pending_pods
+from kschedctl.trials.simulate.simulated_cluster import pending_pods
 
 _PLACES: Final = {type_: key for key, type_ in CAPTURED_KINDS.items()}
 _ID: Final = "recorded"

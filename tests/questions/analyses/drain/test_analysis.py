@@ -19,10 +19,10 @@ from kschedctl.questions.answers.drain import Drained
 from kschedctl.trials.simulate.drain import DrainOptions
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
 from tests.scheduler.preemption.small_clusters import budget
-from tests.trials.simulate.test_deletions import NOON, ending
 from tests.trials.simulate.test_drain import web
-from tests.trials.whatif.test_workload_pods import deployment
-from tests.trials.whatif.test_workload_pods import web as running
+from tests.trials.simulate.test_simulated_cluster import NOON, ending
+from tests.trials.whatif.test_pods import deployment
+from tests.trials.whatif.test_pods import web as running
 
 BLOCKING = budget("pdb", "web", 0, currentHealthy=2, desiredHealthy=2)
 

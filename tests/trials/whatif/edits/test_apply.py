@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kschedctl.common.errors import InputError
+from kschedctl.trials.whatif.cluster_edits import split_source
 from kschedctl.trials.whatif.edits import Apply
-from kschedctl.trials.whatif.edits.apply.edit import split_source
 
 READ = {"a*b.yaml": ("a*b.yaml", None), "-*2": ("-", 2), "a*2*3": ("a*2", 3)}
 MANIFEST = """

@@ -19,17 +19,18 @@ from kschedctl.objects.policies import PriorityClass
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.volume import CSINode, PersistentVolumeClaim
 from kschedctl.objects.workload import Deployment, PodDisruptionBudget, StatefulSet
-from kschedctl.trials.whatif.edit_sequence import EditedCluster, apply_edits
 from kschedctl.trials.whatif.edits import (
     Apply,
     Cordon,
     Delete,
     Drain,
     Edit,
+    EditedCluster,
     FailZone,
     LabelNode,
     SetReplicas,
     TaintNode,
+    apply_edits,
 )
 from tests.builders import HOSTNAME, decide, make_cluster, make_namespace, make_node, make_object, make_pod
 from tests.objects.validation.groups import release_with

@@ -6,6 +6,8 @@ Source: pkg/controller/volume/persistentvolume ``syncClaim``. The messages are t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
 import numpy as np
@@ -26,11 +28,111 @@ from kschedctl.scheduler.volumes.claims import (
     is_bound_to,
     is_delayed,
     is_undecidable,
+    storage_capacity,
 )
 from kschedctl.scheduler.volumes.csi_nodes import PLUGINS_BY_NAME
-from kschedctl.scheduler.volumes.matching import claim_selector, mismatches
-from kschedctl.trials.persistentvolume.index import find_best_match, rejected_volumes
-from kschedctl.trials.persistentvolume.outcome import ClaimOutcome, Rejected
+from kschedctl.scheduler.volumes.matching import (
+    Mismatch,
+    access_modes_mismatch,
+    claim_selector,
+    mismatches,
+    serves_access_modes,
+)
+
+# The decision of the PersistentVolume controller about a claim.
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A volume that the controller does not bind to the claim.
+
+    Attributes
+    ----------
+    volume : str
+        The name of the volume.
+    mismatches : tuple of Mismatch
+        The reasons; empty if the volume matches but another one takes precedence.
+    """
+
+    volume: str
+    mismatches: tuple[Mismatch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimOutcome:
+    """The controller's action on a claim.
+
+    Attributes
+    ----------
+    claim : PersistentVolumeClaim
+        The claim, including the default class if the controller sets it.
+    action : ClaimAction
+        The action that the controller takes.
+    message : str
+        The message of the event on the claim; empty if there is none.
+    volume : str
+        The name of the volume concerned; empty if there is none.
+    provisioner : str
+        The provisioner that is to create a volume; empty if there is none.
+    default_class : str
+        The default class that the controller sets on the claim; empty if it sets none.
+    rejected : tuple of Rejected
+        The other volumes with the reasons against them, in snapshot order; empty for a bound claim.
+    """
+
+    claim: PersistentVolumeClaim
+    action: ClaimAction
+    message: str = ""
+    volume: str = ""
+    provisioner: str = ""
+    default_class: str = ""
+    rejected: tuple[Rejected, ...] = ()
+
+
+# The choice of the volume that the controller binds a claim to, and the reasons against all others.
+#
+# Source: pkg/controller/volume/persistentvolume ``findBestMatchForClaim``.
+
+_MODES: Final = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
+
+
+def find_best_match(
+    cluster: Cluster, claim: PersistentVolumeClaim, selector: Selector | None, *, delayed: bool
+) -> PersistentVolume | None:
+    """Return the volume that the controller binds a claim to, or ``None``.
+
+    Volumes with fewer access modes take precedence. Among these, a volume that names the claim comes first, then the
+    smallest. If the class waits for the first consumer, only a volume that names the claim is bound.
+    """
+
+    def modes(volume: PersistentVolume) -> tuple[int, list[int]]:
+        indices = sorted({_MODES.index(mode) for mode in volume.spec.access_modes if mode in _MODES})
+        return len(indices), indices
+
+    serving = [v for v in cluster.list(PersistentVolume) if serves_access_modes(claim, v)]
+    for _, group in groupby(sorted(serving, key=modes), key=modes):
+        fitting = [volume for volume in group if next(mismatches(claim, volume, selector), None) is None]
+        named = next((volume for volume in fitting if is_bound_to(volume, claim)), None)
+        if named is not None:
+            return named
+        if fitting and not delayed:
+            return min(fitting, key=storage_capacity)
+    return None
+
+
+def rejected_volumes(
+    cluster: Cluster, claim: PersistentVolumeClaim, selector: Selector | None, chosen: str
+) -> tuple[Rejected, ...]:
+    """Return the other volumes with the reasons against them, in snapshot order."""
+    out = []
+    for volume in cluster.list(PersistentVolume):
+        if volume.name != chosen:
+            found = tuple(mismatches(claim, volume, selector))
+            if is_bound_to(volume, claim) and not serves_access_modes(claim, volume):
+                found = (*found, access_modes_mismatch(claim, volume))
+            out.append(Rejected(volume.name, found))
+    return tuple(out)
+
 
 _IN_TREE_PREFIX: Final = "kubernetes.io/"
 

@@ -14,8 +14,8 @@ from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.release import RELEASES, Release
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.trials.simulate.attempt import Attempt
-from kschedctl.trials.simulate.queued_pod import QueuedPodInfo
+from kschedctl.trials.simulate.attempts import Attempt
+from kschedctl.trials.simulate.queued_pods import QueuedPodInfo
 from kschedctl.trials.simulate.simulation import Simulation
 from tests.builders import make_cluster, make_members, make_node, make_pod, make_pod_group, with_groups
 from tests.scheduler.preemption.small_clusters import running

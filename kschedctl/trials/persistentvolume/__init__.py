@@ -1,1 +1,0 @@
-"""The PersistentVolume controller of kube-controller-manager: the binding and provisioning of claims."""

@@ -1,0 +1,219 @@
+"""A pod in the scheduling queue, with the queue's record of it (upstream ``QueuedPodInfo``)."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from heapq import heappop, heappush
+from typing import Any
+
+from msgspec.structs import replace
+
+from kschedctl.objects.pod import Pod
+
+
+@dataclass(slots=True, eq=False)
+class QueuedPodInfo:
+    """A pod in the scheduling queue.
+
+    Attributes
+    ----------
+    pod : Pod
+        The current pod.
+    timestamp : datetime
+        The time at which the pod arrived, or at which its last attempt failed.
+    attempts : int
+        The number of scheduling attempts.
+    unschedulable_count : int
+        The number of attempts that plugins rejected; each lengthens the back-off.
+    consecutive_errors : int
+        The number of consecutive attempts that failed with an error instead of a rejection.
+    unschedulable_plugins, pending_plugins : set of str
+        The plugins that rejected the last attempt; ``pending_plugins`` are those that returned the status Pending
+        because they wait for an event.
+    gating_plugin : str
+        The PreEnqueue plugin that gates the pod; empty if none does.
+    backoff_expiration : datetime or None
+        The end of the back-off; ``None`` if it has not been computed.
+    signature : hashable or None
+        The key by which pods are batched (``framework.signature``); ``None`` if the pod cannot be batched.
+    number : int
+        The number of the pod in the order of arrival.
+    """
+
+    pod: Pod
+    timestamp: datetime
+    attempts: int = 0
+    unschedulable_count: int = 0
+    consecutive_errors: int = 0
+    unschedulable_plugins: set[str] = field(default_factory=set)
+    pending_plugins: set[str] = field(default_factory=set)
+    gating_plugin: str = ""
+    backoff_expiration: datetime | None = None
+    signature: Hashable | None = None
+    number: int = 0
+
+    @property
+    def members(self) -> list[QueuedPodInfo]:
+        """The pod itself, as the only member of its entry in the queue."""
+        return [self]
+
+    @property
+    def size(self) -> int:
+        """The number of pods of the entry: 1."""
+        return 1
+
+    @property
+    def sorted_as(self) -> Pod:
+        """The pod that stands for the entry in the order of the queue."""
+        return self.pod
+
+    @property
+    def key(self) -> str:
+        """The pod's ``namespace/name``."""
+        return self.pod.key
+
+    @property
+    def rejectors(self) -> set[str]:
+        """The plugins whose events can make the pod schedulable."""
+        return self.unschedulable_plugins | self.pending_plugins
+
+
+# A pod group in the scheduling queue, with its members in the queue (upstream ``QueuedPodGroupInfo``).
+
+
+def group_key(pod: Pod) -> str:
+    """Return the key in the queue of a member's group."""
+    return queue_key(pod.namespace, pod.spec.pod_group_name)
+
+
+def queue_key(namespace: str, name: str) -> str:
+    """Return the key of a group in the queue; it differs from the keys of all pods."""
+    return f"podgroup {namespace}/{name}"
+
+
+@dataclass(slots=True, eq=False)
+class QueuedPodGroupInfo:
+    """A pod group in the scheduling queue.
+
+    Its attributes are those of ``QueuedPodInfo``, for the group as a whole.
+
+    Attributes
+    ----------
+    namespace, name : str
+        The namespace and name of the PodGroup.
+    priority : int
+        The priority of the PodGroup.
+    members : list of QueuedPodInfo
+        The members in the queue, in the order in which they are tried.
+    """
+
+    namespace: str
+    name: str
+    priority: int
+    timestamp: datetime
+    members: list[QueuedPodInfo] = field(default_factory=list)
+    attempts: int = 0
+    unschedulable_count: int = 0
+    consecutive_errors: int = 0
+    gating_plugin: str = ""
+    backoff_expiration: datetime | None = None
+
+    @property
+    def key(self) -> str:
+        """The key in the queue."""
+        return queue_key(self.namespace, self.name)
+
+    @property
+    def size(self) -> int:
+        """The number of members in the queue."""
+        return len(self.members)
+
+    @property
+    def rejectors(self) -> frozenset[str]:
+        """An empty set: plugins reject members, never the group, so its back-off only ends with time."""
+        return frozenset()
+
+    @property
+    def sorted_as(self) -> Pod:
+        """The pod that stands for the group in the order of the queue: its first member, with the group's priority."""
+        first = self.members[0].pod
+        return replace(first, spec=replace(first.spec, priority=self.priority))
+
+    def add(self, info: QueuedPodInfo) -> None:
+        """Add a member in its place: by priority, number of attempts, time and name."""
+        insort(self.members, info, key=_place)
+
+    def remove(self, key: str) -> QueuedPodInfo | None:
+        """Remove and return a member by its ``namespace/name``; return ``None`` if it is not in the queue."""
+        info = next((member for member in self.members if member.key == key), None)
+        if info is not None:
+            self.members.remove(info)
+        return info
+
+
+def _place(info: QueuedPodInfo) -> tuple[int, int, datetime, str]:
+    return -(info.pod.spec.priority or 0), -info.attempts, info.timestamp, info.pod.name
+
+
+# The entries of the scheduling queue: pods, and since 1.37 pod groups (upstream ``QueuedEntityInfo``).
+
+QueueEntry = QueuedPodInfo | QueuedPodGroupInfo
+
+
+# A heap of queued pods and pod groups from which any entry can be removed.
+
+
+class PodHeap:
+    """Entries of the queue in the order of a key, the smallest first; entries with equal keys by time of insertion.
+
+    Parameters
+    ----------
+    sort_key : callable
+        The sort key of an entry; it must not change while the entry is in the heap.
+    """
+
+    def __init__(self, sort_key: Callable[[QueueEntry], Any]) -> None:
+        self._sort_key = sort_key
+        self._entries: list[tuple[Any, int, QueueEntry]] = []
+        self._numbers: dict[str, int] = {}
+        self._pods: dict[str, QueueEntry] = {}
+        self._number = 0
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._pods
+
+    def __iter__(self) -> Iterator[QueueEntry]:
+        return iter(tuple(self._pods.values()))
+
+    def get(self, key: str) -> QueueEntry | None:
+        """Return the entry with a key; ``None`` if it is not in the heap."""
+        return self._pods.get(key)
+
+    def push(self, info: QueueEntry) -> None:
+        """Add an entry; it replaces the one with the same key."""
+        self._number += 1
+        self._numbers[info.key] = self._number
+        self._pods[info.key] = info
+        heappush(self._entries, (self._sort_key(info), self._number, info))
+
+    def remove(self, key: str) -> QueueEntry | None:
+        """Remove and return an entry; return ``None`` if it is not in the heap."""
+        self._numbers.pop(key, None)
+        return self._pods.pop(key, None)
+
+    def peek(self) -> QueueEntry | None:
+        """Return the first entry without removing it; ``None`` if the heap is empty."""
+        while self._entries and self._numbers.get(self._entries[0][2].key) != self._entries[0][1]:
+            heappop(self._entries)
+        return self._entries[0][2] if self._entries else None
+
+    def pop(self) -> QueueEntry | None:
+        """Remove and return the first entry; return ``None`` if the heap is empty."""
+        first = self.peek()
+        return self.remove(first.key) if first is not None else None

@@ -1,1 +1,0 @@
-"""``--apply``: ``edit`` defines the edit, ``effect`` applies it to a cluster."""

@@ -1,1 +1,0 @@
-"""``--delete``: ``edit`` defines the edit, ``effect`` applies it to a cluster."""

@@ -1,1 +1,0 @@
-"""``--set-replicas``: ``edit`` defines the edit, ``effect`` applies it to a cluster."""
