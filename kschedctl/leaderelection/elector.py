@@ -7,18 +7,65 @@ therefore, and not the times that they show.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from math import floor, inf
 from random import Random
+from threading import Lock as OutageLock
 from typing import Final
 
 from kschedctl.common.clock import Clock
 from kschedctl.common.errors import InputError
-from kschedctl.leaderelection.callbacks import Callbacks
-from kschedctl.leaderelection.lock import Lock, LockError, LockNotFoundError
-from kschedctl.leaderelection.record import LeaderElectionRecord, Raw
-from kschedctl.leaderelection.settings import JITTER_FACTOR, ElectionSettings
-from kschedctl.leaderelection.steps import Steps, StoppedError
+from kschedctl.common.wording import counted
+from kschedctl.leaderelection.locks import LeaderElectionRecord, Lock, LockError, LockNotFoundError, Raw
+from kschedctl.leaderelection.settings import JITTER_FACTOR, ElectionSettings, Steps, StoppedError
+
+# Callbacks of a candidate (client-go ``LeaderCallbacks``).
+
+
+def _nothing() -> None:
+    """Ignore an event without data."""
+
+
+def _say_nothing(_: str) -> None:
+    """Ignore a text."""
+
+
+def _note_nothing(_: float) -> None:
+    """Ignore a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Callbacks:
+    """The functions that a candidate calls on events. By default they do nothing.
+
+    Attributes
+    ----------
+    started_leading : callable
+        Called when the candidate starts to lead.
+    stopped_leading : callable
+        Called when the candidate has ended, even if it never led.
+    renewed : callable
+        Called when the candidate has acquired or renewed the lease, with the time when the attempt began, by the
+        candidate's clock.
+    new_leader : callable
+        Called when the leader has changed, with the identity of the new leader; empty if nobody leads.
+    failed : callable
+        Called when an attempt has failed, with the reason.
+    reached : callable
+        Called when an attempt had a result: the record was written, or is held by another candidate.
+    same_identity : callable
+        Called when another process appears to hold the lease under the candidate's own identity; both then lead.
+    """
+
+    started_leading: Callable[[], None] = _nothing
+    stopped_leading: Callable[[], None] = _nothing
+    renewed: Callable[[float], None] = _note_nothing
+    new_leader: Callable[[str], None] = _say_nothing
+    failed: Callable[[str], None] = _say_nothing
+    reached: Callable[[], None] = _nothing
+    same_identity: Callable[[], None] = _nothing
+
 
 #: The tolerance for rounding errors, in retry periods.
 _ROUNDING: Final = 1e-6
@@ -289,3 +336,68 @@ class LeaderElector:
         if self.leader != self._reported:
             self._reported = self.leader
             self._callbacks.new_leader(self.leader)
+
+
+# The health check for a leader that hangs (client-go ``HealthzAdaptor``).
+
+
+class HealthzAdaptor:
+    """A health check that fails while a leader neither renews nor ends (client-go ``HealthzAdaptor``).
+
+    Parameters
+    ----------
+    timeout : float
+        The tolerated time after the expiry of the lease, in seconds; kube-scheduler uses 20.
+    """
+
+    name: Final = "leaderElection"
+
+    def __init__(self, timeout: float) -> None:
+        self._timeout = timeout
+        self._elector: LeaderElector | None = None
+
+    def set_leader_election(self, elector: LeaderElector) -> None:
+        """Set the candidate to check. Until then the check passes."""
+        self._elector = elector
+
+    def check(self) -> str:
+        """Return the problem; empty if there is none."""
+        return "" if self._elector is None else self._elector.check(self._timeout)
+
+
+# Reports of an outage: a line per cause, and at its end the number of failed attempts.
+
+
+class Outage:
+    """The failed attempts since the last success, for messages of a process that retries without end.
+
+    Any thread may call the methods.
+
+    Parameters
+    ----------
+    tell : callable
+        Receives the messages.
+    """
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self._causes: set[str] = set()
+        self._attempts = 0
+        self._lock = OutageLock()
+
+    def failed(self, text: str) -> None:
+        """Count a failed attempt, and report its cause unless it was reported since the last success."""
+        with self._lock:
+            self._attempts += 1
+            new = text not in self._causes
+            self._causes.add(text)
+        if new:
+            self._tell(text)
+
+    def ended(self, text: str) -> None:
+        """Report a success with the number of attempts that failed before, if there was more than one."""
+        with self._lock:
+            attempts, self._attempts = self._attempts, 0
+            self._causes.clear()
+        if attempts > 1:
+            self._tell(f"{text} after {counted(attempts, 'failed attempt')}")

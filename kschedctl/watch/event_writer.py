@@ -22,7 +22,7 @@ from threading import Condition, Thread
 from typing import Any, Final
 
 from kschedctl.common.errors import KschedctlError
-from kschedctl.leaderelection.outage import Outage
+from kschedctl.leaderelection.elector import Outage
 from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.sources.live.api_server import ObjectClient
 from kschedctl.sources.live.failures import ConflictingError, ForbiddenError, NotServedError

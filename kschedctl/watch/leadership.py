@@ -9,14 +9,10 @@ from threading import Event, Thread
 from typing import Protocol
 
 from kschedctl.common.clock import RealClock
-from kschedctl.leaderelection.callbacks import Callbacks
-from kschedctl.leaderelection.elector import LeaderElector
-from kschedctl.leaderelection.health import HealthzAdaptor
-from kschedctl.leaderelection.lock import Lock, same_identity_warning
-from kschedctl.leaderelection.outage import Outage
-from kschedctl.leaderelection.running.runner import held_for
-from kschedctl.leaderelection.settings import ElectionSettings
-from kschedctl.leaderelection.steps import Actor, Steps
+from kschedctl.leaderelection.elector import Callbacks, HealthzAdaptor, LeaderElector, Outage
+from kschedctl.leaderelection.locks import Lock, same_identity_warning
+from kschedctl.leaderelection.runner import held_for
+from kschedctl.leaderelection.settings import Actor, ElectionSettings, Steps
 
 #: The seconds after the end of its lease for which a leader that neither renews nor ends counts as healthy, as in
 #: kube-scheduler.

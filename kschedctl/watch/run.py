@@ -11,7 +11,7 @@ from typing import Final
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.extras import install_command
-from kschedctl.leaderelection.lease_lock import LeaseLock, lease_name, own_identity
+from kschedctl.leaderelection.locks import LeaseLock, lease_name, own_identity
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.selectors import matches, parse_label_query

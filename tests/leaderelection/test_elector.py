@@ -9,14 +9,9 @@ import pytest
 
 from kschedctl.common.clock import VirtualClock
 from kschedctl.common.errors import InputError
-from kschedctl.leaderelection.callbacks import Callbacks
-from kschedctl.leaderelection.elector import LeaderElector
-from kschedctl.leaderelection.health import HealthzAdaptor
-from kschedctl.leaderelection.lock import LockError
-from kschedctl.leaderelection.memory import MemoryApi, MemoryLock
-from kschedctl.leaderelection.record import LeaderElectionRecord
-from kschedctl.leaderelection.settings import ElectionSettings
-from kschedctl.leaderelection.steps import Actor, Steps
+from kschedctl.leaderelection.elector import Callbacks, HealthzAdaptor, LeaderElector, Outage
+from kschedctl.leaderelection.locks import LeaderElectionRecord, LockError, MemoryApi, MemoryLock
+from kschedctl.leaderelection.settings import Actor, ElectionSettings, Steps
 
 NAME = "kube-system/kube-scheduler"
 START = 1000.0
@@ -452,3 +447,26 @@ def test_a_renewal_whose_response_was_lost_is_not_another_process() -> None:
     world.clock.advance(2)
     assert at_once(elector.try_acquire_or_renew())
     assert world.said("a", "same identity") == []
+
+
+@pytest.mark.parametrize(
+    ("attempts", "said"),
+    [
+        ("refused", ["refused"]),
+        ("refused refused refused", ["refused"]),
+        ("refused slow refused slow", ["refused", "slow"]),
+        ("refused -", ["refused"]),
+        ("refused refused slow - -", ["refused", "slow", "it is back after 3 failed attempts"]),
+        ("refused refused - refused", ["refused", "it is back after 2 failed attempts", "refused"]),
+        ("- -", []),
+    ],
+)
+def test_outage(attempts: str, said: list[str]) -> None:
+    told: list[str] = []
+    outage = Outage(told.append)
+    for attempt in attempts.split():
+        if attempt == "-":
+            outage.ended("it is back")
+        else:
+            outage.failed(attempt)
+    assert told == said

@@ -9,8 +9,7 @@ import pytest
 
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.leaderelection.checks import check_config, check_elections
-from kschedctl.leaderelection.overview import elections
+from kschedctl.leaderelection.overview import check_config, check_elections, elections
 from kschedctl.objects.coordination import (
     LEADER_ANNOTATION,
     ConfigMap,

@@ -14,13 +14,10 @@ from threading import Thread
 import pytest
 
 from kschedctl.common.errors import InputError
-from kschedctl.leaderelection.lock import LockError
-from kschedctl.leaderelection.memory import MemoryApi, MemoryLock
-from kschedctl.leaderelection.record import LeaderElectionRecord
-from kschedctl.leaderelection.running import guard
-from kschedctl.leaderelection.running.runner import Ending, Runner, check_grace, held_for
-from kschedctl.leaderelection.settings import ElectionSettings
-from kschedctl.leaderelection.steps import Steps
+from kschedctl.leaderelection import guard
+from kschedctl.leaderelection.locks import LeaderElectionRecord, LockError, MemoryApi, MemoryLock
+from kschedctl.leaderelection.runner import Ending, Runner, check_grace, held_for
+from kschedctl.leaderelection.settings import ElectionSettings, Steps
 from tests.processes import alive
 
 NAME = "shop/report"
@@ -151,8 +148,8 @@ def test_everything_that_the_command_has_started_is_dead_when_the_lease_is_relea
 #: ``leader run`` without an API server: a runner with a lease in memory, which prints its messages and its outcome.
 RUN = """
 import sys
-from kschedctl.leaderelection.memory import MemoryApi, MemoryLock
-from kschedctl.leaderelection.running.runner import Runner
+from kschedctl.leaderelection.locks import MemoryApi, MemoryLock
+from kschedctl.leaderelection.runner import Runner
 from kschedctl.leaderelection.settings import ElectionSettings
 lock = MemoryLock(MemoryApi(), "shop/report", "us")
 print(Runner(sys.argv[1:], ElectionSettings(), 1.0, print).run(lock))

@@ -20,12 +20,9 @@ import pytest
 
 from kschedctl.common.clock import RealClock
 from kschedctl.leaderelection.bounds import Conditions, bounds
-from kschedctl.leaderelection.callbacks import Callbacks
-from kschedctl.leaderelection.elector import LeaderElector
-from kschedctl.leaderelection.lease_lock import LeaseLock
-from kschedctl.leaderelection.lock import ConflictError
-from kschedctl.leaderelection.settings import ElectionSettings
-from kschedctl.leaderelection.steps import Actor, Steps, T
+from kschedctl.leaderelection.elector import Callbacks, LeaderElector
+from kschedctl.leaderelection.locks import ConflictError, LeaseLock
+from kschedctl.leaderelection.settings import Actor, ElectionSettings, Steps, T
 from kschedctl.sources.live.api_server import ObjectClient
 from kschedctl.sources.live.kubeconfig import LiveContext
 from tests.live.cable import Cable

@@ -8,12 +8,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from kschedctl.common.errors import InputError
-from kschedctl.leaderelection.lock import LockError
-from kschedctl.leaderelection.memory import MemoryApi, MemoryLock
-from kschedctl.leaderelection.record import LeaderElectionRecord
-from kschedctl.leaderelection.running.runner import held_for
-from kschedctl.leaderelection.settings import ElectionSettings
-from kschedctl.leaderelection.steps import Steps
+from kschedctl.leaderelection.locks import LeaderElectionRecord, LockError, MemoryApi, MemoryLock
+from kschedctl.leaderelection.runner import held_for
+from kschedctl.leaderelection.settings import ElectionSettings, Steps
 from kschedctl.watch.leadership import Alone, Elected
 
 NAME = "shop/watch"

@@ -89,7 +89,7 @@ class ElectionOptions(TimeOptions):
         from kschedctl.leaderelection.settings import ElectionSettings
 
         if config:
-            from kschedctl.leaderelection.checks import settings_of
+            from kschedctl.leaderelection.overview import settings_of
             from kschedctl.questions.loading import load_settings
 
             settings = settings_of(load_settings(config).leader_election)

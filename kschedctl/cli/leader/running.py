@@ -10,8 +10,8 @@ from kschedctl.cli.exit_code import ExitCode
 from kschedctl.cli.leader.election_options import TimeOptions
 from kschedctl.cli.streams import say
 from kschedctl.common.errors import ClusterError, UnsupportedError
-from kschedctl.leaderelection.lease_lock import LeaseLock, lease_name, own_identity
-from kschedctl.leaderelection.running.runner import Runner
+from kschedctl.leaderelection.locks import LeaseLock, lease_name, own_identity
+from kschedctl.leaderelection.runner import Runner
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.sources.live.api_server import ObjectClient
 from kschedctl.sources.live.kubeconfig import LiveContext

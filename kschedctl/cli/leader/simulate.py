@@ -119,7 +119,7 @@ def simulate(
 
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.leaderelection.simulation.faults import Scenario
+    from kschedctl.leaderelection.network import Scenario
     from kschedctl.questions.analyses.leader.simulation import SimulationRequest, long_enough, simulate_election
 
     settings = times.settings(config)

@@ -11,7 +11,7 @@ import typer
 from kschedctl.common.findings import shortened
 
 if TYPE_CHECKING:
-    from kschedctl.leaderelection.simulation.faults import Fault
+    from kschedctl.leaderelection.network import Fault
 
 _FORMS = {
     "--crash": "20s, 20s-35s or 20s=2",
@@ -69,7 +69,7 @@ def faults(
     typer.BadParameter
         If a text is no fault of its option.
     """
-    from kschedctl.leaderelection.simulation.faults import ALL, LEADER, Crash, Partition, SlowApi, Upgrade
+    from kschedctl.leaderelection.network import ALL, LEADER, Crash, Partition, SlowApi, Upgrade
 
     def who(text: str, option: str, default: str) -> tuple[str, str]:
         rest, equals, name = text.partition("=")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import ceil, floor
 from typing import Final, cast
 
-from kschedctl.leaderelection.simulation.timeline import ElectionEvent
+from kschedctl.leaderelection.network import ElectionEvent
 from kschedctl.questions.answers.leader import EventData, LeaderSimulation, TimesData
 from kschedctl.questions.presentation.document import GAP, Document, Paragraph, Phrases, Question, table
 from kschedctl.questions.presentation.frame import View, next_questions

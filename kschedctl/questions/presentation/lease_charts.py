@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kschedctl.common.findings import shortened
-from kschedctl.leaderelection.simulation.timeline import ElectionEvent
+from kschedctl.leaderelection.network import ElectionEvent
 from kschedctl.questions.answers.leader import CounterexampleData, Election, EventData, LeaderSimulation, TermData
 from kschedctl.questions.answers.preempt_words import time_span
 from kschedctl.questions.presentation.charts import Bar, Bars, Kind, Lane, Segment, Span, Timeline

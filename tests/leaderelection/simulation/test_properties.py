@@ -10,11 +10,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from kschedctl.leaderelection.bounds import Conditions, bounds
+from kschedctl.leaderelection.network import Crash, ElectionEvent, Partition, Scenario, SlowApi, Upgrade
 from kschedctl.leaderelection.settings import ElectionSettings
-from kschedctl.leaderelection.simulation.faults import Crash, Partition, Scenario, SlowApi, Upgrade
-from kschedctl.leaderelection.simulation.search import find_counterexample, random_faults
-from kschedctl.leaderelection.simulation.timeline import ElectionEvent
-from kschedctl.leaderelection.simulation.world import simulate
+from kschedctl.leaderelection.simulation import find_counterexample, random_faults, simulate
 
 #: The settings of kube-scheduler, except that a leader that ends does not release the lease.
 SAFE = ElectionSettings(release_on_cancel=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kschedctl.leaderelection.network import Crash, Partition, Scenario
 from kschedctl.leaderelection.settings import ElectionSettings
-from kschedctl.leaderelection.simulation.faults import Crash, Partition, Scenario
 from kschedctl.questions.analyses.leader.simulation import SimulationRequest, simulate_election
 from kschedctl.questions.answers.leader import CounterexampleData, Election, TermData
 from kschedctl.questions.presentation.lease_charts import counterexample_timeline, lease_bars, terms_timeline

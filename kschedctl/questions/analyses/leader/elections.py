@@ -9,8 +9,7 @@ from typing import Final
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.findings import Finding, ObjectRef, Severity, shortened
 from kschedctl.common.wording import counted
-from kschedctl.leaderelection.checks import check_config, check_elections, settings_of
-from kschedctl.leaderelection.overview import Elections, elections
+from kschedctl.leaderelection.overview import Elections, check_config, check_elections, elections, settings_of
 from kschedctl.objects.coordination import Lease
 from kschedctl.questions.analyses.provenance import Provenance, envelope, provenance
 from kschedctl.questions.answers.leader import Election, ElectionState, LeaderOverview, ProblemData

@@ -10,11 +10,9 @@ from typing import Final
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import counted
 from kschedctl.leaderelection.bounds import Bounds, Conditions, bounds, settings_for, with_exclusive_deadline
+from kschedctl.leaderelection.network import Fault, LeaderTerm, Scenario, Timeline, as_option
 from kschedctl.leaderelection.settings import ElectionSettings
-from kschedctl.leaderelection.simulation.faults import Fault, Scenario, as_option
-from kschedctl.leaderelection.simulation.search import Counterexample, find_counterexample
-from kschedctl.leaderelection.simulation.timeline import LeaderTerm, Timeline
-from kschedctl.leaderelection.simulation.world import simulate
+from kschedctl.leaderelection.simulation import Counterexample, find_counterexample, simulate
 from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.answers.leader import (
     BoundsData,

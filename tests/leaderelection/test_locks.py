@@ -13,10 +13,17 @@ from hypothesis import strategies as st
 
 from kschedctl.common.clock import VirtualClock
 from kschedctl.common.errors import InputError
-from kschedctl.leaderelection.lease_lock import LeaseLock, lease_name, record_of, spec_of
-from kschedctl.leaderelection.lock import ConflictError, LockError, LockNotFoundError
-from kschedctl.leaderelection.record import LeaderElectionRecord
-from kschedctl.leaderelection.steps import Steps, T
+from kschedctl.leaderelection.locks import (
+    ConflictError,
+    LeaderElectionRecord,
+    LeaseLock,
+    LockError,
+    LockNotFoundError,
+    lease_name,
+    record_of,
+    spec_of,
+)
+from kschedctl.leaderelection.settings import Steps, T
 from kschedctl.sources.live.api_server import ObjectClient
 from tests.live.hostile_server import Talk, talking
 

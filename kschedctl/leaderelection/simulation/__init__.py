@@ -1,1 +1,0 @@
-"""Simulation of elections on a virtual clock, with crashes, network partitions, slow requests and clock errors."""
