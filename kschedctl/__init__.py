@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from kschedctl.scheduler.framework.remedy import Remedy
     from kschedctl.scheduler.preemption.result import Candidate, PreemptionResult
     from kschedctl.sources.live.kubeconfig import LiveContext
-    from kschedctl.trials.completeness.missing import Missing
+    from kschedctl.trials.completeness import Missing
     from kschedctl.trials.loaded_cluster import LoadedCluster
     from kschedctl.trials.optimum.goals import FinalGoal
     from kschedctl.trials.optimum.purchase import Catalog
@@ -221,7 +221,7 @@ _HOMES = {
     "LoadedCluster": "kschedctl.trials.loaded_cluster",
     "Location": "kschedctl.common.findings",
     "MadePod": "kschedctl.controllers.workloads.template",
-    "Missing": "kschedctl.trials.completeness.missing",
+    "Missing": "kschedctl.trials.completeness",
     "NodeDescription": "kschedctl.questions.answers.nodes",
     "NodeVerdict": "kschedctl.scheduler.cycle.decision",
     "Nodes": "kschedctl.cluster.nodes",

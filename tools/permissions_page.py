@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedctl.objects.kinds import KINDS, plural
-from kschedctl.trials.completeness.required_kinds import ADDITIONS, TABLE
+from kschedctl.trials.completeness import ADDITIONS, TABLE
 
 
 def reference() -> str:

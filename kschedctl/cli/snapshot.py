@@ -113,7 +113,7 @@ def _write(
     from kschedctl.questions.requests.capture import captured_cluster
     from kschedctl.sources.snapshot.anonymize import check_mapping, with_pseudonyms, write_mapping
     from kschedctl.sources.snapshot.capture import check_target, write_capture
-    from kschedctl.trials.completeness.missing import refusals
+    from kschedctl.trials.completeness import refusals
 
     check_target(target, force=force)
     if mapping:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from kschedctl.diagnosis.diagnosis import Diagnosis
+from importlib import import_module
+
+from kschedctl.diagnosis.cluster_rules import RULES as DiagnoseClusterRULES
+from kschedctl.diagnosis.diagnosis import ClusterDiagnosis, ClusterSituation, Diagnosis, Situation
 from kschedctl.diagnosis.rules import (
     LAST,
     OF_BOUND,
@@ -13,9 +16,9 @@ from kschedctl.diagnosis.rules import (
     RULES_OF_PLACED,
     DiagnosisRule,
 )
-from kschedctl.diagnosis.situation import Situation
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import Outcome
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 
 
 def diagnose(decision: Decision, node: str = "") -> tuple[Diagnosis, ...]:
@@ -47,3 +50,23 @@ def diagnose(decision: Decision, node: str = "") -> tuple[Diagnosis, ...]:
     if not found and decision.outcome is Outcome.UNSCHEDULABLE:
         found = tuple(LAST.check(situation))
     return (*found, *OF_BOUND.check(situation)) if node else found
+
+
+# The diagnosis of a cluster: all rules are asked, in the order of their importance.
+
+
+def diagnose_cluster(scheduler: Scheduler) -> tuple[ClusterDiagnosis, ...]:
+    """Return the problems of workloads, nodes and components, those of the most important rule first.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+        The scheduler over the cluster.
+    """
+    situation = ClusterSituation(scheduler)
+    found: dict[tuple[str, str], ClusterDiagnosis] = {}
+    for module in DiagnoseClusterRULES:
+        for each in import_module(f"kschedctl.diagnosis.cluster_rules.{module}").check(situation):
+            # A workload that lacks pods for two reasons is reported with the first.
+            found.setdefault((each.subject, each.state if not each.missing else ""), each)
+    return tuple(found.values())

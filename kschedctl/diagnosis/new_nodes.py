@@ -15,8 +15,8 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.template import NODE_BOUND
+from kschedctl.diagnosis.diagnosis import Situation
 from kschedctl.diagnosis.node_health import PROBLEMS
-from kschedctl.diagnosis.situation import Situation
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import OWN_TAINTS
 from kschedctl.objects.quantity import parse_quantity

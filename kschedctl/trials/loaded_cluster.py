@@ -32,7 +32,7 @@ from kschedctl.scheduler.framework.registry import Registry
 from kschedctl.scheduler.plugins.registry import full_registry
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.sources.snapshot.pod_choice import defaulted, given_pod, is_manifest
-from kschedctl.trials.completeness.missing import Missing, find_missing, require_listed
+from kschedctl.trials.completeness import Missing, find_missing, require_listed
 from kschedctl.trials.simulate.choice import Choose, first_by_name
 from kschedctl.trials.simulate.simulated_cluster import pending_pods, scheduler_message
 from kschedctl.trials.whatif.edit import PodEdit

@@ -21,7 +21,7 @@ from kschedctl.questions.answers.watch import Line, PodWaits
 from kschedctl.questions.requests.cluster import ClusterRequest
 from kschedctl.questions.requests.scope import NamespaceScope
 from kschedctl.sources.live.api_server import ObjectClient
-from kschedctl.trials.completeness.missing import missing_for_any
+from kschedctl.trials.completeness import missing_for_any
 from kschedctl.watch.answer_lines import Lines, begun, standstill_line
 from kschedctl.watch.event_writer import EventWriter
 from kschedctl.watch.leadership import Alone, Elected, Leadership

@@ -22,7 +22,7 @@ from kschedctl.sources.live.reflector import ReflectorSettings
 from kschedctl.sources.snapshot.decoding import build_decoders
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.sources.snapshot.summary import ReadSummary
-from kschedctl.trials.completeness.missing import permitted
+from kschedctl.trials.completeness import permitted
 from kschedctl.watch.cache import LeftOut, unversioned
 from kschedctl.watch.feed import NOT_WATCHED, Feed, FeedChanges
 

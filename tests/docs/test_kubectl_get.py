@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kschedctl.objects.kinds import KINDS, kind_by_name
-from kschedctl.trials.completeness.required_kinds import TABLE, concerns, parts_for_pod
+from kschedctl.trials.completeness import TABLE, concerns, parts_for_pod
 from tests.builders import make_cluster, make_node, make_pod
 from tests.paths import ROOT
 

@@ -7,8 +7,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Final, NamedTuple
 
-from kschedctl.diagnosis.diagnosis import Diagnosis
-from kschedctl.diagnosis.situation import Situation
+from kschedctl.diagnosis.diagnosis import Diagnosis, Situation
 
 
 class DiagnosisRule(NamedTuple):

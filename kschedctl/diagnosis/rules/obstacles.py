@@ -1,9 +1,4 @@
-"""Obstacles on the nodes that the pod itself selects and that its volumes can be used on.
-
-This rule applies where no other explains the rejection. Nodes that the pod's own selector excludes are no cause as long
-as others are left: they are named as the scope. Of several obstacles, unusual ones come first: unhealthy and cordoned
-nodes, then what other pods use, then taints that reserve nodes.
-"""
+"""Obstacles on the nodes that the pod itself selects and that its volumes can be used on."""
 
 from __future__ import annotations
 
@@ -15,10 +10,9 @@ import numpy as np
 from kschedctl.cluster.node_selection import required_node_selector, runtime_class_selector
 from kschedctl.common.arrays import Mask
 from kschedctl.common.wording import counted, listed
-from kschedctl.diagnosis.diagnosis import Diagnosis
+from kschedctl.diagnosis.diagnosis import Diagnosis, Situation, all_rows
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy
-from kschedctl.diagnosis.situation import Situation, all_rows
-from kschedctl.diagnosis.volume_places import selection_text, volume_scope
+from kschedctl.diagnosis.rules.volumes import selection_text, volume_scope
 from kschedctl.objects.pod import UNSCHEDULABLE_TAINT
 from kschedctl.objects.resources import PODS, format_amount
 from kschedctl.objects.selectors import SelectorError, label_map_selector, parse_node_term
@@ -35,8 +29,14 @@ _SAMPLE = 50
 _FIT = "NodeResourcesFit"
 
 
-def check(situation: Situation) -> Iterator[Diagnosis]:
-    """Yield the obstacles on the nodes within reach, or the reason why no node is."""
+def obstacles(situation: Situation) -> Iterator[Diagnosis]:
+    """Obstacles on the nodes that the pod itself selects and that its volumes can be used on.
+
+    This rule applies where no other explains the rejection. Nodes that the pod's own selector excludes are no cause as long
+    as others are left: they are named as the scope. Of several obstacles, unusual ones come first: unhealthy and cordoned
+    nodes, then what other pods use, then taints that reserve nodes.
+    """
+    # Yield the obstacles on the nodes within reach, or the reason why no node is.
     if not situation.filtered:
         outcome = situation.decision.pre_filter
         if outcome is not None and outcome.status.message:

@@ -10,10 +10,10 @@ import numpy as np
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.template import NODE_BOUND
+from kschedctl.diagnosis.diagnosis import Situation
 from kschedctl.diagnosis.new_nodes import lacking_on_copy, larger_nodes, nodes_like, shape_of, size_of
 from kschedctl.diagnosis.node_health import lacks_setup
-from kschedctl.diagnosis.situation import Situation
-from kschedctl.diagnosis.volume_places import nodes_at, volume_places
+from kschedctl.diagnosis.rules.volumes import nodes_at, volume_places
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import CONTROL_PLANE_TAINTS
 from kschedctl.objects.policies import PriorityClass

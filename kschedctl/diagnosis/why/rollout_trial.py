@@ -19,10 +19,11 @@ from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.ownership import wanted_replicas, with_replicas, workload_of
 from kschedctl.controllers.workloads.pods import REVISION_HASH, update_revision
 from kschedctl.controllers.workloads.update_strategy import ON_DELETE, PARALLEL
-from kschedctl.diagnosis.why.proof import Suggestion
+from kschedctl.diagnosis.why.proof import Suggestion, recreation_consequences
 from kschedctl.diagnosis.why.template import through_templates
 from kschedctl.objects.kinds import kind_by_name
-from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod import Container, Pod
+from kschedctl.objects.resources import CPU, MEMORY
 from kschedctl.objects.workload import ReplicaSet, StatefulSet
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
@@ -180,3 +181,69 @@ def rollout_in_words(suggestion: Suggestion) -> Iterator[str]:
         n_pending = sum(len(group.new) + len(group.old) for group in rollout.waiting)
         what = f": {counted(n_pending, 'pod')} {'stays' if n_pending == 1 else 'stay'} pending" if n_pending else ""
         yield f"its rollout does not finish{what}"
+
+
+# The side effects of a suggestion: what happens besides the pod's placement.
+
+#: The kinds whose controllers replace the running pods when the template changes.
+_RESTARTED: Final = ("Deployment", "StatefulSet", "DaemonSet")
+
+
+def consequences(suggestion: Suggestion, through: Sequence[Patch]) -> tuple[str, ...]:
+    """Return the side effects of a suggestion as clauses.
+
+    Parameters
+    ----------
+    suggestion : Suggestion
+        The suggestion.
+    through : sequence of Patch
+        The patches of a workload's template that replace those of its pods.
+    """
+    return tuple(dict.fromkeys(_consequences(suggestion, through)))
+
+
+def _consequences(suggestion: Suggestion, through: Sequence[Patch]) -> Iterator[str]:
+    before = suggestion.before
+    for patch in through:
+        running = _running(before.cluster, before.pod)
+        if patch.kind in _RESTARTED and running:
+            yield f"restarts {counted(running, 'running pod')} of {patch.kind} {patch.name}"
+        yield from untried_rollout(before.cluster, patch)
+    yield from rollout_in_words(suggestion)
+    deleted = pod_to_delete(suggestion, through)
+    if deleted:
+        yield f"{deleted} has to be deleted then: its StatefulSet does not replace a pending pod"
+    classes = qos_class(before.pod), qos_class(suggestion.decision.pod)
+    if classes[0] != classes[1]:
+        yield f"QoS class {classes[1]} instead of {classes[0]}"
+    for remedy in suggestion.remedies:
+        if remedy.risk is Risk.DATA:
+            yield "the data must be copied"
+        if isinstance(remedy.family, tuple) and remedy.family[0] == "untaint":
+            yield "opens the node to all pods"
+    yield from recreation_consequences(suggestion)
+
+
+def _running(cluster: Cluster, pod: Pod) -> int:
+    """Return the number of pods of a pod's workload that have a node."""
+    workload, pods = workload_of(cluster, pod.metadata), cluster.pods
+    if workload[0] == Pod.__name__:
+        return 0
+    return sum(
+        workload_of(cluster, pods.records[index].metadata) == workload
+        for index in pods.assigned.tolist()
+        if pods.records[index].metadata.namespace == pod.namespace
+    )
+
+
+def qos_class(pod: Pod) -> str:
+    """Return a pod's QoS class from its containers (v1qos.ComputePodQOS); pod-level resources are not considered."""
+    containers: tuple[Container, ...] = (*pod.spec.containers, *pod.spec.init_containers)
+    if not any(one.resources.requests or one.resources.limits for one in containers):
+        return "BestEffort"
+
+    def guaranteed(one: Container) -> bool:
+        limits, requests = one.resources.limits, one.resources.requests
+        return all(name in limits and requests.get(name, limits[name]) == limits[name] for name in (CPU, MEMORY))
+
+    return "Guaranteed" if all(map(guaranteed, containers)) else "Burstable"

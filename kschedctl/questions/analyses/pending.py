@@ -13,16 +13,19 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import counted, listed, similar
 from kschedctl.controllers.workloads.ownership import workload_of
-from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis
-from kschedctl.diagnosis.diagnose import diagnose
-from kschedctl.diagnosis.diagnose_cluster import diagnose_cluster
-from kschedctl.diagnosis.diagnosis import Diagnosis
-from kschedctl.diagnosis.why.pending_groups import PendingGroup, group_pending_pods, oldest
-from kschedctl.diagnosis.why.proof import Suggestion
-from kschedctl.diagnosis.why.recreated_pods import pending_words
+from kschedctl.diagnosis.diagnose import diagnose, diagnose_cluster
+from kschedctl.diagnosis.diagnosis import ClusterDiagnosis, Diagnosis
+from kschedctl.diagnosis.why.proof import Suggestion, pending_words
 from kschedctl.diagnosis.why.search import suggest
 from kschedctl.diagnosis.why.unblocking_changes import MOST as DEFAULT_CHANGES
-from kschedctl.diagnosis.why.unblocking_changes import Unblocking, UnblockingResult, unblock
+from kschedctl.diagnosis.why.unblocking_changes import (
+    PendingGroup,
+    Unblocking,
+    UnblockingResult,
+    group_pending_pods,
+    oldest,
+    unblock,
+)
 from kschedctl.objects.core import Namespace, Node
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import matches, parse_label_query
@@ -40,8 +43,7 @@ from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.cycle_state import NotModelled
-from kschedctl.trials.completeness.missing import Missing, not_listed
-from kschedctl.trials.completeness.required_kinds import Part
+from kschedctl.trials.completeness import Missing, Part, not_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.simulated_cluster import ending_pods, pending_pods, scheduler_message
 

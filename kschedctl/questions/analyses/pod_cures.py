@@ -7,11 +7,10 @@ from itertools import islice
 
 from kschedctl.common.wording import counted, listed
 from kschedctl.diagnosis.diagnosis import Advice
-from kschedctl.diagnosis.why.commands import commands_of
-from kschedctl.diagnosis.why.proof import Suggestion
-from kschedctl.diagnosis.why.recreated_pods import recreation_consequences
+from kschedctl.diagnosis.why.proof import Suggestion, recreation_consequences
 from kschedctl.diagnosis.why.rollout_trial import rollout_in_words
 from kschedctl.diagnosis.why.search import suggest
+from kschedctl.diagnosis.why.template import commands_of
 from kschedctl.questions.analyses.pod_groups.answer import pod_group_data
 from kschedctl.questions.answers.cures import CureData
 from kschedctl.scheduler.cycle.decision import Decision

@@ -16,7 +16,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import ReleaseChoice
 from kschedctl.questions.answers.base import EnvelopeFields, MissingData, NotModelledData, RulesData, SnapshotData
 from kschedctl.scheduler.framework.cycle_state import NotModelled
-from kschedctl.trials.completeness.missing import Missing, not_read
+from kschedctl.trials.completeness import Missing, not_read
 from kschedctl.trials.loaded_cluster import LoadedCluster
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from kschedctl.questions.analyses.rollout_cures import rollout_causes, rollout_c
 from kschedctl.questions.answers.explain import WorkloadData
 from kschedctl.questions.answers.rollout import RolledOut
 from kschedctl.questions.answers.simulate import PlacementData
-from kschedctl.trials.completeness.missing import not_listed
-from kschedctl.trials.completeness.required_kinds import Part
+from kschedctl.trials.completeness import Part, not_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.rollout import Rollout
 

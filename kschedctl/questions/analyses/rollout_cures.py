@@ -18,12 +18,11 @@ from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.ownership import pods_made_by
 from kschedctl.controllers.workloads.pods import REVISION_HASH
 from kschedctl.controllers.workloads.update_strategy import RECREATE, ROLLING, deployment_rolling, stateful_set_rolling
+from kschedctl.diagnosis.diagnosis import Situation
 from kschedctl.diagnosis.new_nodes import nodes_like
-from kschedctl.diagnosis.situation import Situation
-from kschedctl.diagnosis.why.commands import commands_of
 from kschedctl.diagnosis.why.proof import Suggestion
 from kschedctl.diagnosis.why.search import suggest
-from kschedctl.diagnosis.why.template import through_templates
+from kschedctl.diagnosis.why.template import commands_of, through_templates
 from kschedctl.objects.meta import ApiObject, LabelSelector
 from kschedctl.objects.pod import Pod, PodSpec, WeightedPodAffinityTerm
 from kschedctl.objects.selectors import SelectorError, matches, parse_label_selector

@@ -12,7 +12,7 @@ from kschedctl.questions.answers.snapshot import SnapshotInfo
 from kschedctl.sources.snapshot.files import STDIN, open_stdin
 from kschedctl.sources.snapshot.load import SnapshotReader
 from kschedctl.sources.snapshot.summary import ReadSummary
-from kschedctl.trials.completeness.missing import NOT_COUNTED, refusals
+from kschedctl.trials.completeness import NOT_COUNTED, refusals
 
 
 def snapshot_info(

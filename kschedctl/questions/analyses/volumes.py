@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import SnapshotError
 from kschedctl.common.wording import counted, listed
-from kschedctl.diagnosis.claims import diagnose_unbound
 from kschedctl.diagnosis.diagnosis import Diagnosis
+from kschedctl.diagnosis.rules.claims import diagnose_unbound
 from kschedctl.objects.core import Node
 from kschedctl.objects.selectors import SelectorError
 from kschedctl.objects.volume import PersistentVolumeClaim, StorageClass
@@ -35,7 +35,7 @@ from kschedctl.questions.volumeview.claim_outcomes import NodeOverview
 from kschedctl.questions.volumeview.early_binding import Trap
 from kschedctl.questions.volumeview.overview import ClaimOverview, PodOverview, VolumeOverview
 from kschedctl.scheduler.volumes.claims import claim_class, claim_key, is_delayed, is_undecidable
-from kschedctl.trials.completeness.missing import CLAIM_KINDS, missing_for_claims
+from kschedctl.trials.completeness import CLAIM_KINDS, missing_for_claims
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.persistent_volumes import ClaimOutcome
 

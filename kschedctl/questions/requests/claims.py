@@ -18,7 +18,7 @@ from kschedctl.questions.requests.manifests import ManifestRequest, ObjectSubjec
 from kschedctl.questions.requests.pods import POD_PREFIXES, named_pod
 from kschedctl.questions.requests.scope import NamespaceScope, SubjectRequest
 from kschedctl.sources.snapshot.pod_choice import is_manifest
-from kschedctl.trials.completeness.missing import require_listed
+from kschedctl.trials.completeness import require_listed
 
 _CLAIM_PREFIXES: Final = ("pvc/", "persistentvolumeclaim/", "persistentvolumeclaims/")
 _CLAIM_FORMS: Final = "NAMESPACE/NAME, pvc/NAME, pod/NAME, NAME or the path of a manifest"

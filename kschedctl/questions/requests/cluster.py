@@ -18,7 +18,7 @@ from kschedctl.questions.loading import read_snapshot, scheduling_cluster
 from kschedctl.sources.snapshot.files import STDIN, open_stdin
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
-from kschedctl.trials.completeness.missing import require_listed
+from kschedctl.trials.completeness import require_listed
 from kschedctl.trials.whatif.edits import Apply, WhatIfs
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from kschedctl.questions.requests.cluster import ClusterRequest
 from kschedctl.questions.requests.manifests import Manifests, ObjectSubject
 from kschedctl.questions.requests.pods import PodRequest
 from kschedctl.questions.requests.workload_names import named_workload
-from kschedctl.trials.completeness.missing import require_listed
+from kschedctl.trials.completeness import require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 
 

@@ -30,7 +30,7 @@ from kschedctl.sources.snapshot.files import STDIN, open_stdin
 from kschedctl.sources.snapshot.load import read_manifest
 from kschedctl.sources.snapshot.manifest import ManifestObject, ManifestSet, refuse
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
-from kschedctl.trials.completeness.missing import require_listed
+from kschedctl.trials.completeness import require_listed
 
 T = TypeVar("T", bound=ApiObject)
 

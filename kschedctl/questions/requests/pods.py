@@ -24,7 +24,7 @@ from kschedctl.questions.requests.manifests import ManifestRequest, Manifests, r
 from kschedctl.questions.requests.scope import NamespaceScope, SubjectRequest
 from kschedctl.questions.requests.workload_names import named_workload, workload_kind
 from kschedctl.sources.snapshot.pod_choice import find_pod, is_manifest
-from kschedctl.trials.completeness.missing import require_listed
+from kschedctl.trials.completeness import require_listed
 
 POD_PREFIXES: Final = ("pod/", "pods/", "po/")
 

@@ -16,7 +16,7 @@ from kschedctl.objects.kinds import kind_by_name
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.questions.requests.manifests import ObjectSubject
-from kschedctl.trials.completeness.missing import require_listed
+from kschedctl.trials.completeness import require_listed
 
 if TYPE_CHECKING:
     from kschedctl.questions.requests.scope import NamespaceScope

@@ -14,7 +14,7 @@ from kschedctl.questions.requests.scope import NamespaceScope
 from kschedctl.questions.requests.workload_names import named_workload, workload_kind
 from kschedctl.sources.snapshot.decoding import Validation
 from kschedctl.sources.snapshot.pod_choice import is_manifest
-from kschedctl.trials.completeness.missing import require_listed
+from kschedctl.trials.completeness import require_listed
 from kschedctl.trials.simulate.rollout import ROLLED, restarted
 
 

@@ -25,7 +25,7 @@ from kschedctl.questions.sweep.measurements import CaseResult
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.sources.snapshot.load import read_manifest
 from kschedctl.sources.snapshot.pod_choice import is_manifest
-from kschedctl.trials.completeness.missing import require_listed
+from kschedctl.trials.completeness import require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.drain import DrainOptions
 from kschedctl.trials.simulate.simulated_cluster import pending_pods

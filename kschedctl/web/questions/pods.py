@@ -17,7 +17,7 @@ from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.requests.pods import PodRequest
 from kschedctl.sources.snapshot.files import STDIN
 from kschedctl.sources.snapshot.pod_choice import find_pod
-from kschedctl.trials.completeness.missing import require_listed
+from kschedctl.trials.completeness import require_listed
 from kschedctl.web.errors import not_found
 from kschedctl.web.questions.asked import Asked, Name, Namespace, ObjectQuery, Query, Seed
 

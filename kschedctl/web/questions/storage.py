@@ -17,7 +17,7 @@ from kschedctl.questions.analyses.volumes import ClaimSubject, VolumesRequest, v
 from kschedctl.questions.answers.base import Answer
 from kschedctl.questions.answers.volumes import VolumesList
 from kschedctl.questions.face import SchedulingCluster
-from kschedctl.trials.completeness.missing import require_listed
+from kschedctl.trials.completeness import require_listed
 from kschedctl.web.errors import NotFoundError
 from kschedctl.web.questions.asked import Asked, Name, NoParameters, ObjectQuery, Query
 from kschedctl.web.questions.pods import pod_of

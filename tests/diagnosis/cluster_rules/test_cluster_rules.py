@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kschedctl.diagnosis.diagnose_cluster import diagnose_cluster
+from kschedctl.diagnosis.diagnose import diagnose_cluster
 from kschedctl.objects.coordination import Lease
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from kschedctl.diagnosis.cluster_diagnosis import ClusterDiagnosis
-from kschedctl.diagnosis.diagnose_cluster import diagnose_cluster
+from kschedctl.diagnosis.diagnose import diagnose_cluster
+from kschedctl.diagnosis.diagnosis import ClusterDiagnosis
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.policies import LimitRange, PriorityClass, ResourceQuota
 from kschedctl.objects.workload import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kschedctl.diagnosis.why.pending_groups import PendingGroup, group_pending_pods
-from kschedctl.diagnosis.why.unblocking_changes import UnblockingResult, unblock
+from kschedctl.diagnosis.why.unblocking_changes import PendingGroup, UnblockingResult, group_pending_pods, unblock
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.scheduler import Scheduler

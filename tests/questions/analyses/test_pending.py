@@ -10,8 +10,7 @@ import pytest
 
 import kschedctl
 from kschedctl.common.errors import InputError
-from kschedctl.diagnosis.why.pending_groups import group_pending_pods
-from kschedctl.diagnosis.why.unblocking_changes import unblock
+from kschedctl.diagnosis.why.unblocking_changes import group_pending_pods, unblock
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.workload import ReplicaSet
 from kschedctl.output.json import as_json

@@ -14,7 +14,7 @@ from kschedctl.questions.loading import scheduling_cluster
 from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.scheduler.preemption.budgets import get_pod_disruption_budgets
 from kschedctl.sources.snapshot.load import Snapshot
-from kschedctl.trials.completeness.missing import Missing
+from kschedctl.trials.completeness import Missing
 from tests.builders import make_cluster, make_node, make_object, make_pod
 
 CLUSTER = make_cluster([make_node("a")])

@@ -17,7 +17,7 @@ from kschedctl.questions.analyses.provenance import Provenance
 from kschedctl.questions.analyses.volumes import claim_answer, pod_answer
 from kschedctl.questions.answers.volumes import ClaimAction, ClaimVolumes, PodVolumes, VolumesList
 from kschedctl.questions.volumeview.overview import VolumeOverview
-from kschedctl.trials.completeness.missing import missing_for_claims
+from kschedctl.trials.completeness import missing_for_claims
 from tests.answer_schema import validate
 from tests.builders import (
     ZONE,

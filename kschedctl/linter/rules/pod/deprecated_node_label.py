@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedctl.diagnosis.node_labels import PRESENT_LABELS
+from kschedctl.diagnosis.rules.labels import PRESENT_LABELS
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import renaming, setting
 from kschedctl.linter.node_terms import label_uses

@@ -19,7 +19,7 @@ from typing import Final
 
 from kschedctl.common.findings import Severity
 from kschedctl.common.wording import edits
-from kschedctl.diagnosis.node_labels import ARCHITECTURES
+from kschedctl.diagnosis.rules.labels import ARCHITECTURES
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import Fix, renaming, setting
 from kschedctl.linter.node_terms import demands_of

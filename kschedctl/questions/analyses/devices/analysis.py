@@ -12,7 +12,7 @@ from kschedctl.questions.answers.devices import DevicesOverview, DeviceSupply
 from kschedctl.scheduler.devices.allocator import claim_of_class
 from kschedctl.scheduler.devices.claims import KINDS
 from kschedctl.scheduler.devices.inventory import Inventory
-from kschedctl.trials.completeness.missing import missing_for_devices, require_listed
+from kschedctl.trials.completeness import missing_for_devices, require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 
 

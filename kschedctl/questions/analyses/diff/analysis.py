@@ -25,7 +25,7 @@ from kschedctl.questions.answers.group_losses import GroupLossData
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.sources.snapshot.pod_choice import is_manifest
-from kschedctl.trials.completeness.missing import Missing
+from kschedctl.trials.completeness import Missing
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.aftermath import group_losses
 from kschedctl.trials.simulate.simulated_cluster import pending_pods, queue_order

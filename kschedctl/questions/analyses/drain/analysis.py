@@ -37,8 +37,7 @@ from kschedctl.questions.answers.drain import (
 )
 from kschedctl.questions.answers.group_losses import GroupLossData
 from kschedctl.questions.answers.simulate import EvictionData, WaitingData
-from kschedctl.trials.completeness.missing import not_listed
-from kschedctl.trials.completeness.required_kinds import Part
+from kschedctl.trials.completeness import Part, not_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.aftermath import group_losses
 from kschedctl.trials.simulate.choice import TieBreak

@@ -10,11 +10,11 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.wording import listed
-from kschedctl.diagnosis.situation import Situation
-from kschedctl.diagnosis.volume_places import volume_places
-from kschedctl.diagnosis.why.commands import commands_of
+from kschedctl.diagnosis.diagnosis import Situation
+from kschedctl.diagnosis.rules.volumes import volume_places
 from kschedctl.diagnosis.why.proof import Suggestion
 from kschedctl.diagnosis.why.search import suggest
+from kschedctl.diagnosis.why.template import commands_of
 from kschedctl.questions.analyses.drain.trials import DrainChange, Trials, newly_pending
 from kschedctl.questions.analyses.pending_causes import PendingCauses
 from kschedctl.questions.analyses.pod_cures import suggested_cure

@@ -21,7 +21,7 @@ from kschedctl.questions.answers.explain import DaemonSetExplanation, Explanatio
 from kschedctl.scheduler.cycle.decision import MIN_FEASIBLE_NODES_TO_FIND, Decision
 from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.framework.cycle_state import NotModelled
-from kschedctl.trials.completeness.missing import Missing
+from kschedctl.trials.completeness import Missing
 from kschedctl.trials.loaded_cluster import LoadedCluster
 
 #: Up to 8 pods are explained one by one, with suggestions; more are summarized.

@@ -152,7 +152,7 @@ def _binding(decision: Decision, node: str) -> str:
     if not node:
         return ""
     # Most questions are about pending pods.
-    from kschedctl.diagnosis.bound_pods import binding
+    from kschedctl.diagnosis.cluster_rules.cluster import binding
 
     return binding(decision.cluster, decision.pod, node)
 

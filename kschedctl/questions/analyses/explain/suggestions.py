@@ -5,11 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from kschedctl.diagnosis.diagnosis import Advice
-from kschedctl.diagnosis.why.commands import commands_of
-from kschedctl.diagnosis.why.consequences import consequences
 from kschedctl.diagnosis.why.proof import Suggestion
-from kschedctl.diagnosis.why.rollout_trial import pod_to_delete
-from kschedctl.diagnosis.why.template import through_templates
+from kschedctl.diagnosis.why.rollout_trial import consequences, pod_to_delete
+from kschedctl.diagnosis.why.template import commands_of, through_templates
 from kschedctl.questions.answers.explain import SuggestionData
 from kschedctl.questions.answers.tried_changes import ThenData
 from kschedctl.scheduler.cycle.pod_group_decision import group_of

@@ -12,7 +12,7 @@ from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.questions.analyses.inventory.pods import MOST, pod_items
 from kschedctl.questions.analyses.provenance import envelope, provenance
 from kschedctl.questions.answers.inventory import BudgetDescription, BudgetItem, BudgetsOverview
-from kschedctl.trials.completeness.missing import Missing, every_unlisted, require_listed
+from kschedctl.trials.completeness import Missing, every_unlisted, require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 
 

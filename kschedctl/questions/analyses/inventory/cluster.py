@@ -9,7 +9,7 @@ from kschedctl.common.wording import counted
 from kschedctl.objects.core import Namespace
 from kschedctl.questions.analyses.provenance import envelope, provenance
 from kschedctl.questions.answers.inventory import ClusterSummary
-from kschedctl.trials.completeness.missing import every_unlisted
+from kschedctl.trials.completeness import every_unlisted
 from kschedctl.trials.loaded_cluster import LoadedCluster
 
 

@@ -14,7 +14,7 @@ from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.selectors import matches, parse_label_query
 from kschedctl.questions.analyses.provenance import envelope, provenance
 from kschedctl.questions.answers.inventory import PodItem, PodsOverview
-from kschedctl.trials.completeness.missing import every_unlisted, require_listed
+from kschedctl.trials.completeness import every_unlisted, require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 
 #: The number of objects of a list, unless the request sets another one.

@@ -13,7 +13,7 @@ from kschedctl.objects.coordination import Lease, LeaseCandidate
 from kschedctl.questions.analyses.inventory.workloads import pods_by_workload
 from kschedctl.questions.analyses.provenance import envelope, provenance
 from kschedctl.questions.answers.inventory import SearchItem, SearchResults
-from kschedctl.trials.completeness.missing import every_unlisted
+from kschedctl.trials.completeness import every_unlisted
 from kschedctl.trials.loaded_cluster import LoadedCluster
 
 #: The number of objects that a search returns.

@@ -16,7 +16,7 @@ from kschedctl.questions.analyses.inventory.pods import MOST, pod_items
 from kschedctl.questions.analyses.provenance import envelope, provenance
 from kschedctl.questions.answers.inventory import WorkloadDescription, WorkloadItem, WorkloadsOverview
 from kschedctl.scheduler.volumes.claims import claim_uses
-from kschedctl.trials.completeness.missing import Missing, every_unlisted, require_listed
+from kschedctl.trials.completeness import Missing, every_unlisted, require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 
 #: Kind, namespace and name.

@@ -15,8 +15,7 @@ from kschedctl.questions.analyses.provenance import Provenance, envelope, proven
 from kschedctl.questions.answers.leader import Election, ElectionState, LeaderOverview, ProblemData
 from kschedctl.questions.answers.preempt_words import time_span
 from kschedctl.scheduler.framework.config.types import LeaderElection
-from kschedctl.trials.completeness.missing import Missing, not_listed, require_listed
-from kschedctl.trials.completeness.required_kinds import Part
+from kschedctl.trials.completeness import Missing, Part, not_listed, require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 
 _LEASE: Final = "Lease"

@@ -31,7 +31,7 @@ from kschedctl.questions.answers.nodes import (
     NodesOverview,
     ResourceTotalData,
 )
-from kschedctl.trials.completeness.missing import missing_for_nodes
+from kschedctl.trials.completeness import missing_for_nodes
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.whatif.targets import find_node, find_nodes, is_pattern, near
 

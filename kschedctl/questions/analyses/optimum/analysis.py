@@ -10,8 +10,7 @@ from kschedctl.questions.analyses.optimum.buy_answer import purchase_answer
 from kschedctl.questions.analyses.optimum.empty_answer import emptied_answer
 from kschedctl.questions.analyses.provenance import provenance
 from kschedctl.questions.answers.optimum import Emptied, Optimum, Purchased
-from kschedctl.trials.completeness.missing import Missing, missing_for_any, not_listed
-from kschedctl.trials.completeness.required_kinds import Part
+from kschedctl.trials.completeness import Missing, Part, missing_for_any, not_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.optimum.comparison import compare, find_adjustments
 from kschedctl.trials.optimum.consolidation import empty_nodes

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import structs
 
 from kschedctl.common.wording import counted, listed
-from kschedctl.diagnosis.bound_pods import binding
+from kschedctl.diagnosis.cluster_rules.cluster import binding
 from kschedctl.objects.well_known import zone_of
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.questions.answers.base import same_envelope

@@ -15,7 +15,7 @@ from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.sources.snapshot.pod_choice import find_pod
-from kschedctl.trials.completeness.missing import missing_for_any, require_listed
+from kschedctl.trials.completeness import missing_for_any, require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.simulated_cluster import pending_pods
 

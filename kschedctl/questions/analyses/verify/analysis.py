@@ -33,7 +33,7 @@ from kschedctl.questions.answers.verify import (
     Verification,
 )
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.trials.completeness.missing import missing_for_any, require_listed
+from kschedctl.trials.completeness import missing_for_any, require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 
 

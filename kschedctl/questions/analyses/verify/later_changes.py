@@ -28,7 +28,7 @@ from kschedctl.scheduler.plugins.basics import NodeUnschedulable
 from kschedctl.scheduler.plugins.taint_toleration import TaintToleration, untolerated_taint
 from kschedctl.scheduler.plugins.volume_binding.plugin import VolumeBinding
 from kschedctl.scheduler.plugins.volume_restrictions import VolumeRestrictions
-from kschedctl.trials.completeness.missing import find_missing
+from kschedctl.trials.completeness import find_missing
 
 
 class Judgement(NamedTuple):

@@ -21,7 +21,7 @@ from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.pod_group_cycle import DecidedGroups
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.status import Code
-from kschedctl.trials.completeness.missing import find_missing
+from kschedctl.trials.completeness import find_missing
 from kschedctl.trials.simulate.simulated_cluster import pending_pods
 
 _Decide = Callable[[Pod], Decision]

@@ -20,7 +20,7 @@ from kschedctl.questions.analyses.provenance import Provenance
 from kschedctl.questions.answers.explain import ConstraintData, Explanation, ExplanationList
 from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.trials.completeness.missing import find_missing
+from kschedctl.trials.completeness import find_missing
 from tests.answer_schema import validate
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
 

@@ -1,0 +1,529 @@
+"""Problems of nodes, components and workloads that no decision for a pod shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+import numpy as np
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.records import LOST, PENDING
+from kschedctl.common.wording import counted, listed, similar
+from kschedctl.controllers.workloads.ownership import wanted_replicas
+from kschedctl.diagnosis.diagnosis import Advice, ClusterDiagnosis, ClusterSituation, Diagnosis
+from kschedctl.diagnosis.node_health import condition_of_pod, health_problem, is_unhealthy, silent_node_advice, since
+from kschedctl.diagnosis.rules.volumes import unregistered_on, volumes_attached_elsewhere
+from kschedctl.objects.coordination import Lease
+from kschedctl.objects.pod import Pod, PodSpec, PodStatus
+from kschedctl.objects.volume import PersistentVolumeClaim, StorageClass
+from kschedctl.objects.well_known import HOSTNAME
+from kschedctl.objects.workload import StatefulSet
+from kschedctl.questions.answers.preempt_words import duration
+from kschedctl.scheduler.framework.remedy import Risk, delete_command
+
+_NAMESPACE: Final = "kube-system"
+SCHEDULER: Final = "kube-scheduler"
+#: The components, each with what does not happen without it.
+COMPONENTS: Final = {
+    SCHEDULER: "no scheduler is running",
+    "kube-controller-manager": "no controller creates pods or marks lost nodes",
+}
+#: A Lease that is older than its duration and this time has no holder that lives.
+_GRACE: Final = timedelta(minutes=1)
+
+
+def idle_control_plane(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
+    """The Lease of kube-scheduler or kube-controller-manager is no longer renewed: no replica of the component is running.
+
+    A pod without a decision then stays pending without events, and a workload gets no pods at all. A Lease is renewed
+    every two seconds and lasts 15 seconds. Its age is that at the time of the snapshot, or at the newest renewal of another
+    Lease that was still renewed: a snapshot of a large cluster takes minutes, and its Leases were all listed at once.
+
+    Operators look at the component's pods on the control plane: its manifest, its certificates, the API server's load.
+    """
+    # Yield the components whose Lease is too old.
+    for name in COMPONENTS:
+        found = idle_component(situation.cluster, name)
+        if found is not None:
+            yield found
+
+
+def idle_component(cluster: Cluster, name: str) -> ClusterDiagnosis | None:
+    """Return the problem of a component whose Lease is too old; ``None`` if it is not, or if that is unknown."""
+    lease = cluster.get(Lease, name, _NAMESPACE)
+    renewed = lease.spec.renew_time if lease is not None else None
+    if lease is None or renewed is None:
+        return None
+    others = (each.spec.renew_time for each in cluster.list(Lease) if each.name not in COMPONENTS)
+    listed = max((time for time in others if time is not None and time > renewed - _GRACE), default=cluster.taken_at)
+    if listed is None or listed - renewed <= _GRACE + timedelta(seconds=lease.spec.lease_duration_seconds):
+        return None
+    age = duration(int((listed - renewed).total_seconds()))
+    n_pending = int((cluster.pods.node_row == PENDING).sum()) if name == SCHEDULER else 0
+    return ClusterDiagnosis(
+        rule="idle-control-plane",
+        cause=f"{name}'s Lease was last renewed {age} before the snapshot: {COMPONENTS[name]}",
+        evidence=(
+            f"the last holder was {lease.spec.holder_identity}{since(renewed)}",
+            *((f"{counted(n_pending, 'pod')} without a node cannot be scheduled",) if n_pending else ()),
+        ),
+        advice=(
+            Advice(
+                summary=f"start {name} again",
+                risk=Risk.MISTAKE,
+                untried="it runs on the control plane",
+                command=f"kubectl get pods -n {_NAMESPACE} -l component={name}",
+            ),
+        ),
+        checks=(f"kubectl logs -n {_NAMESPACE} -l component={name} --previous",),
+        kind="Lease",
+        namespace=_NAMESPACE,
+        name=name,
+        state="has no living holder",
+        since=renewed,
+    )
+
+
+# Pods that are bound to a node and do not run there, as far as the snapshot shows why.
+
+#: The kubelet's reasons for a container that is not its turn yet, or that is about to start.
+_STARTING: Final = frozenset({"", "ContainerCreating", "PodInitializing"})
+#: The kubelet's reasons for an image that it cannot get (pkg/kubelet/images).
+_IMAGE: Final = frozenset(
+    {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError"}
+)
+
+
+def pods_by_lost_node(cluster: Cluster) -> dict[str, list[int]]:
+    """Return the indices of the pods that are bound to nodes that do not exist, by the name of the node.
+
+    It is empty if the snapshot seems to lack nodes: if more nodes are missing than it has.
+    """
+    lost = _lost(cluster)
+    return lost if len(lost) <= len(cluster.nodes) else {}
+
+
+def is_lost(cluster: Cluster, node: str) -> bool:
+    """Report whether the node of a pod does not exist, although the snapshot does not seem to lack nodes."""
+    return node not in cluster.nodes.row and len({*_lost(cluster), node}) <= len(cluster.nodes)
+
+
+def _lost(cluster: Cluster) -> dict[str, list[int]]:
+    pods = cluster.pods
+    out: dict[str, list[int]] = {}
+    for index in np.flatnonzero(pods.node_row == LOST).tolist():
+        out.setdefault(pods.records[index].node_name, []).append(index)
+    return out
+
+
+def binding(cluster: Cluster, pod: Pod, node: str) -> str:
+    """Return the relation of a pod to the node that it is bound to, as a predicate such as ``runs on n1``."""
+    if is_lost(cluster, node):
+        return f"is bound to {node}, which does not exist"
+    return f"is bound to {node}, but has not started" if pod.status.phase == "Pending" else f"runs on {node}"
+
+
+def is_misnamed(pod: Pod) -> bool:
+    """Report whether a pod on a node that does not exist was created with that nodeName, and never ran there."""
+    never_started = pod.status.phase in ("", "Pending") and pod.status.start_time is None
+    return never_started and pod.metadata.controller is None and pod.metadata.deletion_timestamp is None
+
+
+def misnamed_node(cluster: Cluster, pod: Pod, node: str) -> Diagnosis:
+    """Return the diagnosis of a pod whose nodeName was written by hand and names no node."""
+    close = similar(node, cluster.nodes.names)
+    meant = f" (did you mean {listed(close, 'or')}?)" if close else ""
+    other = close[0] if close else "NODE"
+    row = cluster.nodes.row.get(other)
+    hostname = cluster.nodes.objects[row].metadata.labels.get(HOSTNAME, other) if row is not None else other
+    return Diagnosis(
+        rule="misnamed-node",
+        cause=f"nodeName {node} is no node of the cluster{meant}",
+        advice=(
+            Advice(
+                summary=f"recreate {pod.key} with nodeName {other}, or with nodeSelector {HOSTNAME}: {hostname}",
+                risk=Risk.MISTAKE,
+                untried="the node of a pod cannot be changed",
+                command=f"# in pod {pod.name}: nodeSelector: {{{HOSTNAME}: {hostname}}} instead of nodeName: {node}",
+            ),
+        ),
+        checks=("kubectl get nodes",),
+    )
+
+
+def on_unhealthy_node(cluster: Cluster, node: str) -> Iterator[Diagnosis]:
+    """Yield the problem of a pod's node."""
+    row = cluster.nodes.row.get(node)
+    if row is not None and is_unhealthy(cluster.nodes.objects[row]):
+        yield Diagnosis(
+            rule="unstarted-pod",
+            cause=f"its node {node} is {health_problem(cluster.nodes.objects[row])}",
+            advice=(
+                Advice(
+                    summary=f"get {node} ready again, or replace it",
+                    risk=Risk.MISTAKE,
+                    untried="the kubelet runs on the machine",
+                    command=f"kubectl describe node {node}",
+                ),
+            ),
+        )
+
+
+def waiting_containers(pod: Pod) -> Iterator[Diagnosis]:
+    """Yield the reason for which the first waiting container of a pod does not start, as its kubelet reports it."""
+    for container, reason in _bound_pods_waiting(pod.status):
+        describe = f"kubectl describe pod -n {pod.namespace} {pod.name}"
+        image = _image(pod.spec, container)
+        cure = Advice(
+            summary=f"correct the image {image} of container {container}, or the Secret that it is pulled with",
+            risk=Risk.MISTAKE,
+            untried="the kubelet pulls images",
+            command=describe,
+        )
+        yield Diagnosis(
+            rule="unstarted-pod",
+            cause=f"scheduling is done; container {container} waits: {reason}",
+            advice=(cure,) if reason in _IMAGE else (),
+            checks=(describe,),
+        )
+        return
+
+
+def _bound_pods_waiting(status: PodStatus) -> Iterator[tuple[str, str]]:
+    """Yield the name of each container that waits for something else than its turn, and the reason."""
+    for container in (*status.init_container_statuses, *status.container_statuses):
+        waiting = container.state.waiting
+        if waiting is not None and waiting.reason not in _STARTING:
+            yield container.name, waiting.reason
+
+
+def _image(spec: PodSpec, name: str) -> str:
+    return next((each.image for each in (*spec.init_containers, *spec.containers) if each.name == name), "")
+
+
+# Pods that are bound to a node that no longer exists.
+
+
+def lost_nodes(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
+    """Pods that are bound to a node that no longer exists.
+
+    The pod garbage collector deletes such pods, but a pod with a finalizer, or whose controller waits for the kubelet,
+    stays. A StatefulSet creates no replacement before the old pod is gone.
+
+    Operators delete the pods by force once they know that the machine is gone. The rule is silent if the snapshot seems to
+    lack nodes: if more nodes are gone than are left.
+
+    A pod without a controller that never started was created with the ``nodeName`` of a node that does not exist, often a
+    mistyped one. Operators recreate it.
+    """
+    # Yield the nodes that are gone, with the pods that are still bound to them.
+    pods = situation.cluster.pods
+    for node, members in pods_by_lost_node(situation.cluster).items():
+        misnamed = [index for index in members if is_misnamed(pods.pod(index))]
+        yield from (_misnamed(situation, pods.pod(index), node) for index in misnamed)
+        keys = tuple(pods.key(index) for index in members if index not in misnamed)
+        if not keys:
+            continue
+        yield ClusterDiagnosis(
+            rule="lost-node",
+            cause=f"{counted(len(keys), 'pod')} {'is' if len(keys) == 1 else 'are'} still bound to it: "
+            f"{listed(keys, most=3)}",
+            advice=(
+                Advice(
+                    summary=f"delete {listed(keys, most=3)} by force, if the machine of {node} is gone",
+                    risk=Risk.EVICTION,
+                    untried="controllers create replacements",
+                    command=f"{delete_command(keys)} --force --grace-period=0",
+                ),
+            ),
+            checks=(f"kubectl get node {node}",),
+            kind="Node",
+            namespace="",
+            name=node,
+            state="no longer exists",
+            pods=keys,
+        )
+
+
+def _misnamed(situation: ClusterSituation, pod: Pod, node: str) -> ClusterDiagnosis:
+    found = misnamed_node(situation.cluster, pod, node)
+    return ClusterDiagnosis(
+        rule=found.rule,
+        cause=found.cause,
+        advice=found.advice,
+        checks=found.checks,
+        kind=Pod.__name__,
+        namespace=pod.namespace,
+        name=pod.name,
+        state="does not start",
+        pods=(pod.key,),
+        since=pod.metadata.creation_timestamp,
+    )
+
+
+# A StatefulSet that creates its pods in order, and waits for a pod that is not ready before it creates the next one.
+
+_PARALLEL: Final = "Parallel"
+#: At most this many ordinals of a StatefulSet are looked at.
+_MOST: Final = 1000
+
+
+def ordinal_waits(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
+    """A StatefulSet that creates its pods in order, and waits for a pod that is not ready before it creates the next one.
+
+    With ``podManagementPolicy: OrderedReady``, the default, web-2 is created after web-1 is running and ready. If web-1 is
+    pending or crashes, web-2 does not exist, and nothing says so.
+
+    Operators repair the first pod that is not ready; the rest follows. ``Parallel`` needs a new StatefulSet.
+    """
+    # Yield the StatefulSets in which a pod that is not ready keeps others from being created.
+    for obj in situation.cluster.list(StatefulSet):
+        if obj.spec.pod_management_policy == _PARALLEL or obj.metadata.deletion_timestamp is not None:
+            continue
+        found = _waiting(situation, obj)
+        if found is not None:
+            yield found
+
+
+def _waiting(situation: ClusterSituation, obj: StatefulSet) -> ClusterDiagnosis | None:
+    n_wanted = wanted_replicas(obj)
+    index: Mapping[tuple[str, str], int] = situation.cluster.pods.index
+    start = obj.spec.ordinals.start
+    names = [f"{obj.name}-{ordinal}" for ordinal in range(start, start + min(n_wanted, _MOST))]
+    missing = [name for name in names if (obj.namespace, name) not in index]
+    if not missing or len(missing) == len(names):
+        return None
+    before = names[: names.index(missing[0])]
+    for name in before:
+        problem = _problem(situation, index[obj.namespace, name])
+        if not problem:
+            continue
+        pod = f"{obj.namespace}/{name}"
+        verb = "is" if len(missing) == 1 else "are"
+        advice = Advice(
+            summary=f"get {pod} ready; {listed(missing, most=2)} {'follows' if len(missing) == 1 else 'follow'}",
+            risk=Risk.MISTAKE,
+            untried="the StatefulSet controller creates the pods",
+            command=f"kubectl describe pod -n {obj.namespace} {name}",
+        )
+        return ClusterDiagnosis(
+            rule="ordinal-waits",
+            cause=f"{listed(missing, most=2)} {verb} not created before {name} is ready, and {name} {problem}",
+            evidence=("podManagementPolicy is OrderedReady, which a StatefulSet cannot change",),
+            advice=(advice,),
+            kind=StatefulSet.__name__,
+            namespace=obj.namespace,
+            name=obj.name,
+            state=f"has {n_wanted - len(missing)} of {counted(n_wanted, 'replica')}",
+            missing=len(missing),
+            since=situation.cluster.pods.records[index[obj.namespace, name]].metadata.creation_timestamp,
+        )
+    return None
+
+
+def _problem(situation: ClusterSituation, index: int) -> str:
+    """Return the reason why a pod is not ready, as a clause; empty for a pod that seems ready."""
+    pods = situation.cluster.pods
+    record, row = pods.records[index], pods.node_row[index]
+    if record.metadata.deletion_timestamp is not None:
+        return f"is being deleted{since(record.metadata.deletion_timestamp)}"
+    if row == PENDING:
+        return "is pending"
+    if row == LOST:
+        return f"is on {record.node_name}, a node that no longer exists"
+    ready = condition_of_pod(record, "Ready")
+    if ready is not None and ready.status == "False":
+        return f"is not ready on {record.node_name}{since(ready.last_transition_time)}"
+    return f"does not start on {record.node_name}" if record.status.phase == "Pending" else ""
+
+
+# Pods of the node's own components that are not ready: device plugins, CSI drivers, the network plugin, kube-proxy.
+
+_SYSTEM: Final = "kube-system"
+#: The names of such components outside ``kube-system``.
+_COMPONENT: Final = re.compile(
+    r"device-plugin|deviceplugin|(^|-)csi(-|$)|(^|-)cni(-|$)|calico|cilium|flannel|weave|kube-proxy|"
+    r"dra-driver|kubelet-plugin|multus"
+)
+
+
+def sick_components(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
+    """Pods of the node's own components that are not ready: device plugins, CSI drivers, the network plugin, kube-proxy.
+
+    Without them a node offers no devices, attaches no volumes or starts no pods. They matter if pods are pending, so the
+    rule is silent without pending pods.
+
+    Operators look at the component's log and restart it.
+    """
+    # Yield the DaemonSets of components with pods that are not ready on healthy nodes.
+    if not situation.n_pending:
+        return
+    pods, nodes = situation.cluster.pods, situation.cluster.nodes
+    for (kind, namespace, name), members in situation.pods_by_owner.items():
+        if kind != "DaemonSet" or not (namespace == _SYSTEM or _COMPONENT.search(name)):
+            continue
+        ill: dict[str, datetime | None] = {}
+        for index in members:
+            record, row = pods.records[index], int(pods.node_row[index])
+            ready = condition_of_pod(record, "Ready")
+            if row < 0 or ready is None or ready.status != "False" or is_unhealthy(nodes.objects[row]):
+                continue
+            ill[record.node_name] = ready.last_transition_time
+        if ill:
+            first = min((time for time in ill.values() if time is not None), default=None)
+            yield ClusterDiagnosis(
+                rule="sick-component",
+                cause=f"its pods are not ready on {listed(list(ill), most=3)}{since(first)}: what it provides there, "
+                "such as devices, volumes or the network, is missing",
+                advice=(
+                    Advice(
+                        summary=f"repair DaemonSet {namespace}/{name} on {listed(list(ill), most=3)}",
+                        risk=Risk.MISTAKE,
+                        untried="the component runs on the nodes",
+                        command=f"kubectl rollout restart daemonset -n {namespace} {name}",
+                    ),
+                ),
+                checks=(f"kubectl logs -n {namespace} daemonset/{name}",),
+                kind="DaemonSet",
+                namespace=namespace,
+                name=name,
+                state=f"is not ready on {len(ill)} of {len(members)} nodes",
+                since=first,
+            )
+
+
+# Pods of a StatefulSet that are being deleted on an unhealthy node, and stay because their kubelet does not answer.
+
+#: A deletion is stuck if the grace period has been over for five minutes.
+_PATIENCE: Final = 300
+_STUCK_DELETIONS_MOST: Final = 3
+
+
+def stuck_deletions(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
+    """Pods of a StatefulSet that are being deleted on an unhealthy node, and stay because their kubelet does not answer.
+
+    A pod is gone when its kubelet has confirmed its end. A StatefulSet creates no replacement before, as two pods of one
+    name could write to one volume.
+
+    Operators get the node back. If its machine is off, they give it the taint ``node.kubernetes.io/out-of-service``: the
+    pods are then deleted by force, and their volumes detached.
+    """
+    # Yield the unhealthy nodes with pods of StatefulSets whose deletion does not end.
+    cluster = situation.cluster
+    by_node: dict[int, list[int]] = {}
+    pods = cluster.pods
+    for index in np.flatnonzero(pods.class_terminating[pods.class_id] & (pods.node_row >= 0)).tolist():
+        metadata = pods.records[index].metadata
+        ends, owner = metadata.deletion_timestamp, metadata.controller
+        if ends is None or owner is None or owner.kind != "StatefulSet":
+            continue
+        row = int(pods.node_row[index])
+        if is_unhealthy(cluster.nodes.objects[row]) and situation.seconds_since(ends) > _PATIENCE:
+            by_node.setdefault(row, []).append(index)
+    for row, members in by_node.items():
+        node = cluster.nodes.objects[row]
+        keys = tuple(cluster.pods.key(index) for index in members)
+        ends_at = [cluster.pods.records[index].metadata.deletion_timestamp for index in members]
+        names, one = listed(keys, most=_STUCK_DELETIONS_MOST), len(keys) == 1
+        yield ClusterDiagnosis(
+            rule="stuck-deletion",
+            cause=f"{names} {'is' if one else 'are'} being deleted there, and {'stays' if one else 'stay'} until its "
+            f"kubelet answers; {'its' if one else 'their'} StatefulSet creates no replacement before",
+            advice=silent_node_advice(node.name, f"get {node.name} back, so that its kubelet ends {names}"),
+            checks=(f"kubectl describe node {node.name}",),
+            kind="Node",
+            namespace="",
+            name=node.name,
+            state=f"is {health_problem(node)}",
+            pods=keys,
+            since=min((time for time in ends_at if time is not None), default=None),
+        )
+
+
+# Pods that have a node and do not start: their node is unhealthy, a claim is not bound, or the kubelet says why.
+
+#: Pods that are younger than ten minutes may be starting.
+_UNSTARTED_PODS_PATIENCE: Final = 600
+_WAITS: Final = "WaitForFirstConsumer"
+_SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
+
+
+def unstarted_pods(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
+    """Pods that have a node and do not start: their node is unhealthy, a claim is not bound, or the kubelet says why.
+
+    Such a pod is in phase Pending, although the scheduler, or ``spec.nodeName``, has given it a node. A pod that was
+    created a few minutes ago may still pull its images; it is left out.
+
+    Operators repair the node or the claim, or what a waiting container's reason names, such as the image. For anything
+    else, the events of the pod name the reason: volumes, Secrets, the network plugin.
+    """
+    # Yield the pods that have had a node for more than ten minutes and are still in phase Pending.
+    pods = situation.cluster.pods
+    for index, (row, record) in enumerate(zip(pods.node_row.tolist(), pods.records, strict=True)):
+        if row < 0 or record.status.phase != "Pending" or record.metadata.deletion_timestamp is not None:
+            continue
+        age = situation.seconds_since(record.status.start_time or record.metadata.creation_timestamp)
+        if age > _UNSTARTED_PODS_PATIENCE:
+            yield _diagnosis(situation, pods.pod(index), record.node_name, int(age))
+
+
+def _diagnosis(situation: ClusterSituation, pod: Pod, node_name: str, age: int) -> ClusterDiagnosis:
+    cluster = situation.cluster
+    unhealthy = list(on_unhealthy_node(cluster, node_name))
+    advice: tuple[Advice, ...] = ()
+    checks: tuple[str, ...] = (f"kubectl describe pod -n {pod.namespace} {pod.name}",)
+    claims = list(_claims(cluster, pod))
+    volumes = [*volumes_attached_elsewhere(cluster, pod, node_name), *unregistered_on(cluster, pod, node_name)]
+    waiting = list(waiting_containers(pod))
+    if unhealthy:
+        cause, advice = unhealthy[0].cause, unhealthy[0].advice
+    elif claims:
+        cause = "; ".join(claims)
+        checks = (f"kubectl describe pvc -n {pod.namespace}", *checks)
+    elif volumes:
+        cause, advice, checks = volumes[0].cause, volumes[0].advice, (*checks, *volumes[0].checks)
+    elif waiting:
+        cause, advice, checks = waiting[0].cause, waiting[0].advice, waiting[0].checks
+    else:
+        cause = f"{node_name} has had it for {duration(age)} and has not started it; only its events say why"
+    return ClusterDiagnosis(
+        rule="unstarted-pod",
+        cause=cause,
+        advice=advice,
+        checks=checks,
+        kind=Pod.__name__,
+        namespace=pod.namespace,
+        name=pod.name,
+        state=f"does not start on {node_name}",
+        pods=(pod.key,),
+        since=pod.metadata.creation_timestamp,
+    )
+
+
+def _claims(cluster: Cluster, pod: Pod) -> Iterator[str]:
+    """Yield the problems of a pod's claims."""
+    for volume in pod.spec.volumes:
+        source = volume.persistent_volume_claim
+        if source is None:
+            continue
+        claim = cluster.get(PersistentVolumeClaim, source.claim_name, pod.namespace)
+        if claim is None:
+            hidden = cluster.is_forbidden(PersistentVolumeClaim, pod.namespace)
+            if not hidden and any(True for _ in cluster.list(PersistentVolumeClaim)):
+                yield f"its claim {source.claim_name} does not exist"
+        elif not claim.spec.volume_name:
+            yield f"its claim {claim.name} is not bound{_unbound(cluster, claim)}"
+
+
+def _unbound(cluster: Cluster, claim: PersistentVolumeClaim) -> str:
+    name = claim.spec.storage_class_name or ""
+    storage_class = cluster.get(StorageClass, name)
+    if name and storage_class is None and any(True for _ in cluster.list(StorageClass)):
+        return f", and its StorageClass {name} does not exist"
+    waits = storage_class is not None and storage_class.volume_binding_mode == _WAITS
+    if waits and _SELECTED_NODE not in claim.metadata.annotations:
+        return f": {name} binds when the scheduler places a pod, and this pod's nodeName was set without the scheduler"
+    return ""

@@ -1,0 +1,372 @@
+"""Pod affinity, anti-affinity and host ports: the relations of a pod to other pods."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from kschedctl.common.arrays import Mask
+from kschedctl.common.wording import counted, listed, meant
+from kschedctl.controllers.workloads.ownership import pods_made_by, workload_of
+from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
+from kschedctl.diagnosis.rules import obstacles
+from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
+from kschedctl.objects.meta import LabelSelector
+from kschedctl.objects.pod import Container, ContainerPort, Pod, PodAffinityTerm
+from kschedctl.objects.selectors import IN, Requirement, Selector, SelectorError
+from kschedctl.objects.well_known import HOSTNAME
+from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
+from kschedctl.scheduler.framework.remedy import Operation, Remedy, Risk, add_operation, replace_operation
+from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import ExistingAntiAffinity, OwnAntiAffinity, PodsInTheWay
+from kschedctl.scheduler.plugins.inter_pod_affinity.terms import (
+    AffinityTerm,
+    PodAndNamespaceLabels,
+    classes_matching,
+    merge_namespaces,
+    parse_term,
+)
+from kschedctl.scheduler.plugins.node_ports import HostPort, PortInUse, host_ports
+
+_PLUGIN: Final = "InterPodAffinity"
+_PATH: Final = ("spec", "affinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+
+
+def affinity_matches_no_pod(situation: Situation) -> Iterator[Diagnosis]:
+    """A required pod affinity whose term matches no pod on any node, and not the pod itself.
+
+    The pod waits for a pod that does not exist. Often the labels have a typing mistake, or the pods run in another
+    namespace, which the term does not name. Operators correct the term, or deploy the pods that it means.
+    """
+    # Yield the terms that match no pod, with the labels that pods have instead.
+    reach = situation.in_reach
+    affinity = situation.pod.spec.affinity
+    near = affinity.pod_affinity if affinity is not None else None
+    if not situation.filtered or near is None or not reach.any() or not situation.rejected_by(_PLUGIN)[reach].all():
+        return
+    for i, written in enumerate(near.required_during_scheduling_ignored_during_execution):
+        try:
+            term = merge_namespaces(situation.cluster, parse_term(written, situation.pod.namespace))
+        except SelectorError:
+            continue
+        if term.selector and not _matches_a_pod(situation, term):
+            yield _diagnosis(situation, i, written, term, term.selector)
+
+
+def _matches_a_pod(situation: Situation, term: AffinityTerm) -> bool:
+    """Report whether a term matches a pod on a node, or the pod itself."""
+    own = PodAndNamespaceLabels.of(situation.cluster, situation.pod)
+    if term.matches(situation.pod, dict(own.namespace_labels)):
+        return True
+    return bool(_on_nodes(situation, classes_matching(situation.cluster, term)).any())
+
+
+def _on_nodes(situation: Situation, classes: Mask) -> Mask:
+    """Return the pods of some classes that are on a node: bool, shape (n_pods,)."""
+    pods = situation.cluster.pods
+    found: Mask = classes[pods.class_id] & (pods.node_row >= 0)
+    return found
+
+
+def _diagnosis(
+    situation: Situation, i: int, written: PodAffinityTerm, term: AffinityTerm, selector: Selector
+) -> Diagnosis:
+    wanted = listed([str(each) for each in selector])
+    where = f"namespace {listed(sorted(term.namespaces))}" if term.namespaces else "the selected namespaces"
+    pods = situation.cluster.pods
+    remedies: list[Remedy] = []
+    facts: list[str] = []
+    matching = pods.classes_matching(selector)
+    pending = matching[pods.class_id] & (pods.node_row < 0)
+    if term.namespaces:
+        pending &= pods.classes_in(term.namespaces)[pods.class_id]
+    elsewhere = np.flatnonzero(_on_nodes(situation, matching))
+    if len(elsewhere):
+        spaces = sorted({pods.records[index].metadata.namespace for index in elsewhere.tolist()})
+        facts.append(f"{counted(len(elsewhere), 'pod')} with these labels {_is(len(elsewhere))} in {listed(spaces)}")
+        if not written.namespaces and written.namespace_selector is None:
+            remedies.append(_in_namespaces(situation, i, spaces))
+    elif pending.any():
+        keys = [pods.key(index) for index in np.flatnonzero(pending).tolist()]
+        facts.append(f"{listed(keys, most=2)} {'match' if len(keys) > 1 else 'matches'}, and {_is(len(keys))} pending")
+    else:
+        remedies += _corrections(situation, i, written, term, selector, facts)
+    return Diagnosis(
+        rule="affinity-matches-no-pod",
+        cause="; ".join((f"pod affinity wants a pod with {wanted} in {where}, and no node runs one", *facts)),
+        remedies=tuple(remedies),
+        advice=()
+        if remedies
+        else (
+            Advice(
+                summary=f"get a pod with {wanted} to run first",
+                risk=Risk.MISTAKE,
+                untried="the snapshot does not have such a pod on a node",
+            ),
+        ),
+    )
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _in_namespaces(situation: Situation, i: int, namespaces: list[str]) -> Remedy:
+    return situation.context().pod_patch(
+        f"namespaces [{', '.join(namespaces)}] in the pod affinity",
+        add_operation(namespaces, *_PATH, i, "namespaces"),
+        risk=Risk.MISTAKE,
+        family=("namespaces", i),
+    )
+
+
+def _corrections(
+    situation: Situation, i: int, written: PodAffinityTerm, term: AffinityTerm, selector: Selector, facts: list[str]
+) -> Iterator[Remedy]:
+    """Yield the corrections of a label's value, and note the pods that have the corrected label."""
+    pods = situation.cluster.pods
+    labels = pods.classes
+    for each in selector:
+        if each.operator != IN or len(each.values) != 1:
+            continue
+        own = pods.classes_in(term.namespaces)
+        have = {
+            one.pod.metadata.labels[each.key]
+            for number, one in enumerate(labels)
+            if own[number] and each.key in one.pod.metadata.labels
+        }
+        for value in meant(each.values[0], sorted(have))[:1]:
+            other = Requirement(each.key, IN, (value,))
+            on_nodes = int(_on_nodes(situation, pods.classes_matching((other,)) & own).sum())
+            facts.append(f"{counted(on_nodes, 'pod')} {'has' if on_nodes == 1 else 'have'} {other}")
+            yield situation.context().pod_patch(
+                f"{other} instead of {each} in the pod affinity",
+                add_operation(_with_value(written.label_selector, each.key, value), *_PATH, i, "labelSelector"),
+                risk=Risk.MISTAKE,
+                family=("pod affinity", i),
+            )
+
+
+def _with_value(selector: LabelSelector | None, key: str, value: str) -> LabelSelector:
+    """Return a selector with another value for a key that it requires."""
+    known = selector or LabelSelector()
+    others = tuple(each for each in known.match_expressions if each.key != key)
+    return LabelSelector(match_labels={**known.match_labels, key: value}, match_expressions=others)
+
+
+# Required anti-affinity with pods in every domain within reach, of the pod itself or of these pods.
+
+_KINDS: Final = {each.__name__: each for each in (Deployment, ReplicaSet, StatefulSet)}
+
+
+def anti_affinity(situation: Situation) -> Iterator[Diagnosis]:
+    """Required anti-affinity with pods in every domain within reach, of the pod itself or of these pods.
+
+    If these are pods of the pod's own workload, it has more replicas than there are nodes, or zones. Operators add one,
+    want fewer replicas, or make the anti-affinity a preference. If the anti-affinity is that of other pods, nothing in the
+    pod's own manifest shows it. Operators correct the term there, or add a node. To delete one of these pods does not help,
+    as its controller recreates it, and then that pod is pending.
+    """
+    # Yield the pods in the way, if anti-affinity is what keeps the pod away from the nodes that could hold it.
+    if not situation.filtered or situation.is_of_daemon_set:
+        return
+    others = [plugin for plugin in situation.rejected if plugin != _PLUGIN]
+    nodes = situation.in_reach & situation.rejected_by(_PLUGIN) & ~situation.rejected_by(*others)
+    found = [
+        each for row in all_rows(nodes) for each in situation.operands(row, _PLUGIN) if isinstance(each, PodsInTheWay)
+    ]
+    advice = tuple(_advice(situation, found))
+    if advice:
+        base = next(obstacles.obstacles(situation))
+        yield Diagnosis(rule="anti-affinity", cause=base.cause, evidence=base.evidence, advice=advice)
+
+
+def _advice(situation: Situation, found: list[PodsInTheWay]) -> Iterator[Advice]:
+    kind, namespace, name = situation.workload
+    own = [each for each in found if isinstance(each, OwnAntiAffinity)]
+    domains = {(each.topology_key, each.domain) for each in own if _owner(situation, each) == situation.workload}
+    keys = {key for key, _ in domains}
+    if len(keys) == 1 and kind in _KINDS:
+        key = next(iter(keys))
+        if key != HOSTNAME:
+            yield Advice(
+                summary=f"add a node in another {key}: {listed(sorted(value for _, value in domains))} "
+                f"{'has' if len(domains) == 1 else 'have'} a pod of {kind} {namespace}/{name} each",
+                risk=Risk.CAPACITY,
+                untried="the snapshot has no such node to copy",
+            )
+        fitting = max(len(domains), _running(situation))
+        if _replicas(situation) > fitting:
+            yield Advice(
+                summary=f"{counted(fitting, 'replica')} of {kind} {namespace}/{name}: one per "
+                f"{'node' if key == HOSTNAME else key}",
+                risk=Risk.REDUCED,
+                untried="its controller then deletes the pods that are too many",
+                command=f"kubectl scale {kind.lower()} {name} -n {namespace} --replicas={fitting}",
+            )
+    existing = Counter(_owner(situation, each) for each in found if isinstance(each, ExistingAntiAffinity))
+    for (other, space, title), _ in existing.most_common(1):
+        yield Advice(
+            summary=f"correct the required anti-affinity of {other} {space}/{title}, if it is not meant for this pod",
+            risk=Risk.SHARED,
+            untried="its pods are replaced first, as running pods keep their anti-affinity",
+            command=f"# kubectl edit {other.lower()} {title} -n {space}",
+        )
+
+
+def _replicas(situation: Situation) -> int:
+    """Return the number of replicas of the pod's workload that its manifest wants; 0 if it is not known."""
+    kind, namespace, name = situation.workload
+    found = situation.cluster.get(_KINDS[kind], name, namespace)
+    wanted = getattr(getattr(found, "spec", None), "replicas", None)
+    return wanted if isinstance(wanted, int) else 0
+
+
+def _running(situation: Situation) -> int:
+    """Return the number of pods of the workload that are on nodes, some of which other filters may reject."""
+    kind, namespace, name = situation.workload
+    made = pods_made_by(situation.cluster, _KINDS[kind], namespace, name)
+    return int((situation.cluster.pods.node_row[made] >= 0).sum())
+
+
+def _owner(situation: Situation, each: PodsInTheWay) -> tuple[str, str, str]:
+    namespace, _, name = each.pod.partition("/")
+    index = situation.cluster.pods.index.get((namespace, name))
+    if index is None:
+        return "Pod", namespace, name
+    return workload_of(situation.cluster, situation.cluster.pods.records[index].metadata)
+
+
+# A host port that a pod of another workload uses on every node that could hold the pod.
+
+_HOST_PORT_TAKEN_PLUGIN: Final = "NodePorts"
+#: The reasons of at most 50 nodes are looked at.
+_SAMPLE: Final = 50
+#: At most 100 other numbers are looked at for a free one.
+_SEARCHED: Final = 100
+_LAST_PORT: Final = 65535
+
+Workload = tuple[str, str, str]
+
+
+def host_port_taken(situation: Situation) -> Iterator[Diagnosis]:
+    """A host port that a pod of another workload uses on every node that could hold the pod.
+
+    Two installations of the same agent, such as two node exporters, want the same port of every node. Deleting the pod in
+    the way does not help, as its controller recreates it. Operators remove one of the two workloads, or give one of them
+    another port.
+    """
+    # Yield the host port and the workload that uses it, if nodes lack nothing else.
+    if not situation.filtered:
+        return
+    others = [plugin for plugin in situation.rejected if plugin != _HOST_PORT_TAKEN_PLUGIN]
+    nodes = situation.in_reach & situation.rejected_by(_HOST_PORT_TAKEN_PLUGIN) & ~situation.rejected_by(*others)
+    if not nodes.any():
+        return
+    holders: Counter[tuple[HostPort, Workload]] = Counter()
+    example: dict[Workload, Pod] = {}
+    for row in all_rows(nodes)[:_SAMPLE]:
+        for one in situation.operands(row, _HOST_PORT_TAKEN_PLUGIN):
+            found = _pod(situation, one.pod) if isinstance(one, PortInUse) else None
+            if isinstance(one, PortInUse) and found is not None:
+                workload = workload_of(situation.cluster, found.metadata)
+                holders[one.port, workload] += 1
+                example.setdefault(workload, found)
+    if not holders:
+        return
+    (port, workload), _ = holders.most_common(1)[0]
+    # Replicas of the same workload are spread over nodes on purpose: they need more nodes, no other port.
+    if workload != situation.workload:
+        yield _host_port_taken_diagnosis(situation, nodes, port, workload, example[workload])
+
+
+def _pod(situation: Situation, key: str) -> Pod | None:
+    namespace, _, name = key.partition("/")
+    index = situation.cluster.pods.index.get((namespace, name))
+    return situation.cluster.pods.pod(index) if index is not None else None
+
+
+def _host_port_taken_diagnosis(
+    situation: Situation, nodes: Mask, port: HostPort, workload: Workload, holder: Pod
+) -> Diagnosis:
+    number = int(nodes.sum())
+    named = listed(situation.names(nodes)) if number <= 2 else f"{number} nodes"
+    where = f"its node {named}" if situation.is_of_daemon_set else named
+    rest = situation.in_reach & ~nodes
+    cause = f"host port {port} is taken on {where} by {_words(workload)} (pod {holder.key})"
+    advice = Advice(
+        summary=f"remove one of {_words(situation.workload)} and {_words(workload)}: both want host port {port.port}",
+        risk=Risk.MISTAKE if _same_program(situation.pod, holder) else Risk.POD,
+        untried="the snapshot does not show which of the two is needed",
+        command="# helm list -A; then uninstall or disable one of the two",
+    )
+    remedy = _other_port(situation, nodes, port, workload)
+    return Diagnosis(
+        rule="host-port-taken",
+        cause=together(situation, cause, obstacles_on(situation, rest)),
+        evidence=("both run the same program, by the names of their images",)
+        if _same_program(situation.pod, holder)
+        else (),
+        remedies=(remedy,) if remedy is not None else (),
+        advice=(advice,) if _same_program(situation.pod, holder) or situation.is_of_daemon_set else (),
+    )
+
+
+def _words(workload: Workload) -> str:
+    kind, namespace, name = workload
+    return f"{kind} {namespace}/{name}"
+
+
+def _same_program(one: Pod, other: Pod) -> bool:
+    """Report whether the pods have an image in common, apart from registry and version."""
+    return not _programs(one).isdisjoint(_programs(other))
+
+
+def _programs(pod: Pod) -> set[str]:
+    return {_without_version(container) for container in pod.spec.containers} - {""}
+
+
+def _without_version(container: Container) -> str:
+    return container.image.rpartition("/")[2].partition("@")[0].partition(":")[0]
+
+
+def _other_port(situation: Situation, nodes: Mask, port: HostPort, workload: Workload) -> Remedy | None:
+    """Return the next host port that is free on all the nodes; ``None`` if the pod's workload cannot change it."""
+    taken = {each.port for row in all_rows(nodes)[:_SAMPLE] for each in _ports_on(situation, row)}
+    taken |= {each.port for each in host_ports(situation.pod)}
+    last = min(port.port + _SEARCHED, _LAST_PORT)
+    other = next((number for number in range(port.port + 1, last) if number not in taken), None)
+    patch = list(_patch(situation.pod, port, other)) if other is not None else []
+    if not patch:
+        return None
+    listening = "; the container must listen there, too" if situation.pod.spec.host_network else ""
+    return situation.context().pod_patch(
+        f"host port {other} instead of {port.port}, which {_words(workload)} uses{listening}",
+        *patch,
+        risk=Risk.POD,
+        family=("other host port", port),
+    )
+
+
+def _ports_on(situation: Situation, row: int) -> Iterator[HostPort]:
+    pods = situation.cluster.pods
+    for index in pods.on_node(row).tolist():
+        yield from host_ports(pods.classes[pods.class_id[index]].pod)
+
+
+def _patch(pod: Pod, port: HostPort, other: int | None) -> Iterator[Operation]:
+    """Yield the operations that change a host port; with the host's network, the container's port is the same."""
+    for field, containers in (("containers", pod.spec.containers), ("initContainers", pod.spec.init_containers)):
+        for i, container in enumerate(containers):
+            for j, each in enumerate(container.ports):
+                if _host_port_taken_is(each, port):
+                    at = ("spec", field, i, "ports", j)
+                    yield replace_operation(other, *at, "hostPort")
+                    if pod.spec.host_network:
+                        yield replace_operation(other, *at, "containerPort")
+
+
+def _host_port_taken_is(each: ContainerPort, port: HostPort) -> bool:
+    return each.host_port == port.port and (each.protocol or "TCP") == port.protocol

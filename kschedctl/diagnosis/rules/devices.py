@@ -1,0 +1,671 @@
+"""Devices: extended resources that no node offers, devices in use, and ResourceClaims that nobody can serve."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.node_selection import nodes_matching_pod
+from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.common.wording import counted, listed, meant
+from kschedctl.controllers.workloads.ownership import workload_of
+from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
+from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
+from kschedctl.diagnosis.rules.requests import offered_resources, offers_of_vendor, requested_devices
+from kschedctl.diagnosis.rules.taints import only_unhealthy
+from kschedctl.objects.core import Node
+from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceSlice
+from kschedctl.objects.pod import PodSpec, ResourceRequirements
+from kschedctl.objects.resources import CPU, MEMORY, exact_quantity, format_amount
+from kschedctl.objects.workload import DaemonSet, Deployment
+from kschedctl.scheduler.cycle.pod_group_decision import group_of
+from kschedctl.scheduler.devices.explain import NotAllocated, RequestSupply
+from kschedctl.scheduler.framework.remedy import (
+    Operation,
+    Remedy,
+    RemedyScope,
+    Risk,
+    add_operation,
+    patched,
+    replace_operation,
+)
+from kschedctl.scheduler.plugins.dynamic_resources.filtering import State
+from kschedctl.scheduler.plugins.taint_toleration import taint_remedies, untolerated_taint
+
+#: The vendor's name, by the domain of its resources.
+VENDORS: Final = {
+    "nvidia.com": "NVIDIA",
+    "amd.com": "AMD",
+    "gpu.intel.com": "Intel",
+    "habana.ai": "Habana",
+    "aws.amazon.com": "AWS Neuron",
+    "google.com": "TPU",
+}
+#: Labels of clouds, and of node feature discovery by PCI vendor, that name the vendor of a node's devices.
+_LABELS: Final = {
+    "nvidia.com": r"feature\.node\.kubernetes\.io/pci-(\w+_)?10de(_\w+)?\.present=true"
+    r"|cloud\.google\.com/gke-accelerator=nvidia.*"
+    r"|k8s\.amazonaws\.com/accelerator=(?!.*(radeon|amd|neuron|inferentia|trainium|habana)).*"
+    r"|(kubernetes\.azure\.com/)?accelerator=nvidia.*"
+    r"|karpenter\.k8s\.aws/instance-gpu-manufacturer=nvidia",
+    "amd.com": r"feature\.node\.kubernetes\.io/pci-(\w+_)?1002(_\w+)?\.present=true"
+    r"|k8s\.amazonaws\.com/accelerator=.*(radeon|amd).*|(kubernetes\.azure\.com/)?accelerator=amd.*"
+    r"|karpenter\.k8s\.aws/instance-gpu-manufacturer=amd",
+    "gpu.intel.com": r"intel\.feature\.node\.kubernetes\.io/gpu=true",
+    "habana.ai": r"feature\.node\.kubernetes\.io/pci-(\w+_)?1da3(_\w+)?\.present=true",
+    "aws.amazon.com": r"karpenter\.k8s\.aws/instance-accelerator-manufacturer=aws",
+    "google.com": r"cloud\.google\.com/gke-tpu-accelerator=.*",
+}
+#: The machine types with devices of a vendor, of AWS, Azure and Google Cloud.
+_MACHINES: Final = {
+    "nvidia.com": r"(g4dn|g5g?|g6[ef]?|gr6f?|p[2-6][a-z-]*)\.\w+|Standard_N[CDV](?!.*as_v4).*|(a[234]|g2|g4)-\w+.*",
+    "amd.com": r"g4ad\.\w+|Standard_N[GV].*(as_v4|ads_V620.*)",
+    "habana.ai": r"dl[12]q?\.\w+",
+    "aws.amazon.com": r"(inf[12]|trn[12]n?)\.\w+",
+    "google.com": r"ct\w+-.*",
+}
+_MACHINE_TYPE: Final = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+#: Words for a device plugin in names of DaemonSets and images.
+_PLUGIN: Final = re.compile(r"device-?plugin|gpu-?plugin")
+#: The word for a vendor in these names, by the domain of its resources.
+_WORDS: Final = {
+    "nvidia.com": "nvidia",
+    "amd.com": "amd",
+    "gpu.intel.com": "intel",
+    "habana.ai": "habana",
+    "aws.amazon.com": "neuron",
+    "google.com": "tpu",
+}
+_OPERATOR: Final = re.compile(r"gpu-operator|gaudi.*operator|neuron-operator")
+
+
+def device_sign(node: Node, resource: str) -> str:
+    """Return a sign that a node has devices of a resource, such as its machine type; empty if there is none.
+
+    Parameters
+    ----------
+    node : Node
+        A node that offers none.
+    resource : str
+        The extended resource.
+    """
+    if resource in node.status.capacity or resource in node.status.allocatable:
+        return f"it reports 0 {resource}"
+    domain, labels = resource.partition("/")[0], node.metadata.labels
+    machine = next((labels[key] for key in _MACHINE_TYPE if key in labels), "")
+    if machine and domain in _MACHINES and re.fullmatch(_MACHINES[domain], machine):
+        return f"instance type {machine}"
+    for key, value in labels.items():
+        known = domain in _LABELS and re.fullmatch(_LABELS[domain], f"{key}={value}", re.IGNORECASE)
+        if known or (_is_of(key, domain) and value.lower() not in ("false", "0", "no")):
+            return f"label {key}={value}"
+    return ""
+
+
+def _is_of(key: str, domain: str) -> bool:
+    """Report whether a label is one by which a vendor marks nodes with its devices."""
+    where, slash, name = key.partition("/")
+    # Labels of a vendor about software, such as the state of an operator's components, do not depend on a device.
+    return bool(slash) and (where == domain or where.endswith(f".{domain}")) and not name.startswith("gpu.deploy.")
+
+
+def plugin_state(cluster: Cluster, resource: str, row: int) -> tuple[bool, str]:
+    """Report whether the snapshot has a device plugin for a resource, and describe its state on a node as a clause.
+
+    Device plugins are recognized by the names and images of pods and DaemonSets.
+    """
+    pods = cluster.pods
+    for index in pods.on_node(row).tolist():
+        pod = pods.pod(index)
+        if _is_plugin(pod.name, pod.spec, resource):
+            ready = next((each for each in pod.status.conditions if each.type == "Ready"), None)
+            if ready is not None and ready.status != "True":
+                return True, f"its device plugin, pod {pod.key}, is not ready"
+            return True, f"its device plugin, pod {pod.key}, offers no device"
+    for each in cluster.list(DaemonSet):
+        spec = each.spec.template.spec if each.spec.template is not None else PodSpec()
+        if _is_plugin(each.name, spec, resource):
+            why = next(_keeps_away(cluster, spec, row), "")
+            return True, f"DaemonSet {each.namespace}/{each.name} has no pod there{f', as {why}' if why else ''}"
+    found = next((each for each in cluster.list(Deployment) if _OPERATOR.search(each.name)), None)
+    if found is not None:
+        return True, f"no device plugin runs there, although {found.namespace}/{found.name} is to install one"
+    if not len(pods.on_node(row)):
+        return False, "the snapshot shows no device plugin there"
+    return False, "no device plugin runs there"
+
+
+def _is_plugin(name: str, spec: PodSpec, resource: str) -> bool:
+    names = " ".join((name, *(container.image for container in spec.containers)))
+    if not _PLUGIN.search(names):
+        return False
+    named = [domain for domain, word in _WORDS.items() if word in names]
+    return not named or resource.partition("/")[0] in named
+
+
+def _keeps_away(cluster: Cluster, spec: PodSpec, row: int) -> Iterator[str]:
+    """Yield the reasons why the pods of a DaemonSet do not run on a node."""
+    node = cluster.nodes.objects[row]
+    if not nodes_matching_pod(cluster.nodes, spec)[row]:
+        yield "its node selector does not match the node"
+    taint = untolerated_taint(node.spec.taints, spec.tolerations)
+    if taint is not None:
+        yield f"it does not tolerate the taint {taint}"
+
+
+# A requested resource that no node offers, while nodes offer one with almost the same name.
+
+#: Names of the past.
+_RENAMED: Final = {"alpha.kubernetes.io/nvidia-gpu": "nvidia.com/gpu"}
+
+
+def mistyped_resource(situation: Situation) -> Iterator[Diagnosis]:
+    """A requested resource that no node offers, while nodes offer one with almost the same name.
+
+    The API server accepts any name with a domain, such as ``nvidia.com/gpus``, but no device plugin offers that. The name
+    of another vendor, such as ``amd.com/gpu`` where the nodes offer ``nvidia.com/gpu``, has the same effect. Operators
+    correct the name in requests and limits.
+    """
+    # Yield a resource that no node of the cluster offers, with the resource that was meant.
+    for resource in requested_devices(situation):
+        for other in intended(situation, resource)[:1]:
+            offers = list(offered_resources(situation))
+            n_nodes = int((situation.offered(other) > 0).sum())
+            have = "offers" if n_nodes == 1 else "offer"
+            domain = resource.partition("/")[0]
+            yield Diagnosis(
+                rule="mistyped-resource",
+                cause=f"no node offers {resource}; {counted(n_nodes, 'node')} {have} {other}",
+                evidence=(f"nodes offer {listed(offers)}",) if domain != other.partition("/")[0] else (),
+                remedies=(_renamed(situation, resource, other),),
+            )
+
+
+def intended(situation: Situation, resource: str) -> list[str]:
+    """Return the offered resources that the name of one was meant for: misspelled, or with another domain.
+
+    Nothing is returned if a node of the cluster offers the resource itself.
+    """
+    if situation.offered(resource).any():
+        return []
+    offers = list(offered_resources(situation))
+    if _RENAMED.get(resource) in offers:
+        return [_RENAMED[resource]]
+    name = resource.partition("/")[2]
+    same_name = [other for other in offers if other.partition("/")[2] == name]
+    return meant(resource, offers) or (same_name if len(same_name) == 1 else [])
+
+
+def _renamed(situation: Situation, resource: str, other: str) -> Remedy:
+    spec = situation.pod.spec
+    patch: list[Operation] = []
+    for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
+        for i, container in enumerate(containers):
+            own = container.resources
+            if resource in own.requests or resource in own.limits:
+                patch.append(add_operation(_with_name(own, resource, other), "spec", field, i, "resources"))
+    return situation.context().pod_patch(
+        f"request {other} instead of {resource}", *patch, risk=Risk.MISTAKE, family=("resource", resource)
+    )
+
+
+def _with_name(own: ResourceRequirements, resource: str, other: str) -> ResourceRequirements:
+    requests = {other if name == resource else name: amount for name, amount in own.requests.items()}
+    limits = {other if name == resource else name: amount for name, amount in own.limits.items()}
+    return ResourceRequirements(requests=requests, limits=limits, claims=own.claims)
+
+
+# Nodes that have the devices which the pod requests, and do not offer them, because no device plugin reports them.
+
+#: At most 3 nodes are named.
+_MOST: Final = 3
+#: The labels of at most 5,000 nodes are searched for signs of devices.
+_SEARCHED: Final = 5000
+
+
+def no_device_plugin(situation: Situation) -> Iterator[Diagnosis]:
+    """Nodes that have the devices which the pod requests, and do not offer them, because no device plugin reports them.
+
+    A device plugin tells the kubelet the devices of its node. Until it runs and finds them, the node offers none of the
+    resource, whatever hardware it has. Labels, the machine type and a reported amount of 0 are the signs of the hardware.
+    Operators install or repair the device plugin, or the operator that installs it, with the driver that it needs. A pod
+    without its request would start and fail.
+    """
+    # Yield the resource that nodes with such devices do not offer.
+    for resource in requested_devices(situation):
+        offering = situation.in_reach & (situation.offered(resource) > 0)
+        if (offering & ~situation.short_of(resource)).any() or intended(situation, resource):
+            continue
+        silent = situation.in_reach & (situation.offered(resource) == 0)
+        signs = {} if offers_of_vendor(situation, resource, silent) else _signs(situation, resource, silent)
+        if signs:
+            yield _without_plugin(situation, resource, signs, offering)
+        elif not offering.any() and silent.all():
+            yield _nowhere(situation, resource, offers_of_vendor(situation, resource, silent))
+
+
+def _signs(situation: Situation, resource: str, silent: Mask) -> dict[int, str]:
+    """Return the rows of nodes with a sign of the devices, with the sign."""
+    objects = situation.cluster.nodes.objects
+    found = {row: device_sign(objects[row], resource) for row in all_rows(silent)[:_SEARCHED]}
+    return {row: sign for row, sign in found.items() if sign}
+
+
+def _without_plugin(situation: Situation, resource: str, signs: dict[int, str], offering: Mask) -> Diagnosis:
+    cluster = situation.cluster
+    row, sign = next(iter(signs.items()))
+    installed, state = plugin_state(cluster, resource, row)
+    names = [cluster.nodes.names[each] for each in signs]
+    offer = "offers" if len(names) == 1 else "offer"
+    others = int(situation.in_reach.sum()) - len(signs) - int(offering.sum())
+    rest = [obstacles_on(situation, offering)] if offering.any() else []
+    if others:
+        rest.append(f"{counted(others, 'other node')} {'shows' if others == 1 else 'show'} no such device")
+    shown = listed(names, most=_MOST)
+    return Diagnosis(
+        rule="no-device-plugin",
+        cause=together(situation, f"{shown} ({sign}) {offer} no {resource}: {state}", *rest),
+        evidence=tuple(_other_reasons(situation, row)),
+        remedies=tuple(
+            _offering(situation, cluster.nodes.objects[each], resource, within, installed=installed)
+            for within, each in enumerate(list(signs)[:_MOST])
+        ),
+        checks=(
+            f"kubectl describe node {names[0]}",
+            f"kubectl get pods -A -o wide --field-selector spec.nodeName={names[0]}",
+        ),
+    )
+
+
+def _other_reasons(situation: Situation, row: int) -> Iterator[str]:
+    """Yield what keeps the pod away from a node apart from resources."""
+    for plugin, said in situation.decision.verdict(row).reasons:
+        for reason in said if plugin != "NodeResourcesFit" else ():
+            words = reason.operands.words() if reason.operands is not None else reason.text
+            yield f"{situation.cluster.nodes.names[row]}, once it offers the devices: {words}"
+
+
+def _offering(situation: Situation, node: Node, resource: str, within: int, *, installed: bool) -> Remedy:
+    """Return the repair of the device plugin: the node offers what the pod requests."""
+    amount = exact_quantity(resource, situation.requests[resource])
+    patch = (
+        add_operation({**node.status.allocatable, resource: amount}, "status", "allocatable"),
+        add_operation({**node.status.capacity, resource: amount}, "status", "capacity"),
+    )
+    vendor = VENDORS.get(resource.partition("/")[0], "")
+    plugin = f"{vendor} device plugin" if vendor else f"device plugin of {resource}"
+    summary = (
+        f"{'repair' if installed else 'install or repair'} the {plugin} so that {node.name} offers {amount} {resource}"
+    )
+    tolerated = _toleration(situation, node)
+    return Remedy(
+        summary=f"{summary}, and {tolerated.summary}" if tolerated is not None else summary,
+        scope=RemedyScope.NODE,
+        changes=(patched(node, *patch), *(tolerated.changes if tolerated is not None else ())),
+        risk=Risk.MISTAKE,
+        family="device plugin",
+        within=within,
+        once=True,
+        command=f"# {summary}",
+    )
+
+
+def _toleration(situation: Situation, node: Node) -> Remedy | None:
+    """Return the toleration of the taint that reserves a node for its devices, if the pod does not tolerate it."""
+    taint = untolerated_taint(node.spec.taints, situation.pod.spec.tolerations)
+    if taint is None:
+        return None
+    row = situation.cluster.nodes.row[node.name]
+    found = next(taint_remedies(situation.context(row), taint), None)
+    return found if found is not None and found.scope is RemedyScope.POD else None
+
+
+def _nowhere(situation: Situation, resource: str, others: list[str]) -> Diagnosis:
+    """Return the diagnosis of a cluster without a sign of such a device, except for others of the vendor."""
+    if others:
+        return Diagnosis(
+            rule="device-not-offered",
+            cause=f"no node offers {resource}; nodes offer {listed(others)} of the same vendor",
+            advice=(
+                Advice(
+                    summary=f"configure the device plugin so that a node offers {resource}",
+                    risk=Risk.MISTAKE,
+                    untried="the snapshot does not show how the devices can be divided",
+                ),
+                Advice(
+                    summary=f"request {listed(others, 'or')} instead of {resource}, if that part of a device suffices",
+                    risk=Risk.REDUCED,
+                    untried="the snapshot does not show how much of a device the program needs",
+                ),
+            ),
+        )
+    return Diagnosis(
+        rule="no-device-node",
+        cause=f"no node offers {resource}",
+        evidence=("no label and no machine type of a node shows such a device",),
+        advice=(
+            Advice(
+                summary=f"add a node with {resource}, and a device plugin that offers it",
+                risk=Risk.CAPACITY,
+                untried="the snapshot has no such node",
+            ),
+        ),
+        checks=("kubectl get nodes -o custom-columns='NAME:.metadata.name,OFFERS:.status.allocatable'",),
+    )
+
+
+# Nodes with the devices that the pod requests matter; nodes without them do not.
+
+
+def devices_in_use(situation: Situation) -> Iterator[Diagnosis]:
+    """Nodes with the devices that the pod requests matter; nodes without them do not.
+
+    If all devices are in use, the cause is who uses them. If some are free, the cause is what else keeps the pod away from
+    their nodes; often these are pods that request no device and fill the node. Operators add a node with devices, wait, or
+    move such pods to other nodes.
+    """
+    # Yield the obstacles on the nodes with devices, and those who hold the devices.
+    group = group_of(situation.decision)
+    if group is not None and group.n_fitting:
+        # Pending members of the pod's own group hold devices in this decision; the rule gang-members tells the rest.
+        return
+    for resource in requested_devices(situation)[:1]:
+        offered, wanted = situation.offered(resource), situation.requests[resource]
+        having = situation.in_reach & (offered > 0)
+        if not having.any() or int(offered[having].max()) < wanted or only_unhealthy(situation).any():
+            return
+        others = int(situation.in_reach.sum()) - int(having.sum())
+        rest = f"{counted(others, 'other node')} {'offers' if others == 1 else 'offer'} no {resource}" if others else ""
+        free = having & ~situation.short_of(resource)
+        if free.any():
+            found = (obstacles_on(situation, free), _used_up(situation, resource, having & ~free))
+            evidence = tuple(_strangers(situation, resource, free))
+        else:
+            found, evidence = (_taken(situation, resource, having), ""), ()
+        yield Diagnosis(
+            rule="devices-in-use" if not free.any() else "device-nodes",
+            cause=together(situation, *found, rest),
+            evidence=evidence,
+        )
+
+
+def _taken(situation: Situation, resource: str, having: Mask) -> str:
+    """Return the use of devices of which too few are free, with the workloads that hold them."""
+    total, used = int(situation.offered(resource)[having].sum()), int(situation.used(resource)[having].sum())
+    where = situation.names(having)[0] if having.sum() == 1 else counted(int(having.sum()), "node")
+    holders = Counter[str]()
+    pods, amounts = situation.cluster.pods, _amounts(situation, resource)
+    on = having[pods.node_row] & (pods.node_row >= 0) & (amounts > 0)
+    records = list(pods.records)
+    for index in np.flatnonzero(on).tolist():
+        kind, namespace, name = workload_of(situation.cluster, records[index].metadata)
+        holders[f"{kind} {namespace}/{name}"] += int(amounts[index])
+    by = listed([f"{name} {amount}" for name, amount in holders.most_common()], most=3)
+    held = f", by {by}" if by else ""
+    if used >= total:
+        return f"all {total} {resource} on {where} are in use{held}"
+    most = int((situation.offered(resource) - situation.used(resource))[having].max())
+    wanted = situation.requests[resource]
+    return f"{used} of {total} {resource} on {where} are in use{held}: the pod wants {wanted}, the most free is {most}"
+
+
+def _used_up(situation: Situation, resource: str, nodes: Mask) -> str:
+    if not nodes.any():
+        return ""
+    n_nodes = int(nodes.sum())
+    return f"{counted(n_nodes, 'node')} {'has' if n_nodes == 1 else 'have'} too few {resource} free"
+
+
+def _amounts(situation: Situation, resource: str) -> Int64Array:
+    """Return the amount of a resource that each pod of the cluster requests: int64, shape (n_pods,)."""
+    columns, pods = situation.columns, situation.cluster.pods
+    amounts: Int64Array = columns.per_class[columns.index[resource]][pods.class_id]
+    return amounts
+
+
+def _strangers(situation: Situation, resource: str, free: Mask) -> Iterator[str]:
+    """Yield what pods without a device use on nodes with free devices and too little of something else."""
+    pods = situation.cluster.pods
+    on = free[pods.node_row] & (pods.node_row >= 0) & (_amounts(situation, resource) == 0)
+    for other in (CPU, MEMORY):
+        if other not in situation.requests or not (free & situation.short_of(other)).any():
+            continue
+        amounts = _amounts(situation, other)
+        used = int(amounts[on].sum())
+        if used:
+            n_pods = int((on & (amounts > 0)).sum())
+            request = "requests" if n_pods == 1 else "request"
+            held = f"{format_amount(other, used)} {other}"
+            have = "has" if n_pods == 1 else "have"
+            yield f"{counted(n_pods, 'pod')} there that {request} no {resource} {have} {held}"
+
+
+# ResourceClaims for devices that nobody publishes: a DeviceClass or a driver that does not exist.
+
+_DEVICE_CLAIMS_PLUGIN: Final = "DynamicResources"
+#: An expression that requires a driver.
+_DRIVER: Final = re.compile(r"""device\.driver\s*==\s*["']([^"']+)["']""")
+#: The reasons of at most 50 nodes are looked at.
+_SAMPLE: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class _ClassUse:
+    """A DeviceClass that a claim of the pod requests.
+
+    Attributes
+    ----------
+    claim : ResourceClaim
+        The claim.
+    name : str
+        The name of the class.
+    path : tuple of (str or int)
+        The path of the name in the claim.
+    """
+
+    claim: ResourceClaim
+    name: str
+    path: tuple[str | int, ...]
+
+
+def device_claims(situation: Situation) -> Iterator[Diagnosis]:
+    """ResourceClaims for devices that nobody publishes: a DeviceClass or a driver that does not exist.
+
+    A DeviceClass selects devices, most often by their driver. The driver's kubelet plugin publishes the devices of its node
+    as ResourceSlices. Charts of drivers have parts that are switched on separately, so one driver of a vendor may publish
+    devices while another publishes none. Operators switch the driver on, or correct the name of the class. A pod without
+    its claim would start and fail.
+    """
+    # Yield classes that do not exist, drivers without devices, and devices on nodes that cannot hold the pod.
+    outcome = situation.decision.pre_filter
+    if not situation.filtered:
+        if outcome is not None and outcome.status.plugin == _DEVICE_CLAIMS_PLUGIN:
+            yield from _missing_classes(situation)
+        return
+    reach = situation.in_reach
+    refused = reach & situation.rejected_by(_DEVICE_CLAIMS_PLUGIN)
+    if not refused.any():
+        return
+    usable = reach & ~refused
+    silent = [] if usable.any() else list(_silent_drivers(situation))
+    if silent:
+        yield from silent
+    elif usable.any():
+        yield _on_other_nodes(situation, usable, refused)
+    else:
+        yield from _all_in_use(situation, refused)
+
+
+def _uses(situation: Situation) -> Iterator[_ClassUse]:
+    """Yield the classes that the pod's claims without an allocation request."""
+    pod = situation.pod
+    made = {each.name: each.resource_claim_name for each in pod.status.resource_claim_statuses}
+    for entry in pod.spec.resource_claims:
+        name = entry.resource_claim_name or made.get(entry.name, "")
+        claim = situation.cluster.get(ResourceClaim, name, pod.namespace) if name else None
+        if claim is None or claim.status.allocation is not None:
+            continue
+        for i, request in enumerate(claim.spec.devices.requests):
+            at = ("spec", "devices", "requests", i)
+            if request.exactly is not None:
+                yield _ClassUse(claim, request.exactly.device_class_name, (*at, "exactly", "deviceClassName"))
+            for j, sub in enumerate(request.first_available):
+                yield _ClassUse(claim, sub.device_class_name, (*at, "firstAvailable", j, "deviceClassName"))
+
+
+def _missing_classes(situation: Situation) -> Iterator[Diagnosis]:
+    known = [each.name for each in situation.cluster.list(DeviceClass)]
+    for use in _uses(situation):
+        if use.name in known:
+            continue
+        near = meant(use.name, known)
+        there = f"; there is {listed(near or sorted(known))}" if known else ", and there is no other"
+        yield Diagnosis(
+            rule="missing-device-class",
+            cause=f"claim {use.claim.key} requests DeviceClass {use.name}, which does not exist{there}",
+            remedies=tuple(_device_claims_renamed(situation, use, other) for other in near),
+            advice=()
+            if near
+            else (
+                Advice(
+                    summary=f"install the driver that DeviceClass {use.name} belongs to; its chart creates the class",
+                    risk=Risk.MISTAKE,
+                    untried="the devices of the driver are not known",
+                ),
+            ),
+            checks=("kubectl get deviceclasses",),
+        )
+
+
+def _device_claims_renamed(situation: Situation, use: _ClassUse, other: str) -> Remedy:
+    """Return the correction of a class's name. A claim cannot be changed, so it is created again."""
+    owner = use.claim.metadata.controller
+    templates = [each.resource_claim_template_name for each in situation.pod.spec.resource_claims]
+    made_from = next((name for name in templates if name), "")
+    what = f"ResourceClaimTemplate {made_from}" if owner is not None and made_from else f"claim {use.claim.key}"
+    return Remedy(
+        summary=f"DeviceClass {other} instead of {use.name} in {what}",
+        scope=RemedyScope.CLUSTER,
+        changes=(patched(use.claim, replace_operation(other, *use.path)),),
+        risk=Risk.MISTAKE,
+        family=("device class", use.name),
+        command=f"# correct {what} and create the claim again: claims cannot be changed",
+    )
+
+
+def _silent_drivers(situation: Situation) -> Iterator[Diagnosis]:
+    """Yield the drivers that requested classes select and that publish no device."""
+    if situation.cluster.is_forbidden(ResourceSlice):
+        return
+    published: dict[str, set[str]] = {}
+    for one in situation.cluster.list(ResourceSlice):
+        published.setdefault(one.spec.driver, set()).add(one.spec.node_name or one.name)
+    for use in _uses(situation):
+        wanted = _drivers_of(situation.cluster.get(DeviceClass, use.name))
+        if not wanted or any(driver in published for driver in wanted):
+            continue
+        driver = wanted[0]
+        siblings = [name for name in sorted(published) if name.split(".", 1)[-1] == driver.split(".", 1)[-1]]
+        others = [f"{name} ({counted(len(published[name]), 'node')})" for name in siblings or sorted(published)]
+        instead = f"; those of {listed(others)} exist" if others else ", and no other driver publishes any"
+        verb = "switch on the part of the driver" if siblings else "install the driver"
+        yield Diagnosis(
+            rule="no-device-of-the-class",
+            cause=f"no ResourceSlice is of the driver {driver}, which DeviceClass {use.name} selects{instead}",
+            evidence=(f"claim {use.claim.key} requests DeviceClass {use.name}",),
+            advice=(
+                Advice(
+                    summary=f"{verb} that publishes devices of {driver}",
+                    risk=Risk.MISTAKE,
+                    untried="its kubelet plugin then publishes ResourceSlices that the snapshot does not contain",
+                    command=f"# {verb} that publishes devices of {driver}",
+                ),
+            ),
+            checks=("kubectl get resourceslices", "kubectl get daemonsets -A"),
+        )
+        return
+
+
+def _drivers_of(found: DeviceClass | None) -> list[str]:
+    if found is None:
+        return []
+    expressions = (each.cel.expression for each in found.spec.selectors if each.cel is not None)
+    return [driver for expression in expressions for driver in _DRIVER.findall(expression)]
+
+
+def _on_other_nodes(situation: Situation, usable: Mask, refused: Mask) -> Diagnosis:
+    """Return the obstacles on the nodes that have the devices."""
+    n_refused = int(refused.sum())
+    rest = f"{counted(n_refused, 'other node')} {'has' if n_refused == 1 else 'have'} no usable devices for the claims"
+    return Diagnosis(rule="device-nodes", cause=together(situation, obstacles_on(situation, usable), rest))
+
+
+def _all_in_use(situation: Situation, refused: Mask) -> Iterator[Diagnosis]:
+    """Yield who holds the devices, if every matching device is held."""
+    supplies: list[RequestSupply] = []
+    for row in all_rows(refused)[:_SAMPLE]:
+        operands = [one for one in situation.operands(row, _DEVICE_CLAIMS_PLUGIN) if isinstance(one, NotAllocated)]
+        supplies += [request for one in operands for request in one.requests if request.lacking]
+    matching = [one for one in supplies if one.matching]
+    if not matching or any(one.free for one in matching):
+        return
+    holders = list(dict.fromkeys(str(holder) for one in matching for holder in one.holders))
+    where = counted(len({id(one) for one in matching}), "node")
+    held = f", held by {listed(holders, most=3)}" if holders else ""
+    rest = int(refused.sum()) - len(matching)
+    others = f"; {counted(rest, 'other node')} {'has' if rest == 1 else 'have'} none" if rest > 0 else ""
+    yield Diagnosis(
+        rule="devices-in-use",
+        cause=f"all matching devices of DeviceClass {matching[0].device_class} on {where} are in use{held}{others}",
+    )
+
+
+# kube-scheduler 1.35 cannot score the nodes for a pod with several ResourceClaims of which one is allocated already.
+
+_ERROR: Final = "is smaller than number of claims"
+
+
+def unscored_claims(situation: Situation) -> Iterator[Diagnosis]:
+    """kube-scheduler 1.35 cannot score the nodes for a pod with several ResourceClaims of which one is allocated already.
+
+    Its plugin DynamicResources allocates only the new claims, then expects an allocation for each claim of the pod, and
+    returns an error. The pod is tried again and again, with the same error, unless only one node fits: then nodes are not
+    scored. kube-scheduler 1.36 scores such pods.
+    """
+    # Yield the allocated claims, if the nodes cannot be scored because of them.
+    state = situation.decision.state.read(State)
+    if state is None or not situation.decision.error.endswith(_ERROR):
+        return
+    allocated = [claim.name for claim in state.claims if claim.status.allocation is not None]
+    new = [claim.name for claim in state.claims if claim.status.allocation is None]
+    yield Diagnosis(
+        rule="unscored-claims",
+        cause=(
+            "kube-scheduler 1.35 cannot score nodes for a pod with both allocated and new ResourceClaims: allocated "
+            f"{listed(allocated)}, new {listed(new)}"
+        ),
+        advice=(
+            Advice(
+                summary="upgrade kube-scheduler to 1.36, which scores such pods",
+                risk=Risk.SHARED,
+                untried="another release decides differently elsewhere, too: diff --against-version 1.36",
+            ),
+            Advice(
+                summary="disable the extension point score of DynamicResources in the profile of kube-scheduler",
+                risk=Risk.SHARED,
+                untried="the configuration is a file on the control plane",
+                command="# plugins: {score: {disabled: [{name: DynamicResources}]}}",
+            ),
+            Advice(
+                summary="request all devices in one ResourceClaim",
+                risk=Risk.POD,
+                untried="the claims of a pod cannot be changed, so a new claim and a new pod are needed",
+            ),
+        ),
+    )

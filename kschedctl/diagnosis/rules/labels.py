@@ -1,0 +1,330 @@
+"""Node labels that the pod requires and no node has, although nodes have almost the same one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from kschedctl.cluster.node_selection import nodes_matching, required_node_selector, runtime_class_selector
+from kschedctl.common.arrays import Mask
+from kschedctl.common.wording import counted, listed, meant
+from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation
+from kschedctl.diagnosis.rules import obstacles
+from kschedctl.objects.selectors import IN, Requirement, SelectorError, label_map_selector, parse_node_term
+from kschedctl.objects.well_known import PLACE_LABELS
+from kschedctl.scheduler.framework.remedy import (
+    Operation,
+    Remedy,
+    Risk,
+    add_operation,
+    remove_operation,
+    replace_operation,
+)
+
+#: The present label, by deprecated label (pkg/api/node/util.go).
+PRESENT_LABELS: Final = {
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+}
+#: Labels that Kubernetes or a provider replaced and no longer sets.
+REPLACED_LABELS: Final = {
+    "node-role.kubernetes.io/master": "node-role.kubernetes.io/control-plane",
+}
+#: The value of kubernetes.io/arch for other names of an architecture.
+ARCHITECTURES: Final = {
+    "x86_64": "amd64",
+    "x86-64": "amd64",
+    "x64": "amd64",
+    "x86": "386",
+    "i386": "386",
+    "i686": "386",
+    "aarch64": "arm64",
+    "armv8": "arm64",
+    "arm64v8": "arm64",
+    "armv7": "arm",
+    "armv7l": "arm",
+    "armhf": "arm",
+}
+ARCH_LABELS: Final = ("kubernetes.io/arch", "beta.kubernetes.io/arch")
+OS_LABELS: Final = ("kubernetes.io/os", "beta.kubernetes.io/os")
+
+
+# Node labels that the pod requires and no node has, although nodes have almost the same one.
+
+_REQUIRED: Final = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+#: Values of labels that only say yes.
+_YES: Final = frozenset(("", "true", "yes", "on", "1", "enabled"))
+#: At most 2 corrections of one requirement are tried.
+_MOST: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A label that the pod requires.
+
+    Attributes
+    ----------
+    requirement : Requirement
+        The requirement.
+    field : str
+        ``nodeSelector`` or ``node affinity``.
+    path : tuple of (str or int)
+        The path of the requirement in the pod.
+    of_class : bool
+        True if the pod's RuntimeClass adds the requirement, so that it cannot be changed in the pod.
+    """
+
+    requirement: Requirement
+    field: str
+    path: tuple[str | int, ...]
+    of_class: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Correction:
+    """A label that nodes have, and that was probably meant.
+
+    Attributes
+    ----------
+    wanted : _Wanted
+        The requirement to correct.
+    key, value : str
+        The label. The value is empty if only the key is corrected and the requirement has no value.
+    """
+
+    wanted: _Wanted
+    key: str
+    value: str
+
+    @property
+    def words(self) -> str:
+        """The corrected requirement as text."""
+        old = self.wanted.requirement
+        return str(Requirement(self.key, old.operator, (self.value,) if old.operator == IN else old.values))
+
+    def patch(self) -> tuple[Operation, ...]:
+        """Return the operations that correct the pod."""
+        old = self.wanted.requirement
+        if self.wanted.field == "nodeSelector":
+            gone = () if old.key == self.key else (remove_operation("spec", "nodeSelector", old.key),)
+            return (*gone, add_operation(self.value, "spec", "nodeSelector", self.key))
+        values = (replace_operation([self.value], *self.wanted.path, "values"),) if old.operator == IN else ()
+        return (replace_operation(self.key, *self.wanted.path, "key"), *values)
+
+
+def mistyped_label(situation: Situation) -> Iterator[Diagnosis]:
+    """Node labels that the pod requires and no node has, although nodes have almost the same one.
+
+    The pod's nodeSelector or node affinity may have a typing mistake, another case, a key of the past such as
+    ``beta.kubernetes.io/os`` or ``node-role.kubernetes.io/master``, or the wrong value of a flag, such as ``yes`` for
+    ``true``. Operators correct the manifest. They do not give nodes a mistyped label, and they do not drop the requirement.
+    If the labels exist on different nodes, or for another architecture, that is the cause.
+    """
+    # Yield the requirements on labels that no node meets, if the nodes have labels like them.
+    if not situation.n_nodes or situation.selected.any() or situation.is_of_daemon_set:
+        return
+    unmet = [each for each in _requirements(situation) if not _holds(situation, each.requirement).any()]
+    corrections = [list(_corrections(situation, each))[:_MOST] for each in unmet]
+    if unmet and all(corrections):
+        yield _mistyped(situation, unmet, corrections)
+    elif unmet:
+        yield next(_other_platform(situation, unmet), None) or _unknown(situation, unmet)
+    else:
+        yield from _nowhere_together(situation)
+
+
+def _requirements(situation: Situation) -> Iterator[_Wanted]:
+    """Yield the requirements of nodeSelector, and those of a required node affinity with a single term."""
+    spec = situation.pod.spec
+    of_class = runtime_class_selector(spec, situation.cluster)
+    for each in label_map_selector(spec.node_selector):
+        yield _Wanted(each, "nodeSelector", ("spec", "nodeSelector", each.key), each.key in of_class)
+    required = required_node_selector(spec)
+    terms = required.node_selector_terms if required is not None else ()
+    if len(terms) != 1:
+        return
+    try:
+        parsed = parse_node_term(terms[0])
+    except SelectorError:
+        return
+    for i, each in enumerate(parsed.labels if parsed is not None else ()):
+        yield _Wanted(each, "node affinity", (*_REQUIRED, "nodeSelectorTerms", 0, "matchExpressions", i))
+
+
+def _holds(situation: Situation, requirement: Requirement) -> Mask:
+    return situation.cluster.nodes.labels.matches((requirement,))
+
+
+def _corrections(situation: Situation, wanted: _Wanted) -> Iterator[_Correction]:
+    """Yield the labels that a requirement was probably meant for."""
+    old, labels = wanted.requirement, situation.cluster.nodes.labels
+    if old.operator not in ("In", "Exists") or wanted.of_class:
+        return
+    if not labels[old.key].present.any():
+        for key in _other_keys(situation, old.key):
+            have = labels[key].values
+            if old.operator != IN:
+                yield _Correction(wanted, key, "")
+            elif value := next((v for v in old.values if v in have), None) or _other_value(key, old.values, have):
+                yield _Correction(wanted, key, value)
+            elif "" in have and "" in old.values:
+                yield _Correction(wanted, key, "")
+        return
+    for value in _other_values(old.key, old.values, labels[old.key].values):
+        yield _Correction(wanted, old.key, value)
+
+
+def _other_keys(situation: Situation, key: str) -> list[str]:
+    """Return the labels of nodes that a key was probably meant for: renamed, or with a typing mistake."""
+    known = {**PRESENT_LABELS, **REPLACED_LABELS, **{new: old for old, new in PRESENT_LABELS.items()}}
+    labels = situation.cluster.nodes.labels
+    if key in known and labels[known[key]].present.any():
+        return [known[key]]
+    keys = {each for node in situation.cluster.nodes.objects for each in node.metadata.labels}
+    name = key.rpartition("/")[2]
+    return meant(key, keys) or sorted(each for each in keys if each.rpartition("/")[2] == name)[:1]
+
+
+def _other_value(key: str, values: tuple[str, ...], have: list[str]) -> str:
+    return next(iter(_other_values(key, values, have)), "")
+
+
+def _other_values(key: str, values: tuple[str, ...], have: list[str]) -> list[str]:
+    """Return the values of nodes that required values were probably meant for."""
+    if key.endswith("instance-type"):
+        return [other for value in values for other in have if other.casefold() == value.casefold()]
+    if key in ARCH_LABELS:
+        return [ARCHITECTURES[v.lower()] for v in values if ARCHITECTURES.get(v.lower()) in have]
+    if len(have) == 1 and have[0].casefold() in _YES and all(value.casefold() in _YES for value in values):
+        return have
+    return [other for value in values for other in meant(value, have)]
+
+
+def _mistyped(situation: Situation, unmet: list[_Wanted], corrections: list[list[_Correction]]) -> Diagnosis:
+    phrases = []
+    for wanted, found in zip(unmet, corrections, strict=True):
+        field = "the node affinity" if wanted.field == "node affinity" else wanted.field
+        have = [f"{_named(situation, _label(each))} {each.words}" for each in found]
+        phrases.append(f"{field} wants {wanted.requirement}, which no node has; {listed(have)}")
+    every = [found[0] for found in corrections]
+    remedies = [_correcting(situation, every, 0)]
+    if len(corrections) == 1:
+        remedies += [_correcting(situation, [each], i) for i, each in enumerate(corrections[0][1:], 1)]
+    return Diagnosis(rule="mistyped-label", cause="; ".join(phrases), remedies=tuple(remedies))
+
+
+def _label(found: _Correction) -> Requirement:
+    old = found.wanted.requirement
+    return Requirement(found.key, old.operator, (found.value,) if old.operator == IN else old.values)
+
+
+def _named(situation: Situation, requirement: Requirement) -> str:
+    """Return the nodes that meet a requirement as the subject of a sentence, with its verb."""
+    rows = np.flatnonzero(_holds(situation, requirement))
+    if len(rows) > 3:
+        return f"{len(rows)} nodes have"
+    names = [situation.cluster.nodes.names[row] for row in rows.tolist()]
+    return f"{listed(names)} {'has' if len(names) == 1 else 'have'}"
+
+
+def _correcting(situation: Situation, corrections: list[_Correction], within: int) -> Remedy:
+    told = [f"{each.words} instead of {each.wanted.requirement} in the {each.wanted.field}" for each in corrections]
+    return situation.context().pod_patch(
+        listed(told).replace("the nodeSelector", "nodeSelector"),
+        *(operation for each in corrections for operation in each.patch()),
+        risk=Risk.MISTAKE,
+        family="mistyped label",
+        within=within,
+    )
+
+
+def _other_platform(situation: Situation, unmet: list[_Wanted]) -> Iterator[Diagnosis]:
+    """Yield an architecture or operating system that no node has."""
+    for wanted in unmet:
+        old, labels = wanted.requirement, situation.cluster.nodes.labels
+        if old.key not in (*ARCH_LABELS, *OS_LABELS) or old.operator != IN or wanted.of_class:
+            continue
+        have = sorted(labels[old.key].values)
+        value = old.values[0]
+        if not have:
+            continue
+        yield Diagnosis(
+            rule="other-platform",
+            cause=f"{wanted.field} wants {old}, and no node has it: nodes have {listed(have)}",
+            advice=(
+                Advice(
+                    summary=f"add a node with {old.key}={value}",
+                    # Programs of another operating system are rewritten, not rebuilt.
+                    risk=Risk.MISTAKE if old.key in OS_LABELS else Risk.CAPACITY,
+                    untried="the snapshot has no such node to copy",
+                ),
+                Advice(
+                    summary=f"use an image for {listed(have, 'or')}, and change {wanted.field} to match",
+                    risk=Risk.POD,
+                    untried="the snapshot does not show for which platforms the image is built",
+                ),
+            ),
+        )
+        return
+
+
+def _unknown(situation: Situation, unmet: list[_Wanted]) -> Diagnosis:
+    """Return the requirements that no node meets, with the values that nodes have instead."""
+    base = next(obstacles.obstacles(situation))
+    facts = []
+    for each in unmet:
+        values = sorted(situation.cluster.nodes.labels[each.requirement.key].values)
+        have = f"nodes have {listed([f'{each.requirement.key}={value}' for value in values])}" if values else ""
+        facts.append(have or f"no node has a label {each.requirement.key}")
+    return replace(base, evidence=tuple(facts), advice=tuple(_places(situation, unmet)))
+
+
+def _places(situation: Situation, unmet: list[_Wanted]) -> Iterator[Advice]:
+    """Yield the places that nodes have, for the zone, region or node that the pod requires and no node has."""
+    for each in unmet:
+        key, values = each.requirement.key, sorted(situation.cluster.nodes.labels[each.requirement.key].values)
+        if key in PLACE_LABELS and each.requirement.operator == IN and values and not each.of_class:
+            yield Advice(
+                summary=f"{key} {listed(values, 'or', most=5)} instead of "
+                f"{listed(list(each.requirement.values), 'or')} in the {each.field}".replace("the nodeS", "nodeS"),
+                risk=Risk.MISTAKE,
+                untried="the snapshot does not show which of them is meant",
+            )
+        elif key not in PLACE_LABELS and each.requirement.operator == IN:
+            yield Advice(
+                summary=f"add a node with {key}={listed(list(each.requirement.values), 'or')}, or scale its pool up if "
+                "it has 0 nodes",
+                risk=Risk.CAPACITY,
+                untried="the snapshot has no such node to copy",
+            )
+    if any(each.of_class for each in unmet):
+        name = situation.pod.spec.runtime_class_name
+        yield Advice(
+            summary=f"another runtimeClassName than {name}, or none, if the pod can run with another runtime",
+            risk=Risk.DROPPED,
+            untried=f"the snapshot does not show whether the pod needs {name}",
+        )
+
+
+def _nowhere_together(situation: Situation) -> Iterator[Diagnosis]:
+    """Yield requirements that nodes meet, but no node all of them."""
+    wanted = list(_requirements(situation))
+    met = [
+        f"{each.requirement} on {counted(int(_holds(situation, each.requirement).sum()), 'node')}" for each in wanted
+    ]
+    required = required_node_selector(situation.pod.spec)
+    if required is not None and len(required.node_selector_terms) > 1:
+        matching = int(nodes_matching(situation.cluster.nodes, required).sum())
+        if not matching:
+            return
+        met.append(f"a term of the node affinity holds on {counted(matching, 'node')}")
+    if len(met) > 1:
+        yield Diagnosis(
+            rule="labels-never-together", cause=f"no node has all labels that the pod requires: {listed(met)}"
+        )

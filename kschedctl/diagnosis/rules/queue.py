@@ -1,0 +1,396 @@
+"""Pods that kube-scheduler does not try, that wait for others to end, or that have a node and do not start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import islice
+from typing import Final
+
+import numpy as np
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.records import PENDING
+from kschedctl.common.errors import ManifestError
+from kschedctl.common.wording import counted, listed
+from kschedctl.controllers.workloads.ownership import intermediate_owners, pods_made_by
+from kschedctl.controllers.workloads.pods import revision
+from kschedctl.controllers.workloads.update_strategy import deployment_rolling
+from kschedctl.diagnosis.cluster_rules.cluster import (
+    SCHEDULER,
+    idle_component,
+    is_lost,
+    is_misnamed,
+    misnamed_node,
+    on_unhealthy_node,
+    waiting_containers,
+)
+from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation
+from kschedctl.diagnosis.node_health import condition_of_pod, since
+from kschedctl.diagnosis.rules import obstacles
+from kschedctl.objects.coordination import NODE_LEASES, Lease
+from kschedctl.objects.workload import Deployment, ReplicaSet
+from kschedctl.questions.answers.preempt_words import duration
+from kschedctl.scheduler.cycle.scheduler import meant_profile
+from kschedctl.scheduler.framework.remedy import Remedy, Risk, add_operation
+from kschedctl.scheduler.framework.status import Code
+from kschedctl.scheduler.preemption.evaluator import TERMINATING, evicted_by_scheduler
+
+_KUEUE: Final = "kueue.x-k8s.io/"
+
+
+def scheduling_gates(situation: Situation) -> Iterator[Diagnosis]:
+    """Scheduling gates, and the controller that removes them.
+
+    A pod with gates is not tried, whatever capacity is free. The gate is removed by the controller that it is named after:
+    Kueue, for example, does so when a queue has quota for the workload. Operators look at that controller, and at its
+    object for the pod. They remove a gate by hand only if its controller is gone for good.
+    """
+    # Yield the controller of the pod's first gate.
+    gates = situation.pod.spec.scheduling_gates
+    if not gates:
+        return
+    name, namespace = gates[0].name, situation.pod.namespace
+    domain = name.partition("/")[0]
+    if name.startswith(_KUEUE):
+        cause = "Kueue removes the gate when a queue has quota for the workload"
+        summary = "get the workload admitted by Kueue: its ClusterQueue needs free quota, or the LocalQueue is missing"
+        command = f"kubectl describe workloads.kueue.x-k8s.io -n {namespace}"
+    else:
+        cause = f"the gate {name} waits for its controller"
+        summary = f"get the controller of {domain} to remove its gate"
+        command = f"# find the controller of {domain}, and look at its log"
+    checks = (command,) if name.startswith(_KUEUE) else ()
+    yield Diagnosis(
+        rule="scheduling-gates",
+        cause=cause,
+        advice=(
+            Advice(
+                summary=summary,
+                risk=Risk.MISTAKE,
+                untried="the controller removes the gate, not the scheduler",
+                command=command,
+            ),
+        ),
+        checks=checks,
+    )
+
+
+# No profile has the pod's ``schedulerName``: kube-scheduler ignores the pod, and another scheduler must place it.
+
+_RULE: Final = "other-scheduler"
+_WORD: Final = "scheduler"
+_PROFILE_HINT: Final = "if {} is a profile of kube-scheduler, give its configuration: --config"
+#: A Lease that was not renewed for this number of its durations before the snapshot has no living holder.
+_DURATIONS: Final = 4
+
+
+def other_scheduler(situation: Situation) -> Iterator[Diagnosis]:
+    """No profile has the pod's ``schedulerName``: kube-scheduler ignores the pod, and another scheduler must place it.
+
+    The API server accepts any name. If no scheduler of that name runs, the pod stays pending without a single event, which
+    is why people find nothing in ``kubectl describe``. A scheduler shows in the cluster by its pod, by its Lease, or by the
+    pods that it has placed. A profile of kube-scheduler itself shows by the pods that it has placed only.
+
+    Operators install or start the scheduler, or remove the name from the pod template; a mistyped name is corrected.
+    """
+    # Yield the scheduler that is responsible, and whether it runs.
+    name = situation.pod.spec.scheduler_name
+    own = situation.decision.framework.profile.scheduler_name
+    close = meant_profile(name, situation.decision.framework.handle.scheduler_names)
+    running = list(_running(situation.cluster, name)) if not close else []
+    placed = _placed(situation.cluster, name)
+    if running or placed:
+        yield _runs(situation, running, placed)
+        return
+    why = f"; did you mean {close}?" if close else " (no pod or Lease of that name)"
+    advice = [
+        Advice(
+            summary=f"install or start the scheduler {name}",
+            risk=Risk.SHARED,
+            untried=f"{name} makes its own decisions",
+            command=f"# install the scheduler {name}, or start it again",
+        )
+    ]
+    yield Diagnosis(
+        rule=_RULE,
+        cause=f"its schedulerName is {name}, and no such scheduler runs here{why}",
+        evidence=(
+            *_with_default(situation, own),
+            *([] if close else [_PROFILE_HINT.format(name)]),
+        ),
+        remedies=(_named(situation, own, mistyped=bool(close)),),
+        advice=tuple(advice if not close else ()),
+        checks=(f"kubectl get pods,leases -A | grep {name}",),
+    )
+
+
+def _named(situation: Situation, own: str, *, mistyped: bool) -> Remedy:
+    name = situation.pod.spec.scheduler_name
+    if mistyped:
+        summary = f"correct schedulerName: {own} instead of {name}"
+    else:
+        summary = f"remove schedulerName {name}, so that {own} schedules the pod"
+    return situation.context().pod_patch(
+        summary,
+        add_operation(own, "spec", "schedulerName"),
+        risk=Risk.MISTAKE if mistyped else Risk.POD,
+        family="schedulerName",
+    )
+
+
+def _with_default(situation: Situation, own: str) -> Iterator[str]:
+    """Yield the number of nodes that the pod would fit on with a profile of kube-scheduler."""
+    statuses = situation.decision.statuses
+    if statuses is not None:
+        n_nodes = counted(situation.n_nodes, "node")
+        yield f"with {own}, it would fit on {len(statuses.feasible) or 'none'} of {n_nodes}"
+
+
+def _runs(situation: Situation, running: list[tuple[str, str]], placed: list[str]) -> Diagnosis:
+    """Return the diagnosis for a scheduler that runs, or has run."""
+    name = situation.pod.spec.scheduler_name
+    ill = [f"{what} {problem}" for what, problem in running if problem]
+    seen = listed([what for what, _ in running], most=2) or f"it placed {listed(placed, most=2)}"
+    advice: tuple[Advice, ...] = ()
+    if ill and len(ill) == len(running):
+        cause = f"its schedulerName is {name}, and that scheduler is not working: {listed(ill, most=2)}"
+        advice = (
+            Advice(
+                summary=f"repair or start the scheduler {name}",
+                risk=Risk.MISTAKE,
+                untried=f"{name} makes its own decisions",
+                command=f"# repair the scheduler {name}: {listed([what for what, _ in running], most=2)}",
+            ),
+        )
+    else:
+        cause = f"its schedulerName is {name}, a scheduler that runs here ({seen}); only its log says why it did not"
+    return Diagnosis(
+        rule=_RULE,
+        cause=cause,
+        evidence=(_PROFILE_HINT.format(name),),
+        advice=advice,
+        checks=tuple(
+            f"kubectl logs -n {what.partition('/')[0].removeprefix('Pod ')} {what.partition('/')[2]}"
+            for what, _ in running
+            if what.startswith("Pod ")
+        )[:1],
+    )
+
+
+def _running(cluster: Cluster, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the pods and Leases of a scheduler, each with its problem; the problem is empty for a healthy one."""
+    stem = name.removesuffix(f"-{_WORD}")
+    for index, record in enumerate(cluster.pods.records):
+        pod_name = record.metadata.name
+        if not pod_name.startswith(stem) or record.spec.scheduler_name == name:
+            continue
+        if (pod_name.startswith(f"{name}-") and _WORD in name) or _WORD in pod_name.removeprefix(stem):
+            yield f"Pod {cluster.pods.key(index)}", _pod_problem(cluster, index)
+    taken = cluster.taken_at
+    for lease in cluster.list(Lease):
+        if lease.namespace != NODE_LEASES and lease.name in (name, stem, f"{stem}-{_WORD}"):
+            renewed = lease.spec.renew_time
+            lasts = _DURATIONS * max(lease.spec.lease_duration_seconds, 15)
+            old = renewed is not None and taken is not None and (taken - renewed).total_seconds() > lasts
+            problem = f"was last renewed{since(renewed).removeprefix(' since')}" if old else ""
+            yield f"Lease {lease.namespace}/{lease.name}", problem
+
+
+def _pod_problem(cluster: Cluster, index: int) -> str:
+    pods = cluster.pods
+    if pods.node_row[index] < 0:
+        return "has no node"
+    ready = condition_of_pod(pods.records[index], "Ready")
+    if ready is not None and ready.status == "False":
+        return f"is not ready{since(ready.last_transition_time)}"
+    return ""
+
+
+def _placed(cluster: Cluster, name: str) -> list[str]:
+    """Return the pods with a node that have a ``schedulerName``."""
+    pods = cluster.pods
+    specs = {id(record.spec) for record in pods.records if record.spec.scheduler_name == name}
+    rows = np.flatnonzero(pods.node_row >= 0).tolist() if specs else []
+    return [pods.key(index) for index in rows if id(pods.records[index].spec) in specs]
+
+
+# A pod of the snapshot fits and is pending nevertheless, because no kube-scheduler is running.
+
+
+def idle_scheduler(situation: Situation) -> Iterator[Diagnosis]:
+    """A pod of the snapshot fits and is pending nevertheless, because no kube-scheduler is running.
+
+    The Lease of kube-scheduler shows that: its holder renews it every two seconds. A pod that fits while a scheduler runs
+    has no such cause: kube-scheduler tries it within seconds, or after the next event.
+
+    Operators start kube-scheduler again.
+    """
+    # Yield the age of the scheduler's Lease, if it is no longer renewed and the pod is pending in the snapshot.
+    pod, pods = situation.pod, situation.cluster.pods
+    index = pods.index.get((pod.metadata.namespace, pod.metadata.name))
+    if index is None or pods.node_row[index] != PENDING:
+        return
+    found = idle_component(situation.cluster, SCHEDULER)
+    if found is not None:
+        yield found
+
+
+# Preemption has chosen a node for the pod, and the pods that were evicted for it are still ending there.
+
+
+def nominated_waits(situation: Situation) -> Iterator[Diagnosis]:
+    """Preemption has chosen a node for the pod, and the pods that were evicted for it are still ending there.
+
+    kube-scheduler preempts no further pods meanwhile. A victim ends within its grace period, which ``deletionTimestamp``
+    already includes. A victim that is still there afterwards has a finalizer, or a kubelet that does not answer.
+
+    Operators wait, or look at the victim and its node if it is overdue. Nobody needs to delete further pods.
+    """
+    # Yield the victims that are still ending on the pod's nominated node.
+    preemption = situation.decision.preemption
+    if preemption is None or preemption.status.reasons != (TERMINATING,):
+        return
+    cluster = situation.cluster
+    node = situation.pod.status.nominated_node_name
+    row = cluster.nodes.row.get(node)
+    if row is None:
+        return
+    priority = situation.pod.spec.priority or 0
+    records = cluster.pods.records
+    victims = [
+        index
+        for index in cluster.pods.on_node(row).tolist()
+        if records[index].metadata.deletion_timestamp is not None
+        and records[index].priority < priority
+        and evicted_by_scheduler(records[index].status)
+    ]
+    if not victims:
+        return
+    names = listed([cluster.pods.key(index) for index in victims], most=3)
+    last = max(end for index in victims if (end := records[index].metadata.deletion_timestamp) is not None)
+    does, has, verb = ("does", "has", "is") if len(victims) == 1 else ("do", "have", "are")
+    when, overdue = _when(last, cluster.taken_at)
+    if overdue:
+        first = records[victims[0]].metadata
+        advice = Advice(
+            summary=f"find out why {names} {does} not end on {node}: its kubelet, or a finalizer",
+            risk=Risk.MISTAKE,
+            untried="the kubelet ends pods",
+            command=f"kubectl get pod -n {first.namespace} {first.name} -o jsonpath='{{.metadata.finalizers}}'",
+        )
+    else:
+        advice = Advice(summary=f"wait until {names} {has} ended on {node}", risk=Risk.WAIT, untried="it takes time")
+    yield Diagnosis(
+        rule="nominated-waits",
+        cause=f"preemption chose {node} for it, and {names}, evicted for it, {verb} still ending there{when}",
+        advice=(advice,),
+    )
+
+
+def _when(end: datetime, now: datetime | None) -> tuple[str, bool]:
+    """Return the end of the last victim in words, and whether it is overdue."""
+    if now is not None and now > end:
+        return f", overdue by {duration(int((now - end).total_seconds()))}", True
+    return f", until {end:%H:%M:%S} UTC at the latest", False
+
+
+# A new pod of a rolling update that waits for a place that an old pod of the same Deployment holds.
+
+#: The places of at most 10 old pods are tried.
+_MOST: Final = 10
+_ONE_FIRST: Final = '{"spec":{"strategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":1}}}}'
+
+
+def rolling_update(situation: Situation) -> Iterator[Diagnosis]:
+    """A new pod of a rolling update that waits for a place that an old pod of the same Deployment holds.
+
+    With ``maxUnavailable`` 0, also as 25 % of less than 4 replicas, the controller stops no old pod before a new one is
+    ready, so that the update needs room for one pod more: another node for a host port or anti-affinity, or free resources.
+    Operators let an old pod go first, with ``maxSurge`` 0 and ``maxUnavailable`` 1, or add a node. They do not delete an
+    old pod: its ReplicaSet creates it again.
+    """
+    # Yield the old pods, if the pod fits where one of them is, and none may leave before a new pod is ready.
+    kind, namespace, name = situation.workload
+    if kind != Deployment.__name__ or not situation.filtered:
+        return
+    deployment = situation.cluster.get(Deployment, name, namespace)
+    if deployment is None or _may_be_unavailable(deployment):
+        return
+    node = next(_places(situation), "")
+    if node:
+        base = next(obstacles.obstacles(situation))
+        yield Diagnosis(
+            rule="rolling-update",
+            cause=f"{base.cause}; the old pods of Deployment {namespace}/{name} keep their places until a new one is "
+            "ready (maxUnavailable 0)",
+            evidence=(f"the pod fits on {node} without the old pod there", *base.evidence),
+            advice=(
+                Advice(
+                    summary=f"maxSurge 0 and maxUnavailable 1 for Deployment {namespace}/{name}, so that an old pod "
+                    "leaves first",
+                    risk=Risk.POD,
+                    untried=f"kschedctl rollout deployment/{name} -n {namespace} shows the whole update",
+                    command=f"kubectl patch deployment {name} -n {namespace} -p '{_ONE_FIRST}'",
+                ),
+            ),
+        )
+
+
+def _may_be_unavailable(deployment: Deployment) -> bool:
+    replicas = deployment.spec.replicas
+    try:
+        rolling = deployment_rolling(deployment, 1 if replicas is None else replicas)
+    except ManifestError:
+        return True
+    return rolling.recreate or rolling.max_unavailable > 0
+
+
+def _places(situation: Situation) -> Iterator[str]:
+    """Yield the nodes on which the pod fits if one old pod of its Deployment is gone."""
+    cluster, (_, namespace, name), older = situation.cluster, situation.workload, _older_replica_sets(situation)
+    if not older:
+        return
+    old = (
+        (index, record.node_name)
+        for index in pods_made_by(cluster, Deployment, namespace, name)
+        if (record := cluster.pods.records[index]).node_name
+        and (owner := record.metadata.controller) is not None
+        and owner.name in older
+    )
+    for index, node in islice(old, _MOST):
+        if situation.decision.framework.status_without(situation.pod, node, [index]).code is Code.SUCCESS:
+            yield node
+
+
+def _older_replica_sets(situation: Situation) -> set[str]:
+    """Return the names of the Deployment's ReplicaSets that are older than the pod's and still have replicas."""
+    cluster, (_, namespace, name), owner = situation.cluster, situation.workload, situation.pod.metadata.controller
+    own = cluster.get(ReplicaSet, owner.name, namespace) if owner is not None else None
+    if own is None:
+        return set()
+    found = (each for each in intermediate_owners(cluster, Deployment, namespace, name) if isinstance(each, ReplicaSet))
+    return {each.name for each in found if revision(each) < revision(own) and each.spec.replicas != 0}
+
+
+# A pod is bound to a node and does not start: scheduling is done, and the kubelet is the next to act.
+
+
+def unstarted(situation: Situation) -> Iterator[Diagnosis]:
+    """A pod is bound to a node and does not start: scheduling is done, and the kubelet is the next to act.
+
+    Its ``nodeName`` names no node, its node is unhealthy, or a container waits for a reason that the kubelet reports in the
+    pod's status, such as an image that cannot be pulled. Another node would rarely help.
+
+    Operators repair what the reason names. The node of a pod cannot be changed: a pod with a wrong ``nodeName`` is
+    recreated.
+    """
+    # Yield what keeps a bound pod from starting.
+    pod, node, cluster = situation.pod, situation.node, situation.cluster
+    if not node or pod.status.phase != "Pending":
+        return
+    if node in cluster.nodes.row:
+        yield from on_unhealthy_node(cluster, node)
+        yield from waiting_containers(pod)
+    elif is_misnamed(pod) and is_lost(cluster, node):
+        yield misnamed_node(cluster, pod, node)

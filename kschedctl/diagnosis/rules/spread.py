@@ -1,0 +1,350 @@
+"""Topology spread constraints that can never be met, or only elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.common.wording import counted, listed, meant
+from kschedctl.diagnosis.diagnosis import SELECTION, Advice, Diagnosis, Situation
+from kschedctl.diagnosis.new_nodes import nodes_like
+from kschedctl.diagnosis.rules.labels import PRESENT_LABELS
+from kschedctl.diagnosis.rules.obstacles import obstacles_on, scope_of
+from kschedctl.objects.well_known import HOSTNAME
+from kschedctl.scheduler.framework.remedy import Remedy, Risk, add_operation, replace_operation
+from kschedctl.scheduler.plugins.pod_topology_spread.filtering import DO_NOT_SCHEDULE, DomainCounts
+from kschedctl.scheduler.plugins.pod_topology_spread.plugin import PodTopologySpread
+
+_SPREAD: Final = "PodTopologySpread"
+_TAINTED: Final = ("TaintToleration", "NodeUnschedulable")
+_HONOR: Final = "Honor"
+#: At most 3 domains are named.
+_MOST: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocked:
+    """A constraint whose domains with the fewest pods can take no pod.
+
+    Attributes
+    ----------
+    counts : DomainCounts
+        The counts of the constraint.
+    index : int
+        The position of the constraint in the pod; -1 for a default constraint of the profile.
+    domains : ndarray of int64, shape (n_blocked,)
+        The codes of the domains.
+    fewest : int
+        The number of matching pods in each of them.
+    nodes : ndarray of bool, shape (n_nodes,)
+        The nodes in these domains that count.
+    """
+
+    counts: DomainCounts
+    index: int
+    domains: Int64Array
+    fewest: int
+    nodes: Mask
+
+
+def blocked_domain(situation: Situation) -> Iterator[Diagnosis]:
+    """A spread constraint counts a domain that can take no pod, and so keeps the minimum low everywhere.
+
+    A hard spread constraint compares each domain with the one that has the fewest matching pods. By default the domains of
+    tainted nodes count, such as the control plane. If no node of the domain with the fewest pods can take the pod, no other
+    domain may have more than maxSkew above it. Operators set ``nodeTaintsPolicy: Honor`` in the constraint, so that nodes
+    whose taints the pod does not tolerate do not count. They do not tolerate the taint of the control plane. If there are
+    fewer domains than minDomains, the minimum counts as 0.
+    """
+    # Yield the constraints whose minimum is kept low, by a domain that can take no pod or by minDomains.
+    if not situation.filtered:
+        return
+    usable, refused = _usable(situation), refused_by_spread(situation)
+    # If a node that the spread allows could hold the pod, this is not the cause.
+    if not refused.any() or (usable & ~refused).any():
+        return
+    for index, counts in hard_constraints(situation):
+        yield from _too_few_domains(situation, index, counts, refused)
+        blocked = _blocked(index, counts, usable)
+        if blocked is not None:
+            yield _diagnosis(situation, blocked, refused)
+
+
+def _usable(situation: Situation) -> Mask:
+    return ~situation.rejected_by(*(plugin for plugin in situation.rejected if plugin != _SPREAD))
+
+
+def refused_by_spread(situation: Situation) -> Mask:
+    """Return the nodes that nothing but the spread keeps from holding the pod: bool, shape (n_nodes,)."""
+    return _usable(situation) & situation.rejected_by(_SPREAD)
+
+
+def hard_constraints(situation: Situation) -> Iterator[tuple[int, DomainCounts]]:
+    """Yield the hard constraints with their position in the pod; -1 for the defaults of the profile."""
+    plugin = situation.decision.framework.plugin(_SPREAD)
+    if not isinstance(plugin, PodTopologySpread):
+        return
+    constraints = situation.pod.spec.topology_spread_constraints
+    places = [i for i, each in enumerate(constraints) if each.when_unsatisfiable == DO_NOT_SCHEDULE]
+    for number, counts in enumerate(plugin.hard_domains(situation.pod)):
+        yield places[number] if places else -1, counts
+
+
+def _blocked(index: int, counts: DomainCounts, usable: Mask) -> _Blocked | None:
+    """Return the domains with the fewest pods, if none of them has a usable node and other domains have one."""
+    domains = np.flatnonzero(counts.exists)
+    if not len(domains) or len(domains) < counts.constraint.min_domains:
+        return None
+    has_usable = np.zeros(len(counts.exists), dtype=np.bool_)
+    codes = counts.column.codes[usable & counts.column.present]
+    has_usable[codes] = True
+    fewest = int(counts.counts[domains].min())
+    low = domains[counts.counts[domains] == fewest]
+    others = has_usable & counts.exists
+    # A minimum that a usable domain shares would be the same without the blocked ones.
+    if has_usable[low].any() or not others.any():
+        return None
+    nodes = counts.included & np.isin(counts.column.codes, low)
+    return _Blocked(counts, index, low, fewest, nodes)
+
+
+def _diagnosis(situation: Situation, blocked: _Blocked, refused: Mask) -> Diagnosis:
+    constraint, values = blocked.counts.constraint, blocked.counts.column.values
+    names = [values[code] for code in blocked.domains.tolist()]
+    pods = counted(blocked.fewest, "matching pod")
+    each = f"{pods} each" if len(names) > 1 else pods
+    most = blocked.fewest + constraint.max_skew
+    could = f"{counted(int(refused.sum()), 'other node')} could hold the pod"
+    return Diagnosis(
+        rule="blocked-domain",
+        cause=f"the spread over {constraint.topology_key} counts {listed(names, most=_MOST)} ({each}), where no pod "
+        f"can go: {_why(situation, blocked)}; {could}, but may have {most} per domain (maxSkew {constraint.max_skew})",
+        remedies=tuple(_remedies(situation, blocked)),
+    )
+
+
+def _why(situation: Situation, blocked: _Blocked) -> str:
+    """Return the reasons why no node of the blocked domains can take the pod."""
+    excluded = blocked.nodes & situation.rejected_by(*SELECTION)
+    phrases = []
+    if excluded.any():
+        names = situation.names(excluded)
+        phrases.append(f"the pod's node selection excludes {listed(names, most=_MOST)} (nodeAffinityPolicy is Ignore)")
+    rest = blocked.nodes & ~excluded
+    if rest.any():
+        phrases.append(obstacles_on(situation, rest))
+    return "; ".join(phrases)
+
+
+def _remedies(situation: Situation, blocked: _Blocked) -> Iterator[Remedy]:
+    """Yield the inclusion policies that leave the blocked domains out."""
+    if blocked.index < 0:
+        return
+    constraint = blocked.counts.constraint
+    tainted = bool((blocked.nodes & situation.rejected_by(*_TAINTED)).any()) and not constraint.honor_taints
+    excluded = bool((blocked.nodes & situation.rejected_by(*SELECTION)).any()) and not constraint.honor_affinity
+    full = blocked.nodes & situation.rejected_by("NodeResourcesFit") & ~situation.rejected_by(*_TAINTED, *SELECTION)
+    if full.any() and constraint.topology_key != HOSTNAME:
+        # A new node of another domain does not help.
+        yield nodes_like(situation.cluster, situation.names(full)[0], 1, within=-1)
+    fields = [*(["nodeTaintsPolicy"] if tainted else []), *(["nodeAffinityPolicy"] if excluded else [])]
+    if fields:
+        at = ("spec", "topologySpreadConstraints", blocked.index)
+        yield situation.context().pod_patch(
+            f"{' and '.join(f'{field}: {_HONOR}' for field in fields)} in the spread constraint over "
+            f"{constraint.topology_key}",
+            *(add_operation(_HONOR, *at, field) for field in fields),
+            risk=Risk.POD,
+            family="inclusion policy",
+        )
+
+
+def _too_few_domains(situation: Situation, index: int, counts: DomainCounts, refused: Mask) -> Iterator[Diagnosis]:
+    """Yield a constraint with fewer domains than minDomains, so that the minimum counts as 0."""
+    wanted, number = counts.constraint.min_domains, int(counts.exists.sum())
+    if index < 0 or not 0 < number < wanted:
+        return
+    key, skew = counts.constraint.topology_key, counts.constraint.max_skew
+    yield Diagnosis(
+        rule="too-few-domains",
+        cause=f"the spread over {key} has minDomains {wanted}, and {counted(number, 'domain')} "
+        f"{'counts' if number == 1 else 'count'}: until there are {wanted}, each may have {skew} matching "
+        f"{'pod' if skew == 1 else 'pods'}, and {counted(int(refused.sum()), 'node')} would exceed that",
+        remedies=(
+            situation.context().pod_patch(
+                f"minDomains {number} instead of {wanted} in the spread constraint over {key}",
+                add_operation(number, "spec", "topologySpreadConstraints", index, "minDomains"),
+                risk=Risk.REDUCED,
+                family="minDomains",
+                within=-1,
+            ),
+        ),
+        advice=(
+            Advice(
+                summary=f"add a node in another {key}: {wanted} are wanted, and there "
+                f"{'is' if number == 1 else 'are'} {number}",
+                risk=Risk.CAPACITY,
+                untried="the snapshot has no such node to copy",
+            ),
+        )
+        if key != HOSTNAME
+        else (),
+    )
+
+
+# A hard spread constraint whose labelSelector does not match the pod itself.
+
+_CONSTRAINTS: Final = ("spec", "topologySpreadConstraints")
+
+
+def foreign_spread(situation: Situation) -> Iterator[Diagnosis]:
+    """A hard spread constraint whose labelSelector does not match the pod itself.
+
+    The constraint then keeps the pod away from domains because of the pods of others, and the pods of the workload are not
+    spread at all. It is usually copied from another workload, or a label was renamed. Operators correct the selector. They
+    do not delete the pods that it counts.
+    """
+    # Yield the constraints that count pods with other labels than those of the pod.
+    if not situation.filtered or not refused_by_spread(situation).any():
+        return
+    for index, counts in hard_constraints(situation):
+        selector = situation.pod.spec.topology_spread_constraints[index].label_selector if index >= 0 else None
+        # A constraint without a labelSelector, or with an empty one, counts no pods.
+        if selector is None or counts.self_match or not counts.counts.any():
+            continue
+        labels = situation.pod.metadata.labels
+        other = {key: value for key, value in selector.match_labels.items() if labels.get(key) != value}
+        own = {key: labels[key] for key in other if key in labels}
+        key = counts.constraint.topology_key
+        has = f"has {_text(own)}" if own else f"does not have {'them' if len(other) > 1 else 'it'}"
+        what = f"with {_text(other)}, and the pod itself {has}" if other else "that its selector selects, not the pod"
+        corrected = len(own) == len(other) > 0
+        yield Diagnosis(
+            rule="foreign-spread",
+            cause=f"the spread over {key} counts pods {what}",
+            remedies=tuple(_corrections(situation, index, key, other, own)) if corrected else (),
+            advice=() if corrected else (_advice(key),),
+        )
+
+
+def _corrections(
+    situation: Situation, index: int, key: str, other: dict[str, str], own: dict[str, str]
+) -> Iterator[Remedy]:
+    at = (*_CONSTRAINTS, index, "labelSelector", "matchLabels")
+    yield situation.context().pod_patch(
+        f"{_text(own)} instead of {_text(other)} in the labelSelector of the spread constraint over {key}",
+        *(replace_operation(value, *at, name) for name, value in own.items()),
+        risk=Risk.MISTAKE,
+        family=("foreign spread", index),
+    )
+
+
+def _advice(key: str) -> Advice:
+    return Advice(
+        summary=f"correct the labelSelector of the spread constraint over {key}, or the labels of the pod: they must "
+        "match",
+        risk=Risk.MISTAKE,
+        untried="the snapshot does not show which of them is meant",
+    )
+
+
+def _text(labels: dict[str, str]) -> str:
+    return listed([f"{key}={value}" for key, value in labels.items()])
+
+
+# A hard spread constraint or pod affinity over a topology key that no node within reach has.
+
+_AFFINITY: Final = "InterPodAffinity"
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+#: Parts of label keys that name a place.
+_PLACES: Final = ("zone", "region", "rack", "room", "row", "datacenter", "host")
+
+Path = tuple[str | int, ...]
+
+
+def missing_topology(situation: Situation) -> Iterator[Diagnosis]:
+    """A hard spread constraint or pod affinity over a topology key that no node within reach has.
+
+    Nodes without the label belong to no domain, so none of them can take the pod. Clouds label nodes with their zone and
+    region; on bare metal nobody does, unless an administrator labels the nodes with their rack or room. Operators label the
+    nodes, spread over a label that they have, or make the constraint soft. A key with a typing mistake is corrected.
+    """
+    # Yield the topology keys that no node within reach has.
+    reach = situation.in_reach
+    if not situation.filtered or not reach.any():
+        return
+    for plugin, key, path in _keys(situation):
+        present = situation.cluster.nodes.labels[key].present
+        if not bool(situation.rejected_by(plugin)[reach].all()) or (present & reach).any():
+            continue
+        what = "spread" if plugin == _SPREAD else "pod affinity"
+        others = _other_keys(situation, key)
+        nodes, scope = scope_of(situation)
+        subject = "no node" if int(nodes.sum()) > 1 else f"the only node, {situation.names(nodes)[0]},"
+        verb = "has" if int(nodes.sum()) > 1 else "lacks"
+        yield Diagnosis(
+            rule="missing-topology",
+            cause=f"{subject}{scope} {verb} the label {key}, over which the {what} counts domains",
+            evidence=(f"nodes have {listed(others)}",) if others else (),
+            remedies=tuple(_missing_topology_corrections(situation, key, path)),
+            advice=()
+            if _spelled(situation, key)
+            else (
+                Advice(
+                    summary=f"label the nodes with {key}, each with the place that it is in",
+                    risk=Risk.SHARED,
+                    untried="the snapshot does not show where the nodes are",
+                    command=f"# kubectl label node NODE {key}=PLACE, for each node",
+                ),
+            ),
+        )
+        return
+
+
+def _keys(situation: Situation) -> Iterator[tuple[str, str, Path]]:
+    """Yield the topology keys that nodes must have: the plugin that requires it, the key, and its path in the pod."""
+    spec = situation.pod.spec
+    for i, constraint in enumerate(spec.topology_spread_constraints):
+        if constraint.when_unsatisfiable == DO_NOT_SCHEDULE:
+            yield _SPREAD, constraint.topology_key, ("spec", "topologySpreadConstraints", i, "topologyKey")
+    affinity = spec.affinity.pod_affinity if spec.affinity is not None else None
+    for i, term in enumerate(affinity.required_during_scheduling_ignored_during_execution if affinity else ()):
+        yield _AFFINITY, term.topology_key, ("spec", "affinity", "podAffinity", _REQUIRED, i, "topologyKey")
+
+
+def _other_keys(situation: Situation, key: str) -> list[str]:
+    """Return labels of the nodes that name a place."""
+    keys = {each for node in situation.nodes(situation.in_reach) for each in node.metadata.labels}
+    return sorted(each for each in keys if each != key and any(word in each.rpartition("/")[2] for word in _PLACES))
+
+
+def _spelled(situation: Situation, key: str) -> list[str]:
+    """Return the labels of nodes that a key was probably meant for."""
+    keys = {each for node in situation.nodes(situation.in_reach) for each in node.metadata.labels}
+    known = {**PRESENT_LABELS, **{new: old for old, new in PRESENT_LABELS.items()}}
+    if known.get(key) in keys:
+        return [known[key]]
+    name = key.rpartition("/")[2]
+    same_name = [each for each in keys if each.rpartition("/")[2] == name]
+    return meant(key, keys) or (sorted(same_name) if len(same_name) == 1 else [])
+
+
+def _missing_topology_corrections(situation: Situation, key: str, path: Path) -> Iterator[Remedy]:
+    for other in _spelled(situation, key):
+        yield situation.context().pod_patch(
+            f"topologyKey {other} instead of {key}",
+            replace_operation(other, *path),
+            risk=Risk.MISTAKE,
+            family=("topologyKey", key),
+        )
+    if not _spelled(situation, key) and path[1] == "topologySpreadConstraints" and key != HOSTNAME:
+        yield situation.context().pod_patch(
+            f"spread over {HOSTNAME} instead of {key}",
+            replace_operation(HOSTNAME, *path),
+            risk=Risk.REDUCED,
+            family=("topologyKey", key),
+        )

@@ -1,0 +1,582 @@
+"""Bound volumes: the places that they tie a pod to, their attachments, and the drivers that serve them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import reduce
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.node_selection import required_node_selector
+from kschedctl.cluster.nodes import Nodes
+from kschedctl.common.arrays import Mask
+from kschedctl.common.wording import counted, listed
+from kschedctl.controllers.workloads.ownership import workload_of
+from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
+from kschedctl.diagnosis.new_nodes import nodes_like
+from kschedctl.diagnosis.node_health import health_problem, is_unhealthy, silent_node_advice
+from kschedctl.diagnosis.rules.claims import is_of_template
+from kschedctl.objects.core import Node
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.resources import CPU, MEMORY
+from kschedctl.objects.selectors import IN, Requirement
+from kschedctl.objects.volume import PersistentVolume, VolumeAttachment
+from kschedctl.objects.well_known import BETA_ZONE, HOSTNAME, ZONE
+from kschedctl.scheduler.framework.remedy import Remedy, Risk
+from kschedctl.scheduler.plugins.node_volume_limits import DriverNotInstalled
+from kschedctl.scheduler.volumes.binder import Binder
+from kschedctl.scheduler.volumes.claims import claim_uses, group_claims, pod_claims, required_affinity
+from kschedctl.scheduler.volumes.csi_nodes import CSINodes
+from kschedctl.scheduler.volumes.zones import label_terms, volume_labels, zoned_nodes
+
+#: The names of label keys, after the domain, that drivers use for one node and for a zone or another location.
+_NODE_NAMES: Final = frozenset(("hostname", "node", "nodename", "node-name", "nodeid", "host"))
+_ZONE_NAMES: Final = frozenset(("zone", "region", "location", "datacenter", "rack", "logical-zone"))
+#: At most this many kinds of nodes are tried in the place of a volume.
+_MOST_MODELS: Final = 2
+#: The filters, besides those of volumes, that a new node of the same kind cannot pass either.
+_OF_THE_KIND: Final = ("NodeAffinity", "TaintToleration", "NodeDeclaredFeatures")
+#: The number of nodes by which a label is recognized as the name of the node.
+_SAMPLE: Final = 5
+
+
+class VolumePlace(msgspec.Struct, frozen=True, eq=False):
+    """The place of a bound volume.
+
+    Attributes
+    ----------
+    claim : str
+        The name of the claim.
+    volume : PersistentVolume
+        The volume.
+    nodes : ndarray of bool, shape (n_nodes,)
+        The nodes on which the volume can be used.
+    labels : mapping of str to tuple of str
+        The labels that such nodes have, each with its possible values.
+    hosts : tuple of str
+        The values of the label that names single nodes; empty for a volume that several nodes can use.
+    zones : tuple of str
+        The zones or other locations; empty if the labels name none.
+    """
+
+    claim: str
+    volume: PersistentVolume
+    nodes: Mask
+    labels: Mapping[str, tuple[str, ...]]
+    hosts: tuple[str, ...]
+    zones: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The volume and its claim as text."""
+        return f"volume {self.volume.name} of claim {self.claim}"
+
+    @property
+    def where(self) -> str:
+        """The place as text, such as ``in us-east-1b`` or ``on node-7``."""
+        if self.hosts:
+            return f"on {listed(self.hosts, 'or')}"
+        if self.zones:
+            return f"in {listed(self.zones, 'or')}"
+        return f"for nodes with {self.wanted}"
+
+    @property
+    def wanted(self) -> str:
+        """The required labels as text."""
+        return listed([f"{key}={'|'.join(values)}" for key, values in self.labels.items()])
+
+    def labels_on(self, own: Mapping[str, str]) -> dict[str, str]:
+        """Return the labels that a copy of a node needs for the place, except those that the node has.
+
+        A label of the node with the value of another zone follows the zone.
+
+        Parameters
+        ----------
+        own : mapping of str to str
+            The labels of the node.
+        """
+        wanted = {key: values[0] for key, values in self.labels.items() if own.get(key) not in values}
+        moved = {own[key]: value for key, value in wanted.items() if key in own}
+        zone = next((value for key, value in wanted.items() if _is_zone(key)), "")
+        for key in (ZONE, BETA_ZONE):
+            if zone and key in own and key not in self.labels:
+                moved.setdefault(own[key], zone)
+        return wanted | {key: moved[value] for key, value in own.items() if value in moved and _is_zone(key)}
+
+
+def volume_places(situation: Situation) -> list[VolumePlace]:
+    """Return the places of the pod's bound volumes, except volumes that every node can use."""
+    cluster = situation.cluster
+    binder = Binder(cluster)
+    found = []
+    for claim in group_claims(cluster, pod_claims(cluster, situation.pod)).bound:
+        volume = cluster.get(PersistentVolume, claim.spec.volume_name)
+        if volume is None:
+            continue
+        check = binder.check_volume(claim, volume)
+        nodes = check.reachable & _by_labels(cluster.nodes, volume)
+        if check.problem or nodes.all():
+            continue
+        labels = _required_labels(volume)
+        hosts = [key for key in labels if _names_node(cluster.nodes, key)]
+        zones = [key for key in labels if _is_zone(key)]
+        # A region says less than the zone beside it.
+        zones = [key for key in zones if not _is_region(key)] or zones
+        found.append(
+            VolumePlace(
+                claim.name,
+                volume,
+                nodes,
+                labels,
+                tuple(dict.fromkeys(value for key in hosts for value in labels[key])),
+                tuple(dict.fromkeys(value for key in zones for value in labels[key] if value)),
+            )
+        )
+    return found
+
+
+def volume_scope(situation: Situation) -> str:
+    """Return what the nodes within reach have in common by the pod's volumes, as text that follows a noun."""
+    narrowing = [place for place in volume_places(situation) if (situation.selected & ~place.nodes).any()]
+    both = reduce(np.logical_and, (place.nodes for place in narrowing), situation.selected)
+    if not narrowing or not np.array_equal(both, situation.in_reach):
+        return " where its volumes can be used"
+    names = [place.volume.name for place in narrowing]
+    noun = f"volume {names[0]} is" if len(names) == 1 else f"volumes {listed(names)} are"
+    zones = list(dict.fromkeys(place.where for place in narrowing if place.zones and not place.hosts))
+    if len(zones) == 1 and not any(place.hosts for place in narrowing):
+        return f" {zones[0]}, where {noun},"
+    return f", where {noun},"
+
+
+def nodes_at(situation: Situation, place: VolumePlace) -> Iterator[Remedy]:
+    """Yield remedies that add a node in the place of a volume: copies of nodes elsewhere that are large enough.
+
+    Nothing is yielded for the disk of a single node, or if a node of the place is large enough: copies of it are
+    tried anyway.
+    """
+    nodes = situation.cluster.nodes
+    large = situation.large_enough
+    of_kind = large & ~situation.rejected_by(*_OF_THE_KIND)
+    if place.hosts or not place.labels or (of_kind & place.nodes).any():
+        return
+    order = np.lexsort((situation.offered(MEMORY), situation.offered(CPU)))
+    models: dict[object, Node] = {}
+    for row in order[(of_kind if of_kind.any() else large)[order]].tolist():
+        node = nodes.objects[row]
+        models.setdefault((str(node.status.allocatable), node.spec.taints), node)
+        if len(models) == _MOST_MODELS:
+            break
+    for i, model in enumerate(models.values()):
+        labels = place.labels_on(model.metadata.labels)
+        yield replace(nodes_like(situation.cluster, model.name, 1, within=i - 1.0, place=labels), once=True)
+
+
+def selection_text(situation: Situation) -> str:
+    """Return the fields by which the pod selects its nodes as text."""
+    spec = situation.pod.spec
+    parts = [f"{key}={value}" for key, value in spec.node_selector.items()]
+    fields = [f"nodeSelector {listed(parts)}"] if parts else []
+    if required_node_selector(spec) is not None:
+        fields.append("the required node affinity")
+    return listed(fields) or "nodeName"
+
+
+def _by_labels(nodes: Nodes, volume: PersistentVolume) -> Mask:
+    """Return the nodes that match the zone and region labels of a volume: bool, shape (n_nodes,)."""
+    labels = volume_labels(volume)
+    if not labels:
+        return np.ones(len(nodes), dtype=np.bool_)
+    return reduce(np.logical_and, (label.matches(nodes) for label in labels)) | ~zoned_nodes(nodes)
+
+
+def _required_labels(volume: PersistentVolume) -> dict[str, tuple[str, ...]]:
+    """Return the labels that a volume's node affinity and its zone labels require, with their values."""
+    out: dict[str, tuple[str, ...]] = {}
+    for requirement in _requirements(volume):
+        out[requirement.key] = tuple(dict.fromkeys((*out.get(requirement.key, ()), *requirement.values)))
+    for label in volume_labels(volume):
+        out.setdefault(label.key, label.values)
+    return out
+
+
+def _requirements(volume: PersistentVolume) -> Iterator[Requirement]:
+    affinity = required_affinity(volume)
+    for term in label_terms(affinity) if affinity is not None else ():
+        yield from (requirement for requirement in term if requirement.operator == IN)
+
+
+def _names_node(nodes: Nodes, key: str) -> bool:
+    """Report whether a label names single nodes, by its key or by the nodes that have it."""
+    if key == HOSTNAME or key.rpartition("/")[2].lower() in _NODE_NAMES:
+        return True
+    rows = np.flatnonzero(nodes.labels[key].present)[:_SAMPLE].tolist()
+    labels = [(nodes.objects[row].name, nodes.objects[row].metadata.labels) for row in rows]
+    return bool(labels) and all(own[key] in (name, own.get(HOSTNAME)) for name, own in labels)
+
+
+def _is_zone(key: str) -> bool:
+    return key in (ZONE, BETA_ZONE) or key.rpartition("/")[2].lower() in _ZONE_NAMES
+
+
+def _is_region(key: str) -> bool:
+    return key.rpartition("/")[2].lower() == "region"
+
+
+# Volumes that one node can use at a time, and that are attached to another node than that of their pod.
+
+_ONE_NODE: Final = {"ReadWriteOnce"}
+_MOST: Final = 3
+_RECREATE: Final = '{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}'
+
+
+def volumes_attached_elsewhere(cluster: Cluster, pod: Pod, node: str) -> Iterator[Diagnosis]:
+    """Yield the volumes of a pod that one node can use at a time, and that are attached to another one than its own.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster.
+    pod : Pod
+        A pod that has a node and has not started.
+    node : str
+        The node of the pod.
+    """
+    for claim in group_claims(cluster, pod_claims(cluster, pod)).bound:
+        volume = cluster.get(PersistentVolume, claim.spec.volume_name)
+        if volume is None or not set(volume.spec.access_modes) <= _ONE_NODE:
+            continue
+        for attachment in cluster.list(VolumeAttachment):
+            place = attachment.spec
+            if place.source.persistent_volume_name == volume.name and place.node_name != node:
+                yield _diagnosis(cluster, pod, claim.name, attachment)
+                break
+
+
+def _diagnosis(cluster: Cluster, pod: Pod, claim: str, attachment: VolumeAttachment) -> Diagnosis:
+    node, volume = attachment.spec.node_name, attachment.spec.source.persistent_volume_name
+    users = _users(cluster, pod, claim, node)
+    row = cluster.nodes.row.get(node)
+    if row is None:
+        state = f"{node}, which no longer exists"
+    elif is_unhealthy(cluster.nodes.objects[row]):
+        state = f"{node}, which is {health_problem(cluster.nodes.objects[row])}"
+    else:
+        state = node
+    use = f"; pod {listed(users, most=_MOST)} there {'uses' if len(users) == 1 else 'use'} it" if users else ""
+    return Diagnosis(
+        rule="volume-attached-elsewhere",
+        cause=f"volume {volume} of its claim {claim} is ReadWriteOnce and attached to {state}{use}",
+        advice=tuple(_advice(cluster, pod, attachment, users)),
+        checks=(f"kubectl get volumeattachment {attachment.name} -o yaml",),
+    )
+
+
+def _advice(cluster: Cluster, pod: Pod, attachment: VolumeAttachment, users: list[str]) -> Iterator[Advice]:
+    node, volume = attachment.spec.node_name, attachment.spec.source.persistent_volume_name
+    row = cluster.nodes.row.get(node)
+    if row is None:
+        yield Advice(
+            summary=f"delete VolumeAttachment {attachment.name}, as its node {node} no longer exists",
+            risk=Risk.MISTAKE,
+            untried="the CSI driver detaches the volume",
+            command=f"kubectl delete volumeattachment {attachment.name}",
+        )
+    elif is_unhealthy(cluster.nodes.objects[row]):
+        back = f"get {node} back; its kubelet then ends the old pods, and {volume} is detached"
+        yield from silent_node_advice(node, back, f", which detaches {volume}")
+    elif users:
+        own = workload_of(cluster, pod.metadata)
+        same = any(_workload(cluster, user) == own for user in users)
+        if same and own[0] == "Deployment":
+            yield Advice(
+                summary=f"set strategy Recreate in Deployment {own[2]}: the old pod then ends first",
+                risk=Risk.MISTAKE,
+                untried="the Deployment controller deletes the old pod",
+                command=f"kubectl patch deployment -n {own[1]} {own[2]} -p '{_RECREATE}'",
+            )
+        else:
+            yield Advice(
+                summary=f"if both pods need the data: run them on {node}, or move it to a claim with ReadWriteMany",
+                risk=Risk.POD,
+                untried="the volume is attached outside the scheduler",
+            )
+    else:
+        yield Advice(
+            summary=f"look at the log of CSI driver {attachment.spec.attacher}, which has not detached {volume}",
+            risk=Risk.MISTAKE,
+            untried="the volume is detached outside the scheduler",
+            command=f"kubectl describe volumeattachment {attachment.name}",
+        )
+
+
+def _users(cluster: Cluster, pod: Pod, claim: str, node: str) -> list[str]:
+    """Return the pods on a node that use a claim of the pod's namespace."""
+    row = cluster.nodes.row.get(node)
+    on_node = cluster.pods.on_node(row).tolist() if row is not None else []
+    return [
+        cluster.pods.key(index)
+        for index in on_node
+        if cluster.pods.records[index].metadata.namespace == pod.namespace
+        and any(use.claim == claim for use in claim_uses(cluster.pods.pod(index)))
+    ]
+
+
+def _workload(cluster: Cluster, key: str) -> tuple[str, str, str]:
+    namespace, _, name = key.partition("/")
+    return workload_of(cluster, cluster.pods.records[cluster.pods.index[namespace, name]].metadata)
+
+
+# CSI drivers that are not registered on the node of a pod.
+
+
+def unregistered_on(cluster: Cluster, pod: Pod, node: str) -> Iterator[Diagnosis]:
+    """Yield the drivers of a pod's volumes that are not registered on a node, if its CSINode is known."""
+    row = cluster.nodes.row.get(node)
+    csi_nodes = CSINodes.of(cluster)
+    if row is None or not csi_nodes.present[row]:
+        return
+    for claim in group_claims(cluster, pod_claims(cluster, pod)).bound:
+        volume = cluster.get(PersistentVolume, claim.spec.volume_name)
+        driver = volume.spec.csi.driver if volume is not None and volume.spec.csi is not None else ""
+        if driver and not csi_nodes.installed(driver)[row]:
+            cause = f"CSI driver {driver} of claim {claim.name} is not registered on {node}"
+            yield not_registered(driver, node, cause)
+
+
+def not_registered(driver: str, names: str, cause: str) -> Diagnosis:
+    """Return the diagnosis of a CSI driver that is not registered on nodes."""
+    return Diagnosis(
+        rule="csi-driver-not-registered",
+        cause=cause,
+        evidence=("the CSINode of a node lists the drivers that are registered there",),
+        advice=(
+            Advice(
+                summary=f"get the DaemonSet of CSI driver {driver} to run on {names}",
+                risk=Risk.MISTAKE,
+                untried="its pod registers the driver with the kubelet",
+                command=f"# look at the node DaemonSet of {driver}: its pods there, its tolerations and node selector",
+            ),
+        ),
+        checks=("kubectl get csinodes", "kubectl get daemonsets -A | grep -i csi"),
+    )
+
+
+# A bound volume is where the pod cannot go: in a zone without nodes, on a node that is gone, or outside its selector.
+
+#: At most this many zones are named.
+_MOST_ZONES = 4
+
+
+def volume_place(situation: Situation) -> Iterator[Diagnosis]:
+    """A bound volume is where the pod cannot go: in a zone without nodes, on a node that is gone, or outside its selector.
+
+    The disk of a cloud is in one zone, and a local disk on one node. The affinity of the PersistentVolume says where, and
+    the pod can only run there. The rule applies if the pod's volumes rule out every node that the pod itself selects:
+
+    - No node is left in the zone, often after a node group was replaced or scaled down. Operators get a node there: they
+      raise the group of that zone, or pin a group to it. The data stays where it is. To copy it is the last resort.
+    - The node of a local disk is gone. Either it comes back under its name, or the claim and the pod are deleted, and
+      replicated software fills a new disk. Nothing moves a local disk.
+    - The nodes are in the zone but lack the label of the CSI driver, which the driver's pod on the node sets.
+    - The pod's selector leaves only nodes elsewhere, or two volumes are in different places.
+    """
+    # Yield the volumes because of which no selected node can be used.
+    if not situation.filtered or situation.in_reach.any() or not situation.selected.any():
+        return
+    places = volume_places(situation)
+    if (reduce(np.logical_and, (place.nodes for place in places), situation.selected)).any():
+        # Volumes that are yet to be bound or provisioned rule out the rest.
+        return
+    nowhere = [place for place in places if not place.nodes.any()]
+    if nowhere:
+        for place in nowhere:
+            yield _lost_disk(situation, place) if place.hosts else _no_node_there(situation, place)
+        return
+    outside = [place for place in places if not (place.nodes & situation.selected).any()]
+    yield _outside_selection(situation, outside[0]) if outside else _apart(situation, places)
+
+
+def _no_node_there(situation: Situation, place: VolumePlace) -> Diagnosis:
+    nodes = situation.cluster.nodes
+    there = _in_zone(nodes, place.zones)
+    lacking = [key for key in place.labels if there.any() and not nodes.labels[key].present[there].any()]
+    if lacking and place.volume.spec.csi is not None:
+        return _driver_not_registered(situation, place, place.volume.spec.csi.driver, lacking, there)
+    if not place.labels:
+        cause = f"{place.name} has a node affinity that matches no node"
+    elif there.any() or not place.zones:
+        cause = f"{place.name} is for nodes with {place.wanted}, and there is no such node"
+    else:
+        cause = f"{place.name} is {place.where}, where no node is left"
+    return Diagnosis(
+        rule="no-node-at-volume",
+        cause=cause,
+        evidence=_whereabouts(situation),
+        remedies=tuple(nodes_at(situation, place)),
+    )
+
+
+def _driver_not_registered(
+    situation: Situation, place: VolumePlace, driver: str, keys: list[str], there: Mask
+) -> Diagnosis:
+    names, one = listed(situation.names(there), most=3), there.sum() == 1
+    installed = CSINodes.of(situation.cluster).installed(driver)[there].any()
+    why = "" if installed else f": CSI driver {driver} is not registered there"
+    return Diagnosis(
+        rule="csi-driver-not-registered",
+        cause=(
+            f"{place.name} is {place.where}, and {names} there lack{'s' if one else ''} the label {listed(keys)}, "
+            f"which the CSI driver sets{why}"
+        ),
+        advice=(
+            Advice(
+                summary=f"get the pod of CSI driver {driver} to run on {names}; it registers the node and its label",
+                risk=Risk.MISTAKE,
+                untried="the kubelet sets the label once the driver is registered",
+                command=f"# look at the node DaemonSet of {driver}: its pods there, its tolerations and node selector",
+            ),
+        ),
+        remedies=tuple(nodes_at(situation, place)),
+        checks=(f"kubectl get csinode {' '.join(situation.names(there)[:3])} -o yaml",),
+    )
+
+
+def _lost_disk(situation: Situation, place: VolumePlace) -> Diagnosis:
+    node, pod = listed(place.hosts, "or"), situation.pod
+    namespace, claim = pod.namespace, place.claim
+    renamed = [name for name in place.hosts if name in situation.cluster.nodes.row]
+    if renamed:
+        own = situation.cluster.nodes.objects[situation.cluster.nodes.row[renamed[0]]].metadata.labels
+        has = "; ".join(f"{key} {own[key]}" if key in own else f"no {key}" for key in place.labels)
+        return Diagnosis(
+            rule="local-disk-of-a-renamed-node",
+            cause=f"{place.name} is on {node} by the label {listed(list(place.labels))}; node {renamed[0]} has {has}",
+            checks=(f"kubectl get node {renamed[0]} --show-labels",),
+        )
+    again = "its StatefulSet creates the claim again" if is_of_template(situation, claim) else "create the claim again"
+    return Diagnosis(
+        rule="local-disk-of-a-lost-node",
+        cause=f"{place.name} is a local disk of {node}, which is gone",
+        evidence=("a local disk can only be used on its node",),
+        advice=(
+            Advice(
+                summary=f"bring {node} back under its name, with its disk: the data is there",
+                risk=Risk.CAPACITY,
+                untried=f"the snapshot has neither {node} nor its disk",
+                command=f"# repair {node} and let it join again as {node} (label {HOSTNAME}={node})",
+            ),
+            Advice(
+                summary=f"if {node} is lost for good: delete claim {claim} and the pod for a new, empty disk",
+                risk=Risk.DATA,
+                untried=f"the data on {node} is lost, so the software needs replicas or a backup; {again}",
+                command=(
+                    f"kubectl delete pvc -n {namespace} {claim} --wait=false && "
+                    f"kubectl delete pod -n {namespace} {pod.name}"
+                ),
+            ),
+        ),
+        checks=(f"kubectl get pv {place.volume.name} -o yaml",),
+    )
+
+
+def _outside_selection(situation: Situation, place: VolumePlace) -> Diagnosis:
+    selected, nodes = situation.selected, situation.cluster.nodes
+    zones = sorted(_zones(nodes, selected))
+    if situation.is_of_daemon_set and selected.sum() == 1:
+        but = f"the pod of the DaemonSet is for {situation.names(selected)[0]}"
+    elif place.zones and not place.hosts and zones and set(zones).isdisjoint(place.zones):
+        but = f"{selection_text(situation)} leaves only nodes in {listed(zones, most=_MOST_ZONES)}"
+    else:
+        but = f"{selection_text(situation)} excludes {listed(situation.names(place.nodes), most=3)}"
+    return Diagnosis(
+        rule="volume-outside-selection",
+        cause=f"{place.name} is {place.where}, and {but}",
+        remedies=() if place.hosts else tuple(nodes_at(situation, place)),
+    )
+
+
+def _apart(situation: Situation, places: list[VolumePlace]) -> Diagnosis:
+    return Diagnosis(
+        rule="volumes-apart",
+        cause=f"{listed([f'{place.name} is {place.where}' for place in places])}, and no "
+        f"{'selected ' if not situation.selected.all() else ''}node is in all these places",
+        evidence=_whereabouts(situation),
+    )
+
+
+def _in_zone(nodes: Nodes, zones: tuple[str, ...]) -> Mask:
+    """Return the nodes of some zones by the standard zone labels: bool, shape (n_nodes,)."""
+    out = np.zeros(len(nodes), dtype=np.bool_)
+    for key in (ZONE, BETA_ZONE):
+        codes = [code for zone in zones if (code := nodes.labels[key].code(zone)) is not None]
+        out |= np.isin(nodes.labels[key].codes, codes)
+    return out
+
+
+def _zones(nodes: Nodes, mask: Mask) -> dict[str, int]:
+    """Return the zones of some nodes, each with its number of nodes."""
+    column = nodes.labels[ZONE]
+    codes, counts = np.unique(column.codes[mask & column.present], return_counts=True)
+    return {column.values[code]: int(count) for code, count in zip(codes, counts, strict=True)}
+
+
+def _whereabouts(situation: Situation) -> tuple[str, ...]:
+    """Return the zones of the selected nodes as evidence; nothing if they have none."""
+    zones = sorted(_zones(situation.cluster.nodes, situation.selected).items())
+    text = listed([f"{zone} ({counted(n, 'node')})" for zone, n in zones], most=_MOST_ZONES)
+    return (f"the {'' if situation.selected.all() else 'selected '}nodes are in {text}",) if zones else ()
+
+
+# The CSI driver of a volume is not registered on a node: its CSINode does not list the driver.
+
+_NAMED = 3
+
+
+def csi_driver(situation: Situation) -> Iterator[Diagnosis]:
+    """The CSI driver of a volume is not registered on a node: its CSINode does not list the driver.
+
+    The node pod of the driver, usually of a DaemonSet, registers it with the kubelet. The driver is missing where the
+    DaemonSet does not run, because of a taint or a selector, or where its pod fails. kube-scheduler checks it only for
+    drivers with ``preventPodSchedulingIfMissing`` (gate VolumeLimitScaling). Otherwise a pod is scheduled to the node and
+    does not start there, as the kubelet cannot mount the volume.
+    """
+    # Yield the driver that is registered on no node within reach, if the scheduler requires it.
+    reach = situation.in_reach
+    if not situation.filtered or not reach.any() or (reach & ~situation.rejected_by("NodeVolumeLimits")).any():
+        return
+    for one in situation.operands(all_rows(reach)[0], "NodeVolumeLimits"):
+        if not isinstance(one, DriverNotInstalled):
+            continue
+        if not (reach & CSINodes.of(situation.cluster).installed(one.driver)).any():
+            names = listed(situation.names(reach), most=_NAMED)
+            scope = "" if np.array_equal(reach, situation.selected) else volume_scope(situation)
+            yield not_registered(one.driver, names, f"CSI driver {one.driver} is not registered on {names}{scope}")
+
+
+def check_placed(situation: Situation) -> Iterator[Diagnosis]:
+    """Yield the drivers that are not registered on the node of a pod that has not started."""
+    if situation.pod.status.phase == "Pending":
+        yield from unregistered_on(situation.cluster, situation.pod, situation.node)
+
+
+# A pod does not start, as its ReadWriteOnce volume is attached to another node: "Multi-Attach error for volume".
+
+
+def attached_elsewhere(situation: Situation) -> Iterator[Diagnosis]:
+    """A pod does not start, as its ReadWriteOnce volume is attached to another node: "Multi-Attach error for volume".
+
+    The attach-detach controller detaches a volume when no pod of the node uses it. A pod on a node that is unreachable
+    stays until the kubelet confirms its end, and so does the attachment; a running pod keeps it as well.
+
+    Operators get the node back. If its machine is shut down, they give it the taint ``node.kubernetes.io/out-of-service``:
+    the pods are then deleted by force, and their volumes detached. They do not delete such a pod by force while its machine
+    may still run, as two nodes would then write to one disk.
+    """
+    # Yield the volumes of a pod that has not started which are attached to another node.
+    if situation.node and situation.pod.status.phase == "Pending":
+        yield from volumes_attached_elsewhere(situation.cluster, situation.pod, situation.node)

@@ -1,1 +1,0 @@
-"""The kinds of objects that an answer depends on, and the kinds that a snapshot lacks."""

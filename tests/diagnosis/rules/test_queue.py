@@ -1,0 +1,136 @@
+"""A new pod of a rolling update that waits for the place of an old one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kschedctl.diagnosis.cluster_rules.cluster import binding
+from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.objects.workload import Deployment, ReplicaSet
+from kschedctl.scheduler.cycle.decision import Decision
+from tests.builders import decide, make_cluster, make_node, make_object, make_pod
+from tests.diagnosis.rules.cures import cures
+
+FIRST = "maxSurge 0 and maxUnavailable 1 for Deployment default/web, so that an old pod leaves first (untried)"
+
+
+def replica_set(name: str, revision: int) -> ReplicaSet:
+    annotations = {"deployment.kubernetes.io/revision": str(revision)}
+    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "web", "controller": True}
+    metadata = {"name": name, "namespace": "default", "annotations": annotations, "ownerReferences": [owner]}
+    return make_object(ReplicaSet, name, metadata=metadata)
+
+
+def decision(strategy: dict[str, Any], *, replicas: int = 2, of: str = "new", cpu: str = "3") -> Decision:
+    """Two nodes of 4 CPU, each with an old pod of 3 CPU, and a pod that waits."""
+    deployment = make_object(Deployment, "web", namespace="default", spec={"replicas": replicas, "strategy": strategy})
+    old = [
+        make_pod(f"old-{node}", node=node, requests={"cpu": "3"}, owner=("apps/v1", "ReplicaSet", "old"))
+        for node in "ab"
+    ]
+    cluster = make_cluster(
+        [make_node("a", cpu="4"), make_node("b", cpu="4")],
+        old,
+        deployment,
+        replica_set("old", 1),
+        replica_set("new", 2),
+    )
+    return decide(make_pod("new-1", requests={"cpu": cpu}, owner=("apps/v1", "ReplicaSet", of)), cluster)
+
+
+def test_old_pods_keep_their_places() -> None:
+    found = decision({"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}})
+    (first,) = diagnose(found)
+    assert first.cause == (
+        "no node has 3 cpu free: the most is 1, on a; the old pods of Deployment default/web keep their places until "
+        "a new one is ready (maxUnavailable 0)"
+    )
+    assert first.evidence[0] == "the pod fits on a without the old pod there"
+    assert cures(found)[0] == FIRST
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        pytest.param({"strategy": {}}, True, id="25 % of 2 replicas is none"),
+        pytest.param({"strategy": {}, "replicas": 4}, False, id="25 % of 4 replicas is one"),
+        pytest.param({"strategy": {"type": "Recreate"}}, False, id="old pods are stopped first"),
+        pytest.param({"strategy": {}, "of": "old"}, False, id="a pod of the old revision"),
+        pytest.param({"strategy": {}, "cpu": "5"}, False, id="no place of an old pod is large enough"),
+    ],
+)
+def test_when_it_is_the_update(fields: dict[str, Any], expected: bool) -> None:
+    assert (FIRST in cures(decision(**fields))) == expected
+
+
+NODES = [
+    make_node("worker-1"),
+    make_node("worker-2"),
+    make_node("sick", taints=["node.kubernetes.io/not-ready:NoExecute"]),
+]
+
+
+def waiting(reason: str, statuses: str = "containerStatuses") -> dict[str, Any]:
+    return {"phase": "Pending", statuses: [{"name": "app", "state": {"waiting": {"reason": reason}}}]}
+
+
+@pytest.mark.parametrize(
+    ("node", "status", "relation", "causes"),
+    [
+        pytest.param("worker-1", {"phase": "Running"}, "runs on worker-1", [], id="it runs"),
+        pytest.param(
+            "worker-1",
+            waiting("ImagePullBackOff"),
+            "is bound to worker-1, but has not started",
+            ["scheduling is done; container app waits: ImagePullBackOff"],
+            id="image",
+        ),
+        pytest.param(
+            "worker-1",
+            waiting("CrashLoopBackOff", "initContainerStatuses"),
+            "is bound to worker-1, but has not started",
+            ["scheduling is done; container app waits: CrashLoopBackOff"],
+            id="init container",
+        ),
+        pytest.param(
+            "worker-1",
+            waiting("ContainerCreating"),
+            "is bound to worker-1, but has not started",
+            [],
+            id="no reason in its status",
+        ),
+        pytest.param(
+            "sick",
+            {"phase": "Pending"},
+            "is bound to sick, but has not started",
+            ["its node sick is not ready: taint node.kubernetes.io/not-ready"],
+            id="unhealthy node",
+        ),
+        pytest.param(
+            "worker-02",
+            {"phase": "Pending"},
+            "is bound to worker-02, which does not exist",
+            ["nodeName worker-02 is no node of the cluster (did you mean worker-2?)"],
+            id="mistyped nodeName",
+        ),
+        pytest.param("gone", {"phase": "Running"}, "is bound to gone, which does not exist", [], id="lost node"),
+    ],
+)
+def test_bound_pods(node: str, status: dict[str, Any], relation: str, causes: list[str]) -> None:
+    cluster = make_cluster(NODES, [make_pod("p", node=node, status=status)])
+    pod = cluster.pods.pod(0)
+    assert binding(cluster, pod, node) == relation
+    assert [one.cause for one in diagnose(decide(make_pod("p", status=status), cluster), node)] == causes
+
+
+def test_the_causes_for_which_a_bound_pod_fits_nowhere_come_first() -> None:
+    status = waiting("ImagePullBackOff")
+    decision = decide(make_pod(requests={"cpu": "9"}, status=status), make_cluster(NODES[:2]))
+    assert [one.rule for one in diagnose(decision, "worker-1")] == ["oversized-request", "unstarted-pod"]
+
+
+def test_in_a_snapshot_that_seems_to_lack_nodes_pods_run() -> None:
+    cluster = make_cluster(NODES[:1], [make_pod(f"p{n}", node=f"n{n}", status={"phase": "Running"}) for n in range(3)])
+    assert binding(cluster, cluster.pods.pod(0), "n0") == "runs on n0"

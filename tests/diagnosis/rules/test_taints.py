@@ -1,0 +1,313 @@
+"""Taints that reserve every node of the cluster."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.diagnosis.why.search import suggest
+from kschedctl.objects.core import Node
+from tests.builders import decide, make_cluster, make_node, make_pod
+from tests.diagnosis.rules.cures import cures
+
+CONTROL_PLANE = "node-role.kubernetes.io/control-plane:NoSchedule"
+UNINITIALIZED = "node.cloudprovider.kubernetes.io/uninitialized:NoSchedule"
+JOIN = "join a worker node: the cluster has only the control plane (untried)"
+
+
+@pytest.mark.parametrize(
+    ("spec", "nodes", "first"),
+    [
+        pytest.param(
+            {},
+            [make_node("a", taints=[CONTROL_PLANE])],
+            [f"remove the taint {CONTROL_PLANE} from a, if no worker is to join: it is the only node", JOIN],
+            id="a control plane that is the only node",
+        ),
+        pytest.param(
+            {},
+            [make_node("a", taints=[CONTROL_PLANE]), make_node("b", taints=[CONTROL_PLANE])],
+            [JOIN],
+            id="a control plane of several nodes",
+        ),
+        pytest.param(
+            {},
+            [make_node("a", taints=["CriticalAddonsOnly=true:NoSchedule"])],
+            ["add a node pool for applications, without the taint CriticalAddonsOnly (on AKS of mode User) (untried)"],
+            id="only the system pool",
+        ),
+        pytest.param(
+            {},
+            [make_node("a", taints=["dedicated=ml:NoSchedule"])],
+            ["add a node without the taint dedicated (untried)", "tolerate dedicated=ml:NoSchedule"],
+            id="only nodes of another team",
+        ),
+        pytest.param(
+            {},
+            [make_node("a", taints=["kubernetes.io/arch=arm64:NoSchedule"])],
+            [
+                "tolerate kubernetes.io/arch=arm64:NoSchedule",
+                "add a node without the taint kubernetes.io/arch (untried)",
+            ],
+            id="only nodes of another architecture",
+        ),
+    ],
+)
+def test_cures(spec: dict[str, Any], nodes: list[Node], first: list[str]) -> None:
+    decision = decide(make_pod(**spec), make_cluster(nodes))
+    assert diagnose(decision)[0].rule == "reserved-nodes"
+    assert cures(decision) == first
+
+
+def test_a_pool_that_the_pod_does_not_select_comes_after_new_nodes() -> None:
+    """A spot pool stands idle, and the other nodes are full."""
+    spot = make_node("spot", taints=["spot=true:NoSchedule"])
+    cluster = make_cluster([make_node("a"), spot], [make_pod("x", node="a", requests={"cpu": "4"}, priority=10)])
+    found = cures(decide(make_pod(requests={"cpu": "1"}), cluster))
+    assert found[:1] == ["add a node like a"]
+    assert any(one.startswith("tolerate spot=true") for one in found)
+
+
+def test_the_platform_of_a_pod_is_never_dropped() -> None:
+    """A pod for Windows does not run on Linux, whatever its nodeSelector is."""
+    system = "kubernetes.io/os"
+    nodes = [
+        make_node("a", labels={system: "linux"}),
+        make_node("b", labels={system: "windows"}, taints=["os=windows:NoSchedule"]),
+    ]
+    assert cures(decide(make_pod(nodeSelector={system: "windows"}), make_cluster(nodes))) == [
+        "tolerate os=windows:NoSchedule"
+    ]
+
+
+def test_a_new_node_would_have_the_same_problem() -> None:
+    """No node is proposed as long as nobody initializes nodes, and none of the control plane."""
+    spec: dict[str, Any] = {"tolerations": [{"key": "node-role.kubernetes.io/control-plane", "operator": "Exists"}]}
+    cluster = make_cluster(
+        [make_node("a", taints=[CONTROL_PLANE, UNINITIALIZED]), make_node("b", taints=[UNINITIALIZED])]
+    )
+    assert not any(one.startswith("add") for one in cures(decide(make_pod(**spec), cluster)))
+
+
+def test_a_control_plane_without_a_network_plugin() -> None:
+    """The network plugin of a new cluster comes first; the pod does not tolerate the control plane all the same."""
+    message = "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady"
+    conditions = [{"type": "Ready", "status": "False", "reason": "KubeletNotReady", "message": message}]
+    node = make_node("a", taints=[CONTROL_PLANE, "node.kubernetes.io/not-ready:NoSchedule"], conditions=conditions)
+    decision = decide(make_pod(), make_cluster([node]))
+    (found,) = diagnose(decision)
+    assert found.cause.endswith(f"a has the taint {CONTROL_PLANE} as well, which the pod does not tolerate")
+    assert cures(decision) == ["install or repair the network plugin (CNI) on a (untried)", JOIN]
+
+
+def test_a_pool_without_nodes() -> None:
+    """The pool that the pod selects has been scaled to 0."""
+    decision = decide(
+        make_pod(nodeSelector={"pool": "highmem"}), make_cluster([make_node("a", labels={"pool": "web"})])
+    )
+    assert cures(decision)[0] == "add a node with pool=highmem, or scale its pool up if it has 0 nodes (untried)"
+
+
+def tolerating(key: str, value: str = "", effect: str = "NoSchedule", operator: str = "Equal") -> dict[str, Any]:
+    return {"tolerations": [{"key": key, "value": value, "effect": effect, "operator": operator}]}
+
+
+@pytest.mark.parametrize(
+    ("spec", "taints", "cause", "cure"),
+    [
+        pytest.param(
+            tolerating("dedicated", "analytcs"),
+            ["dedicated=analytics:NoSchedule"],
+            "the pod tolerates dedicated=analytcs:NoSchedule, and the taint of a is dedicated=analytics:NoSchedule",
+            "tolerate dedicated=analytics:NoSchedule instead of dedicated=analytcs:NoSchedule",
+            id="value",
+        ),
+        pytest.param(
+            tolerating("dedicatd", "ml"),
+            ["dedicated=ml:NoSchedule"],
+            "the pod tolerates dedicatd=ml:NoSchedule, and the taint of a is dedicated=ml:NoSchedule",
+            "tolerate dedicated=ml:NoSchedule instead of dedicatd=ml:NoSchedule",
+            id="key",
+        ),
+        pytest.param(
+            tolerating("spot", "yes"),
+            ["spot=true:NoSchedule"],
+            "the pod tolerates spot=yes:NoSchedule, and the taint of a is spot=true:NoSchedule",
+            "tolerate spot=true:NoSchedule instead of spot=yes:NoSchedule",
+            id="another word for yes",
+        ),
+        pytest.param(
+            tolerating("dedicated", ""),
+            ["dedicated=gpu:NoSchedule"],
+            "the pod tolerates dedicated:NoSchedule, and the taint of a is dedicated=gpu:NoSchedule",
+            "tolerate dedicated=gpu:NoSchedule instead of dedicated:NoSchedule",
+            id="no value",
+        ),
+        pytest.param(
+            tolerating("node-role.kubernetes.io/master", operator="Exists"),
+            ["node-role.kubernetes.io/control-plane:NoSchedule"],
+            "the pod tolerates node-role.kubernetes.io/master:NoSchedule, "
+            "and the taint of a is node-role.kubernetes.io/control-plane:NoSchedule",
+            "tolerate node-role.kubernetes.io/control-plane:NoSchedule instead of "
+            "node-role.kubernetes.io/master:NoSchedule",
+            id="the old name of the control plane",
+        ),
+        pytest.param(
+            tolerating("spot", "true"),
+            ["spot=true:NoExecute"],
+            "the pod tolerates spot=true:NoSchedule, and the taint of a is spot=true:NoExecute",
+            "tolerate spot=true:NoExecute instead of spot=true:NoSchedule",
+            id="effect",
+        ),
+        pytest.param(
+            tolerating("spot", "true"),
+            ["spot=true:NoSchedule", "spot=true:NoExecute"],
+            "the pod tolerates spot=true:NoSchedule, and the taint of a is spot=true:NoExecute",
+            "tolerate every effect of spot, not only NoSchedule",
+            id="one of two effects",
+        ),
+    ],
+)
+def test_cause_and_cure(spec: dict[str, Any], taints: list[str], cause: str, cure: str) -> None:
+    full = make_pod("x", node="b", requests={"cpu": "4"})
+    decision = decide(
+        make_pod(requests={"cpu": "1"}, **spec), make_cluster([make_node("a", taints=taints), make_node("b")], [full])
+    )
+    (found,) = diagnose(decision)
+    assert found.cause == f"{cause}; b has 0 of 4 cpu free, the pod wants 1 cpu"
+    assert suggest(decision).ranked[0].summary == cure
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param(tolerating("dedicated", "team-b"), id="another team"),
+        pytest.param(tolerating("nvidia.com/gpu", "present"), id="another key"),
+        pytest.param({}, id="no toleration"),
+    ],
+)
+def test_the_node_is_reserved_for_others(spec: dict[str, Any]) -> None:
+    node = make_node("a", taints=["dedicated=team-a:NoSchedule"])
+    (found,) = diagnose(decide(make_pod(**spec), make_cluster([node])))
+    assert found.rule == "reserved-nodes"
+
+
+def test_the_node_is_full_as_well() -> None:
+    node = make_node("a", cpu="0", taints=["spot=true:NoSchedule"])
+    (found,) = diagnose(decide(make_pod(requests={"cpu": "1"}, **tolerating("spot", "yes")), make_cluster([node])))
+    assert found.rule != "mistyped-toleration"
+
+
+UNREACHABLE = ["node.kubernetes.io/unreachable:NoSchedule", "node.kubernetes.io/unreachable:NoExecute"]
+NOT_READY = ["node.kubernetes.io/not-ready:NoSchedule", "node.kubernetes.io/not-ready:NoExecute"]
+NO_NETWORK = "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady"
+
+
+def ready(status: str, reason: str, message: str = "") -> list[dict[str, Any]]:
+    return [{"type": "Ready", "status": status, "reason": reason, "message": message}]
+
+
+def taint(key: str) -> list[str]:
+    return [f"{key}:NoSchedule"]
+
+
+def removed_since(hour: int, minute: int) -> list[str]:
+    """Return the taint that the cluster autoscaler sets before it deletes a node."""
+    began = datetime(2026, 11, 20, hour, minute, tzinfo=UTC)
+    return [f"ToBeDeletedByClusterAutoscaler={began.timestamp():.0f}:NoSchedule"]
+
+
+@pytest.mark.parametrize(
+    ("sick", "problem", "cure"),
+    [
+        pytest.param(
+            make_node("a", taints=UNREACHABLE, conditions=ready("Unknown", "NodeStatusUnknown")),
+            "a is unreachable (NodeStatusUnknown): taint node.kubernetes.io/unreachable",
+            "get a back (its kubelet posts no status) or replace it",
+            id="unreachable",
+        ),
+        pytest.param(
+            make_node("a", taints=NOT_READY, conditions=ready("False", "KubeletNotReady", NO_NETWORK)),
+            "a is not ready (NetworkPluginNotReady): taint node.kubernetes.io/not-ready",
+            "install or repair the network plugin (CNI) on a",
+            id="no CNI",
+        ),
+        pytest.param(
+            make_node("a", taints=NOT_READY, conditions=ready("False", "KubeletNotReady", "PLEG is not healthy")),
+            "a is not ready (KubeletNotReady): taint node.kubernetes.io/not-ready",
+            "repair a (its kubelet is not ready) or replace it",
+            id="not ready",
+        ),
+        pytest.param(
+            make_node("a", taints=taint("node.kubernetes.io/disk-pressure")),
+            "a is under disk pressure: taint node.kubernetes.io/disk-pressure",
+            "free disk space on a (images, logs, emptyDir volumes)",
+            id="disk pressure",
+        ),
+        pytest.param(
+            make_node("a", taints=["node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule"]),
+            "a is not initialized by the cloud provider: taint node.cloudprovider.kubernetes.io/uninitialized",
+            "get the cloud controller manager to initialize a",
+            id="no cloud controller manager",
+        ),
+        pytest.param(
+            make_node("a", taints=removed_since(9, 0)),
+            "a is being removed by the cluster autoscaler since 2026-11-20 09:00 UTC: taint "
+            "ToBeDeletedByClusterAutoscaler",
+            "find out why the cluster autoscaler has not removed a, and remove its taint "
+            "ToBeDeletedByClusterAutoscaler",
+            id="the autoscaler did not remove it",
+        ),
+    ],
+)
+def test_problem_and_repair(sick: Node, problem: str, cure: str) -> None:
+    full = make_pod("x", node="b", requests={"cpu": "4"}, status={"startTime": "2026-11-20T11:00:00Z"})
+    decision = decide(make_pod(requests={"cpu": "1"}), make_cluster([sick, make_node("b")], [full]))
+    (found,) = diagnose(decision)
+    assert found.rule == "unhealthy-node"
+    assert found.cause == f"{problem}; b has 0 of 4 cpu free, the pod wants 1 cpu"
+    assert "kubectl describe node a" in found.checks
+    first = suggest(decision).ranked[0]
+    assert first.summary == cure
+
+
+@pytest.mark.parametrize(
+    "sick",
+    [
+        pytest.param(make_node("a", cpu="0", taints=UNREACHABLE), id="it has no room either"),
+        pytest.param(make_node("a", unschedulable=True, taints=UNREACHABLE), id="it is cordoned as well"),
+        pytest.param(make_node("a", taints=[*UNREACHABLE, "gpu=yes:NoSchedule"]), id="it is reserved for others"),
+        pytest.param(make_node("a", taints=taint("ToBeDeletedByClusterAutoscaler")), id="an autoscaler removes it"),
+        pytest.param(make_node("a", taints=removed_since(10, 30)), id="an autoscaler removes it since half an hour"),
+        pytest.param(make_node("a", taints=[*removed_since(9, 0), *UNREACHABLE]), id="and it is unreachable"),
+        pytest.param(make_node("a", taints=taint("karpenter.sh/disrupted")), id="Karpenter removes it"),
+    ],
+)
+def test_no_repair_helps(sick: Node) -> None:
+    full = make_pod("x", node="b", requests={"cpu": "4"}, status={"startTime": "2026-11-20T11:00:00Z"})
+    (found,) = diagnose(decide(make_pod(requests={"cpu": "1"}), make_cluster([sick, make_node("b")], [full])))
+    assert found.rule == "obstacles"
+    assert found.remedies == ()
+
+
+def test_all_nodes_without_a_network_plugin() -> None:
+    nodes = [make_node(n, taints=NOT_READY, conditions=ready("False", "KubeletNotReady", NO_NETWORK)) for n in "abcd"]
+    decision = decide(make_pod(), make_cluster(nodes))
+    (found,) = diagnose(decision)
+    said = "a, b, c and 1 more are not ready (NetworkPluginNotReady): taint node.kubernetes.io/not-ready"
+    assert (found.cause, len(found.remedies)) == (said, 3)
+    assert [each.summary for each in suggest(decision).suggestions if "network plugin" in each.summary] == [
+        "install or repair the network plugin (CNI) on a"
+    ]
+
+
+def test_a_network_plugin_that_is_not_ready() -> None:
+    sick = make_node("a", taints=NOT_READY, conditions=ready("False", "KubeletNotReady", NO_NETWORK))
+    broken = {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}
+    pods = [make_pod("calico-node-x", node="a", status=broken), make_pod("kube-proxy-x", node="a", status=broken)]
+    (found,) = diagnose(decide(make_pod(), make_cluster([sick], pods)))
+    assert found.evidence[0] == "Pod default/calico-node-x, the network plugin, is not ready on a"
+    assert found.remedies[0].summary == "repair Pod default/calico-node-x, the network plugin (CNI), on a"
