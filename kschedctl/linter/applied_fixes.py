@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 from kschedctl.common.errors import InputError
-from kschedctl.linter.data_changes import CannotChangeError
-from kschedctl.linter.diagnosis import Diagnosis
 from kschedctl.linter.fix import Fix
-from kschedctl.linter.fixed_text import drops_comment, fixed_text
+from kschedctl.linter.fixed_text import CannotChangeError, drops_comment, fixed_text
 from kschedctl.linter.lint_files import LintDocument, LintFile
+from kschedctl.linter.lint_finding import Diagnosis
 from kschedctl.linter.run import LintResult
 from kschedctl.linter.values import Steps
 from kschedctl.sources.snapshot.files import replace_file

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import date
 
-from kschedctl.linter.diagnosis import Diagnosis
+from kschedctl.linter.lint_finding import Diagnosis
 from kschedctl.linter.manifest_set import LintObject
 
 

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
-from kschedctl.common.errors import InputError
+import msgspec
+
+from kschedctl.common.errors import ConfigError, InputError
+from kschedctl.common.text.json_text import encodable
 from kschedctl.linter.context import LintContext
-from kschedctl.linter.diagnosis import Diagnosis
 from kschedctl.linter.excluded_paths import path_matches
 from kschedctl.linter.ignore import Ignore, Ignored
 from kschedctl.linter.lint_files import LintFile
+from kschedctl.linter.lint_finding import Diagnosis, named_path
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.selection import rules_of
 from kschedctl.linter.settings import Settings, SettingsIgnore
 from kschedctl.linter.values import Steps, at, mapping
+from kschedctl.sources.snapshot.files import file_bytes
 
 PREFIX: Final = "ignore.kschedctl.io/"
 _ALL: Final = "all"
@@ -156,3 +163,103 @@ def _meant(ignore: SettingsIgnore, diagnosis: Diagnosis, folder: Path) -> bool:
         )
     in_path = not ignore.paths or any(path_matches(diagnosis.file.name, glob, folder) for glob in ignore.paths)
     return of_object and in_path
+
+
+# A baseline: a file of known findings, which lint suppresses so that only new findings are reported.
+#
+# The file has one line of JSON per finding: rule, object, field by the names of list items, message, and the number of
+# occurrences. It has no line numbers, so that a finding stays known if it moves in its file.
+
+_HINT: Final = "kschedctl lint --baseline FILE --update-baseline writes the baseline"
+
+
+class FindingKey(NamedTuple):
+    """The key of a finding in a baseline."""
+
+    rule: str
+    kind: str
+    namespace: str
+    name: str
+    field: str
+    message: str
+
+
+class _Entry(msgspec.Struct):
+    """A line of a baseline: the fields of a finding's key, and the number of occurrences."""
+
+    rule: str
+    kind: str
+    namespace: str
+    name: str
+    field: str
+    message: str
+    count: Annotated[int, msgspec.Meta(ge=1)] = 1
+
+
+_ENTRIES: Final = msgspec.json.Decoder(_Entry)
+
+
+def finding_key(diagnosis: Diagnosis) -> FindingKey:
+    """Return the key of a finding."""
+    obj = diagnosis.object
+    if obj is None:
+        return FindingKey(diagnosis.rule.code, "", "", encodable(diagnosis.file.name), "", diagnosis.message)
+    path = named_path(obj.raw, diagnosis.steps)
+    return FindingKey(diagnosis.rule.code, obj.kind, obj.namespace, obj.name, path, diagnosis.message)
+
+
+@dataclass
+class Baseline:
+    """A baseline: known findings, which are suppressed."""
+
+    #: The file of the baseline.
+    file: str
+    #: The number of occurrences of each finding.
+    counts: Counter[FindingKey]
+
+    @classmethod
+    def read(cls, file: str) -> Baseline:
+        """Read a baseline.
+
+        Raises
+        ------
+        ConfigError
+            If the file cannot be read, or a line is malformed.
+        """
+        counts: Counter[FindingKey] = Counter()
+        for number, line in enumerate(file_bytes(file, ConfigError, hint=_HINT).splitlines(), 1):
+            if line.strip():
+                known, count = _parsed(line, file, number)
+                counts[known] += count
+        return cls(file, counts)
+
+    def split(self, found: Iterable[Diagnosis]) -> tuple[list[Diagnosis], list[Ignored], int]:
+        """Return the new findings, the known findings, and the number of known findings that no longer occur."""
+        left = self.counts.copy()
+        new, old = [], []
+        by = Ignore(None, "in the baseline", "baseline", self.file, 1, used=True)
+        for diagnosis in found:
+            known = finding_key(diagnosis)
+            if left[known] > 0:
+                left[known] -= 1
+                old.append(Ignored(diagnosis, by))
+            else:
+                new.append(diagnosis)
+        return new, old, sum(left.values())
+
+
+def _parsed(line: bytes, file: str, number: int) -> tuple[FindingKey, int]:
+    try:
+        entry = _ENTRIES.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise ConfigError(f"line {number} is not an entry of a baseline", where=file, hint=_HINT) from None
+    return FindingKey(*(getattr(entry, field) for field in FindingKey._fields)), entry.count
+
+
+def baseline_text(found: Iterable[Diagnosis]) -> str:
+    """Return findings as the text of a baseline, sorted."""
+    counts = Counter(map(finding_key, found))
+    lines = (
+        json.dumps({**known._asdict(), "count": count}, ensure_ascii=False) for known, count in sorted(counts.items())
+    )
+    return "".join(f"{line}\n" for line in lines)

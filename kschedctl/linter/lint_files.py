@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from glob import escape
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
@@ -31,13 +33,165 @@ from kschedctl.common.text.tree import (
 from kschedctl.common.text.yaml import yaml_value
 from kschedctl.common.text.yaml_events import MAX_DEPTH
 from kschedctl.common.text.yaml_lines import LineReader
+from kschedctl.common.wording import meant
 from kschedctl.linter.excluded_paths import ExcludedPaths
-from kschedctl.linter.helm_output import is_helm_output, line_in_template, split_by_source, template_path
-from kschedctl.linter.regions import Region, region_in
-from kschedctl.linter.values import Steps
+from kschedctl.linter.values import Steps, at, is_rendered, items, text
+from kschedctl.objects.kinds import kind_type
+from kschedctl.objects.schema.schema import kinds_by_version
 from kschedctl.sources.snapshot.archives import Unpacking
+from kschedctl.sources.snapshot.documents import read_envelope
 from kschedctl.sources.snapshot.files import Source, read_sources, whole_source
 from kschedctl.sources.snapshot.summary import HIDDEN, ReadSummary
+
+# Regions of fields in a text: from line and column to line and column of the value, the key, or the nearest parent.
+
+
+class Region(NamedTuple):
+    """A region of a text."""
+
+    #: The first character; lines and columns are counted from 1.
+    line: int
+    column: int
+    #: The character after the last one.
+    end_line: int
+    end_column: int
+
+    def down(self, n_lines: int) -> Region:
+        """Return the region moved down by `n_lines` lines."""
+        return Region(self.line + n_lines, self.column, self.end_line + n_lines, self.end_column)
+
+
+def region_in(root: YamlNode, newlines: Sequence[int], steps: Steps, *, key: bool = False) -> Region:
+    """Return the region of a field of a YAML or JSON document.
+
+    Parameters
+    ----------
+    root : YamlNode
+        The document.
+    newlines : sequence of int
+        The offsets of the ends of lines in the text.
+    steps : Steps
+        The field. The region of a scalar is its value; the region of a mapping or list is its key, which is where
+        people look for it.
+    key : bool
+        True for the region of the field's name, whatever the value is.
+    """
+    start, end = _span(root, steps, key=key)
+    return Region(*_spot(newlines, start), *_spot(newlines, max(start, end)))
+
+
+def _span(root: YamlNode, steps: Steps, *, key: bool) -> tuple[int, int]:
+    node, span = root, _first_line(root)
+    for index, step in enumerate(steps):
+        last = index == len(steps) - 1
+        if isinstance(step, str):
+            found = node.children.get(step)
+            if found is None:
+                break
+            key_at, node_at = found
+            key_span = key_at, node.key_ends.get(step, key_at)
+            by_key = (key and last) or node_at.start is None or (node_at.is_map or node_at.is_list)
+            span = key_span if by_key else (node_at.start or key_at, node_at.end)
+            node = node_at
+        else:
+            if step >= len(node.elements):
+                break
+            node = node.elements[step]
+            span = _first_line(node)
+    return span
+
+
+def _first_line(node: YamlNode) -> tuple[int, int]:
+    """Return the span of a value's beginning: the first key of a block mapping, all of a scalar, else one character."""
+    start = node.start or 0
+    if node.is_map and not node.flow and node.children:
+        first = min(node.children, key=lambda name: node.children[name][0])
+        return start, node.key_ends.get(first, start)
+    if node.is_map or node.is_list:
+        return start, start + 1
+    return start, node.end
+
+
+def _spot(newlines: Sequence[int], offset: int) -> tuple[int, int]:
+    line = bisect_left(newlines, offset)
+    return line + 1, offset - (newlines[line - 1] if line else -1)
+
+
+# The output of ``helm template``: each document has a comment with the template that it was rendered from.
+
+_SOURCE: Final = re.compile(rb"(?:---[ \t]*\r?\n)?(?:[ \t]*\r?\n)*# Source: ([^\r\n]*\S)")
+_CHART: Final = "Chart.yaml"
+_KEY: Final = re.compile(r"(?:- )?([\w./-]+):")
+
+
+def is_helm_output(text: bytes) -> bool:
+    """Report whether a text begins with the comment of Helm."""
+    return _SOURCE.match(text) is not None
+
+
+def split_by_source(text: bytes) -> list[tuple[str, bytes]]:
+    r"""Return the templates in the output of Helm, each with its documents; documents before the first have no name.
+
+    Examples
+    --------
+    >>> output = b"---\n# Source: web/templates/a.yaml\na: 1\n---\n# Source: web/templates/b.yaml\nb: 1\n---\nb: 2\n"
+    >>> [(name, text.count(b"---")) for name, text in split_by_source(output)]
+    [('web/templates/a.yaml', 1), ('web/templates/b.yaml', 2)]
+    """
+    starts = [0, *(found.start() for found in _SEPARATOR.finditer(text) if found.start()), len(text)]
+    parts: dict[str, list[bytes]] = {}
+    name = ""
+    for start, end in pairwise(starts):
+        chunk = text[start:end]
+        if (source := _SOURCE.match(chunk)) is not None:
+            name = source[1].decode(errors="replace")
+        # A document without the comment is of a file that Helm copies, such as a CustomResourceDefinition.
+        parts.setdefault(name, []).append(chunk)
+    return [(name, b"".join(chunks)) for name, chunks in parts.items() if name or b"".join(chunks).strip()]
+
+
+def template_path(source: str, chart_folder: str = "") -> str:
+    """Return the path of the template that Helm names, which begins with the name of the chart.
+
+    Parameters
+    ----------
+    source : str
+        The template as Helm names it, such as ``web/templates/deployment.yaml``.
+    chart_folder : str
+        The folder of the chart; if empty, a chart of that name is searched in the current folder and two levels below.
+        If there is none, or more than one, the name is returned unchanged.
+    """
+    chart, _, inside = source.partition("/")
+    if chart_folder:
+        return str(Path(chart_folder, inside))
+    globs = (_CHART, *(f"{folders}{escape(chart)}/{_CHART}" for folders in ("", "*/", "*/*/")))
+    charts = (path.parent for pattern in globs for path in Path().glob(pattern))
+    found = [folder / inside for folder in charts if (folder / inside).is_file()]
+    return str(found[0]) if len(found) == 1 else source
+
+
+def line_in_template(template: list[str], line: str) -> int:
+    """Return the number of the line of a template that a rendered line probably comes from, from 1.
+
+    That is the only line with the same text, else the only one with the same key, else the first line.
+
+    Examples
+    --------
+    >>> line_in_template(["spec:", "  replicas: {{ .Values.replicas }}", "  paused: true"], "  replicas: 3")
+    2
+    """
+    for text_of in (str.strip, _key):
+        wanted = text_of(line)
+        same = [number for number, each in enumerate(template, 1) if wanted and text_of(each) == wanted]
+        if len(same) == 1:
+            return same[0]
+    return 1
+
+
+def _key(line: str) -> str:
+    found = _KEY.match(line.strip())
+    return found[1] if found is not None else ""
+
 
 #: The separator before a document: no quoted, folded or literal scalar may contain it at the beginning of a line.
 _SEPARATOR: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
@@ -366,3 +520,131 @@ def _yaml_documents(file: LintFile, lines: LineReader) -> Iterator[LintDocument]
             (finding,) = error.findings
             document.broken = finding
         yield document
+
+
+# The objects in a document, and the values in it that are meant as objects but lack what every object needs.
+
+#: The suffix of list kinds, and the kind of a list of objects of any kinds.
+LIST: Final = "List"
+_TYPE_FIELDS: Final = ("kind", "apiVersion")
+_CONTENT: Final = ("metadata", "spec")
+
+
+class FoundObject(NamedTuple):
+    """An object in a document."""
+
+    #: The path of the object in its document.
+    inside: Steps
+    raw: dict[str, Any]
+    api_version: str
+    kind: str
+
+
+class Flaw(NamedTuple):
+    """The reason why a value is no object, or a list has no items."""
+
+    #: The path in the document: of the wrong key or value, else of the value that lacks a key.
+    steps: Steps
+    problem: str
+    hint: str
+    #: True if the problem is in the field's name.
+    key: bool = False
+
+
+def found_in(value: Any) -> Iterator[FoundObject | Flaw]:
+    """Yield the objects of a document and its flaws: those of the document itself, or of the items of a list.
+
+    Nested lists are included. The items of a list of one kind, such as a PodList, have the kind and version of the
+    list if they have none.
+    """
+    waiting: list[tuple[Steps, Any]] = [((), value)]
+    while waiting:
+        inside, raw = waiting.pop()
+        if (flaw := _flaw(raw, inside)) is not None:
+            yield flaw
+            continue
+        api_version, kind = text(at(raw, "apiVersion")), text(at(raw, "kind"))
+        if not api_version or not kind:
+            continue
+        if isinstance(raw.get("items"), list):
+            # As for kubectl, any object with items is a list, whatever its kind.
+            of_items = {} if kind == LIST else {"apiVersion": api_version, "kind": kind.removesuffix(LIST)}
+            numbered = enumerate(_typed(item, of_items) for item in items(raw["items"]))
+            waiting += reversed([((*inside, "items", index), item) for index, item in numbered])
+            continue
+        yield FoundObject(inside, raw, api_version, kind)
+
+
+def _typed(item: Any, of_list: Mapping[str, str]) -> Any:
+    """Return an item of a list of one kind with the kind and version of the list, if it is an object without them."""
+    return {**of_list, **item} if isinstance(item, dict) and _has_content(item) else item
+
+
+def _has_content(raw: Mapping[str, Any]) -> bool:
+    return any(isinstance(raw.get(name), dict) for name in _CONTENT)
+
+
+def _flaw(raw: Any, inside: Steps) -> Flaw | None:
+    """Return the flaw of a value that is meant as an object; ``None`` if it has none, or is meant as something else."""
+    if not is_rendered(raw if not isinstance(raw, dict) else [*raw, raw.get("kind"), raw.get("apiVersion")]):
+        return None
+    if not inside and not _seems_object(raw):
+        return None
+    flaw = _type_flaw(raw, inside)
+    if flaw is None and _is_list(raw) and "items" not in raw:
+        return _missing(raw, inside, "items", "an empty list has items: []")
+    return flaw
+
+
+def _type_flaw(raw: Any, inside: Steps) -> Flaw | None:
+    """Return the flaw of a value whose kind or version is missing or malformed."""
+    try:
+        envelope = read_envelope(raw)
+    except InputError as error:
+        (finding,) = error.findings
+        steps = (finding.field,) if finding.field else ()
+        problem = f"{finding.field}: {finding.problem}" if finding.field else finding.problem
+        return Flaw((*inside, *steps), problem, finding.hint)
+    if envelope.kind and envelope.api_version:
+        return None
+    missing = "apiVersion" if envelope.kind else "kind"
+    return _missing(raw, inside, missing, "every object needs apiVersion and kind")
+
+
+def _missing(raw: Mapping[str, Any], inside: Steps, name: str, hint: str) -> Flaw:
+    """Return the flaw of a value without a field, which it may have under a misspelt name."""
+    if name in raw:
+        return Flaw((*inside, name), f"{name} is missing", hint)
+    misspelt = _misspelt(name, raw)
+    if not misspelt:
+        return Flaw(inside, f"{name} is missing", hint)
+    return Flaw((*inside, misspelt), f"{name} is missing", f"did you mean {name} in place of {misspelt}?", key=True)
+
+
+def _misspelt(name: str, raw: Mapping[str, Any]) -> str:
+    """Return the key that is a misspelling of a field's name; empty if there is none."""
+    return next(iter(meant(name, (key for key in raw if isinstance(key, str)))), "")
+
+
+def _is_list(raw: Any) -> bool:
+    """Report whether a value is meant as a list of objects: of any kinds, or of a kind that scheduling reads."""
+    kind = text(at(raw, "kind"))
+    return kind == LIST or (
+        kind.endswith(LIST) and kind_type(text(at(raw, "apiVersion")), kind.removesuffix(LIST)) is not None
+    )
+
+
+def _seems_object(raw: Any) -> bool:
+    """Report whether a document is meant as an object of Kubernetes.
+
+    It has metadata, a spec or items, and both kind and version, however they are spelt, or one of them as Kubernetes
+    itself has it. Other tools have files with a kind of their own and without a version.
+    """
+    if not isinstance(raw, dict) or not (_has_content(raw) or _is_list(raw)):
+        return False
+    kind, version = (name if name in raw else _misspelt(name, raw) for name in _TYPE_FIELDS)
+    if kind and version:
+        return True
+    if version:
+        return isinstance(raw[version], str)
+    return bool(kind) and (_is_list(raw) or any(text(raw[kind]) in kinds for kinds in kinds_by_version().values()))

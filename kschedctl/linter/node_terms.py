@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from kschedctl.linter.pods import PREFERRED, AnyPart, WorkloadPods
 from kschedctl.linter.values import Steps, at, is_rendered, items, mapping, numbered, text
+from kschedctl.objects.pod import NO_SCHEDULE
 from kschedctl.objects.selectors import DOES_NOT_EXIST, EXISTS, GT, IN, LT, NOT_IN, parse_int64
 from kschedctl.objects.well_known import HOSTNAME
 
@@ -217,3 +218,22 @@ def topology_keys(pods: WorkloadPods) -> Iterator[tuple[Steps, str, bool]]:
             parts += pods.terms(affinity, required=required)
     for part in parts:
         yield (*part.steps, "topologyKey"), text(part.raw.get("topologyKey")), False
+
+
+# Labels and taints of control-plane nodes, present and former ones.
+
+MASTER: Final = "node-role.kubernetes.io/master"
+CONTROL_PLANE: Final = "node-role.kubernetes.io/control-plane"
+#: Similar keys that are not the control-plane key: the one of RKE, and a common mistake.
+NEAR_MISSES: Final = ("node-role.kubernetes.io/controlplane", "node-role.kubernetes.io/control_plane")
+
+
+def tolerates_master_only(pods: WorkloadPods) -> int | None:
+    """Return the index of a toleration of the former taint if none tolerates the present one, else ``None``."""
+    for index, part in enumerate(pods.tolerations):
+        one = part.value
+        if one is None or one.key != MASTER:
+            continue
+        if not pods.tolerates(CONTROL_PLANE, one.effect or NO_SCHEDULE):
+            return index
+    return None

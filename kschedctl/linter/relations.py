@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from kschedctl.linter.fix import Fix, setting
 from kschedctl.linter.labels import PodLabels, holds
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.node_terms import pinned
-from kschedctl.linter.pods import WorkloadPods, holds_for
+from kschedctl.linter.pods import Replicas, WorkloadPods, holds_for
+from kschedctl.linter.rule import Related
 from kschedctl.linter.values import Steps, at, items, mapping, numbered, text, whole
 from kschedctl.objects.well_known import HOSTNAME, POD_TEMPLATE_HASH
 from kschedctl.scheduler.volumes.attach_once import is_shared_or_local
@@ -131,3 +133,36 @@ def _selected(pv: LintObject, claim_spec: object) -> bool:
     wanted = mapping(at(claim_spec, "selector", "matchLabels"))
     labels = mapping(at(pv.raw, "metadata", "labels"))
     return bool(wanted) and all(labels.get(key) == value for key, value in wanted.items())
+
+
+# Fixes of rollouts, and the autoscaler of a workload as a related object.
+
+
+def one_down_first(pods: WorkloadPods) -> Fix | None:
+    """Return a fix that removes an old pod before a new one starts; ``None`` if the workload is not a Deployment."""
+    if pods.type != "apps/Deployment":
+        return None
+    at = ("spec", "strategy")
+    return setting(
+        pods.obj,
+        "set maxSurge 0 and maxUnavailable 1",
+        ((*at, "type"), "RollingUpdate"),
+        ((*at, "rollingUpdate", "maxSurge"), 0),
+        ((*at, "rollingUpdate", "maxUnavailable"), 1),
+        safe=False,
+    )
+
+
+def recreate(pods: WorkloadPods) -> Fix | None:
+    """Return a fix that removes all old pods before new ones start; ``None`` if the workload is not a Deployment."""
+    if pods.type != "apps/Deployment":
+        return None
+    strategy = ("spec", "strategy")
+    return setting(pods.obj, "set strategy Recreate", (strategy, {"type": "Recreate"}), safe=False)
+
+
+def scaler_of(count: Replicas) -> tuple[Related, ...]:
+    """Return the autoscaler that determines the replicas, if any, as a related object."""
+    if count.scaler is None:
+        return ()
+    return (Related(count.scaler, ("spec",), f"{count.scaler.kind} scales the pods from {count.low} to {count.high}"),)

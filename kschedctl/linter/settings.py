@@ -17,10 +17,8 @@ from kschedctl.common.findings import Position, Severity, field_path
 from kschedctl.common.text.positions import yaml_position
 from kschedctl.common.text.yaml import yaml_value
 from kschedctl.common.wording import similar
-from kschedctl.linter.field_steps import steps_of
-from kschedctl.linter.partial_objects import TEMPLATES
 from kschedctl.linter.selection import rules_of
-from kschedctl.linter.values import Steps, at
+from kschedctl.linter.values import TEMPLATES, Steps, at, steps_of
 from kschedctl.sources.snapshot.files import file_bytes
 
 FILE: Final = ".kschedctl.yaml"

@@ -9,8 +9,7 @@ from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Final
 
-from kschedctl.linter.helm_output import is_helm_output
-from kschedctl.linter.lint_files import LintDocument, LintFile
+from kschedctl.linter.lint_files import LintDocument, LintFile, is_helm_output
 
 CHART: Final = "Chart.yaml"
 #: The folder of the templates of a chart.

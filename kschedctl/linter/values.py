@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import msgspec
 
 from kschedctl.common.text.tree import Step
+from kschedctl.objects.kinds import KINDS
 from kschedctl.objects.quantity import QuantityError, parse_quantity
 
 T = TypeVar("T")
@@ -133,3 +134,143 @@ def converted(value: Any, type_: type[T]) -> T | None:
         return msgspec.convert(value, type_)
     except msgspec.ValidationError:
         return None
+
+
+# Conversion of a field's path as text to keys and indices, with the object's help: a key can contain dots.
+
+_INDEX: Final = re.compile(r"\[(\d+)\]")
+_NEXT: Final = re.compile(r"\.?([^.\[\]]+)|\[([^\]]*)\]")
+
+
+def steps_of(value: Any, path: str) -> Steps:
+    """Return the keys and indices of the field at `path`; the part that does not exist in `value` is split as written.
+
+    Examples
+    --------
+    >>> steps_of({"limits": {"nvidia.com/gpu": 1}}, "limits[nvidia.com/gpu]")
+    ('limits', 'nvidia.com/gpu')
+    >>> steps_of({"limits": {"nvidia.com/gpu": 1}}, "limits.nvidia.com/gpu"), steps_of({"spec": {}}, "spec.ports[0]")
+    (('limits', 'nvidia.com/gpu'), ('spec', 'ports', 0))
+    """
+    steps, rest = _reach(value, path)
+    return (*steps, *_written(rest))
+
+
+def _reach(value: Any, path: str) -> tuple[Steps, str]:
+    best: tuple[Steps, str] = ((), path)
+    for step, inner, rest in _branches(value, path) if path else ():
+        steps, left = _reach(inner, rest)
+        if not left:
+            return (step, *steps), ""
+        if len(left) < len(best[1]):
+            best = (step, *steps), left
+    return best
+
+
+def _branches(value: Any, path: str) -> Iterator[tuple[Step, Any, str]]:
+    if isinstance(value, list):
+        index = _INDEX.match(path)
+        if index is not None and int(index[1]) < len(value):
+            yield int(index[1]), value[int(index[1])], path[index.end() :]
+    elif isinstance(value, dict):
+        bare = path.removeprefix(".")
+        # Try the longest key first: one key may be the beginning of another.
+        for key in sorted((key for key in value if isinstance(key, str)), key=len, reverse=True):
+            if path.startswith(f"[{key}]"):
+                yield key, value[key], path[len(key) + 2 :]
+            elif bare.startswith(key) and bare[len(key) : len(key) + 1] in ("", ".", "["):
+                yield key, value[key], bare[len(key) :]
+
+
+def _written(path: str) -> Iterator[Step]:
+    for found in _NEXT.finditer(path):
+        if found[1] is not None:
+            yield found[1]
+        else:
+            yield int(found[2]) if found[2].isdigit() else found[2]
+
+
+# Detection of partial objects, such as Kustomize patches, and of objects read from a cluster.
+
+#: The path of the pod template, by group and kind; empty if the object itself is the template.
+TEMPLATES: Final[Mapping[str, Steps]] = {
+    "Pod": (),
+    "PodTemplate": ("template",),
+    "ReplicationController": ("spec", "template"),
+    "apps/Deployment": ("spec", "template"),
+    "apps/StatefulSet": ("spec", "template"),
+    "apps/DaemonSet": ("spec", "template"),
+    "apps/ReplicaSet": ("spec", "template"),
+    "batch/Job": ("spec", "template"),
+    "batch/CronJob": ("spec", "jobTemplate", "spec", "template"),
+    "argoproj.io/Rollout": ("spec", "template"),
+}
+_SELECTED: Final = frozenset(("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"))
+#: The reason why an object with a patch directive is partial.
+DIRECTIVE: Final = "it has a patch directive"
+_PATCH_KEYS: Final = frozenset(("$patch", "$retainKeys"))
+
+
+def why_partial(raw: Mapping[str, Any], group: str, api_version: str, kind: str, *, may_patch: bool = True) -> str:
+    """Return the reason why an object is partial; empty if it is complete.
+
+    Parameters
+    ----------
+    may_patch : bool
+        False if the object is known to contain no patch directive (``$patch``, ``$retainKeys``).
+
+    Examples
+    --------
+    >>> why_partial({"spec": {"replicas": 3}, "metadata": {"name": "web"}}, "apps", "apps/v1", "Deployment")
+    'it has no selector'
+    """
+    if may_patch and _has_directive(raw):
+        return DIRECTIVE
+    metadata = mapping(raw.get("metadata"))
+    known = (group, kind) in KINDS
+    if known and not metadata.get("name") and not metadata.get("generateName"):
+        return "it has no name"
+    spec = mapping(raw.get("spec"))
+    template = TEMPLATES.get(f"{group}/{kind}" if group else kind)
+    if template is not None:
+        if api_version == "apps/v1" and kind in _SELECTED:
+            if not spec.get("selector"):
+                return "it has no selector"
+            if not mapping(at(raw, *template, "metadata", "labels")):
+                return "its template has no labels"
+        if group != "argoproj.io" or not spec.get("workloadRef"):
+            return _without_containers(at(raw, *template, "spec"))
+    if kind == "PersistentVolumeClaim" and not group and not spec.get("accessModes"):
+        return "it has no access modes"
+    if kind == "PodDisruptionBudget" and group == "policy" and "selector" not in spec and len(spec) < 2:
+        return "it has one field only"
+    return ""
+
+
+def _without_containers(spec: Any) -> str:
+    containers = items(at(spec, "containers"))
+    if not containers:
+        return "it has no containers"
+    every = (*containers, *items(at(spec, "initContainers")))
+    return "" if all(at(each, "image") for each in every) else "a container has no image"
+
+
+def _has_directive(value: Any) -> bool:
+    if isinstance(value, dict):
+        return not _PATCH_KEYS.isdisjoint(value) or any(map(_has_directive, value.values()))
+    return isinstance(value, list) and any(map(_has_directive, value))
+
+
+def is_live(raw: Mapping[str, Any]) -> bool:
+    """Report whether an object was read from a cluster: it has a uid, a resource version or a non-empty status."""
+    metadata = mapping(raw.get("metadata"))
+    told = text(metadata.get("uid")) or metadata.get("resourceVersion")
+    return bool(told) or _says_something(raw.get("status"))
+
+
+def _says_something(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_says_something, value.values()))
+    if isinstance(value, list):
+        return any(map(_says_something, value))
+    return value not in (None, "", 0, False)

@@ -14,7 +14,7 @@ from kschedctl.output.findings import FindingsForm
 from kschedctl.output.sarif import relative_uri, repository_root
 
 if TYPE_CHECKING:
-    from kschedctl.linter.diagnosis import Diagnosis
+    from kschedctl.linter.lint_finding import Diagnosis
     from kschedctl.questions.presentation.lint import LintView
 
 _SEVERITIES: Final = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.INFO: "info"}

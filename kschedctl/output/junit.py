@@ -12,8 +12,8 @@ from kschedctl.common.findings import Severity
 from kschedctl.output.findings import FindingsForm
 
 if TYPE_CHECKING:
-    from kschedctl.linter.diagnosis import Diagnosis
     from kschedctl.linter.lint_files import LintFile
+    from kschedctl.linter.lint_finding import Diagnosis
     from kschedctl.questions.presentation.lint import LintView
 
 #: The characters that XML 1.0 does not allow.

@@ -18,9 +18,9 @@ from kschedctl.common.text.characters import json_text
 from kschedctl.output.findings import FindingsForm
 
 if TYPE_CHECKING:
-    from kschedctl.linter.diagnosis import Diagnosis
     from kschedctl.linter.ignore import Ignored
-    from kschedctl.linter.regions import Region
+    from kschedctl.linter.lint_files import Region
+    from kschedctl.linter.lint_finding import Diagnosis
     from kschedctl.linter.rule import Rule
     from kschedctl.questions.presentation.lint import LintView
 

@@ -26,7 +26,7 @@ import kschedctl
 from kschedctl.common.errors import InputError, KschedctlError
 from kschedctl.common.text.yaml import documents_by_events, yaml_documents
 from kschedctl.linter.applied_fixes import apply_fixes
-from kschedctl.linter.baseline import Baseline
+from kschedctl.linter.ignores import Baseline
 from kschedctl.linter.lint_files import read_files
 from kschedctl.linter.rules import RULES
 from kschedctl.linter.run import LintRequest, lint_files

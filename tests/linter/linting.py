@@ -7,14 +7,13 @@ from io import BytesIO
 from typing import Any
 
 from kschedctl.linter.context import LintContext
-from kschedctl.linter.diagnosis import Diagnosis
 from kschedctl.linter.lint_files import read_text
+from kschedctl.linter.lint_finding import Diagnosis
 from kschedctl.linter.manifest_set import LintManifests
 from kschedctl.linter.overlay import ClusterQueries
 from kschedctl.linter.rule import Rule, RuleSubject
-from kschedctl.linter.rule_runner import check
 from kschedctl.linter.rules import RULES
-from kschedctl.linter.run import LintRequest, lint_files
+from kschedctl.linter.run import LintRequest, check, lint_files
 
 
 def lint(
@@ -36,7 +35,7 @@ def lint(
 
 def overlay_of(snapshot: str, given: LintManifests, gates: Mapping[str, bool] | None = None) -> ClusterQueries:
     """Return manifests applied to a snapshot, which is a text, with some feature gates."""
-    from kschedctl.linter.cluster.cluster_overlay import ClusterOverlay
+    from kschedctl.linter.cluster import ClusterOverlay
     from kschedctl.questions.loading import load
 
     return ClusterOverlay(load("-", stdin=BytesIO(snapshot.encode()), feature_gates=gates), given)

@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 from kschedctl.common.text.tree import comments, yaml_trees
 from kschedctl.common.text.yaml import yaml_value
 from kschedctl.linter.applied_fixes import FixResult, apply_fixes
-from kschedctl.linter.data_changes import CannotChangeError, changed, settled
 from kschedctl.linter.fix import FieldEdit, FixAction
+from kschedctl.linter.fixed_text import CannotChangeError, changed, edited, settled
 from kschedctl.linter.lint_files import LintFile, read_text
 from kschedctl.linter.rule import Rule, RuleSubject
 from kschedctl.linter.rules import RULES
 from kschedctl.linter.run import LintRequest, LintResult, lint_files
-from kschedctl.linter.yaml_edits import edited
 from tests.example_counts import scaled
 from tests.linter.mutations import commented
 

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kschedctl.linter.excluded_paths import ExcludedPaths
-from kschedctl.linter.gitignore import GitIgnore
+from kschedctl.linter.excluded_paths import ExcludedPaths, GitIgnore
 from kschedctl.linter.lint_files import read_files
 
 FILES = ("a.yaml", "b.yaml", "build/a.yaml", "deep/build/a.yaml", "deep/x/a.yaml", "deep/x/y/b.yaml")

@@ -9,14 +9,13 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from kschedctl.linter.diagnosis import Diagnosis
 from kschedctl.linter.examples import node
 from kschedctl.linter.lint_files import read_text
+from kschedctl.linter.lint_finding import Diagnosis
 from kschedctl.linter.manifest_set import LintManifests, LintObject
-from kschedctl.linter.partial_objects import TEMPLATES
 from kschedctl.linter.rule import Rule
 from kschedctl.linter.rules import RULES
-from kschedctl.linter.values import at
+from kschedctl.linter.values import TEMPLATES, at
 from tests.linter.linting import lint
 
 HASH: Final = "5d8f7c"

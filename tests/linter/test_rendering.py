@@ -20,8 +20,8 @@ from kschedctl.linter.context import LintContext
 from kschedctl.linter.lint_files import read_files, read_text
 from kschedctl.linter.manifest_set import LintManifests
 from kschedctl.linter.rendering import render
-from kschedctl.linter.rule_runner import check
 from kschedctl.linter.rules import RULES
+from kschedctl.linter.run import check
 
 KUSTOMIZE = pytest.mark.skipif(
     not (shutil.which("kustomize") or shutil.which("kubectl")), reason="neither kustomize nor kubectl is installed"

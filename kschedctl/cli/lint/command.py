@@ -353,7 +353,7 @@ def _default_form() -> str:
 
 def _update_baseline(linted: LintResult, path: str) -> None:
     from kschedctl.common.wording import counted
-    from kschedctl.linter.baseline import baseline_text
+    from kschedctl.linter.ignores import baseline_text
     from kschedctl.sources.snapshot.files import replace_file
 
     baseline = baseline_text(linted.found).encode(errors=ESCAPING)

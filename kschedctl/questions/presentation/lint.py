@@ -9,7 +9,7 @@ from typing import Final
 
 from kschedctl.common.findings import Severity
 from kschedctl.common.wording import counted
-from kschedctl.linter.diagnosis import ORDER, Diagnosis
+from kschedctl.linter.lint_finding import ORDER, Diagnosis
 from kschedctl.linter.run import LintResult
 from kschedctl.questions.answers.lint import LintReport
 from kschedctl.questions.presentation.document import GAP, Block, Document, Heading, Paragraph, Question, Verbatim

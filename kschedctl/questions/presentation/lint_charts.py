@@ -8,7 +8,7 @@ from typing import Final
 
 from kschedctl.common.findings import Severity
 from kschedctl.common.wording import counted
-from kschedctl.linter.diagnosis import ORDER, Diagnosis
+from kschedctl.linter.lint_finding import ORDER, Diagnosis
 from kschedctl.questions.presentation.charts import Bar, Bars, Kind, Segment
 from kschedctl.questions.presentation.document import Table, table
 from kschedctl.questions.presentation.tone import Tone

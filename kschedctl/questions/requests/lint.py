@@ -155,7 +155,7 @@ def _rules(manifests: ManifestChoice, choice: RuleChoice, settings: Settings, *,
 
 def _refuse_to_overwrite(baseline: str) -> None:
     """Raise an error if the file of a new baseline exists and is no baseline, such as a manifest."""
-    from kschedctl.linter.baseline import Baseline
+    from kschedctl.linter.ignores import Baseline
 
     if not Path(baseline).is_file():
         return
@@ -190,7 +190,7 @@ def _release(cluster: LoadedCluster | None, manifests: ManifestChoice) -> Releas
 
 
 def _overlay_of(cluster: LoadedCluster, namespace: str) -> Callable[[LintManifests], ClusterQueries]:
-    from kschedctl.linter.cluster.cluster_overlay import ClusterOverlay
+    from kschedctl.linter.cluster import ClusterOverlay
 
     return lambda given: ClusterOverlay(cluster, given, namespace=namespace)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from msgspec import Meta
 
 from kschedctl.common.findings import Severity
-from kschedctl.linter.cluster.cluster_overlay import ClusterOverlay
+from kschedctl.linter.cluster import ClusterOverlay
 from kschedctl.linter.run import LintRequest, LintResult, lint
 from kschedctl.linter.selection import selected_rules
 from kschedctl.questions.analyses.handle import AnalysisHandle

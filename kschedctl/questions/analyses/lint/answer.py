@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from kschedctl.common.findings import Severity
-from kschedctl.linter.diagnosis import Diagnosis
+from kschedctl.linter.lint_finding import Diagnosis
 from kschedctl.linter.run import LintResult
 from kschedctl.questions.answers.lint import (
     FindingData,

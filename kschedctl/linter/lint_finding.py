@@ -1,0 +1,192 @@
+"""Findings of rules with rule, object and place, as all output formats show them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kschedctl.common.findings import Finding, Position, Severity, field_path
+from kschedctl.linter.fix import Fix
+from kschedctl.linter.fixed_text import fix_drops_comment
+from kschedctl.linter.lint_files import LintFile, Region
+from kschedctl.linter.manifest_set import LintObject
+from kschedctl.linter.rule import Problem, Rule, Stage
+from kschedctl.linter.values import Steps, at
+
+ORDER: Final = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedPlace:
+    """The place of another object that contributes to a problem, with an explanation."""
+
+    object: str
+    file: LintFile
+    region: Region
+    message: str
+
+    @property
+    def in_repository(self) -> Region:
+        """The region for tools that show the files of a repository."""
+        return self.file.in_repository(self.region)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """A finding of a lint rule, with its rule and its place in a file."""
+
+    #: The rule.
+    rule: Rule
+    #: The finding: object, field, problem and hint.
+    finding: Finding
+    #: The place where the problem takes effect.
+    stop: Stage | None
+    #: The file that contains the problem.
+    file: LintFile
+    #: The region of the file.
+    region: Region
+    #: The object; ``None`` if the problem is of a file or of a document without an object.
+    object: LintObject | None = None
+    #: The field, as keys and indices from the root of the object.
+    steps: Steps = ()
+    related: tuple[RelatedPlace, ...] = ()
+    fix: Fix | None = None
+
+    @property
+    def in_repository(self) -> Region:
+        """The region for tools that show the files of a repository."""
+        return self.file.in_repository(self.region)
+
+    @property
+    def severity(self) -> Severity:
+        """The severity."""
+        return self.finding.severity
+
+    @property
+    def counted(self) -> bool:
+        """True if output for people shows only the number of such findings."""
+        return self.rule.counted and self.severity is Severity.INFO
+
+    @property
+    def message(self) -> str:
+        """The problem."""
+        return self.finding.problem
+
+    @property
+    def help(self) -> str:
+        """The action to take; may be empty."""
+        return self.finding.hint
+
+    @property
+    def shown_object(self) -> str:
+        """The object as ``Kind/[NAMESPACE/]NAME``; empty if there is none."""
+        return self.object.shown if self.object is not None else ""
+
+    @property
+    def writable_fix(self) -> Fix | None:
+        """The fix, if its file is written; ``None`` for standard input, rendered output, JSON and links that leave."""
+        fix = self.fix_of_file
+        return fix if fix is not None and not fix.object.file.link_target else None
+
+    @property
+    def fix_of_file(self) -> Fix | None:
+        """The fix, if its file can be written, even if the file is a link that leaves the folders of the run."""
+        fix = self.fix
+        can_write = fix is not None and fix.object.file.on_disk and not fix.object.document.json
+        return fix if can_write else None
+
+    def with_severity(self, severity: Severity) -> Diagnosis:
+        """Return the diagnosis with another severity."""
+        return replace(self, finding=replace(self.finding, severity=severity))
+
+    def with_comments_kept(self) -> Diagnosis:
+        """Return the diagnosis; its fix is unsafe if it drops a comment."""
+        fix = self.fix
+        if fix is None or not fix.safe or not fix_drops_comment(fix):
+            return self
+        return replace(self, fix=replace(fix, safe=False))
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of rule, object, field by the names of list items, and message: it stays the same while lines move."""
+        named = self.object.raw if self.object is not None else None
+        parts = (self.rule.code, self.shown_object or self.file.name, named_path(named, self.steps), self.message)
+        return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:32]
+
+
+def named_path(raw: object, steps: Steps) -> str:
+    """Return the path of a field with names of list items, if any, for indices: items inserted before do not change it.
+
+    Examples
+    --------
+    >>> named_path({"containers": [{"name": "web", "image": "x"}]}, ("containers", 0, "image"))
+    'containers[web].image'
+    """
+    path: list[str | int] = []
+    here = raw
+    for step in steps:
+        here = at(here, step)
+        name = (
+            next((here[key] for key in ("name", "key", "topologyKey") if isinstance(here.get(key), str)), None)
+            if (isinstance(step, int) and isinstance(here, dict))
+            else None
+        )
+        path.append(f"[{name}]" if name is not None else step)
+    return field_path(path).replace("[[", "[").replace("]]", "]")
+
+
+def object_diagnosis(rule: Rule, problem: Problem, obj: LintObject) -> Diagnosis:
+    """Return the diagnosis of a problem of an object."""
+    region = obj.region(problem.steps, key=problem.key)
+    if problem.line is not None:
+        column = problem.column or 1
+        region = Region(problem.line, column, problem.line, column)
+    finding = Finding(
+        problem.message,
+        field_path(problem.steps),
+        problem.help,
+        obj.location,
+        obj.ref,
+        rule.code,
+        problem.severity or rule.severity,
+        Position(region.line, region.column),
+    )
+    related = tuple(
+        RelatedPlace(other.object.shown, other.object.file, other.object.region(other.steps), other.message)
+        for other in problem.related
+    )
+    return Diagnosis(
+        rule=rule,
+        finding=finding,
+        stop=problem.stop or rule.stop,
+        file=obj.file,
+        region=region,
+        object=obj,
+        steps=problem.steps,
+        related=related,
+        fix=problem.fix,
+    )
+
+
+def file_diagnosis(rule: Rule, problem: Problem, file: LintFile) -> Diagnosis:
+    """Return the diagnosis of a problem of a file, or of a document without an object."""
+    line, column = problem.line or 1, problem.column or 1
+    finding = Finding(
+        problem.message,
+        field_path(problem.steps),
+        problem.help,
+        file.name,
+        None,
+        rule.code,
+        problem.severity or rule.severity,
+        Position(line, column),
+    )
+    region = Region(line, column, line, column)
+    return Diagnosis(rule=rule, finding=finding, stop=problem.stop or rule.stop, file=file, region=region)
+
+
+def sorted_diagnoses(found: Iterable[Diagnosis]) -> list[Diagnosis]:
+    """Return diagnoses sorted by file, region, rule and message."""
+    return sorted(found, key=lambda each: (each.file.name, each.region, each.rule.code, each.message))

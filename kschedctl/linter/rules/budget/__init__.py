@@ -1,1 +1,0 @@
-"""KS3xx: rules about disruption budgets and priority."""

@@ -1,1 +1,0 @@
-"""KS5xx: rules that need a snapshot."""

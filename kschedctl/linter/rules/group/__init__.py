@@ -1,1 +1,0 @@
-"""KS7xx: rules about pod groups."""

@@ -1,0 +1,738 @@
+"""Files and objects as an API server reads them, and ignores of findings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Final
+
+from kschedctl.common.findings import Finding, Position, Severity
+from kschedctl.common.wording import counted, listed, mistakes, nearest
+from kschedctl.linter.context import LintContext, Undecided
+from kschedctl.linter.fix import removing
+from kschedctl.linter.ignore import Ignore
+from kschedctl.linter.lint_files import Flaw, LintDocument, LintFile, found_in
+from kschedctl.linter.manifest_set import LintObject
+from kschedctl.linter.rule import Problem, RuleSubject, Stage, rule
+from kschedctl.linter.unreadable_files import TEMPLATES, Unreadable
+from kschedctl.linter.values import at, is_rendered, steps_of
+from kschedctl.objects.schema.schema import kinds_by_version, unknown_with_steps
+from kschedctl.objects.validation.pod_rejections import FAILED_CREATE, FORBIDDEN
+from kschedctl.objects.validation.validate import refuses, validate
+from kschedctl.sources.snapshot.content_sniffing import unrendered
+
+_NOT_YAML = """v1 Pod web
+nodeSelector: {pool: web
+containers: []  # <-
+"""
+
+
+@rule(
+    "KS901",
+    "not-yaml",
+    Severity.ERROR,
+    Stage.REFUSED,
+    RuleSubject.FILE,
+    fails=_NOT_YAML,
+    passes=_NOT_YAML.replace("{pool: web", "{pool: web}"),
+)
+def not_yaml(file: LintFile, context: LintContext) -> Iterator[Problem]:
+    """A document is not YAML, or is YAML that Kubernetes does not read.
+
+    The content of the document is not known. The other documents of the file are checked nevertheless. Rules that report a
+    missing object report nothing if the object may be in this document. Unfilled templates are reported by KS902; the rule
+    is not decided for those of Terraform and envsubst. Files without the keys ``apiVersion`` and ``kind``, such as
+    tsconfig.json, are counted only.
+
+    The API server never receives the document: kubectl apply and other tools stop there.
+
+    Repair: as the message says.
+    """
+    unreadable = context.manifests.unreadable
+    if unreadable.is_incomplete(file):
+        context.undecided.append(Undecided("KS901", file.name, "the template is not filled in"))
+    if unreadable.of.get(file.name) is not Unreadable.MANIFEST:
+        return
+    for document in file.documents:
+        if document.broken is not None:
+            yield _problem(document)
+
+
+def _problem(document: LintDocument) -> Problem:
+    broken = document.broken
+    assert broken is not None
+    line, column = document.before + 1, 1
+    if broken.position is not None:
+        line, column = document.before + broken.position.line, broken.position.column
+    # If the text ends too early, the position can be after its last line.
+    last = document.before + document.text.rstrip().count(b"\n") + 1
+    return Problem(message=broken.problem, help=broken.hint, line=min(line, last), column=column)
+
+
+_MARKS: Final = ("{{", "{%", "${", "%{")
+
+
+_UNRENDERED_TEMPLATE = """apiVersion: v1
+kind: Pod
+metadata:
+  name: {{ .Release.Name }}  # <-
+spec:
+  containers: []
+"""
+
+
+@rule(
+    "KS902",
+    "unrendered-template",
+    Severity.INFO,
+    None,
+    RuleSubject.FILE,
+    fails=_UNRENDERED_TEMPLATE,
+    passes=_UNRENDERED_TEMPLATE.replace("{{ .Release.Name }}", '"{{ .Release.Name }}"'),
+)
+def unrendered_template(file: LintFile, context: LintContext) -> Iterator[Problem]:
+    """A file is an unfilled template, so it is not YAML.
+
+    The file contains ``{{`` or ``{%``, or is in a chart; or Terraform or envsubst completes it, that is, it has a directive
+    such as ``%{ for``, or an unquoted ``${`` on the line that is not YAML. The rule reports once per chart, with its
+    subcharts; it ignores templates in folders named testdata. Documents of the file that are valid YAML are checked; rules
+    ignore their fields with placeholders.
+
+    Nothing is blocked: the rendered manifests may be correct.
+
+    Repair: lint the result, ``kschedctl lint --render CHART`` or ``helm template CHART | kschedctl lint -``.
+    """
+    unreadable = context.manifests.unreadable
+    if unreadable.of.get(file.name) is not Unreadable.TEMPLATE:
+        return
+    chart = unreadable.chart_of(file)
+    templates = (other for other in context.manifests.files if unreadable.of.get(other.name) is Unreadable.TEMPLATE)
+    of_chart = [other for other in templates if unreadable.chart_of(other) == chart] if chart else [file]
+    if of_chart[0] is not file:
+        return
+    told = unrendered(file.text, file.name)
+    position = (told.position if told is not None else None) or _first_braces(file)
+    what = f"chart {chart} is not rendered" if chart else "is a template that is not rendered"
+    many = f" ({counted(len(of_chart), 'file')} could not be read)" if chart else ""
+    command = f"{'--render, or ' if chart and not context.is_rendered else ''}helm template {chart or 'CHART'}"
+    if unreadable.is_incomplete(file):
+        command = "fill in the placeholders, as with envsubst < FILE"
+    yield Problem(
+        message=f"{what}{many}",
+        help=f"lint the result: {command} | kschedctl lint -",
+        line=position.line,
+        column=position.column,
+    )
+
+
+def _first_braces(file: LintFile) -> Position:
+    """Return the position of the first placeholder, or of the document that could not be read."""
+    broken = next(document for document in file.documents if document.broken is not None)
+    for number, line in enumerate(file.lines[broken.before :], broken.before + 1):
+        if found := [at for mark in _MARKS if (at := line.find(mark)) >= 0]:
+            return Position(number, min(found) + 1)
+    return Position(broken.before + 1, 1)
+
+
+_DUPLICATE_KEY = """apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+spec:
+  hostNetwork: true
+  containers:
+  - name: web
+    image: nginx
+  hostNetwork: false  # <-
+"""
+
+
+@rule(
+    "KS903",
+    "duplicate-key",
+    Severity.ERROR,
+    Stage.REFUSED,
+    RuleSubject.OBJECT,
+    fails=_DUPLICATE_KEY,
+    passes=_DUPLICATE_KEY.replace("  hostNetwork: true\n", ""),
+)
+def duplicate_key(obj: LintObject, context: LintContext) -> Iterator[Problem]:
+    """A mapping contains a key twice, and which of the values applies depends on the reader.
+
+    ``kubectl`` requests strict validation, so the object is refused. Helm and older clients use the last value, others the
+    first.
+
+    The API server refuses the object if strict validation is requested; otherwise the object has one of the two values.
+
+    Repair: remove one of them.
+    """
+    for repeated in obj.document.repeated:
+        if repeated.steps[: len(obj.inside)] != obj.inside:
+            continue
+        steps = repeated.steps[len(obj.inside) :]
+        position = repeated.position
+        yield Problem(
+            message=f"the key {steps[-1]} occurs twice",
+            steps=steps,
+            help="remove one of them: the last one is used, or the object is refused",
+            key=True,
+            line=None if position is None else obj.document.before + position.line,
+            column=None if position is None else position.column,
+        )
+
+
+#: Keys of tools: directives of strategic merge patches, and the anchors of Kyverno, such as ``+(name)``.
+_OF_TOOLS: Final = re.compile(r"\$.*|[+=^X<]?\(.*\)")
+#: The field in which SOPS stores the keys of an encrypted object.
+_SOPS: Final = ("sops",)
+
+
+_MISPLACED_FIELD = """apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  nodeSelector:  # <-
+    pool: web
+  selector:
+    matchLabels: {app: web}
+  template:
+    metadata:
+      labels: {app: web}
+    spec:
+      containers:
+      - name: web
+        image: nginx
+"""
+
+
+@rule(
+    "KS904",
+    "misplaced-field",
+    Severity.ERROR,
+    Stage.REFUSED,
+    RuleSubject.OBJECT,
+    fails=_MISPLACED_FIELD,
+    passes=_MISPLACED_FIELD.replace("  nodeSelector:  # <-\n    pool: web\n", "").replace(
+        "      containers:", "      nodeSelector:\n        pool: web\n      containers:"
+    ),
+)
+def misplaced_field(obj: LintObject, context: LintContext) -> Iterator[Problem]:
+    """A field is misspelt, or is at a place where its kind has no such field, so it has no effect.
+
+    Examples are ``nodeSelector`` beside ``template`` instead of in the template's spec, ``requests`` beside ``resources``,
+    ``topologySpreadConstraint``, and preferred anti-affinity without ``podAffinityTerm``. The rule checks all fields of the
+    kinds of Kubernetes itself, by group and version; custom resources may have any fields. Left out are the keys of tools
+    that remove them before the object reaches the API server: ``sops``, patch directives such as ``$patch``, and anchors in
+    parentheses as in ``(image)``.
+
+    The API server refuses the object if strict validation is requested, as by kubectl; Helm and older clients drop the
+    field silently.
+
+    Repair: as the message says.
+    """
+    for steps, finding in unknown_with_steps(obj.raw, obj.api_version, obj.kind):
+        name = steps[-1]
+        if isinstance(name, str) and is_rendered(name) and not _OF_TOOLS.fullmatch(name) and steps != _SOPS:
+            yield Problem(message=finding.problem, steps=steps, help=finding.hint, key=True)
+
+
+ALL: Final = ""
+#: By API version and kind (empty: every other kind): the first minor release without it, and the replacement.
+GONE: Final[dict[str, dict[str, tuple[int, str]]]] = {
+    "extensions/v1beta1": {
+        "Ingress": (22, "networking.k8s.io/v1"),
+        "NetworkPolicy": (16, "networking.k8s.io/v1"),
+        "PodSecurityPolicy": (16, "Pod Security Admission"),
+        ALL: (16, "apps/v1"),
+    },
+    "apps/v1beta1": {ALL: (16, "apps/v1")},
+    "apps/v1beta2": {ALL: (16, "apps/v1")},
+    "networking.k8s.io/v1beta1": {
+        "Ingress": (22, "networking.k8s.io/v1"),
+        "IngressClass": (22, "networking.k8s.io/v1"),
+        "IPAddress": (37, "networking.k8s.io/v1"),
+        "ServiceCIDR": (37, "networking.k8s.io/v1"),
+    },
+    "rbac.authorization.k8s.io/v1alpha1": {ALL: (22, "rbac.authorization.k8s.io/v1")},
+    "rbac.authorization.k8s.io/v1beta1": {ALL: (22, "rbac.authorization.k8s.io/v1")},
+    "apiextensions.k8s.io/v1beta1": {ALL: (22, "apiextensions.k8s.io/v1")},
+    "apiregistration.k8s.io/v1beta1": {ALL: (22, "apiregistration.k8s.io/v1")},
+    "admissionregistration.k8s.io/v1beta1": {
+        "MutatingWebhookConfiguration": (22, "admissionregistration.k8s.io/v1"),
+        "ValidatingWebhookConfiguration": (22, "admissionregistration.k8s.io/v1"),
+    },
+    "authentication.k8s.io/v1beta1": {"TokenReview": (22, "authentication.k8s.io/v1")},
+    "authorization.k8s.io/v1beta1": {ALL: (22, "authorization.k8s.io/v1")},
+    "certificates.k8s.io/v1alpha1": {"ClusterTrustBundle": (37, "certificates.k8s.io/v1")},
+    "certificates.k8s.io/v1beta1": {"CertificateSigningRequest": (22, "certificates.k8s.io/v1")},
+    "coordination.k8s.io/v1beta1": {"Lease": (22, "coordination.k8s.io/v1")},
+    "scheduling.k8s.io/v1alpha1": {"PriorityClass": (22, "scheduling.k8s.io/v1")},
+    "scheduling.k8s.io/v1alpha2": {ALL: (37, "scheduling.k8s.io/v1beta1")},
+    "scheduling.k8s.io/v1beta1": {"PriorityClass": (22, "scheduling.k8s.io/v1")},
+    "storage.k8s.io/v1beta1": {
+        "CSIDriver": (22, "storage.k8s.io/v1"),
+        "CSINode": (22, "storage.k8s.io/v1"),
+        "StorageClass": (22, "storage.k8s.io/v1"),
+        "VolumeAttachment": (22, "storage.k8s.io/v1"),
+        "VolumeAttributesClass": (37, "storage.k8s.io/v1"),
+        "CSIStorageCapacity": (27, "storage.k8s.io/v1"),
+    },
+    "storage.k8s.io/v1alpha1": {"CSIStorageCapacity": (24, "storage.k8s.io/v1")},
+    "batch/v1beta1": {"CronJob": (25, "batch/v1")},
+    "batch/v2alpha1": {"CronJob": (21, "batch/v1")},
+    "discovery.k8s.io/v1beta1": {"EndpointSlice": (25, "discovery.k8s.io/v1")},
+    "events.k8s.io/v1beta1": {"Event": (25, "events.k8s.io/v1")},
+    "autoscaling/v2beta1": {ALL: (25, "autoscaling/v2")},
+    "autoscaling/v2beta2": {ALL: (26, "autoscaling/v2")},
+    "policy/v1beta1": {"PodDisruptionBudget": (25, "policy/v1"), "PodSecurityPolicy": (25, "Pod Security Admission")},
+    "node.k8s.io/v1alpha1": {"RuntimeClass": (22, "node.k8s.io/v1")},
+    "node.k8s.io/v1beta1": {"RuntimeClass": (25, "node.k8s.io/v1")},
+    "flowcontrol.apiserver.k8s.io/v1alpha1": {ALL: (21, "flowcontrol.apiserver.k8s.io/v1")},
+    "flowcontrol.apiserver.k8s.io/v1beta1": {ALL: (26, "flowcontrol.apiserver.k8s.io/v1")},
+    "flowcontrol.apiserver.k8s.io/v1beta2": {ALL: (29, "flowcontrol.apiserver.k8s.io/v1")},
+    "flowcontrol.apiserver.k8s.io/v1beta3": {ALL: (32, "flowcontrol.apiserver.k8s.io/v1")},
+    "resource.k8s.io/v1alpha1": {ALL: (27, "resource.k8s.io/v1")},
+    "resource.k8s.io/v1alpha2": {ALL: (31, "resource.k8s.io/v1")},
+    "settings.k8s.io/v1alpha1": {"PodPreset": (20, "")},
+}
+#: By API version and kind: the first minor release with it, and the version in the release before.
+NEW: Final[dict[str, dict[str, tuple[int, str]]]] = {
+    "scheduling.k8s.io/v1alpha2": {"PodGroup": (36, ""), "Workload": (36, "")},
+    "scheduling.k8s.io/v1alpha3": {
+        "PodGroup": (37, "scheduling.k8s.io/v1alpha2"),
+        "Workload": (37, "scheduling.k8s.io/v1alpha2"),
+        "CompositePodGroup": (37, ""),
+    },
+    "scheduling.k8s.io/v1beta1": {
+        "PodGroup": (37, "scheduling.k8s.io/v1alpha2"),
+        "Workload": (37, "scheduling.k8s.io/v1alpha2"),
+    },
+    "certificates.k8s.io/v1": {
+        "ClusterTrustBundle": (37, "certificates.k8s.io/v1beta1"),
+        "PodCertificateRequest": (37, "certificates.k8s.io/v1beta1"),
+    },
+    "lifecycle.k8s.io/v1alpha1": {"Eviction": (37, ""), "EvictionRequest": (37, "")},
+    "resource.k8s.io/v1": {"DeviceTaintRule": (37, "resource.k8s.io/v1beta2")},
+    "storagemigration.k8s.io/v1": {"StorageVersionMigration": (37, "storagemigration.k8s.io/v1beta1")},
+}
+
+#: The suffixes of the groups of Kubernetes itself, and of custom resources of its projects.
+_SUFFIX: Final = ".k8s.io"
+_CUSTOM_SUFFIX: Final = ".x-k8s.io"
+#: The names of folders with manifests of the past or for tests, also as a part such as ``old-manifests``.
+_OLD: Final = re.compile(
+    r"(?:.*[-_.])?(?:old|legacy|deprecated|obsolete|archived?|attic|unmaintained|testdata)(?:[-_.].*)?", re.IGNORECASE
+)
+
+
+_API_GONE = """policy/v1beta1 PodDisruptionBudget web  # <-
+maxUnavailable: 1
+"""
+
+
+@rule(
+    "KS905",
+    "api-gone",
+    Severity.ERROR,
+    Stage.REFUSED,
+    RuleSubject.OBJECT,
+    fails=_API_GONE,
+    passes=_API_GONE.replace("v1beta1", "v1"),
+)
+def api_gone(obj: LintObject, context: LintContext) -> Iterator[Problem]:
+    """The API server does not serve the API version of the object, or not this kind in that version.
+
+    The release is that of --kubernetes-version, else that of the snapshot, else the newest known release. A kind counts as
+    misspelt, or as one of another group, only if the version is one of Kubernetes itself and a similar kind, or the same
+    kind in another version, exists. An API group counts as misspelt if Kubernetes itself has the kind, and the group has no
+    dot or is similar to that of the kind, as ``apps.k8s.io`` is.
+
+    In a folder whose name says that its manifests are old or test data, such as ``old``, ``legacy``, ``deprecated`` or
+    ``testdata``, the version is the author's choice: the finding is info, once per version and kind, and the help has the
+    setting that leaves the folder out.
+
+    The API server refuses the object ("no matches for kind").
+
+    Repair: the kind or version that the message names; ``kubectl convert`` and the deprecation guide of Kubernetes describe
+    the changes.
+    """
+    kinds = GONE.get(obj.api_version, {})
+    gone = kinds.get(obj.kind, kinds.get(ALL))
+    new = NEW.get(obj.api_version, {}).get(obj.kind)
+    minor = int(context.release.version.partition(".")[2])
+    if new is not None and minor < new[0]:
+        yield from _not_yet_served(obj, minor, *new)
+    elif gone is None:
+        yield from _never_served(obj)
+    elif minor >= gone[0]:
+        yield from _gone(obj, context, *gone)
+
+
+def _gone(obj: LintObject, context: LintContext, since: int, instead: str) -> Iterator[Problem]:
+    """Yield the problem of a version that is no longer served; in a folder of old manifests once per kind."""
+    message = f"{obj.kind} of {obj.api_version} is no longer served as of Kubernetes 1.{since}"
+    if folder := _old_folder(obj.file.name):
+        same = context.manifests.of_version(obj.api_version, obj.kind)
+        in_folder = [other for other in same if _old_folder(other.file.name) == folder]
+        if in_folder[0] is obj:
+            yield Problem(
+                message=f"{message} ({counted(len(in_folder), 'object')} in {folder})",
+                steps=("apiVersion",),
+                help=f"to leave the folder out, write exclude: [{_glob(folder)}] in the settings",
+                severity=Severity.INFO,
+            )
+        return
+    yield Problem(message=message, steps=("apiVersion",), help=f"use {instead}" if instead else "it was removed")
+
+
+def _not_yet_served(obj: LintObject, minor: int, since: int, before: str) -> Iterator[Problem]:
+    """Yield the problem of a version that later releases serve."""
+    instead = before if before and minor == since - 1 else f"Kubernetes 1.{since} or newer"
+    yield Problem(
+        message=f"{obj.kind} of {obj.api_version} is not served before Kubernetes 1.{since}",
+        steps=("apiVersion",),
+        help=f"use {instead}",
+    )
+
+
+def _never_served(obj: LintObject) -> Iterator[Problem]:
+    """Yield the problem of a kind that no release serves in this version."""
+    versions = kinds_by_version()
+    served = versions.get(obj.api_version, frozenset())
+    if obj.kind in served or not is_rendered([obj.kind, obj.api_version]):
+        return
+    message = f'no matches for kind "{obj.kind}" in version "{obj.api_version}"'
+    elsewhere = [version for version, kinds in versions.items() if obj.kind in kinds]
+    if not served:
+        if elsewhere and (similar := _similar_versions(obj.api_version, elsewhere)):
+            yield Problem(message=message, steps=("apiVersion",), help=f"did you mean {listed(similar, 'or')}?")
+    elif elsewhere:
+        yield Problem(message=message, steps=("apiVersion",), help=f"{obj.kind} is in {listed(elsewhere, 'or')}")
+    elif meant := nearest(obj.kind, served):
+        yield Problem(message=message, steps=("kind",), help=f"did you mean {meant}?")
+
+
+def _similar_versions(api_version: str, served: Sequence[str]) -> Sequence[str]:
+    """Return the versions of a kind that an unknown version is meant for; none if it is of a group of its own.
+
+    The group of a custom resource has a dot, and may have kinds with the names of those of Kubernetes.
+
+    Examples
+    --------
+    >>> _similar_versions("apps.k8s.io/v1", ["apps/v1"]), _similar_versions("serving.knative.dev/v1", ["v1"])
+    (['apps/v1'], [])
+    """
+    # Without a slash, the text is a version of the core group, or a group without its version.
+    group = api_version.partition("/")[0].removesuffix(_SUFFIX)
+    similar = [each for each in served if _is_similar(group, each.rpartition("/")[0].removesuffix(_SUFFIX))]
+    return similar or ([] if "." in group else served)
+
+
+def _is_similar(group: str, other: str) -> bool:
+    is_custom = group.endswith(_CUSTOM_SUFFIX)
+    return not is_custom and (group == other or mistakes(group, other) > 0)
+
+
+def _old_folder(name: str) -> str:
+    """Return the outermost folder of old manifests or test data around a file; empty if there is none."""
+    outermost_first = (folder for folder in reversed(PurePath(name).parents) if _OLD.fullmatch(folder.name))
+    return str(next(outermost_first, ""))
+
+
+def _glob(folder: str) -> str:
+    """Return the glob for a folder; the settings know no absolute paths, so that the name of such a folder is used."""
+    path = PurePath(folder)
+    return path.name if path.is_absolute() else path.as_posix()
+
+
+# Findings of the API server's validation of manifests, as problems of rules.
+
+
+def validation_findings(obj: LintObject, context: LintContext) -> list[Finding]:
+    """Return the findings of an API server that creates the object; none for partial objects. Results are cached."""
+    if obj.partial:
+        return []
+    if obj not in context.refusals:
+        context.refusals[obj] = list(validate(obj.api_version, obj.kind, obj.raw, context.release))
+    return context.refusals[obj]
+
+
+def problem(finding: Finding, obj: LintObject) -> Iterator[Problem]:
+    """Yield a finding as a problem, unless the finding is about an unfilled placeholder."""
+    steps = steps_of(obj.raw, finding.field)
+    if is_rendered(finding.problem) and is_rendered(at(obj.raw, *steps)):
+        # The API server writes the field before the problem; an error of decoding names the field itself.
+        named = bool(finding.field) and not finding.problem.startswith("json: ")
+        message = f"{finding.field}: {finding.problem}" if named else finding.problem
+        yield Problem(message=message, steps=steps, help=finding.hint)
+
+
+#: The API group of PodGroups, whose priority admission checks.
+_GROUPS: Final = "scheduling.k8s.io"
+
+
+_API_SERVER_REFUSES = """apps/v1 Deployment web
+strategy:
+  rollingUpdate:
+    maxSurge: 0
+    maxUnavailable: 0  # <-
+"""
+
+
+@rule(
+    "KS906",
+    "api-server-refuses",
+    Severity.ERROR,
+    Stage.REFUSED,
+    RuleSubject.OBJECT,
+    fails=_API_SERVER_REFUSES,
+    passes=_API_SERVER_REFUSES.replace("maxUnavailable: 0", "maxUnavailable: 1"),
+)
+def api_server_refuses(obj: LintObject, context: LintContext) -> Iterator[Problem]:
+    """The API server's validation refuses the object, for the reason in the message.
+
+    The rule runs the API server's validation of pods and workloads, pod groups, budgets, priority classes, claims, volumes,
+    storage classes and autoscalers, in the version of the requested release. It ignores fields with unfilled placeholders,
+    and partial objects such as patches.
+
+    The API server refuses the object: kubectl apply and other tools stop there.
+
+    Repair: as the message says.
+    """
+    for finding in validation_findings(obj, context):
+        # KS907 and KS310 report what admission forbids of pods.
+        if refuses(finding) and (finding.rule != FORBIDDEN or (obj.group == _GROUPS and not obj.live)):
+            yield from problem(finding, obj)
+
+
+#: The fields that KS310 checks.
+_PRIORITY: Final = ("priority", "preemptionPolicy")
+
+
+_PODS_REFUSED = """apps/v1 Deployment web
+overhead:  # <-
+  cpu: 100m
+"""
+
+
+@rule(
+    "KS907",
+    "pods-refused",
+    Severity.ERROR,
+    Stage.PODS_REFUSED,
+    RuleSubject.OBJECT,
+    fails=_PODS_REFUSED,
+    passes=_PODS_REFUSED.replace("overhead:  # <-\n  cpu: 100m\n", "runtimeClassName: gvisor\n"),
+)
+def pods_refused(obj: LintObject, context: LintContext) -> Iterator[Problem]:
+    """The API server refuses the pods, whatever classes the cluster has, and accepts the workload that creates them.
+
+    Admission sets overhead, priority and preemption policy from the classes that a pod names, and refuses pods that set
+    other values: for example an ``overhead`` without a runtime class. KS310 reports problems of a priority.
+
+    The API server accepts the workload and refuses its pods (FailedCreate): kubectl apply succeeds, and no pod is created.
+
+    Repair: leave the field out, and name the class.
+    """
+    if obj.live or obj in context.owned:
+        return
+    for finding in validation_findings(obj, context):
+        if finding.rule not in (FAILED_CREATE, FORBIDDEN) or finding.field.rpartition(".")[2] in _PRIORITY:
+            continue
+        for found in problem(finding, obj):
+            fix = removing(obj, f"remove {found.steps[-1]}", found.steps) if found.steps else None
+            yield replace(found, fix=fix)
+
+
+@rule(
+    "KS908",
+    "partial",
+    Severity.INFO,
+    None,
+    RuleSubject.OBJECT,
+    counted=True,
+    fails="""apiVersion: apps/v1  # <-
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: 3
+""",
+    passes="""apps/v1 Deployment web
+replicas: 3
+""",
+)
+def partial(obj: LintObject, context: LintContext) -> Iterator[Problem]:
+    """The object is not complete: it is a patch, or a fragment that another tool completes.
+
+    An object is partial if it is a workload of apps/v1 without a selector or labels, a workload without containers or with
+    a container without an image, an object without a name, a claim without access modes, a budget with a single field, an
+    object with a patch directive, or in a file that a kustomization lists as a patch. Only KS901 to KS905 check it, as the
+    missing fields are at another place. To check the complete object, lint the output of kustomize: ``kschedctl lint
+    --render DIR`` or ``kustomize build DIR | kschedctl lint -``. Standard input is checked as it is: it is never partial.
+
+    If no kustomization is in the folder of the file or above it, and neither the file nor its folder has "patch" in its
+    name, the field is probably missing by mistake, and the API server refuses the object: the finding is a warning. In all
+    other cases, it is info.
+    """
+    if context.manifests.is_incomplete(obj):
+        yield Problem(
+            message=f"{obj.partial.removeprefix('it ')}, and no kustomization is near: most rules ignore it",
+            help="complete it; if it is a patch, list it in a kustomization",
+            severity=Severity.WARNING,
+            # A budget without a selector is accepted, and selects no pod.
+            stop=None if obj.kind == "PodDisruptionBudget" else Stage.REFUSED,
+        )
+    elif obj.partial:
+        yield Problem(
+            message=f"treated as a patch, as {obj.partial}: most rules ignore it",
+            help="lint the result: --render, or kustomize build DIR | kschedctl lint -",
+        )
+
+
+_LIVE = """v1 Pod web
+uid: 4f5a  # <-
+nodeName: node-1
+"""
+
+
+@rule(
+    "KS909",
+    "live",
+    Severity.INFO,
+    None,
+    RuleSubject.OBJECT,
+    counted=True,
+    fails=_LIVE,
+    passes=_LIVE.replace("uid: 4f5a  # <-\n", "").replace("nodeName: node-1\n", ""),
+)
+def live(obj: LintObject, context: LintContext) -> Iterator[Problem]:
+    """The object was read from a cluster: it has a uid, a resource version or a status.
+
+    The cluster sets fields that the author did not write: node name, priority, scheduling gates. Rules about these fields
+    ignore the object.
+    """
+    if obj.live:
+        metadata = obj.raw.get("metadata")
+        of = metadata if isinstance(metadata, dict) else {}
+        field = next((name for name in ("uid", "resourceVersion") if of.get(name)), "")
+        yield Problem(
+            message="read from a cluster: rules ignore fields that the cluster sets",
+            steps=("metadata", field) if field else ("status",),
+            key=not field,
+        )
+
+
+_UNUSED_IGNORE = """v1 Pod web
+annotations:
+  ignore.kschedctl.io/KS119: only node-1 has the device  # <-
+"""
+
+
+@rule(
+    "KS910",
+    "unused-ignore",
+    Severity.WARNING,
+    None,
+    RuleSubject.IGNORES,
+    fails=_UNUSED_IGNORE,
+    passes=_UNUSED_IGNORE + "nodeName: node-1\n",
+)
+def unused_ignore(ignore: Ignore, context: LintContext) -> Iterator[Problem]:
+    """An ignore suppresses no finding, or names an unknown rule: the finding is gone, or the ignore is at the wrong place.
+
+    Annotations belong in the metadata of the object or of its pod template. A comment applies to its own line or, on a line
+    of its own, to the next line with content. An ignore whose last day is past suppresses nothing. The rule reports nothing
+    for ignores of rules that do not run, and for those in files that cannot be read or are unfilled templates.
+
+    Nothing is blocked; but a finding that should be ignored may be reported, or a new one may be suppressed.
+
+    Repair: remove it, or move it to the finding.
+    """
+    if not ignore.unknown and (ignore.used or context.manifests.unreadable.may_have_more(ignore.file)):
+        return
+    message = "suppresses nothing: its rules have no finding here"
+    if ignore.unknown:
+        message = f'"{ignore.unknown}" is not a rule'
+    elif ignore.ended is not None:
+        message = f"its last day was {ignore.ended.isoformat()}"
+    yield Problem(message=message, help="remove it, or move it to the finding", line=ignore.line, column=ignore.column)
+
+
+_IGNORE_WITHOUT_REASON = """v1 Pod web
+annotations:
+  ignore.kschedctl.io/KS119: ""  # <-
+nodeName: node-1
+"""
+
+
+@rule(
+    "KS911",
+    "ignore-without-reason",
+    Severity.WARNING,
+    None,
+    RuleSubject.IGNORES,
+    on=False,
+    fails=_IGNORE_WITHOUT_REASON,
+    passes=_IGNORE_WITHOUT_REASON.replace('""', "only node-1 has the device"),
+)
+def ignore_without_reason(ignore: Ignore, context: LintContext) -> Iterator[Problem]:
+    """An ignore has no reason.
+
+    Without a reason a later reader cannot know if the ignore is still needed. The rule runs only if it is selected.
+
+    Nothing is blocked.
+
+    Repair: add the reason, as the annotation's value or after the rule in a comment.
+    """
+    if not ignore.reason:
+        yield Problem(message="the ignore has no reason", help="add the reason", line=ignore.line, column=ignore.column)
+
+
+_NOT_AN_OBJECT = """apiVersion: v1
+Kind: Pod  # <-
+metadata:
+  name: web
+spec:
+  containers:
+  - name: web
+    image: nginx
+"""
+
+
+@rule(
+    "KS912",
+    "not-an-object",
+    Severity.ERROR,
+    Stage.REFUSED,
+    RuleSubject.FILE,
+    fails=_NOT_AN_OBJECT,
+    passes=_NOT_AN_OBJECT.replace("Kind", "kind"),
+)
+def not_an_object(file: LintFile, context: LintContext) -> Iterator[Problem]:
+    """A document, or an item of a list, is meant as an object but has no kind or apiVersion, or a list has no items.
+
+    The key is missing, misspelt (``Kind``, ``apiversion``, ``item``), empty, or its value is not text, or not a list. A
+    document is meant as an object if it has ``metadata`` or ``spec``, and both keys in any spelling, or one of them as
+    Kubernetes has it. Items of a list such as PodList need neither key. Left out are values files of charts, unfilled
+    templates and the patches of kustomizations. Other rules do not check the object.
+
+    The API server never receives the object: kubectl apply and other tools stop there.
+
+    Repair: as the message says.
+    """
+    if file.name in context.manifests.kustomizations.patches or _is_chart_input(file, context):
+        return
+    for document in file.documents:
+        for flaw in found_in(document.value):
+            if isinstance(flaw, Flaw):
+                region = document.region(flaw.steps, key=flaw.key)
+                yield Problem(message=flaw.problem, help=flaw.hint, line=region.line, column=region.column)
+
+
+def _is_chart_input(file: LintFile, context: LintContext) -> bool:
+    """Report whether a file is in a chart but not one of its templates: values have keys of any names."""
+    return bool(context.manifests.unreadable.chart_of(file)) and TEMPLATES not in PurePath(file.folder).parts

@@ -1,1 +1,0 @@
-"""KS1xx: rules about the pod itself."""

@@ -1,1 +1,0 @@
-"""KS2xx: rules about workloads and their rollouts."""

@@ -1,1 +1,0 @@
-"""KS6xx: rules about the scheduler's configuration."""

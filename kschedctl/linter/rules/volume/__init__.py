@@ -1,1 +1,0 @@
-"""KS4xx: rules about volumes."""
