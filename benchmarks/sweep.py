@@ -22,10 +22,10 @@ import yaml
 from benchmarks import synthetic
 from benchmarks.rows import Row, report
 from kschedctl.common.processes import available_cores
+from kschedctl.questions.sweep.cases import read_plan
+from kschedctl.questions.sweep.execution import run_here
+from kschedctl.questions.sweep.job import Row as SweepRow
 from kschedctl.questions.sweep.job import SweepJob
-from kschedctl.questions.sweep.plan_reader import read_plan
-from kschedctl.questions.sweep.pool import run_here
-from kschedctl.questions.sweep.row import Row as SweepRow
 
 _DEPLOYMENT: Final = {
     "apiVersion": "apps/v1",

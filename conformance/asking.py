@@ -19,9 +19,8 @@ from conformance.recordings import our_answer
 from conformance.sequences import is_sequence
 from kschedctl.common.errors import KschedctlError
 from kschedctl.objects.releases.release import RELEASES
-from kschedctl.questions.analyses.batch.cases import Case
-from kschedctl.questions.analyses.batch.sequence_answer import sequence_answer
-from kschedctl.questions.analyses.batch.sequence_cases import SequenceCase, run_sequence
+from kschedctl.questions.batch.cases import Case
+from kschedctl.questions.batch.sequences import SequenceCase, run_sequence, sequence_answer
 from kschedctl.scheduler.plugins.registry import in_tree_registry
 
 #: A scheduler under comparison: a function from a case to its answer.

@@ -14,9 +14,8 @@ from conformance.comparison import PARTS, differences
 from conformance.recordings import cases, compared, our_answer, our_decision, recorded_answers, themes
 from kschedctl.common.errors import InputError, KschedctlError
 from kschedctl.objects.releases.release import LATEST, RELEASES
-from kschedctl.questions.analyses.batch.cases import Case
-from kschedctl.questions.analyses.verify.disagreement import Theirs, disagreement
-from kschedctl.questions.analyses.verify.pending import decision_text
+from kschedctl.questions.batch.cases import Case
+from kschedctl.questions.verify.pending_pods import Theirs, decision_text, disagreement
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.plugins.registry import IN_TREE_PLUGINS
 

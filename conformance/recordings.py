@@ -16,8 +16,7 @@ from conformance.comparison import Answer
 from conformance.jsonlines import Object
 from kschedctl.common.errors import KschedctlError
 from kschedctl.objects.releases.release import RELEASES, Release
-from kschedctl.questions.analyses.batch.answer import answer
-from kschedctl.questions.analyses.batch.cases import Case, decide
+from kschedctl.questions.batch.cases import Case, answer, decide
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.plugins.registry import in_tree_registry
 

@@ -20,7 +20,7 @@ from conformance.generate.chance import Chance
 from conformance.jsonlines import Object
 from conformance.recordings import RECORDINGS
 from kschedctl.objects.releases.release import RELEASES
-from kschedctl.questions.analyses.batch.cases import CaseCluster, read_case_cluster, read_case_pod
+from kschedctl.questions.batch.cases import CaseCluster, read_case_cluster, read_case_pod
 from kschedctl.scheduler.cycle.decision import Decision, SearchScope
 from kschedctl.scheduler.cycle.sampling import nodes_to_find, samples, search_scope
 from kschedctl.scheduler.cycle.scheduler import Scheduler

@@ -1,6 +1,6 @@
 """Shrinking: reduction of a case that two sides answer differently to the fewest objects and fields that still differ.
 
-``kschedctl.questions.analyses.verify.shrinking`` removes parts, after whole stages of a sequence were removed; the answers
+``kschedctl.questions.verify.recording`` removes parts, after whole stages of a sequence were removed; the answers
 of the two sides decide whether the rest still differs.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from conformance.asking import Side
 from conformance.differing import Difference, difference, is_settled, to_follow
 from conformance.jsonlines import Object, line
-from kschedctl.questions.analyses.verify.shrinking import fewest, smallest_case
+from kschedctl.questions.verify.recording import fewest, smallest_case
 
 
 def shrink(found: Difference, judge: Side, ours: Side) -> Difference:

@@ -14,9 +14,9 @@ from conformance.jsonlines import Object
 from kschedctl.common.errors import KschedctlError
 from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.releases.release import RELEASES
-from kschedctl.questions.analyses.batch.cases import Case, decide
-from kschedctl.questions.analyses.explain.suggestions import suggestion_data
-from kschedctl.questions.answers.explain import SuggestionData
+from kschedctl.questions.batch.cases import Case, decide
+from kschedctl.questions.explain.analysis import suggestion_data
+from kschedctl.questions.explain.answer import SuggestionData
 from kschedctl.scheduler.plugins.registry import in_tree_registry
 
 

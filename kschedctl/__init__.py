@@ -25,31 +25,29 @@ if TYPE_CHECKING:
     from kschedctl.objects.meta import ApiObject
     from kschedctl.objects.pod import Pod
     from kschedctl.objects.releases.release import Release
-    from kschedctl.questions.analyses.handle import AnalysisHandle, CancelledError
-    from kschedctl.questions.analyses.snapshot_info import snapshot_info
-    from kschedctl.questions.answers.base import Answer, AnswerOutcome
-    from kschedctl.questions.answers.capacity import PodCapacity
-    from kschedctl.questions.answers.devices import DevicesOverview, DeviceSupply
-    from kschedctl.questions.answers.diff import Diff
-    from kschedctl.questions.answers.drain import Drained
-    from kschedctl.questions.answers.explain import Explanation
-    from kschedctl.questions.answers.leader import LeaderOverview
-    from kschedctl.questions.answers.lint import LintReport
-    from kschedctl.questions.answers.nodes import NodeDescription, NodesOverview
-    from kschedctl.questions.answers.optimum import Emptied, Optimum, Purchased
-    from kschedctl.questions.answers.pending import Pending
-    from kschedctl.questions.answers.preempt import Preemption, Threat
-    from kschedctl.questions.answers.rollout import RolledOut
-    from kschedctl.questions.answers.rule import RulePages
-    from kschedctl.questions.answers.simulate import Simulated
-    from kschedctl.questions.answers.snapshot import SnapshotInfo
-    from kschedctl.questions.answers.sweep import Sweep
-    from kschedctl.questions.answers.verify import Verification
-    from kschedctl.questions.answers.volumes import ClaimVolumes, PodVolumes
+    from kschedctl.questions.answer import Answer, AnswerOutcome
+    from kschedctl.questions.capacity.answer import PodCapacity
+    from kschedctl.questions.devices.answer import DevicesOverview, DeviceSupply
+    from kschedctl.questions.diff.answer import Diff
+    from kschedctl.questions.drain.answer import Drained
+    from kschedctl.questions.explain.answer import Explanation
     from kschedctl.questions.face import SchedulingCluster
-    from kschedctl.questions.functions import case_configuration, decide_cases, rules, run_sweep
-    from kschedctl.questions.linting import lint
+    from kschedctl.questions.functions import case_configuration, decide_cases, lint, rules, run_sweep
+    from kschedctl.questions.handle import AnalysisHandle, CancelledError
+    from kschedctl.questions.leader.answer import LeaderOverview
+    from kschedctl.questions.lint.answer import LintReport, RulePages
     from kschedctl.questions.loading import load
+    from kschedctl.questions.nodes.answer import NodeDescription, NodesOverview
+    from kschedctl.questions.optimum.answer import Emptied, Optimum, Purchased
+    from kschedctl.questions.pending.answer import Pending
+    from kschedctl.questions.preempt.answer import Preemption, Threat
+    from kschedctl.questions.rollout.answer import RolledOut
+    from kschedctl.questions.simulate.answer import Simulated
+    from kschedctl.questions.snapshot.analysis import snapshot_info
+    from kschedctl.questions.snapshot.answer import SnapshotInfo
+    from kschedctl.questions.sweep.answer import Sweep
+    from kschedctl.questions.verify.answer import Verification
+    from kschedctl.questions.volumes.answer import ClaimVolumes, PodVolumes
     from kschedctl.scheduler.cycle.decision import Decision, NodeVerdict
     from kschedctl.scheduler.cycle.outcome import Outcome
     from kschedctl.scheduler.cycle.scheduler import Scheduler
@@ -184,65 +182,65 @@ __all__ = [
 _HOMES = {
     "Admitted": "kschedctl.controllers.admission.changes",
     "Aftermath": "kschedctl.trials.simulate.aftermath",
-    "Answer": "kschedctl.questions.answers.base",
-    "AnswerOutcome": "kschedctl.questions.answers.base",
+    "Answer": "kschedctl.questions.answer",
+    "AnswerOutcome": "kschedctl.questions.answer",
     "ApiObject": "kschedctl.objects.meta",
     "Apply": "kschedctl.trials.whatif.edits",
     "Attempt": "kschedctl.trials.simulate.attempts",
-    "CancelledError": "kschedctl.questions.analyses.handle",
+    "CancelledError": "kschedctl.questions.handle",
     "Candidate": "kschedctl.scheduler.preemption.result",
     "Catalog": "kschedctl.trials.optimum.purchase",
-    "ClaimVolumes": "kschedctl.questions.answers.volumes",
+    "ClaimVolumes": "kschedctl.questions.volumes.answer",
     "Cluster": "kschedctl.cluster.cluster",
     "ClusterError": "kschedctl.common.errors",
     "Cordon": "kschedctl.trials.whatif.edits",
     "Decision": "kschedctl.scheduler.cycle.decision",
     "Delete": "kschedctl.trials.whatif.edits",
-    "DeviceSupply": "kschedctl.questions.answers.devices",
-    "DevicesOverview": "kschedctl.questions.answers.devices",
-    "Diff": "kschedctl.questions.answers.diff",
+    "DeviceSupply": "kschedctl.questions.devices.answer",
+    "DevicesOverview": "kschedctl.questions.devices.answer",
+    "Diff": "kschedctl.questions.diff.answer",
     "Drain": "kschedctl.trials.whatif.edits",
     "DrainOptions": "kschedctl.trials.simulate.drain",
-    "Drained": "kschedctl.questions.answers.drain",
+    "Drained": "kschedctl.questions.drain.answer",
     "DropConstraint": "kschedctl.trials.whatif.edits",
     "Edit": "kschedctl.trials.whatif.edits",
-    "Emptied": "kschedctl.questions.answers.optimum",
-    "Explanation": "kschedctl.questions.answers.explain",
+    "Emptied": "kschedctl.questions.optimum.answer",
+    "Explanation": "kschedctl.questions.explain.answer",
     "FailZone": "kschedctl.trials.whatif.edits",
     "FinalGoal": "kschedctl.trials.optimum.goals",
     "Finding": "kschedctl.common.findings",
-    "AnalysisHandle": "kschedctl.questions.analyses.handle",
+    "AnalysisHandle": "kschedctl.questions.handle",
     "InputError": "kschedctl.common.errors",
     "KschedctlError": "kschedctl.common.errors",
     "LabelNode": "kschedctl.trials.whatif.edits",
-    "LeaderOverview": "kschedctl.questions.answers.leader",
-    "LintReport": "kschedctl.questions.answers.lint",
+    "LeaderOverview": "kschedctl.questions.leader.answer",
+    "LintReport": "kschedctl.questions.lint.answer",
     "LiveContext": "kschedctl.sources.live.kubeconfig",
     "LoadedCluster": "kschedctl.trials.loaded_cluster",
     "Location": "kschedctl.common.findings",
     "MadePod": "kschedctl.controllers.workloads.template",
     "Missing": "kschedctl.trials.completeness",
-    "NodeDescription": "kschedctl.questions.answers.nodes",
+    "NodeDescription": "kschedctl.questions.nodes.answer",
     "NodeVerdict": "kschedctl.scheduler.cycle.decision",
     "Nodes": "kschedctl.cluster.nodes",
-    "NodesOverview": "kschedctl.questions.answers.nodes",
+    "NodesOverview": "kschedctl.questions.nodes.answer",
     "NotModelled": "kschedctl.scheduler.framework.cycle_state",
     "ObjectRef": "kschedctl.common.findings",
-    "Optimum": "kschedctl.questions.answers.optimum",
+    "Optimum": "kschedctl.questions.optimum.answer",
     "Outcome": "kschedctl.scheduler.cycle.outcome",
-    "Pending": "kschedctl.questions.answers.pending",
+    "Pending": "kschedctl.questions.pending.answer",
     "Pod": "kschedctl.objects.pod",
-    "PodCapacity": "kschedctl.questions.answers.capacity",
+    "PodCapacity": "kschedctl.questions.capacity.answer",
     "PodEdit": "kschedctl.trials.whatif.edit",
-    "PodVolumes": "kschedctl.questions.answers.volumes",
+    "PodVolumes": "kschedctl.questions.volumes.answer",
     "Pods": "kschedctl.cluster.pods",
-    "Preemption": "kschedctl.questions.answers.preempt",
+    "Preemption": "kschedctl.questions.preempt.answer",
     "PreemptionResult": "kschedctl.scheduler.preemption.result",
-    "Purchased": "kschedctl.questions.answers.optimum",
+    "Purchased": "kschedctl.questions.optimum.answer",
     "Release": "kschedctl.objects.releases.release",
     "Remedy": "kschedctl.scheduler.framework.remedy",
-    "RolledOut": "kschedctl.questions.answers.rollout",
-    "RulePages": "kschedctl.questions.answers.rule",
+    "RolledOut": "kschedctl.questions.rollout.answer",
+    "RulePages": "kschedctl.questions.lint.answer",
     "Scheduler": "kschedctl.scheduler.cycle.scheduler",
     "SchedulerConfiguration": "kschedctl.scheduler.framework.config.load",
     "SchedulingCluster": "kschedctl.questions.face",
@@ -251,26 +249,26 @@ _HOMES = {
     "SetReplicas": "kschedctl.trials.whatif.edits",
     "SetRequest": "kschedctl.trials.whatif.edits",
     "Severity": "kschedctl.common.findings",
-    "Simulated": "kschedctl.questions.answers.simulate",
+    "Simulated": "kschedctl.questions.simulate.answer",
     "Simulation": "kschedctl.trials.simulate.simulation",
-    "SnapshotInfo": "kschedctl.questions.answers.snapshot",
+    "SnapshotInfo": "kschedctl.questions.snapshot.answer",
     "Subject": "kschedctl.common.findings",
     "Suggestion": "kschedctl.diagnosis.why.proof",
-    "Sweep": "kschedctl.questions.answers.sweep",
+    "Sweep": "kschedctl.questions.sweep.answer",
     "TaintNode": "kschedctl.trials.whatif.edits",
-    "Threat": "kschedctl.questions.answers.preempt",
+    "Threat": "kschedctl.questions.preempt.answer",
     "TimelineEntry": "kschedctl.trials.simulate.timeline",
     "Tolerate": "kschedctl.trials.whatif.edits",
     "UnsupportedError": "kschedctl.common.errors",
-    "Verification": "kschedctl.questions.answers.verify",
+    "Verification": "kschedctl.questions.verify.answer",
     "World": "kschedctl.trials.simulate.world",
     "case_configuration": "kschedctl.questions.functions",
     "decide_cases": "kschedctl.questions.functions",
-    "lint": "kschedctl.questions.linting",
+    "lint": "kschedctl.questions.functions",
     "load": "kschedctl.questions.loading",
     "rules": "kschedctl.questions.functions",
     "run_sweep": "kschedctl.questions.functions",
-    "snapshot_info": "kschedctl.questions.analyses.snapshot_info",
+    "snapshot_info": "kschedctl.questions.snapshot.analysis",
 }
 
 

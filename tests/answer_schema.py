@@ -6,7 +6,7 @@ from functools import cache
 
 import jsonschema
 
-from kschedctl.questions.answers.schema import schema
+from kschedctl.questions.schema.schema import schema
 
 
 @cache

@@ -13,8 +13,7 @@ import pytest
 import kschedctl
 from kschedctl.cli.commands import COMMANDS
 from kschedctl.questions.face import SchedulingCluster
-from kschedctl.questions.functions import case_configuration, decide_cases, rules, run_sweep
-from kschedctl.questions.linting import lint
+from kschedctl.questions.functions import case_configuration, decide_cases, lint, rules, run_sweep
 from kschedctl.questions.loading import load
 from kschedctl.scheduler.cycle.decision import Decision, NodeVerdict
 

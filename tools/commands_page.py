@@ -12,7 +12,7 @@ from kschedctl.cli.commands import COMMANDS
 from kschedctl.cli.examples import EXAMPLES
 from kschedctl.cli.help_layout import option_record
 from kschedctl.cli.main import app
-from kschedctl.questions.answers.schema import ANSWERS
+from kschedctl.questions.schema.schema import ANSWERS
 
 
 class Option(NamedTuple):

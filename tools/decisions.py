@@ -76,8 +76,7 @@ def _decide_all() -> None:
 
     from kschedctl.common.errors import KschedctlError
     from kschedctl.objects.releases.release import RELEASES
-    from kschedctl.questions.analyses.batch.answer import answer
-    from kschedctl.questions.analyses.batch.cases import Case, decide
+    from kschedctl.questions.batch.cases import Case, answer, decide
     from kschedctl.scheduler.plugins.registry import in_tree_registry
 
     registry = in_tree_registry()

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from kschedctl.questions.answers.schema import schema
+from kschedctl.questions.schema.schema import schema
 
 _TYPES: Final = {"string": "text", "integer": "integer", "number": "number", "boolean": "true or false", "null": "null"}
 

@@ -10,9 +10,8 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, 
 import msgspec
 from msgspec.structs import FieldInfo
 
-from kschedctl.questions.sweep.axis import EDITS_BY_NAME, OTHERS
-from kschedctl.questions.sweep.columns import OF_CLUSTER, OWN
-from kschedctl.questions.sweep.plan import AxisPlan, Base, NumberRange, Plan, PlanStruct, Random
+from kschedctl.questions.sweep.measurements import OF_CLUSTER, OWN
+from kschedctl.questions.sweep.plan import EDITS_BY_NAME, OTHERS, AxisPlan, Base, NumberRange, Plan, PlanStruct, Random
 
 #: The parts of a plan, in the order of the page, each with its heading.
 PARTS: Final[dict[type[PlanStruct], str]] = {

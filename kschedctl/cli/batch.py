@@ -70,8 +70,7 @@ def print_answers(
     """Print the answers to all cases of a file, and return the number of lines that are not a case."""
     from kschedctl.cli.streams import say, write
     from kschedctl.common.text.characters import json_text
-    from kschedctl.questions.analyses.batch.case_file import numbered_lines, opened_cases
-    from kschedctl.questions.analyses.batch.decider import Decider, decide_lines
+    from kschedctl.questions.batch.analysis import Decider, decide_lines, numbered_lines, opened_cases
 
     n_unreadable = 0
     decider = Decider(kubernetes_version, feature_gates)

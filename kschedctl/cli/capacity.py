@@ -44,8 +44,8 @@ def capacity(
 
     from kschedctl.cli.command_result import shown_list
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.questions.analyses.capacity import CapacityRequest, capacity
-    from kschedctl.questions.answers.capacity import CapacityList
+    from kschedctl.questions.capacity.analysis import CapacityRequest, capacity
+    from kschedctl.questions.capacity.answer import CapacityList
 
     handle = TerminalHandle()
     loaded, pods = request.load(handle)

@@ -17,8 +17,8 @@ from kschedctl.cli.terminal import open_console
 
 if TYPE_CHECKING:
     from kschedctl.cli.command_result import CommandResult
-    from kschedctl.questions.answers.base import AnswerOutcome
-    from kschedctl.questions.presentation.frame import View
+    from kschedctl.questions.answer import AnswerOutcome
+    from kschedctl.questions.frame import View
 
 
 def command(answer: Callable[..., CommandResult | None], name: str = "") -> Callable[..., None]:
@@ -59,8 +59,8 @@ def drawable(shown: CommandResult) -> View:
     """Return the view of a result with the nodes of its cluster, and their descriptions, for charts."""
     if shown.cluster is None or "Node" in shown.cluster.cluster.not_listed:
         return shown.view
-    from kschedctl.questions.analyses.handle import AnalysisHandle
-    from kschedctl.questions.analyses.nodes.analysis import NodesRequest, describe_node, nodes_overview
+    from kschedctl.questions.handle import AnalysisHandle
+    from kschedctl.questions.nodes.analysis import NodesRequest, describe_node, nodes_overview
 
     overview = nodes_overview(shown.cluster, NodesRequest(), AnalysisHandle())
     return replace(shown.view, overview=overview, describe=partial(describe_node, shown.cluster))

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from kschedctl.questions.answers.base import Answer, AnswerList, AnswerOutcome
-from kschedctl.questions.answers.stream import AnswerStream
-from kschedctl.questions.presentation.frame import View
+from kschedctl.questions.answer import Answer, AnswerList, AnswerOutcome, AnswerStream
+from kschedctl.questions.frame import View
 from kschedctl.trials.loaded_cluster import LoadedCluster
 
 

@@ -44,10 +44,10 @@ def devices(
     """
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.questions.analyses.devices.analysis import DevicesRequest, devices
-    from kschedctl.questions.answers.devices import DevicesList
-    from kschedctl.questions.requests.claims import device_subject
-    from kschedctl.questions.requests.scope import NamespaceScope
+    from kschedctl.questions.devices.analysis import DevicesRequest, devices
+    from kschedctl.questions.devices.answer import DevicesList
+    from kschedctl.questions.pod_selection import NamespaceScope
+    from kschedctl.questions.volumes.request import device_subject
 
     handle = TerminalHandle()
     request = cluster.request(what_ifs)

@@ -18,7 +18,7 @@ from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
     from kschedctl.cli.command_result import CommandResult
-    from kschedctl.questions.requests.cluster import ClusterRequest
+    from kschedctl.questions.loading import ClusterRequest
 
 
 class ExitOn(StrEnum):
@@ -84,7 +84,7 @@ class AgainstOptions(OptionGroup):
         typer.BadParameter
             If a feature gate is invalid.
         """
-        from kschedctl.questions.requests.cluster import ClusterSource
+        from kschedctl.questions.loading import ClusterSource
 
         source = replace(first.source, cluster=self.against_cluster or first.source.cluster)
         if self.against:
@@ -151,10 +151,10 @@ def diff(
 
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.questions.analyses.diff.analysis import diff
-    from kschedctl.questions.answers.diff import AnswerPart
-    from kschedctl.questions.presentation.diff import DiffView
-    from kschedctl.questions.requests.comparison import ComparisonRequest
+    from kschedctl.questions.diff.analysis import diff
+    from kschedctl.questions.diff.answer import AnswerPart
+    from kschedctl.questions.diff.document import DiffView
+    from kschedctl.questions.diff.request import ComparisonRequest
 
     handle = TerminalHandle()
     loaded, request = ComparisonRequest(pods=which.request(before), other=after, all_pods=all_pods).load(handle)

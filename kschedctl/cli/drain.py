@@ -139,8 +139,8 @@ def drain(
 
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.questions.analyses.drain.analysis import drain
-    from kschedctl.questions.analyses.drain.run import DrainRequest
+    from kschedctl.questions.drain.analysis import drain
+    from kschedctl.questions.drain.run import DrainRequest
     from kschedctl.trials.simulate.drain import DrainOptions
 
     handle = TerminalHandle()

@@ -102,10 +102,10 @@ def explain(
 
     from kschedctl.cli.command_result import CommandResult, arguments_of
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.questions.analyses.explain import analysis
-    from kschedctl.questions.answers.explain import ExplanationList
-    from kschedctl.questions.answers.stream import AnswerStream
-    from kschedctl.questions.presentation.explain.text import ExplainView
+    from kschedctl.questions.answer import AnswerStream
+    from kschedctl.questions.explain import analysis
+    from kschedctl.questions.explain.answer import ExplanationList
+    from kschedctl.questions.explain.document import ExplainView
 
     handle = TerminalHandle()
     loaded, pods = request.load(handle)

@@ -13,7 +13,7 @@ from kschedctl.cli.options.command_parameters import parameters_of
 from kschedctl.cli.options.output import OutputOptions
 from kschedctl.cli.options.whatif import WhatIfOptions
 from kschedctl.cli.shell import command_line
-from kschedctl.questions.presentation.document import Question
+from kschedctl.questions.document import Question
 
 #: The parameters that name the subject of a command.
 _ARGUMENTS: Final = ("pods", "names", "manifests", "workload")

@@ -76,7 +76,7 @@ def nodes(
     """
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.questions.analyses.nodes.analysis import BY_NAME, BY_TAINTS, NodesRequest, nodes
+    from kschedctl.questions.nodes.analysis import BY_NAME, BY_TAINTS, NodesRequest, nodes
 
     handle = TerminalHandle()
     request = NodesRequest(names=tuple(names or ()), selector=selector, by=by or BY_TAINTS, sort_by=sort_by or BY_NAME)

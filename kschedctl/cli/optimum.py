@@ -97,9 +97,9 @@ def optimum(
 
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.questions.analyses.optimum.analysis import OptimumRequest, consolidate, purchase
-    from kschedctl.questions.analyses.optimum.analysis import optimum as find_optimum
-    from kschedctl.questions.requests.manifests import load_with_manifests
+    from kschedctl.questions.manifests import load_with_manifests
+    from kschedctl.questions.optimum.analysis import OptimumRequest, consolidate, purchase
+    from kschedctl.questions.optimum.analysis import optimum as find_optimum
     from kschedctl.trials.optimum.goals import FinalGoal
     from kschedctl.trials.optimum.program import load_solver
     from kschedctl.trials.optimum.purchase import read_catalog

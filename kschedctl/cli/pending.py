@@ -54,7 +54,7 @@ def pending(
     """
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.questions.analyses.pending import PendingRequest, pending
+    from kschedctl.questions.pending.analysis import PendingRequest, pending
 
     handle = TerminalHandle()
     loaded = cluster.request(what_ifs).load_with_pods(handle)

@@ -75,9 +75,8 @@ def preempt(
 
     from kschedctl.cli.command_result import CommandResult, shown_list
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.questions.analyses.preempt.analysis import PreemptRequest, in_queue_order, preempt
-    from kschedctl.questions.analyses.preempt.threat import threat
-    from kschedctl.questions.answers.preempt import PreemptionList
+    from kschedctl.questions.preempt.analysis import PreemptRequest, in_queue_order, preempt, threat
+    from kschedctl.questions.preempt.answer import PreemptionList
 
     handle = TerminalHandle()
     if victim:

@@ -15,7 +15,7 @@ from kschedctl.cli.streams import note, show_progress, warn, warn_of
 from kschedctl.common.findings import Finding
 from kschedctl.common.processes import WaitingTimer
 from kschedctl.common.text.characters import printable
-from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.handle import AnalysisHandle
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -39,7 +39,7 @@ def rollout(
 
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.questions.analyses.rollout import RolloutRequest, rollout
+    from kschedctl.questions.rollout.analysis import RolloutRequest, rollout
 
     handle = TerminalHandle()
     loaded, found = request.load(handle)

@@ -23,8 +23,8 @@ def rule(
 ) -> CommandResult:
     """Show lint rules: what they find, why it is wrong, where it takes effect, and how to repair it, with examples."""
     from kschedctl.cli.command_result import CommandResult
-    from kschedctl.linter.rule_pages import pages
     from kschedctl.linter.selection import rules_of
+    from kschedctl.questions.lint.analysis import pages
 
     found = dict.fromkeys(each for word in rules for each in rules_of(word))
     return CommandResult(answer=pages(sorted(found, key=lambda each: each.code)))

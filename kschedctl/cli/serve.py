@@ -125,7 +125,7 @@ def serve(
     from kschedctl.cli.streams import say, warn
     from kschedctl.common.errors import InputError
     from kschedctl.common.extras import install_command
-    from kschedctl.questions.analyses.handle import AnalysisHandle
+    from kschedctl.questions.handle import AnalysisHandle
     from kschedctl.watch.server import address
 
     host, port = address(access.listen, "--listen")

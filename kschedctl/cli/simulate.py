@@ -70,9 +70,9 @@ def simulate(
 
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.questions.analyses.simulate import SimulateRequest, run_simulation, simulation_answer, with_orders
-    from kschedctl.questions.presentation.simulate import SimulateView
-    from kschedctl.questions.requests.manifests import load_with_manifests
+    from kschedctl.questions.manifests import load_with_manifests
+    from kschedctl.questions.simulate.analysis import SimulateRequest, run_simulation, simulation_answer, with_orders
+    from kschedctl.questions.simulate.document import SimulateView
     from kschedctl.sources.snapshot.capture import ClusterReader, capture, check_target, write_capture
 
     handle = TerminalHandle()

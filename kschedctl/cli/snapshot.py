@@ -17,7 +17,7 @@ from kschedctl.cli.options.whatif import ClusterWhatIfOptions
 
 if TYPE_CHECKING:
     from kschedctl.cli.command_result import CommandResult
-    from kschedctl.questions.requests.cluster import ClusterSource
+    from kschedctl.questions.loading import ClusterSource
     from kschedctl.trials.whatif.edits import WhatIfs
 
 app = typer.Typer(
@@ -92,7 +92,7 @@ def info(
 ) -> CommandResult:
     """Show what a snapshot contains: kinds and object counts, version, age, and whether it is anonymised."""
     from kschedctl.cli.command_result import CommandResult
-    from kschedctl.questions.analyses.snapshot_info import snapshot_info
+    from kschedctl.questions.snapshot.analysis import snapshot_info
 
     return CommandResult(answer=snapshot_info(paths, max_bytes(max_unpacked), cluster))
 
@@ -110,7 +110,7 @@ def _write(
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.cli.streams import tell
     from kschedctl.common.wording import counted
-    from kschedctl.questions.requests.capture import captured_cluster
+    from kschedctl.questions.snapshot.analysis import captured_cluster
     from kschedctl.sources.snapshot.anonymize import check_mapping, with_pseudonyms, write_mapping
     from kschedctl.sources.snapshot.capture import check_target, write_capture
     from kschedctl.trials.completeness import refusals

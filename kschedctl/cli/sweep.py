@@ -98,8 +98,8 @@ def sweep(
     from kschedctl.common.errors import InputError
     from kschedctl.output.svg import picture
     from kschedctl.output.yaml import dumped
-    from kschedctl.questions.presentation.frame import View
-    from kschedctl.questions.presentation.registry import document
+    from kschedctl.questions.documents import document
+    from kschedctl.questions.frame import View
     from kschedctl.questions.sweep.analysis import SweepRequest, configuration, sweep
 
     if config_of is not None:

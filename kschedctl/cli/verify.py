@@ -86,9 +86,9 @@ def verify(
 
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.questions.analyses.verify.analysis import VerifyRequest, as_stored, verify
-    from kschedctl.questions.analyses.verify.recording import differing_pod, recorded_case
-    from kschedctl.questions.answers.verify import ComparedPodData, RecordedCaseData
+    from kschedctl.questions.verify.analysis import VerifyRequest, as_stored, verify
+    from kschedctl.questions.verify.answer import ComparedPodData, RecordedCaseData
+    from kschedctl.questions.verify.recording import differing_pod, recorded_case
     from kschedctl.trials.whatif.edits import WhatIfs
 
     if record:

@@ -45,9 +45,9 @@ def volumes(
     """
     from kschedctl.cli.command_result import shown_list
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.questions.analyses.volumes import VolumesRequest, volumes
-    from kschedctl.questions.answers.volumes import VolumesList
-    from kschedctl.questions.requests.claims import ClaimRequest
+    from kschedctl.questions.volumes.analysis import VolumesRequest, volumes
+    from kschedctl.questions.volumes.answer import VolumesList
+    from kschedctl.questions.volumes.request import ClaimRequest
 
     request = ClaimRequest(
         cluster=cluster.request(what_ifs),

@@ -148,9 +148,9 @@ def watch(
     from kschedctl.cli.streams import say, tell, write
     from kschedctl.leaderelection.settings import ElectionSettings
     from kschedctl.output.jsonl import json_line
-    from kschedctl.questions.answers.watch import OfWatch, WatchBegun
-    from kschedctl.questions.presentation.watch import begun_lines, said_lines
-    from kschedctl.questions.requests.cluster import ClusterRequest, ClusterSource
+    from kschedctl.questions.loading import ClusterRequest, ClusterSource
+    from kschedctl.questions.watch.answer import OfWatch, WatchBegun
+    from kschedctl.questions.watch.document import begun_lines, said_lines
     from kschedctl.watch.run import WatchRequest
     from kschedctl.watch.run import watch as watch_cluster
 

@@ -27,8 +27,8 @@ from kschedctl.objects.coordination import (
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import parse_int64
-from kschedctl.questions.answers.leader import Election, ElectionCandidate, ElectionState
-from kschedctl.questions.answers.preempt_words import time_span
+from kschedctl.questions.leader.answer import Election, ElectionCandidate, ElectionState
+from kschedctl.questions.preempt_words import time_span
 from kschedctl.scheduler.framework.config.types import LeaderElection
 
 #: The label of the heartbeat Leases of API servers, which are not elections.

@@ -10,7 +10,7 @@ import msgspec
 from rich.cells import cell_len
 
 from kschedctl.output.wrapping import longest_word, wrapped
-from kschedctl.questions.presentation.document import Lines
+from kschedctl.questions.document import Lines
 
 #: The positions at which a heading may be broken: ``NodeResources|Fit``, ``utilisation|.cpu``.
 _HEADING_BREAKS: Final = re.compile(r"(?<=[a-z])(?=[A-Z.])")

@@ -9,7 +9,7 @@ from kschedctl.output.form import Form, Medium, as_table
 
 if TYPE_CHECKING:
     from kschedctl.output.form import Answers
-    from kschedctl.questions.presentation.frame import View
+    from kschedctl.questions.frame import View
 
 
 class Csv(Form):

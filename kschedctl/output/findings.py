@@ -10,8 +10,8 @@ from kschedctl.output.form import Form, Medium
 
 if TYPE_CHECKING:
     from kschedctl.output.form import Answers
-    from kschedctl.questions.presentation.frame import View
-    from kschedctl.questions.presentation.lint import LintView
+    from kschedctl.questions.frame import View
+    from kschedctl.questions.lint.document import LintView
 
 
 class FindingsForm(Form):

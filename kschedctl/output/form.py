@@ -10,10 +10,9 @@ from typing import IO, TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 
 if TYPE_CHECKING:
     from kschedctl.common.frames import Tabular
-    from kschedctl.questions.answers.base import Answer
-    from kschedctl.questions.answers.stream import AnswerStream
-    from kschedctl.questions.presentation.document import Question
-    from kschedctl.questions.presentation.frame import View
+    from kschedctl.questions.answer import Answer, AnswerStream
+    from kschedctl.questions.document import Question
+    from kschedctl.questions.frame import View
 
     Answers = Answer | AnswerStream[Any]
 
@@ -60,7 +59,7 @@ class Medium:
 
 def collected(answer: Answers) -> Answer:
     """Return the answer; collect all answers of a stream."""
-    from kschedctl.questions.answers.stream import AnswerStream
+    from kschedctl.questions.answer import AnswerStream
 
     return answer.collect() if isinstance(answer, AnswerStream) else answer
 

@@ -10,7 +10,7 @@ from kschedctl.common.text.characters import printable
 from kschedctl.output.findings import FindingsForm
 
 if TYPE_CHECKING:
-    from kschedctl.questions.presentation.lint import LintView
+    from kschedctl.questions.lint.document import LintView
 
 _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 

@@ -15,7 +15,7 @@ from kschedctl.output.sarif import relative_uri, repository_root
 
 if TYPE_CHECKING:
     from kschedctl.linter.lint_finding import Diagnosis
-    from kschedctl.questions.presentation.lint import LintView
+    from kschedctl.questions.lint.document import LintView
 
 _SEVERITIES: Final = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.INFO: "info"}
 

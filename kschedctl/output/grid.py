@@ -25,8 +25,7 @@ from kschedctl.common.text.characters import printable
 from kschedctl.output.column import Column
 from kschedctl.output.short_names import Shortened, shortenings
 from kschedctl.output.wrapping import wrapped
-from kschedctl.questions.presentation.document import INDENT, Lines, Table
-from kschedctl.questions.presentation.tone import Tone
+from kschedctl.questions.document import INDENT, Lines, Table, Tone
 
 _COLUMN_GAP: Final = 2
 #: The first column with a heading that may be split; the columns before it identify the row.

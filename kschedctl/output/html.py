@@ -10,8 +10,8 @@ from kschedctl.output.form import Form, Medium
 
 if TYPE_CHECKING:
     from kschedctl.output.form import Answers
-    from kschedctl.questions.answers.base import Answer
-    from kschedctl.questions.presentation.frame import View
+    from kschedctl.questions.answer import Answer
+    from kschedctl.questions.frame import View
 
 
 class Html(Form):
@@ -22,7 +22,7 @@ class Html(Form):
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
         """Yield the page."""
         from kschedctl.output.page.page import as_page
-        from kschedctl.questions.presentation.registry import document
+        from kschedctl.questions.documents import document
 
         yield as_page(document(answer, replace(view, wide=True, drawn=True)), medium.command_line)
 
@@ -37,7 +37,7 @@ def as_html(answer: Answer) -> str:
     True
     """
     from kschedctl.output.page.page import as_fragment
-    from kschedctl.questions.presentation.frame import View
-    from kschedctl.questions.presentation.registry import document
+    from kschedctl.questions.documents import document
+    from kschedctl.questions.frame import View
 
     return as_fragment(document(answer, View()))

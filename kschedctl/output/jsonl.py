@@ -10,8 +10,8 @@ from kschedctl.output.form import Form, Medium, as_table, collected
 
 if TYPE_CHECKING:
     from kschedctl.output.form import Answers
-    from kschedctl.questions.answers.base import Answer
-    from kschedctl.questions.presentation.frame import View
+    from kschedctl.questions.answer import Answer
+    from kschedctl.questions.frame import View
 
 
 class JsonLines(Form):
@@ -20,7 +20,7 @@ class JsonLines(Form):
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
         """Yield a line per row or finding."""
         from kschedctl.common.text.json_text import encoded_json
-        from kschedctl.questions.answers.lint import LintReport
+        from kschedctl.questions.lint.answer import LintReport
 
         found = collected(answer)
         if isinstance(found, LintReport):

@@ -15,7 +15,7 @@ from kschedctl.output.form import Form, FormError, Medium, collected
 
 if TYPE_CHECKING:
     from kschedctl.output.form import Answers
-    from kschedctl.questions.presentation.frame import View
+    from kschedctl.questions.frame import View
 
 #: The parts of the output that are escaped: newlines and tabs come from the template, between columns.
 _SHOWN: Final = re.compile(r"[^\n\t]+")

@@ -14,7 +14,7 @@ from kschedctl.output.findings import FindingsForm
 if TYPE_CHECKING:
     from kschedctl.linter.lint_files import LintFile
     from kschedctl.linter.lint_finding import Diagnosis
-    from kschedctl.questions.presentation.lint import LintView
+    from kschedctl.questions.lint.document import LintView
 
 #: The characters that XML 1.0 does not allow.
 _NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

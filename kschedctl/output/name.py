@@ -13,7 +13,7 @@ from kschedctl.output.form import Form, Medium, collected
 
 if TYPE_CHECKING:
     from kschedctl.output.form import Answers
-    from kschedctl.questions.presentation.frame import View
+    from kschedctl.questions.frame import View
 
 
 class Name(Form):

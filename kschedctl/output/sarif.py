@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kschedctl.linter.lint_files import Region
     from kschedctl.linter.lint_finding import Diagnosis
     from kschedctl.linter.rule import Rule
-    from kschedctl.questions.presentation.lint import LintView
+    from kschedctl.questions.lint.document import LintView
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

@@ -8,8 +8,8 @@ from math import ceil, floor, log10
 from typing import Final
 
 from kschedctl.common.text.characters import printable
-from kschedctl.questions.presentation.charts import Scatter
-from kschedctl.questions.presentation.document import Block
+from kschedctl.questions.charts import Scatter
+from kschedctl.questions.document import Block
 
 _WIDTH: Final = 720
 _HEIGHT: Final = 480
@@ -30,7 +30,7 @@ def picture(blocks: Iterable[Block]) -> str:
 
     Examples
     --------
-    >>> from kschedctl.questions.presentation.charts import ScatterAxis, ScatterPoint
+    >>> from kschedctl.questions.charts import ScatterAxis, ScatterPoint
     >>> point = ScatterPoint(3.0, 2.0, "1", "case 1", front=True)
     >>> chart = Scatter(title="", legend="", x_axis=ScatterAxis("a"), y_axis=ScatterAxis("b"), points=(point,))
     >>> picture([chart]).count("<circle")

@@ -10,7 +10,7 @@ from kschedctl.common.text.characters import printable
 from kschedctl.output.form import Console
 from kschedctl.output.grid import Printed, grid
 from kschedctl.output.wrapping import wrapped
-from kschedctl.questions.presentation.document import (
+from kschedctl.questions.document import (
     Block,
     Gap,
     Heading,
@@ -20,9 +20,9 @@ from kschedctl.questions.presentation.document import (
     Question,
     Questions,
     Table,
+    Tone,
     Verbatim,
 )
-from kschedctl.questions.presentation.tone import Tone
 
 _STYLES: Final = {
     Tone.STRONG: "bold",

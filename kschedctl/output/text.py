@@ -10,7 +10,7 @@ from kschedctl.output.form import Form, Medium
 
 if TYPE_CHECKING:
     from kschedctl.output.form import Answers
-    from kschedctl.questions.presentation.frame import View
+    from kschedctl.questions.frame import View
 
 
 class Text(Form):
@@ -21,7 +21,7 @@ class Text(Form):
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
         """Yield the blocks of the answer's document as text."""
         from kschedctl.output.terminal import render
-        from kschedctl.questions.presentation.registry import document
+        from kschedctl.questions.documents import document
 
         wide = self.wide or view.wide
         blocks = document(answer, replace(view, wide=wide))

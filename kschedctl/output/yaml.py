@@ -10,8 +10,8 @@ from kschedctl.output.form import Form, Medium, collected
 
 if TYPE_CHECKING:
     from kschedctl.output.form import Answers
-    from kschedctl.questions.answers.base import Answer
-    from kschedctl.questions.presentation.frame import View
+    from kschedctl.questions.answer import Answer
+    from kschedctl.questions.frame import View
 
 
 class Yaml(Form):

@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
     from kschedctl.diagnosis.why.proof import Suggestion
     from kschedctl.objects.pod import Pod
-    from kschedctl.questions.analyses.handle import AnalysisHandle
-    from kschedctl.questions.analyses.subjects import PodSubject
-    from kschedctl.questions.answers.capacity import PodCapacity
-    from kschedctl.questions.answers.devices import DevicesOverview, DeviceSupply
-    from kschedctl.questions.answers.diff import Diff
-    from kschedctl.questions.answers.drain import Drained
-    from kschedctl.questions.answers.explain import Explanation
-    from kschedctl.questions.answers.leader import LeaderOverview
-    from kschedctl.questions.answers.nodes import NodeDescription, NodesOverview
-    from kschedctl.questions.answers.optimum import Emptied, Optimum, Purchased
-    from kschedctl.questions.answers.pending import Pending
-    from kschedctl.questions.answers.preempt import Preemption, Threat
-    from kschedctl.questions.answers.rollout import RolledOut
-    from kschedctl.questions.answers.simulate import Simulated
-    from kschedctl.questions.answers.verify import Verification
-    from kschedctl.questions.answers.volumes import ClaimVolumes, PodVolumes
+    from kschedctl.questions.capacity.answer import PodCapacity
+    from kschedctl.questions.devices.answer import DevicesOverview, DeviceSupply
+    from kschedctl.questions.diff.answer import Diff
+    from kschedctl.questions.drain.answer import Drained
+    from kschedctl.questions.explain.answer import Explanation
+    from kschedctl.questions.handle import AnalysisHandle
+    from kschedctl.questions.leader.answer import LeaderOverview
+    from kschedctl.questions.nodes.answer import NodeDescription, NodesOverview
+    from kschedctl.questions.optimum.answer import Emptied, Optimum, Purchased
+    from kschedctl.questions.pending.answer import Pending
+    from kschedctl.questions.preempt.answer import Preemption, Threat
+    from kschedctl.questions.provenance import PodSubject
+    from kschedctl.questions.rollout.answer import RolledOut
+    from kschedctl.questions.simulate.answer import Simulated
+    from kschedctl.questions.verify.answer import Verification
+    from kschedctl.questions.volumes.answer import ClaimVolumes, PodVolumes
     from kschedctl.trials.optimum.goals import FinalGoal
     from kschedctl.trials.optimum.purchase import Catalog
     from kschedctl.trials.simulate.drain import DrainOptions
@@ -144,7 +144,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         ManifestError
             If there is no such pod, or an API server would refuse it.
         """
-        from kschedctl.questions.analyses.explain.analysis import ExplainRequest, explain
+        from kschedctl.questions.explain.analysis import ExplainRequest, explain
 
         request = ExplainRequest(
             pods=(self._asked(pod),),
@@ -191,7 +191,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         >>> [(candidate.name, [victim.name for victim in candidate.victims]) for candidate in found.chosen]
         [('node-8', ['batch/report-6'])]
         """
-        from kschedctl.questions.analyses.preempt.analysis import PreemptRequest, preempt
+        from kschedctl.questions.preempt.analysis import PreemptRequest, preempt
 
         (answer,) = preempt(self, PreemptRequest(pods=(self._asked(pod),), seed=seed), _handle(None))
         return answer
@@ -204,7 +204,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         ManifestError
             If there is no such pod.
         """
-        from kschedctl.questions.analyses.preempt.threat import threat
+        from kschedctl.questions.preempt.analysis import threat
 
         return threat(self, pod)
 
@@ -233,7 +233,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         >>> kschedctl.load("fixtures/shop/cluster").capacity("shop/web-7").copies
         9
         """
-        from kschedctl.questions.analyses.capacity import CapacityRequest, capacity
+        from kschedctl.questions.capacity.analysis import CapacityRequest, capacity
 
         (answer,) = capacity(self, CapacityRequest(pods=(self._asked(pod),), most=most), _handle(handle))
         return answer
@@ -259,7 +259,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         >>> [(group.name, len(group.pods)) for group in answer.groups], answer.fit
         ([('search', 1), ('report-7', 1), ('web', 1), ('train', 1)], ('ml/train-1', 'shop/web-7'))
         """
-        from kschedctl.questions.analyses.pending import PendingRequest, pending
+        from kschedctl.questions.pending.analysis import PendingRequest, pending
 
         request = PendingRequest(namespace=namespace, selector=selector, changes=changes)
         return pending(self, request, _handle(handle))
@@ -292,7 +292,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         >>> [(group.name, group.available, group.resources[0].largest_free) for group in overview.groups]
         [('general', 8, '2020m'), ('gpu', 6, '47610m')]
         """
-        from kschedctl.questions.analyses.nodes.analysis import NodesRequest, nodes_overview
+        from kschedctl.questions.nodes.analysis import NodesRequest, nodes_overview
 
         names = (nodes,) if isinstance(nodes, str) else tuple(nodes)
         request = NodesRequest(names=names, selector=selector, by=by, sort_by=sort_by)
@@ -313,7 +313,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         >>> node.summary, node.owners[0].owner
         ('node-8 is ready; free: 2.02 of 3.92 cpu and 10.88Gi of 14Gi memory.', 'Job batch/report-6')
         """
-        from kschedctl.questions.analyses.nodes.analysis import describe_node
+        from kschedctl.questions.nodes.analysis import describe_node
 
         return describe_node(self, name)
 
@@ -345,7 +345,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         >>> pods.filter(pods["node"].is_null())["requested.cpu_milli"].to_list()
         [500, 2500, 8000, 1000]
         """
-        from kschedctl.questions.analyses.pods_table import pods_table
+        from kschedctl.questions.inventory.analysis import pods_table
 
         table = self.nodes_overview() if of == "nodes" else pods_table(self)
         return table.to_frame(library)
@@ -367,8 +367,8 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         >>> answer.claims[0].name, answer.zones, answer.conflict
         ('shop/figures', ('eu-central-1b',), True)
         """
-        from kschedctl.questions.analyses.volumes import VolumesRequest, volumes
-        from kschedctl.questions.answers.volumes import PodVolumes
+        from kschedctl.questions.volumes.analysis import VolumesRequest, volumes
+        from kschedctl.questions.volumes.answer import PodVolumes
 
         (answer,) = volumes(self, VolumesRequest(subjects=(self._asked(pod),)), _handle(None))
         assert isinstance(answer, PodVolumes)
@@ -391,8 +391,8 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         ('eu-central-1b',)
         """
         from kschedctl.objects.volume import PersistentVolumeClaim
-        from kschedctl.questions.analyses.volumes import ClaimSubject, VolumesRequest, volumes
-        from kschedctl.questions.answers.volumes import ClaimVolumes
+        from kschedctl.questions.volumes.analysis import ClaimSubject, VolumesRequest, volumes
+        from kschedctl.questions.volumes.answer import ClaimVolumes
 
         claim = ClaimSubject(self._named(PersistentVolumeClaim, name))
         (answer,) = volumes(self, VolumesRequest(subjects=(claim,)), _handle(None))
@@ -417,7 +417,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
             If the ResourceSlices could not be listed.
         """
         from kschedctl.objects.device import DeviceClass, ResourceClaim
-        from kschedctl.questions.analyses.devices.analysis import DevicesRequest, devices
+        from kschedctl.questions.devices.analysis import DevicesRequest, devices
 
         subjects: list[ResourceClaim | DeviceClass] = []
         if claim:
@@ -459,7 +459,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         ...     print(pod.key, pod.before.nodes, pod.after.nodes)
         shop/web-7 ('node-8',) ('node-5',)
         """
-        from kschedctl.questions.analyses.diff.analysis import DiffRequest, diff
+        from kschedctl.questions.diff.analysis import DiffRequest, diff
 
         return diff(self, DiffRequest.of(self, other, pods), _handle(handle))
 
@@ -490,7 +490,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         >>> found.equal, found.bound.feasible, found.bound.cordoned
         (True, 72, 1)
         """
-        from kschedctl.questions.analyses.verify.analysis import VerifyRequest, verify
+        from kschedctl.questions.verify.analysis import VerifyRequest, verify
 
         return verify(self, VerifyRequest(before=before, sampling=sampling), _handle(handle))
 
@@ -525,7 +525,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         '4 of 5 pods placed; 1 pending, 1 evicted'
         """
         from kschedctl.objects.pod import Pod
-        from kschedctl.questions.analyses.simulate import SimulateRequest, simulate
+        from kschedctl.questions.simulate.analysis import SimulateRequest, simulate
 
         given = (pods,) if isinstance(pods, Pod | Mapping | str | Path) else tuple(pods)
         return simulate(self, SimulateRequest(pods=given, seed=seed, n_orders=n_orders), _handle(handle))
@@ -568,8 +568,8 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         >>> cluster.drain(["node-1"], options=DrainOptions(ignore_daemon_sets=True)).summary.split(": ")[1]
         '4 pods move; 1 pod stays pending'
         """
-        from kschedctl.questions.analyses.drain.analysis import drain
-        from kschedctl.questions.analyses.drain.run import DrainRequest
+        from kschedctl.questions.drain.analysis import drain
+        from kschedctl.questions.drain.run import DrainRequest
         from kschedctl.trials.simulate.drain import DrainOptions
 
         names = (nodes,) if isinstance(nodes, str) else tuple(nodes)
@@ -604,7 +604,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         >>> cluster.rollout(restarted(cluster.cluster.get(Deployment, "web", "shop"))).summary.split(": ")[1]
         'the rollout stalls at step 3'
         """
-        from kschedctl.questions.analyses.rollout import RolloutRequest, rollout
+        from kschedctl.questions.rollout.analysis import RolloutRequest, rollout
 
         return rollout(self, RolloutRequest(workload=workload), _handle(handle))
 
@@ -634,7 +634,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         >>> answer.placed, answer.multi_step_placed, answer.proven
         (3, 3, True)
         """
-        from kschedctl.questions.analyses.optimum.analysis import TIME_LIMIT, OptimumRequest, optimum
+        from kschedctl.questions.optimum.analysis import TIME_LIMIT, OptimumRequest, optimum
         from kschedctl.trials.optimum.goals import FinalGoal
 
         return optimum(
@@ -660,7 +660,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         InputError
             If the catalog is wrong, or the solver is not installed (the extra ``optimum``).
         """
-        from kschedctl.questions.analyses.optimum.analysis import TIME_LIMIT, purchase
+        from kschedctl.questions.optimum.analysis import TIME_LIMIT, purchase
         from kschedctl.trials.optimum.purchase import read_catalog
 
         kinds = read_catalog(str(catalog)) if isinstance(catalog, str | Path) else catalog
@@ -679,7 +679,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         InputError
             If the solver is not installed (the extra ``optimum``).
         """
-        from kschedctl.questions.analyses.optimum.analysis import TIME_LIMIT, consolidate
+        from kschedctl.questions.optimum.analysis import TIME_LIMIT, consolidate
 
         return consolidate(self, _handle(handle), seconds=TIME_LIMIT if seconds is None else seconds)
 
@@ -696,7 +696,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         ClusterError
             If the Leases could not be listed.
         """
-        from kschedctl.questions.analyses.leader.elections import leader
+        from kschedctl.questions.leader.analysis import leader
 
         return leader(self, check_configuration=check_configuration)
 
@@ -731,7 +731,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         return find_object(self.cluster, kind, name)
 
     def _asked(self, pod: AnyPod) -> PodSubject:
-        from kschedctl.questions.analyses.subjects import PodSubject
+        from kschedctl.questions.provenance import PodSubject
 
         found, where = self.written_pod(pod)
         return PodSubject(found, where=where)
@@ -740,6 +740,6 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
 def _handle(handle: AnalysisHandle | None) -> AnalysisHandle:
     if handle is not None:
         return handle
-    from kschedctl.questions.analyses.handle import AnalysisHandle
+    from kschedctl.questions.handle import AnalysisHandle
 
     return AnalysisHandle()

@@ -18,7 +18,7 @@ from kschedctl.cluster.default_storage_class import default_storage_class, has_c
 from kschedctl.cluster.records import PENDING
 from kschedctl.objects.selectors import Selector, SelectorError
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
-from kschedctl.questions.answers.volumes import ClaimAction
+from kschedctl.questions.volumes.answer import ClaimAction
 from kschedctl.scheduler.volumes.claims import (
     BIND_COMPLETED,
     SELECTED_NODE,

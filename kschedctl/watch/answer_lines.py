@@ -12,14 +12,12 @@ from msgspec import structs
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.questions.analyses.diagnosis import diagnosis_data
-from kschedctl.questions.analyses.pod_cures import pod_cures
-from kschedctl.questions.analyses.pod_groups.answer import pod_group_data
-from kschedctl.questions.analyses.provenance import Provenance, envelope, missing_data
-from kschedctl.questions.answers.base import NotModelledData
-from kschedctl.questions.answers.cures import CureData
-from kschedctl.questions.answers.diagnosis import DiagnosisData
-from kschedctl.questions.answers.watch import (
+from kschedctl.questions.answer import NotModelledData
+from kschedctl.questions.answer_parts import CureData, DiagnosisData
+from kschedctl.questions.pod_groups import pod_group_data
+from kschedctl.questions.provenance import Provenance, diagnosis_data, envelope, missing_data
+from kschedctl.questions.run_results import pod_cures
+from kschedctl.questions.watch.answer import (
     GroupWaits,
     NodeGroupData,
     OfPod,

@@ -8,8 +8,8 @@ import numpy as np
 
 from kschedctl.common.arrays import Rows
 from kschedctl.objects.resources import PODS, pod_requests, scheduler_units
-from kschedctl.questions.analyses.explain.answer import node_data
-from kschedctl.questions.answers.node_groups import group_nodes
+from kschedctl.questions.explain.explanation import node_data
+from kschedctl.questions.node_groups import group_nodes
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import Outcome
 

@@ -15,11 +15,11 @@ from kschedctl.leaderelection.locks import LeaseLock, lease_name, own_identity
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.selectors import matches, parse_label_query
-from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.questions.analyses.provenance import provenance
-from kschedctl.questions.answers.watch import Line, PodWaits
-from kschedctl.questions.requests.cluster import ClusterRequest
-from kschedctl.questions.requests.scope import NamespaceScope
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.loading import ClusterRequest
+from kschedctl.questions.pod_selection import NamespaceScope
+from kschedctl.questions.provenance import provenance
+from kschedctl.questions.watch.answer import Line, PodWaits
 from kschedctl.sources.live.api_server import ObjectClient
 from kschedctl.trials.completeness import missing_for_any
 from kschedctl.watch.answer_lines import Lines, begun, standstill_line

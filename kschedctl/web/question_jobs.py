@@ -7,12 +7,12 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.questions.analyses.nodes.analysis import NodesRequest, nodes_overview
-from kschedctl.questions.answers.base import Answer
-from kschedctl.questions.answers.nodes import NodesOverview
+from kschedctl.questions.answer import Answer
 from kschedctl.questions.face import SchedulingCluster
-from kschedctl.questions.requests.cluster import ClusterRequest
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.loading import ClusterRequest
+from kschedctl.questions.nodes.analysis import NodesRequest, nodes_overview
+from kschedctl.questions.nodes.answer import NodesOverview
 from kschedctl.web.jobs import Job, Jobs
 from kschedctl.web.questions.asked import Asked
 from kschedctl.web.questions.question import Question

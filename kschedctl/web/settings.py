@@ -12,7 +12,7 @@ from typing import Final
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.processes import available_cores
-from kschedctl.questions.requests.cluster import ClusterRequest
+from kschedctl.questions.loading import ClusterRequest
 
 #: The shortest token: 128 bits in base64.
 _SHORTEST_TOKEN: Final = 16

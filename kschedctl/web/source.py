@@ -11,8 +11,8 @@ from typing import Final, Protocol
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.coordination import Lease, LeaseCandidate
 from kschedctl.objects.meta import ApiObject
-from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.questions.requests.cluster import ClusterRequest
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.loading import ClusterRequest
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.watch.cache import Cache
 from kschedctl.watch.feed import Feed, FeedChanges

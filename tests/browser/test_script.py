@@ -8,19 +8,8 @@ from typing import Any
 import pytest
 
 from kschedctl.output.page.page import as_page
-from kschedctl.questions.presentation.charts import (
-    Bar,
-    Bars,
-    Cell,
-    Colouring,
-    Kind,
-    Lane,
-    NodeMap,
-    Segment,
-    Span,
-    Timeline,
-)
-from kschedctl.questions.presentation.document import Block, Paragraph, table
+from kschedctl.questions.charts import Bar, Bars, Cell, Colouring, Kind, Lane, NodeMap, Segment, Span, Timeline
+from kschedctl.questions.document import Block, Paragraph, table
 from tests.browser.browser import Browser, Look
 
 pytestmark = pytest.mark.browser

@@ -15,7 +15,7 @@ from unittest.mock import patch
 import typer.main
 
 from kschedctl.cli import main
-from kschedctl.questions.presentation import frame
+from kschedctl.questions import frame
 
 #: The age of every snapshot, whose length decides where lines are wrapped.
 AGE = "3 min ago"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kschedctl.cli.invocation import Invocation
-from kschedctl.questions.presentation.document import Question
+from kschedctl.questions.document import Question
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from kschedctl.cli.main import app
-from kschedctl.questions.requests.cluster import ClusterRequest, ClusterSource
-from kschedctl.questions.requests.pods import PodRequest
+from kschedctl.questions.loading import ClusterRequest, ClusterSource
+from kschedctl.questions.pod_selection import PodRequest
 from tests.builders import make_cluster, make_node, make_pod, write_snapshot
 from tests.cli.transcript import SHOP
 

@@ -8,9 +8,9 @@ import pytest
 
 from kschedctl.cli.commands import COMMANDS
 from kschedctl.output.forms import FORMS
-from kschedctl.questions.answers.base import AnswerList
-from kschedctl.questions.answers.schema import ANSWERS
-from kschedctl.questions.presentation.registry import layout_of
+from kschedctl.questions.answer import AnswerList
+from kschedctl.questions.documents import layout_of
+from kschedctl.questions.schema.schema import ANSWERS
 from tests.docs import changelog
 from tests.paths import ROOT
 
@@ -34,8 +34,8 @@ def of_command(folder: str, name: str) -> bool:
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ONLY_DATA])
 def test_command_step_1_types_of_its_answers_are_in_the_schema(name: str) -> None:
     kinds = [kind for command, of in ANSWERS.items() if command.split()[0] == name for kind in of]
-    assert kinds, "a line in kschedctl/questions/answers/schema.py names them"
-    assert {kind.__module__ for kind in kinds} == {f"kschedctl.questions.answers.{OWN_ANSWERS.get(name, name)}"}
+    assert kinds, "a line in kschedctl/questions/schema/schema.py names them"
+    assert {kind.__module__ for kind in kinds} == {f"kschedctl.questions.schema.{OWN_ANSWERS.get(name, name)}"}
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in WITHOUT_CLUSTER])

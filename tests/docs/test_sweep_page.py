@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kschedctl.questions.sweep.cases import plan_of
 from kschedctl.questions.sweep.plan import PlanStruct
-from kschedctl.questions.sweep.plan_reader import plan_of
 from tests.paths import ROOT
 from tools.sweep_page import PARTS
 

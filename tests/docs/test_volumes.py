@@ -6,9 +6,8 @@ import pytest
 
 import kschedctl
 from kschedctl.objects.releases.release import RELEASES
-from kschedctl.questions.answers.volumes import ClaimAction
-from kschedctl.questions.volumeview.early_binding import Trap
-from kschedctl.questions.volumeview.overview import VolumeOverview
+from kschedctl.questions.volumes.answer import ClaimAction
+from kschedctl.questions.volumes.overview import Trap, VolumeOverview
 from tests.paths import ROOT
 
 FOLDER = ROOT / "fixtures" / "volumes"

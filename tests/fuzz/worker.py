@@ -34,12 +34,12 @@ from kschedctl.linter.settings import read_settings
 from kschedctl.objects.kinds import CAPTURED_KINDS, FILE_KINDS
 from kschedctl.objects.meta import ApiObject
 from kschedctl.output.json import as_json
-from kschedctl.questions.analyses.batch.decider import Decider
-from kschedctl.questions.analyses.leader import simulation
-from kschedctl.questions.analyses.lint.answer import report
-from kschedctl.questions.analyses.snapshot_info import snapshot_info
+from kschedctl.questions.batch.analysis import Decider
+from kschedctl.questions.leader import analysis
+from kschedctl.questions.lint.analysis import report
+from kschedctl.questions.snapshot.analysis import snapshot_info
+from kschedctl.questions.sweep.cases import read_plan
 from kschedctl.questions.sweep.job import SweepJob
-from kschedctl.questions.sweep.plan_reader import read_plan
 from kschedctl.scheduler.extenders.responses import binding_error, filter_answer, preemption_answer, priorities
 from kschedctl.scheduler.extenders.transport import Response, _redirected, _split
 from kschedctl.scheduler.framework.extender import ExtenderError
@@ -156,7 +156,7 @@ def decode_responses(content: bytes) -> None:
 def simulate_election(content: bytes) -> None:
     """Read the content as an option of ``leader simulate`` and its value, and simulate what is not refused."""
     # What is not refused must end within the seconds of one input.
-    simulation.MAX_ATTEMPTS = 100_000  # type: ignore[misc]
+    analysis.MAX_ATTEMPTS = 100_000  # type: ignore[misc]
     option, _, text = content.decode(errors="surrogateescape").partition(" ")
     printed = run_command("leader", "simulate", f"--{option.strip('-')}={text}".replace("\0", ""), "--runs=2")
     if printed.code not in (0, 1, 2):

@@ -20,7 +20,7 @@ from kschedctl.objects.coordination import (
 )
 from kschedctl.objects.duration import Duration
 from kschedctl.objects.meta import ApiObject, ObjectMeta
-from kschedctl.questions.answers.leader import Election
+from kschedctl.questions.leader.answer import Election
 from kschedctl.scheduler.framework.config.types import LeaderElection
 from tests.builders import make_node, make_pod
 

@@ -17,8 +17,8 @@ import pytest
 import kschedctl
 from kschedctl.objects.device import AllocationResult
 from kschedctl.objects.quantity import parse_quantity
-from kschedctl.questions.answers.verify import Match
 from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.verify.answer import Match
 from kschedctl.scheduler.devices.allocator import ClaimAllocation
 from kschedctl.scheduler.plugins.dynamic_resources.filtering import allocations_on
 from kschedctl.sources.live.kubeconfig import LiveContext

@@ -15,10 +15,10 @@ import pytest
 import kschedctl
 from kschedctl.common.errors import ClusterError
 from kschedctl.common.text.yaml_lines import LineReader
-from kschedctl.questions.analyses.explain.answer import explanation
-from kschedctl.questions.analyses.provenance import Provenance
-from kschedctl.questions.answers.verify import Match
+from kschedctl.questions.explain.explanation import explanation
 from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.provenance import Provenance
+from kschedctl.questions.verify.answer import Match
 from kschedctl.sources.live.kubeconfig import LiveContext
 from kschedctl.sources.live.reader import LiveReader, load_live
 from kschedctl.sources.snapshot.anonymize import anonymized

@@ -23,8 +23,8 @@ from kschedctl.linter.selection import selected_rules
 from kschedctl.linter.settings import Settings, SettingsIgnore
 from kschedctl.output.form import FormKind, Medium
 from kschedctl.output.forms import names, parse_form
-from kschedctl.questions.analyses.lint.answer import report
-from kschedctl.questions.presentation.lint import LintView
+from kschedctl.questions.lint.analysis import report
+from kschedctl.questions.lint.document import LintView
 from tests.answer_schema import validate
 
 SCHEMAS = Path(__file__).parent / "schemas"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedctl.output.grid import Printed, grid
-from kschedctl.questions.presentation.document import Table, table
+from kschedctl.questions.document import Table, table
 from tests.example_counts import scaled
 from tests.questions.presentation.printing import lines
 

@@ -28,7 +28,7 @@ from tools.changed_tests import ROOT, changed_files, main, select
             ["kschedctl/scheduler/preemption/result.py"], ["tests/scheduler/preemption"], id="or else the folder"
         ),
         pytest.param(
-            ["kschedctl/questions/analyses/explain/story.py"],
+            ["kschedctl/questions/explain/story.py"],
             ["tests/questions/analyses/explain"],
             id="of the same depth",
         ),

@@ -92,7 +92,7 @@ def test_packages_have_the_tracked_files_and_nothing_else(tmp_path: Path) -> Non
     wheel = dist_contents.expected_in_wheel(dist_contents.tracked(), "kschedctl-0.2.0")
     assert {
         "kschedctl/py.typed",
-        "kschedctl/questions/answers/schema.json",
+        "kschedctl/questions/schema/schema.json",
         "kschedctl-0.2.0.dist-info/METADATA",
     } <= wheel
     assert {path.partition("/")[0] for path in wheel} == {"kschedctl", "kschedctl-0.2.0.dist-info"}

@@ -9,7 +9,7 @@ import pytest
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
-from kschedctl.questions.answers.volumes import ClaimAction
+from kschedctl.questions.volumes.answer import ClaimAction
 from kschedctl.scheduler.volumes.claims import SELECTED_NODE
 from kschedctl.trials.persistent_volumes import ClaimOutcome, find_best_match, rejected_volumes, sync_claim
 from tests.builders import make_claim, make_cluster, make_pod, make_storage_class, make_volume, mount

@@ -10,11 +10,11 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.questions.analyses.explain.answer import node_data
-from kschedctl.questions.analyses.provenance import provenance
-from kschedctl.questions.answers.node_groups import group_nodes
-from kschedctl.questions.answers.watch import PodGone, PodPlaced, PodWaits
-from kschedctl.questions.presentation.watch import begun_lines, said_lines
+from kschedctl.questions.explain.explanation import node_data
+from kschedctl.questions.node_groups import group_nodes
+from kschedctl.questions.provenance import provenance
+from kschedctl.questions.watch.answer import PodGone, PodPlaced, PodWaits
+from kschedctl.questions.watch.document import begun_lines, said_lines
 from kschedctl.watch.answer_lines import Lines, begun, standstill_line
 from kschedctl.watch.closest_node import closest
 from kschedctl.watch.pod_answers import Gone, Placed, PodAnswers

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 import kschedctl
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.questions.answers.watch import GroupWaits
 from kschedctl.questions.face import SchedulingCluster
-from kschedctl.questions.presentation.watch import said_lines
+from kschedctl.questions.watch.answer import GroupWaits
+from kschedctl.questions.watch.document import said_lines
 from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.watch.answer_lines import Lines
 from kschedctl.watch.pod_answers import PendingReport, Placed, PodAnswers

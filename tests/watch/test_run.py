@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.questions.answers.watch import PodWaits
-from kschedctl.questions.requests.cluster import ClusterRequest, ClusterSource
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.loading import ClusterRequest, ClusterSource
+from kschedctl.questions.watch.answer import PodWaits
 from kschedctl.watch.run import WatchRequest, watch
 from tests.live.plain_server import serving
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from litestar.testing import TestClient
 
-from kschedctl.questions.requests.cluster import ClusterRequest, ClusterSource
+from kschedctl.questions.loading import ClusterRequest, ClusterSource
 from kschedctl.web.app import create_app
 from kschedctl.web.settings import Limits, ServeSettings
 from kschedctl.web.source import SnapshotSource

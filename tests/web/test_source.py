@@ -12,7 +12,7 @@ from typing import Any
 
 from litestar import Litestar
 
-from kschedctl.questions.requests.cluster import ClusterRequest, ClusterSource
+from kschedctl.questions.loading import ClusterRequest, ClusterSource
 from kschedctl.web.served import Served
 from kschedctl.web.settings import ServeSettings
 from kschedctl.web.source import LiveSource

@@ -50,7 +50,7 @@ def leader(
         return None
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.questions.analyses.leader.elections import leader
+    from kschedctl.questions.leader.analysis import leader
 
     loaded = cluster.request().load(TerminalHandle())
     return CommandResult(answer=leader(loaded, check_configuration=bool(cluster.config)))

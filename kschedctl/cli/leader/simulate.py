@@ -120,7 +120,7 @@ def simulate(
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.leaderelection.network import Scenario
-    from kschedctl.questions.analyses.leader.simulation import SimulationRequest, long_enough, simulate_election
+    from kschedctl.questions.leader.analysis import SimulationRequest, long_enough, simulate_election
 
     settings = times.settings(config)
     scenario = Scenario(

@@ -39,7 +39,7 @@ from kschedctl.output.forms import names, parse_form
 if TYPE_CHECKING:
     from kschedctl.linter.applied_fixes import FixResult
     from kschedctl.linter.run import LintRequest, LintResult
-    from kschedctl.questions.requests.lint import RuleChoice
+    from kschedctl.questions.lint.request import RuleChoice
 
 _RULES: Final = "KS201,KS3,..."
 _NEVER: Final = "never"
@@ -105,7 +105,7 @@ class RuleOptions(OptionGroup):
         typer.BadParameter
             If the severity is invalid.
         """
-        from kschedctl.questions.requests.lint import RuleChoice
+        from kschedctl.questions.lint.request import RuleChoice
 
         return RuleChoice(
             select=self.select or (),
@@ -283,8 +283,8 @@ def lint(
     fail_on = None if rules.exit_zero or rules.fail_on == _NEVER else severity(rules.fail_on, "--fail-on", _NEVER)
 
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.questions.analyses.lint.analysis import lint as lint_manifests
-    from kschedctl.questions.requests.lint import ManifestChoice, lint_request
+    from kschedctl.questions.lint.analysis import lint as lint_manifests
+    from kschedctl.questions.lint.request import ManifestChoice, lint_request
 
     manifests = ManifestChoice(
         paths=tuple(paths or ()),
@@ -317,9 +317,9 @@ def lint(
     failed = fail_on is not None and linted.at_least(fail_on) > 0
 
     from kschedctl.cli.invocation import Invocation
-    from kschedctl.questions.analyses.lint.answer import report
-    from kschedctl.questions.answers.base import AnswerOutcome
-    from kschedctl.questions.presentation.lint import LintView
+    from kschedctl.questions.answer import AnswerOutcome
+    from kschedctl.questions.lint.analysis import report
+    from kschedctl.questions.lint.document import LintView
 
     medium = Medium(
         partial(open_console, colors), Invocation(command="lint", values=ctx.params, arguments={}).command_line

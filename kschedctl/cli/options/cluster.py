@@ -30,7 +30,7 @@ from kschedctl.cli.snapshot_paths import (
 )
 
 if TYPE_CHECKING:
-    from kschedctl.questions.requests.cluster import ClusterRequest, ClusterSource
+    from kschedctl.questions.loading import ClusterRequest, ClusterSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,7 @@ class SourceOptions(OptionGroup):
         if self.cluster and not paths:
             raise typer.BadParameter("requires a snapshot: --context selects a running cluster", param_hint="--cluster")
 
-        from kschedctl.questions.requests.cluster import ClusterSource
+        from kschedctl.questions.loading import ClusterSource
 
         return ClusterSource(
             paths=paths,
@@ -153,7 +153,7 @@ class ClusterOptions(SourceOptions):
             raise typer.BadParameter("standard input is not cached: name a file or folder", param_hint="--cache")
         source = replace(source, cache=self.cache or bool(os.environ.get(CACHE_VARIABLE)))
 
-        from kschedctl.questions.requests.cluster import ClusterRequest
+        from kschedctl.questions.loading import ClusterRequest
 
         return ClusterRequest(
             source=source,

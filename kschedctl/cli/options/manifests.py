@@ -12,7 +12,7 @@ from kschedctl.cli.options.shared import STRICT, EveryNamespaceOption, ValidateO
 from kschedctl.sources.snapshot.decoding import Validation
 
 if TYPE_CHECKING:
-    from kschedctl.questions.requests.manifests import ManifestRequest
+    from kschedctl.questions.manifests import ManifestRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class ManifestOptions(OptionGroup):
 
     def request(self) -> ManifestRequest:
         """Return the request of the manifests."""
-        from kschedctl.questions.requests.manifests import ManifestRequest
+        from kschedctl.questions.manifests import ManifestRequest
 
         return ManifestRequest(
             paths=tuple(self.manifests or ()),

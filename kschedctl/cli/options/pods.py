@@ -19,8 +19,8 @@ from kschedctl.cli.options.shared import (
 from kschedctl.sources.snapshot.decoding import Validation
 
 if TYPE_CHECKING:
-    from kschedctl.questions.requests.cluster import ClusterRequest
-    from kschedctl.questions.requests.pods import PodRequest
+    from kschedctl.questions.loading import ClusterRequest
+    from kschedctl.questions.pod_selection import PodRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ class PodOptions(ScopeOptions):
 
     def request(self, cluster: ClusterRequest) -> PodRequest:
         """Return the request of the pods: existing ones of a cluster, or new ones to create in it."""
-        from kschedctl.questions.requests.pods import PodRequest
+        from kschedctl.questions.pod_selection import PodRequest
 
         return PodRequest(
             cluster=cluster,

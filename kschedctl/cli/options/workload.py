@@ -13,8 +13,8 @@ from kschedctl.cli.options.shared import STRICT, AllNamespacesOption, ValidateOp
 from kschedctl.sources.snapshot.decoding import Validation
 
 if TYPE_CHECKING:
-    from kschedctl.questions.requests.cluster import ClusterRequest
-    from kschedctl.questions.requests.workloads import WorkloadRequest
+    from kschedctl.questions.loading import ClusterRequest
+    from kschedctl.questions.pod_selection import WorkloadRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class WorkloadOptions(OptionGroup):
 
     def request(self, cluster: ClusterRequest) -> WorkloadRequest:
         """Return the request of the workload."""
-        from kschedctl.questions.requests.workloads import WorkloadRequest
+        from kschedctl.questions.pod_selection import WorkloadRequest
 
         return WorkloadRequest(
             cluster=cluster,

@@ -21,7 +21,7 @@ from kschedctl.objects.pod import Pod, PodSpec, PodStatus
 from kschedctl.objects.volume import PersistentVolumeClaim, StorageClass
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.workload import StatefulSet
-from kschedctl.questions.answers.preempt_words import duration
+from kschedctl.questions.preempt_words import duration
 from kschedctl.scheduler.framework.remedy import Risk, delete_command
 
 _NAMESPACE: Final = "kube-system"

@@ -30,7 +30,7 @@ from kschedctl.diagnosis.node_health import condition_of_pod, since
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.objects.coordination import NODE_LEASES, Lease
 from kschedctl.objects.workload import Deployment, ReplicaSet
-from kschedctl.questions.answers.preempt_words import duration
+from kschedctl.questions.preempt_words import duration
 from kschedctl.scheduler.cycle.scheduler import meant_profile
 from kschedctl.scheduler.framework.remedy import Remedy, Risk, add_operation
 from kschedctl.scheduler.framework.status import Code

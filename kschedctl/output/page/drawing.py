@@ -16,19 +16,8 @@ from markupsafe import Markup
 
 from kschedctl.common.text.characters import printable
 from kschedctl.output.svg import drawing
-from kschedctl.questions.presentation.charts import (
-    Bar,
-    Bars,
-    Cell,
-    Colouring,
-    Kind,
-    Lane,
-    NodeMap,
-    Scatter,
-    Span,
-    Timeline,
-)
-from kschedctl.questions.presentation.tone import Tone
+from kschedctl.questions.charts import Bar, Bars, Cell, Colouring, Kind, Lane, NodeMap, Scatter, Span, Timeline
+from kschedctl.questions.document import Tone
 
 #: The number of colours in the style sheet that only distinguish, and of the steps of a scale.
 _COLOURS: Final = 10
@@ -150,7 +139,7 @@ def bar_pieces(bar: Bar, kinds: Sequence[Kind]) -> list[Piece]:
 
     Examples
     --------
-    >>> from kschedctl.questions.presentation.charts import Segment
+    >>> from kschedctl.questions.charts import Segment
     >>> [(piece.x, piece.width) for piece in bar_pieces(Bar((), (Segment(0, 1, ""), Segment(0, 2, "")), 4), [Kind("")])]
     [(0.0, 25.0), (25.0, 50.0)]
     """

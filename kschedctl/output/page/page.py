@@ -9,7 +9,7 @@ from markupsafe import Markup
 from kschedctl.output.page.assets import assets
 from kschedctl.output.page.environment import shared_environment
 from kschedctl.output.page.sections import nowhere, page_of
-from kschedctl.questions.presentation.document import Block, Question
+from kschedctl.questions.document import Block, Question
 
 
 def as_page(blocks: Iterable[Block], command_line: Callable[[Question], str]) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from kschedctl.questions.presentation.document import Block, Gap, Heading, Paragraph, Question, Questions, Verbatim
-from kschedctl.questions.presentation.tone import Tone
+from kschedctl.questions.document import Block, Gap, Heading, Paragraph, Question, Questions, Tone, Verbatim
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,13 @@ from msgspec import UNSET
 from kschedctl.common.errors import InputError
 from kschedctl.common.processes import available_cores
 from kschedctl.common.wording import counted
-from kschedctl.questions.analyses.handle import INTERRUPTIONS, AnalysisHandle
-from kschedctl.questions.answers.sweep import AxisData, CaseData, Sweep, SweepGoalData
-from kschedctl.questions.sweep.job import SweepJob
+from kschedctl.questions.handle import INTERRUPTIONS, AnalysisHandle
+from kschedctl.questions.sweep.answer import AxisData, CaseData, Sweep, SweepGoalData
+from kschedctl.questions.sweep.cases import ReadPlan, read_plan
+from kschedctl.questions.sweep.execution import run_here
+from kschedctl.questions.sweep.job import Row, SweepJob
 from kschedctl.questions.sweep.pareto import front
-from kschedctl.questions.sweep.plan_reader import ReadPlan, read_plan
-from kschedctl.questions.sweep.pool import run_here
 from kschedctl.questions.sweep.results import Results, open_results
-from kschedctl.questions.sweep.row import Row
 
 #: The problem and the hint for a plan with too few goals, by the required number of goals.
 _TOO_FEW_GOALS: Final = {
@@ -106,7 +105,7 @@ def _rows(job: SweepJob, left: Sequence[int], request: SweepRequest, handle: Ana
     if not left:
         return
     if request.dask:
-        from kschedctl.questions.sweep.dask_execution import run_there
+        from kschedctl.questions.sweep.execution import run_there
 
         yield from run_there(job, left, request.dask)
         return

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kschedctl.questions.answers.sweep import Aim
-from kschedctl.questions.sweep.row import Row
+from kschedctl.questions.sweep.answer import Aim
+from kschedctl.questions.sweep.job import Row
 
 
 def front(rows: Iterable[Row], goals: Mapping[str, Aim]) -> frozenset[int]:

@@ -16,7 +16,7 @@ from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.objects.pod import Container, Pod
 from kschedctl.objects.quantity import NANO, parse_quantity
 from kschedctl.objects.resources import CPU, MEMORY, format_amount
-from kschedctl.questions.answers.optimum import Lever
+from kschedctl.questions.optimum.answer import Lever
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.optimum.goals import FinalGoal, Goal, Running, goal_values, goals_of
 from kschedctl.trials.optimum.kinds import Placement

@@ -6,7 +6,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any, Final
 
-from kschedctl.questions.answers.schema import schema_components
+from kschedctl.questions.schema.schema import schema_components
 from kschedctl.web.api.job_data import JobData, JobList
 from kschedctl.web.problems import MEDIA_TYPE, Problem
 from kschedctl.web.questions.asked import OFFERED

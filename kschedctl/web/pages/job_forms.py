@@ -9,8 +9,8 @@ from typing import Any, Final
 import msgspec
 from litestar import Router
 
-from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.web.pages.handler import page
 from kschedctl.web.pages.sheet import Sheet
 from kschedctl.web.pages.visit import Visit

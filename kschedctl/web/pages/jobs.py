@@ -12,12 +12,12 @@ from litestar.params import FromPath
 from litestar.response import Redirect
 
 from kschedctl.common.errors import InputError, KschedctlError
-from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.questions.answers.diff import Diff
+from kschedctl.questions.diff.answer import Diff
+from kschedctl.questions.diff.document import DiffView
+from kschedctl.questions.documents import document
 from kschedctl.questions.face import SchedulingCluster
-from kschedctl.questions.presentation.diff import DiffView
-from kschedctl.questions.presentation.frame import View
-from kschedctl.questions.presentation.registry import document
+from kschedctl.questions.frame import View
+from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.web.access import user_of
 from kschedctl.web.jobs import Job
 from kschedctl.web.pages.handler import AnyRequest

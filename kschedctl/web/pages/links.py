@@ -10,8 +10,8 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.controllers.workloads.ownership import MAKERS
 from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.objects.workload import PodDisruptionBudget
-from kschedctl.questions.analyses.inventory.workloads import pods_by_workload
-from kschedctl.questions.presentation.document import Question
+from kschedctl.questions.document import Question
+from kschedctl.questions.inventory.analysis import pods_by_workload
 from kschedctl.web.pages.visit import Visit, path_of
 
 #: The pages of kinds, by kind; those of workloads have the kind in their path.

@@ -7,11 +7,11 @@ from typing import Final
 from litestar import Router
 
 from kschedctl.objects.core import Namespace
-from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.questions.answers.inventory import SearchResults
-from kschedctl.questions.answers.volumes import VolumesList
+from kschedctl.questions.document import Paragraph
 from kschedctl.questions.face import SchedulingCluster
-from kschedctl.questions.presentation.document import Paragraph
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.inventory.answer import SearchResults
+from kschedctl.questions.volumes.answer import VolumesList
 from kschedctl.web.pages.handler import page
 from kschedctl.web.pages.sheet import Sheet
 from kschedctl.web.pages.visit import Visit

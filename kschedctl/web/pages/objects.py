@@ -8,12 +8,12 @@ from typing import Final
 from litestar import Router
 
 from kschedctl.common.errors import KschedctlError
-from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.questions.analyses.inventory.pods import pod_items
-from kschedctl.questions.answers.explain import Explanation
-from kschedctl.questions.answers.volumes import PodVolumes
+from kschedctl.questions.explain.answer import Explanation
+from kschedctl.questions.explain.document import ExplainView
 from kschedctl.questions.face import SchedulingCluster
-from kschedctl.questions.presentation.explain.text import ExplainView
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.inventory.analysis import pod_items
+from kschedctl.questions.volumes.answer import PodVolumes
 from kschedctl.web.pages.handler import page
 from kschedctl.web.pages.sheet import Part, Sheet, error_blocks
 from kschedctl.web.pages.visit import Values, Visit

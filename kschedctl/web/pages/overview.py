@@ -8,11 +8,11 @@ import msgspec
 from litestar import Router
 
 from kschedctl.common.errors import ClusterError
-from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.questions.answers.inventory import BudgetsOverview
+from kschedctl.questions.charts import Bars, NodeMap
+from kschedctl.questions.document import Paragraph, Provenance, Questions, Table
 from kschedctl.questions.face import SchedulingCluster
-from kschedctl.questions.presentation.charts import Bars, NodeMap
-from kschedctl.questions.presentation.document import Paragraph, Provenance, Questions, Table
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.inventory.answer import BudgetsOverview
 from kschedctl.web.pages.handler import page
 from kschedctl.web.pages.pending import pending_part
 from kschedctl.web.pages.sheet import Part, Sheet, error_blocks

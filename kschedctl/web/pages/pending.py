@@ -9,10 +9,10 @@ from litestar import Router
 
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.wording import counted
-from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.questions.answers.inventory import PodsOverview
+from kschedctl.questions.document import Paragraph
 from kschedctl.questions.face import SchedulingCluster
-from kschedctl.questions.presentation.document import Paragraph
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.inventory.answer import PodsOverview
 from kschedctl.web.pages.handler import page
 from kschedctl.web.pages.lists import namespaces
 from kschedctl.web.pages.sheet import Part, Sheet

@@ -16,17 +16,16 @@ from kschedctl.common.errors import ClusterError, KschedctlError
 from kschedctl.common.text.characters import is_invisible, printable
 from kschedctl.output.page.environment import environment
 from kschedctl.output.page.sections import Page, nowhere, page_of
-from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.questions.analyses.nodes.analysis import NodesRequest, describe_node, nodes_overview
-from kschedctl.questions.answers.base import Answer
-from kschedctl.questions.answers.nodes import NodesOverview
+from kschedctl.questions.answer import Answer
+from kschedctl.questions.document import Block, Paragraph, Provenance, Tone
+from kschedctl.questions.document import Question as NextQuestion
+from kschedctl.questions.documents import document
 from kschedctl.questions.face import SchedulingCluster
-from kschedctl.questions.presentation.document import Block, Paragraph, Provenance
-from kschedctl.questions.presentation.document import Question as NextQuestion
-from kschedctl.questions.presentation.frame import View
-from kschedctl.questions.presentation.frame import age as age_in_words
-from kschedctl.questions.presentation.registry import document
-from kschedctl.questions.presentation.tone import Tone
+from kschedctl.questions.frame import View
+from kschedctl.questions.frame import age as age_in_words
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.nodes.analysis import NodesRequest, describe_node, nodes_overview
+from kschedctl.questions.nodes.answer import NodesOverview
 from kschedctl.web.pages.links import Links
 from kschedctl.web.pages.visit import ServerState, Values, Visit
 from kschedctl.web.questions.asked import OFFERED, Asked, Query

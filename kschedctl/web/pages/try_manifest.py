@@ -9,12 +9,12 @@ from litestar import MediaType, Response, Router, post
 from litestar.di import NamedDependency
 
 from kschedctl.common.errors import InputError
-from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.questions.analyses.lint.answer import report
+from kschedctl.questions.document import Block, Document
+from kschedctl.questions.documents import document
 from kschedctl.questions.face import SchedulingCluster
-from kschedctl.questions.presentation.document import Block, Document
-from kschedctl.questions.presentation.lint import LintView
-from kschedctl.questions.presentation.registry import document
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.lint.analysis import report
+from kschedctl.questions.lint.document import LintView
 from kschedctl.web.pages.handler import AnyRequest, page
 from kschedctl.web.pages.sheet import Part, Sheet, error_blocks
 from kschedctl.web.pages.visit import Visit

@@ -12,10 +12,10 @@ from msgspec import Meta
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Location
 from kschedctl.objects.meta import ApiObject
-from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.face import SchedulingCluster
-from kschedctl.questions.requests.cluster import ClusterRequest, ClusterSource
-from kschedctl.questions.requests.manifests import ManifestRequest, Manifests, read_manifests
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.loading import ClusterRequest, ClusterSource
+from kschedctl.questions.manifests import ManifestRequest, Manifests, read_manifests
 from kschedctl.sources.snapshot.files import STDIN
 from kschedctl.trials.whatif.edit import Edit, FileEdit
 from kschedctl.trials.whatif.edits import EDITS, Apply, WhatIfs

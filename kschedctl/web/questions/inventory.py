@@ -6,14 +6,21 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
-from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.questions.analyses.inventory.budgets import describe_budget, list_budgets
-from kschedctl.questions.analyses.inventory.cluster import cluster_summary
-from kschedctl.questions.analyses.inventory.pods import PodsRequest, list_pods
-from kschedctl.questions.analyses.inventory.search import MOST_FOUND, search
-from kschedctl.questions.analyses.inventory.workloads import WorkloadsRequest, describe_workload, list_workloads
-from kschedctl.questions.answers.base import Answer
+from kschedctl.questions.answer import Answer
 from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.inventory.analysis import (
+    MOST_FOUND,
+    PodsRequest,
+    WorkloadsRequest,
+    cluster_summary,
+    describe_budget,
+    describe_workload,
+    list_budgets,
+    list_pods,
+    list_workloads,
+    search,
+)
 from kschedctl.web.errors import not_found
 from kschedctl.web.questions.asked import Asked, Name, Namespace, NoParameters, ObjectQuery, Query
 

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.questions.analyses.nodes.analysis import BY_NAME, BY_TAINTS, NodesRequest, describe_node, nodes_overview
-from kschedctl.questions.answers.base import Answer
+from kschedctl.questions.answer import Answer
 from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.nodes.analysis import BY_NAME, BY_TAINTS, NodesRequest, describe_node, nodes_overview
 from kschedctl.web.errors import not_found
 from kschedctl.web.questions.asked import Asked, Query
 

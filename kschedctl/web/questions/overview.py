@@ -11,12 +11,12 @@ from kschedctl.common.findings import Severity
 from kschedctl.linter.cluster import ClusterOverlay
 from kschedctl.linter.run import LintRequest, LintResult, lint
 from kschedctl.linter.selection import selected_rules
-from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.questions.analyses.leader.elections import leader
-from kschedctl.questions.analyses.lint.answer import report
-from kschedctl.questions.analyses.pending import PendingRequest, pending
-from kschedctl.questions.answers.base import Answer
+from kschedctl.questions.answer import Answer
 from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.leader.analysis import leader
+from kschedctl.questions.lint.analysis import report
+from kschedctl.questions.pending.analysis import PendingRequest, pending
 from kschedctl.sources.snapshot.files import STDIN
 from kschedctl.web.questions.asked import MOST_UNPACKED, Asked, NoParameters, Query
 

@@ -6,15 +6,15 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from kschedctl.questions.analyses.explain.analysis import ExplainRequest, explain
-from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.questions.analyses.preempt.analysis import PreemptRequest, preempt
-from kschedctl.questions.analyses.subjects import PodSubject
-from kschedctl.questions.answers.base import Answer
-from kschedctl.questions.answers.explain import ExplanationList
-from kschedctl.questions.answers.preempt import PreemptionList
+from kschedctl.questions.answer import Answer
+from kschedctl.questions.explain.analysis import ExplainRequest, explain
+from kschedctl.questions.explain.answer import ExplanationList
 from kschedctl.questions.face import SchedulingCluster
-from kschedctl.questions.requests.pods import PodRequest
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.pod_selection import PodRequest
+from kschedctl.questions.preempt.analysis import PreemptRequest, preempt
+from kschedctl.questions.preempt.answer import PreemptionList
+from kschedctl.questions.provenance import PodSubject
 from kschedctl.sources.snapshot.files import STDIN
 from kschedctl.sources.snapshot.pod_choice import find_pod
 from kschedctl.trials.completeness import require_listed

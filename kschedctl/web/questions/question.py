@@ -13,10 +13,10 @@ import msgspec
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import listed, similar
-from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.questions.answers.base import Answer
+from kschedctl.questions.answer import Answer
 from kschedctl.questions.face import SchedulingCluster
-from kschedctl.questions.requests.cluster import ClusterRequest
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.loading import ClusterRequest
 from kschedctl.web.questions.asked import OFFERED, Asked, Query
 
 #: The largest number of values of all parameters together.

@@ -6,21 +6,19 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from kschedctl.questions.answers import (
-    capacity,
-    devices,
-    diff,
-    drain,
-    explain,
-    leader,
-    lint,
-    nodes,
-    pending,
-    preempt,
-    simulate,
-    volumes,
-)
-from kschedctl.questions.answers import inventory as lists
+from kschedctl.questions.capacity import answer as capacity
+from kschedctl.questions.devices import answer as devices
+from kschedctl.questions.diff import answer as diff
+from kschedctl.questions.drain import answer as drain
+from kschedctl.questions.explain import answer as explain
+from kschedctl.questions.inventory import answer as lists
+from kschedctl.questions.leader import answer as leader
+from kschedctl.questions.lint import answer as lint
+from kschedctl.questions.nodes import answer as nodes
+from kschedctl.questions.pending import answer as pending
+from kschedctl.questions.preempt import answer as preempt
+from kschedctl.questions.simulate import answer as simulate
+from kschedctl.questions.volumes import answer as volumes
 from kschedctl.web.questions import inventory, overview, pods, simulations, storage
 from kschedctl.web.questions import nodes as of_nodes
 from kschedctl.web.questions.asked import NoParameters, ObjectQuery

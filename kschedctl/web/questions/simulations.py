@@ -8,15 +8,15 @@ from msgspec import Meta
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import listed
-from kschedctl.questions.analyses.capacity import CapacityRequest, capacity
-from kschedctl.questions.analyses.diff.analysis import DiffRequest, diff
-from kschedctl.questions.analyses.drain.analysis import drain
-from kschedctl.questions.analyses.drain.run import DrainRequest
-from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.questions.analyses.simulate import SimulateRequest, simulate
-from kschedctl.questions.answers.base import Answer
-from kschedctl.questions.answers.capacity import CapacityList
+from kschedctl.questions.answer import Answer
+from kschedctl.questions.capacity.analysis import CapacityRequest, capacity
+from kschedctl.questions.capacity.answer import CapacityList
+from kschedctl.questions.diff.analysis import DiffRequest, diff
+from kschedctl.questions.drain.analysis import drain
+from kschedctl.questions.drain.run import DrainRequest
 from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.simulate.analysis import SimulateRequest, simulate
 from kschedctl.trials.simulate.drain import DrainOptions
 from kschedctl.web.questions.asked import Asked, Query, Seed
 from kschedctl.web.questions.pods import new_pods, pod_of

@@ -10,13 +10,13 @@ from kschedctl.objects.device import DeviceClass, ResourceClaim
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.selectors import matches, parse_label_query
 from kschedctl.objects.volume import PersistentVolumeClaim
-from kschedctl.questions.analyses.devices.analysis import DevicesRequest, devices
-from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.questions.analyses.subjects import PodSubject
-from kschedctl.questions.analyses.volumes import ClaimSubject, VolumesRequest, volumes
-from kschedctl.questions.answers.base import Answer
-from kschedctl.questions.answers.volumes import VolumesList
+from kschedctl.questions.answer import Answer
+from kschedctl.questions.devices.analysis import DevicesRequest, devices
 from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.provenance import PodSubject
+from kschedctl.questions.volumes.analysis import ClaimSubject, VolumesRequest, volumes
+from kschedctl.questions.volumes.answer import VolumesList
 from kschedctl.trials.completeness import require_listed
 from kschedctl.web.errors import NotFoundError
 from kschedctl.web.questions.asked import Asked, Name, NoParameters, ObjectQuery, Query

@@ -14,8 +14,8 @@ from time import monotonic
 from typing import Any, Final, TypeVar
 
 from kschedctl.common.errors import InputError, KschedctlError
-from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.watch.cache import Cache
 from kschedctl.watch.feed import FeedChanges
 from kschedctl.web.workers.messages import CancelTask, Failure, Progress, Result, Task, WorkerStart

@@ -11,7 +11,7 @@ import typer
 from kschedctl.cli.invocation import Invocation
 from kschedctl.cli.options.cluster import SourceOptions
 from kschedctl.cli.options.shared import MaxUnpackedOption, max_bytes, size
-from kschedctl.questions.presentation.document import Question
+from kschedctl.questions.document import Question
 from kschedctl.sources.snapshot.archives import MAX_RATIO, MAX_UNPACKED, RATIO_FROM, size_text
 from tests.cli.in_process import run
 

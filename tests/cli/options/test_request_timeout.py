@@ -10,8 +10,8 @@ import typer
 from kschedctl.cli.invocation import Invocation
 from kschedctl.cli.options.cluster import SourceOptions
 from kschedctl.cli.options.shared import request_seconds
-from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.questions.presentation.document import Question
+from kschedctl.questions.document import Question
+from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.sources.live.limits import REQUEST_SECONDS
 
 

@@ -21,7 +21,7 @@ from kschedctl.objects.quantity import parse_quantity
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.selectors import NodeSelector
 from kschedctl.objects.well_known import PLATFORM_LABELS
-from kschedctl.questions.analyses.batch.cases import Case, decide
+from kschedctl.questions.batch.cases import Case, decide
 from kschedctl.scheduler.cycle.cycle import schedule_pod
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.plugins.registry import in_tree_registry

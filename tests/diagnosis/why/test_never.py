@@ -22,7 +22,7 @@ from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.resources import CPU, is_extended_resource, pod_requests, scheduler_units
 from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.objects.well_known import PLATFORM_LABELS
-from kschedctl.questions.analyses.batch.cases import Case, decide
+from kschedctl.questions.batch.cases import Case, decide
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.framework.remedy import ObjectDeletion, Patch, Risk
 from kschedctl.scheduler.plugins.node_resources.remedies import MOST_LOWERED

@@ -17,7 +17,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.policies import PriorityClass, ResourceQuota
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
-from kschedctl.questions.analyses.explain.suggestions import suggestion_data
+from kschedctl.questions.explain.analysis import suggestion_data
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.simulate.simulated_cluster import pending_pods
 from tests.builders import HOSTNAME, LONG_AGO, decide, make_cluster, make_node, make_object, make_pod

@@ -9,7 +9,7 @@ import pytest
 from kschedctl.diagnosis.why.search import suggest
 from kschedctl.diagnosis.why.template import commands_of, through_template
 from kschedctl.objects.workload import Deployment, ReplicaSet
-from kschedctl.questions.analyses.explain.suggestions import suggestion_data
+from kschedctl.questions.explain.analysis import suggestion_data
 from kschedctl.scheduler.framework.remedy import (
     Change,
     Patch,

@@ -11,7 +11,7 @@ import lxml.html
 import pytest
 
 from kschedctl.output.page.page import as_fragment, as_page
-from kschedctl.questions.presentation.charts import (
+from kschedctl.questions.charts import (
     Bar,
     Bars,
     Cell,
@@ -26,7 +26,7 @@ from kschedctl.questions.presentation.charts import (
     Span,
     Timeline,
 )
-from kschedctl.questions.presentation.document import (
+from kschedctl.questions.document import (
     GAP,
     Block,
     Heading,
@@ -35,10 +35,10 @@ from kschedctl.questions.presentation.document import (
     Provenance,
     Question,
     Questions,
+    Tone,
     Verbatim,
     table,
 )
-from kschedctl.questions.presentation.tone import Tone
 
 
 def page(*blocks: Block) -> lxml.html.HtmlElement:

@@ -10,9 +10,9 @@ from kschedctl.objects.device import DeviceClass, ResourceClaim
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.output.json import as_json
-from kschedctl.questions.analyses.devices.answer import claim_answer, class_answer, overview_answer
-from kschedctl.questions.analyses.provenance import Provenance
-from kschedctl.questions.answers.devices import DevicesList, DevicesOverview, DeviceSupply
+from kschedctl.questions.devices.analysis import claim_answer, class_answer, overview_answer
+from kschedctl.questions.devices.answer import DevicesList, DevicesOverview, DeviceSupply
+from kschedctl.questions.provenance import Provenance
 from kschedctl.scheduler.devices.inventory import Inventory
 from tests.answer_schema import validate
 from tests.builders import make_cluster, make_node

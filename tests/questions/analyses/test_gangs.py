@@ -13,17 +13,17 @@ import kschedctl
 from kschedctl.common.errors import InputError
 from kschedctl.objects.core import Condition
 from kschedctl.output.json import as_json
-from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.questions.analyses.verify.recording import recorded_case
-from kschedctl.questions.answers.pending import GroupData, Pending
-from kschedctl.questions.answers.simulate import GroupResult, Simulated
-from kschedctl.questions.answers.verify import Match
 from kschedctl.questions.face import SchedulingCluster
-from kschedctl.questions.presentation.frame import View
-from kschedctl.questions.presentation.pending import document as pending_document
-from kschedctl.questions.presentation.simulate import document as simulate_document
-from kschedctl.questions.requests.cluster import ClusterRequest, ClusterSource
-from kschedctl.questions.requests.manifests import ManifestRequest, load_with_manifests
+from kschedctl.questions.frame import View
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.loading import ClusterRequest, ClusterSource
+from kschedctl.questions.manifests import ManifestRequest, load_with_manifests
+from kschedctl.questions.pending.answer import GroupData, Pending
+from kschedctl.questions.pending.document import document as pending_document
+from kschedctl.questions.simulate.answer import GroupResult, Simulated
+from kschedctl.questions.simulate.document import document as simulate_document
+from kschedctl.questions.verify.answer import Match
+from kschedctl.questions.verify.recording import recorded_case
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
 from tests.answer_schema import validate
 from tests.questions.presentation.printing import lines

@@ -11,17 +11,18 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.output.json import as_json
-from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.questions.analyses.optimum.analysis import OptimumRequest, optimum
-from kschedctl.questions.analyses.optimum.answer import optimum_answer
-from kschedctl.questions.analyses.optimum.buy_answer import purchase_answer
-from kschedctl.questions.analyses.optimum.empty_answer import emptied_answer
-from kschedctl.questions.analyses.provenance import Provenance
-from kschedctl.questions.answers.optimum import Emptied, Optimum, Purchased
-from kschedctl.questions.presentation.consolidation import emptied_document
-from kschedctl.questions.presentation.frame import View
-from kschedctl.questions.presentation.optimum import document
-from kschedctl.questions.presentation.purchase import purchase_document
+from kschedctl.questions.frame import View
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.optimum.analysis import (
+    OptimumRequest,
+    emptied_answer,
+    optimum,
+    optimum_answer,
+    purchase_answer,
+)
+from kschedctl.questions.optimum.answer import Emptied, Optimum, Purchased
+from kschedctl.questions.optimum.document import document, emptied_document, purchase_document
+from kschedctl.questions.provenance import Provenance
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.optimum.comparison import compare, find_adjustments
 from kschedctl.trials.optimum.consolidation import empty_nodes

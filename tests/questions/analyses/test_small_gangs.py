@@ -7,9 +7,9 @@ import pytest
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.questions.answers.simulate import GroupResult, SimulatedGroupData
 from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.loading import scheduling_cluster
+from kschedctl.questions.simulate.answer import GroupResult, SimulatedGroupData
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.pod_group_cycle import DecidedGroups

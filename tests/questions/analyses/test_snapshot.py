@@ -9,11 +9,11 @@ from pathlib import Path
 
 from kschedctl.objects.core import Node
 from kschedctl.output.json import as_json
-from kschedctl.questions.analyses.snapshot_info import snapshot_info as read_info
-from kschedctl.questions.analyses.snapshot_info import snapshot_info_answer as snapshot_info
-from kschedctl.questions.answers.snapshot import SnapshotInfo
-from kschedctl.questions.presentation.frame import View
-from kschedctl.questions.presentation.snapshot import document
+from kschedctl.questions.frame import View
+from kschedctl.questions.snapshot.analysis import snapshot_info as read_info
+from kschedctl.questions.snapshot.analysis import snapshot_info_answer as snapshot_info
+from kschedctl.questions.snapshot.answer import SnapshotInfo
+from kschedctl.questions.snapshot.document import document
 from kschedctl.sources.snapshot.header import SnapshotHeader
 from kschedctl.sources.snapshot.summary import ReadSummary, SkippedFile
 from tests.answer_schema import validate

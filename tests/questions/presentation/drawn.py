@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from kschedctl.questions.charts import Bars, NodeMap
 from kschedctl.questions.face import SchedulingCluster
-from kschedctl.questions.presentation.charts import Bars, NodeMap
-from kschedctl.questions.presentation.frame import View
+from kschedctl.questions.frame import View
 
 
 def view_of(cluster: SchedulingCluster) -> View:

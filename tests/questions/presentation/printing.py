@@ -10,7 +10,7 @@ from rich.console import Console
 import kschedctl.cli.commands  # noqa: F401
 from kschedctl.cli.invocation import Invocation
 from kschedctl.output.terminal import render
-from kschedctl.questions.presentation.document import Block
+from kschedctl.questions.document import Block
 
 
 def lines(blocks: Iterable[Block], width: int = 80) -> list[str]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
+from kschedctl.questions.sweep.cases import plan_of
 from kschedctl.questions.sweep.job import SweepJob
-from kschedctl.questions.sweep.plan_reader import plan_of
 from tests.builders import make_node, make_pod, write_snapshot
 
 HEAD = {"apiVersion": "kschedctl/v1", "kind": "Sweep"}

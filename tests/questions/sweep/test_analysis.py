@@ -15,12 +15,12 @@ from kschedctl.output.form import FormKind, Medium
 from kschedctl.output.forms import parse_form
 from kschedctl.output.parquet import _alike
 from kschedctl.output.svg import picture as drawn
-from kschedctl.questions.answers.sweep import Sweep, cell
-from kschedctl.questions.presentation.frame import View
-from kschedctl.questions.presentation.sweep import document
+from kschedctl.questions.frame import View
 from kschedctl.questions.sweep.analysis import sweep_answer
-from kschedctl.questions.sweep.plan_reader import plan_of
-from kschedctl.questions.sweep.row import Row
+from kschedctl.questions.sweep.answer import Sweep, cell
+from kschedctl.questions.sweep.cases import plan_of
+from kschedctl.questions.sweep.document import document
+from kschedctl.questions.sweep.job import Row
 from tests.questions.presentation.printing import lines
 
 PLAN = b"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from itertools import product
 from typing import Any
 
@@ -9,10 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.common.errors import InputError
-from kschedctl.questions.sweep.axis import Axis
-from kschedctl.questions.sweep.cases import Cases
-from kschedctl.questions.sweep.plan import Random
+from kschedctl.common.errors import ConfigError, InputError, PlanError
+from kschedctl.objects.releases.release import LATEST
+from kschedctl.questions.sweep.answer import Ask
+from kschedctl.questions.sweep.cases import Cases, configured, plan_of, read_plan
+from kschedctl.questions.sweep.plan import Axis, Random
+from kschedctl.scheduler.framework.config.load import load_configuration
+from kschedctl.scheduler.framework.config.profile import Profile
+from kschedctl.scheduler.framework.config.types import NodeResourcesFitArgs
+from kschedctl.scheduler.plugins.registry import in_tree_registry
+from tests.builders import make_profile
 
 
 def axes(*lengths: int) -> list[Axis]:
@@ -75,3 +82,154 @@ def test_refused(lengths: tuple[int, ...], combine: Any, path: str, problem: str
 def test_there_is_no_other_case(number: int) -> None:
     with pytest.raises(IndexError):
         Cases(axes(2, 3), "product")[number]
+
+
+FIT = "NodeResourcesFit"
+TAINTS = "TaintToleration"
+PLAIN = make_profile()
+SCORE = "score"
+
+
+def profiles(config: dict[str, Any]) -> list[Profile]:
+    points = in_tree_registry().extension_points(LATEST)
+    return list(load_configuration(config, release=LATEST, implements=points).profiles.values())
+
+
+DEFAULT = dict(profiles(PLAIN)[0].weights)
+
+
+def with_score(**plugins: Any) -> dict[str, Any]:
+    return make_profile(plugins={SCORE: plugins})
+
+
+@pytest.mark.parametrize(
+    ("config", "weights", "expected"),
+    [
+        (None, {FIT: 7}, DEFAULT | {FIT: 7}),
+        (PLAIN, {FIT: 7, TAINTS: 1}, DEFAULT | {FIT: 7, TAINTS: 1}),
+        (PLAIN, {FIT: 0}, {name: weight for name, weight in DEFAULT.items() if name != FIT}),
+        (with_score(enabled=[{"name": FIT, "weight": 3}]), {FIT: 7}, DEFAULT | {FIT: 7}),
+        (with_score(disabled=[{"name": FIT}]), {FIT: 7}, DEFAULT | {FIT: 7}),
+        (with_score(disabled=[{"name": "*"}]), {FIT: 7}, {FIT: 7}),
+        (make_profile(plugins={"multiPoint": {"enabled": [{"name": FIT, "weight": 3}]}}), {FIT: 7}, DEFAULT | {FIT: 7}),
+        (with_score(enabled=[{"name": FIT, "weight": 3}]), {TAINTS: 9}, DEFAULT | {FIT: 3, TAINTS: 9}),
+    ],
+)
+def test_weights(config: dict[str, Any] | None, weights: dict[str, int], expected: dict[str, int]) -> None:
+    before = deepcopy(config)
+    (profile,) = profiles(configured(config, weights, {}))
+    assert dict(profile.weights) == expected
+    assert config == before
+
+
+def test_arguments_are_set_beside_those_that_are_there() -> None:
+    given = make_profile(pluginConfig=[{"name": FIT, "args": {"ignoredResources": ["example.com/x"]}}])
+    (profile,) = profiles(configured(given, {}, {FIT: {"scoringStrategy.type": "MostAllocated"}}))
+    args = profile.args[FIT]
+    assert isinstance(args, NodeResourcesFitArgs)
+    assert (args.ignored_resources, args.scoring_strategy.type) == (("example.com/x",), "MostAllocated")
+    assert [resource.name for resource in args.scoring_strategy.resources] == ["cpu", "memory"]
+
+
+def test_all_profiles_change() -> None:
+    two = {**PLAIN, "profiles": [{"schedulerName": "one"}, {"schedulerName": "two"}]}
+    found = profiles(configured(two, {FIT: 7}, {FIT: {"scoringStrategy.type": "MostAllocated"}}))
+    assert [(p.scheduler_name, p.weights[FIT], p.args[FIT].scoring_strategy.type) for p in found] == [  # type: ignore[attr-defined]
+        ("one", 7, "MostAllocated"),
+        ("two", 7, "MostAllocated"),
+    ]
+
+
+def test_nothing_changes_without_changes() -> None:
+    assert configured(PLAIN, {}, {}) == PLAIN
+
+
+@pytest.mark.parametrize("config", [{"profiles": {}, "x": 1}, {"profiles": ["x"]}, {"profiles": [{"plugins": []}]}])
+def test_case_configuration_refused(config: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        configured(config, {FIT: 1}, {})
+
+
+PLAN = """\
+apiVersion: kschedctl/v1
+kind: Sweep
+base:
+  snapshot: here
+axes:
+  seed: [1, 2]
+"""
+
+
+def test_the_shortest_plan_asks_for_the_waiting_pods() -> None:
+    read = plan_of(PLAN.encode(), "plan.yaml")
+    assert read.plan.ask is Ask.SIMULATE
+    assert len(read.cases) == 2
+    assert read.columns == ("placed", "waiting", "evicted", "nodesUsed", "utilisation.cpu", "utilisation.memory")
+
+
+def test_goals_are_columns_too() -> None:
+    read = plan_of(f"{PLAN}measure: [placed]\ngoals: {{skew.zone: minimise, placed: maximise}}\n".encode(), "")
+    assert read.columns == ("placed", "skew.zone")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "at", "field", "problem"),
+    [
+        ("kind: Sweep", "kind: Swoop", "2:7", "kind", "invalid enum value 'Swoop'"),
+        ("  snapshot: here", "  snapshots: here", "4:3", "base.snapshots", '"snapshots" is not a field here'),
+        ("  snapshot: here", "  kubernetesVersion: 1.36", "4:22", "base.kubernetesVersion", "expected `str`"),
+        ("  snapshot: here", "  namespace: shop", "4:3", "base", "has no snapshot"),
+        ("  seed: [1, 2]", "  sead: [1, 2]", "6:9", "axes[sead]", '"sead" is not a parameter of an axis'),
+        ("  seed: [1, 2]", "  seed: [1, x]", "6:13", "axes[seed][1]", "'x' is not a whole number"),
+        ("  seed: [1, 2]", "  seed: [1]\n  seed: [2]", "7:3", "", 'key "seed" occurs twice'),
+        ("axes:\n  seed: [1, 2]", "axes: {}", "5:7", "axes", "there are no axes"),
+        ("kind", "measure: [plased]\nkind", "2:11", "measure[0]", '"plased" is not a column'),
+        ("kind", "measure: [score]\nkind", "2:11", "measure[0]", '"score" is not a column'),
+        ("kind", "goals: {placed: most}\nkind", "2:17", "goals[placed]", "invalid enum value 'most'"),
+        ("kind", "ask: drain\nkind", "2:6", "ask", "drain needs a subject"),
+        ("kind", "of: shop/web\nkind", "2:5", "of", "simulate schedules all pending pods"),
+        ("kind", "combine: {random: 9}\nkind", "2:19", "combine.random", "9 of 2 combinations cannot be sampled"),
+        (
+            "  snapshot: here",
+            "  snapshot: here\n  whatIf: {fail-zon: a}",
+            "5:22",
+            "base.whatIf[fail-zon]",
+            "is not a what-if",
+        ),
+        (PLAN, "[]", "1:1", "", "expected `object`, got `array`"),
+        ("  seed: [1, 2]", "  s: {valeus: [1]}", "6:7", "axes[s].valeus", "did you mean values?"),
+        ("  seed: [1, 2]", "  s: {values: {form: 1}}", "6:16", "axes[s].values.form", "did you mean from?"),
+        (PLAN, "a: [", ", document 1", "", "plan.yaml"),
+    ],
+    ids=lambda value: str(value) if isinstance(value, str) and len(value) < 40 else "",
+)
+def test_plan_reader_refused(old: str, new: str, at: str, field: str, problem: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        plan_of(PLAN.replace(old, new, 1).encode(), "plan.yaml")
+    (finding,) = caught.value.findings
+    assert problem in str(caught.value)
+    assert finding.field == field
+    shown = str(finding.place).removeprefix("plan.yaml").removeprefix(":") or (
+        f"{finding.position.line}:{finding.position.column}" if finding.position is not None and at else ""
+    )
+    assert shown == at
+
+
+def test_everything_that_is_wrong_is_told_at_once() -> None:
+    wrong = f"{PLAN}  fail-zones: [a]\nmeasure: [plased, skew.]\n"
+    with pytest.raises(PlanError) as caught:
+        plan_of(wrong.encode(), "plan.yaml")
+    assert [finding.field for finding in caught.value.findings] == ["axes[fail-zones]", "measure[0]", "measure[1]"]
+
+
+def test_a_plan_that_is_not_there() -> None:
+    with pytest.raises(PlanError, match=r"nowhere.yaml: cannot be read: No such file"):
+        read_plan("nowhere.yaml")
+
+
+def test_thousands_of_mistakes_are_told_at_once() -> None:
+    wrong = f"{PLAN}measure: [{', '.join(['sx'] * 5000)}]\n"
+    with pytest.raises(PlanError) as caught:
+        plan_of(wrong.encode(), "plan.yaml")
+    assert len(caught.value.findings) == 5000
+    assert caught.value.lines()[-1] == "and 4,950 more"

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from kschedctl.questions.sweep.job import SweepJob
-from kschedctl.questions.sweep.plan_reader import read_plan
-from kschedctl.questions.sweep.row import Row
+from kschedctl.questions.sweep.cases import read_plan
+from kschedctl.questions.sweep.job import Row, SweepJob
 from tests.builders import make_node, make_pod, write_snapshot
 from tests.cli.in_process import run
 from tests.paths import ROOT

@@ -10,9 +10,8 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
-from kschedctl.questions.answers.sweep import Ask
-from kschedctl.questions.sweep.columns import OF_CLUSTER, OWN, check_column, default_columns
-from kschedctl.questions.sweep.measurements import CaseResult, measure
+from kschedctl.questions.sweep.answer import Ask
+from kschedctl.questions.sweep.measurements import OF_CLUSTER, OWN, CaseResult, check_column, default_columns, measure
 from tests.builders import make_cluster, make_node, make_pod
 
 

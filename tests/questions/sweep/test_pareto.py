@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.questions.answers.sweep import Aim
+from kschedctl.questions.sweep.answer import Aim
+from kschedctl.questions.sweep.job import Row
 from kschedctl.questions.sweep.pareto import front
-from kschedctl.questions.sweep.row import Row
 
 GOALS = {"a": Aim.MAXIMISE, "b": Aim.MINIMISE, "c": Aim.MAXIMISE}
 NUMBERS = st.one_of(st.none(), st.integers(0, 4), st.sampled_from([0.5, 1.5]))

@@ -28,7 +28,7 @@ from kschedctl.objects.pod_group import PodGroup, Workload
 from kschedctl.objects.policies import PriorityClass
 from kschedctl.objects.selectors import NodeSelectorRequirement
 from kschedctl.objects.workload import Deployment
-from kschedctl.questions.analyses.batch.cases import Case
+from kschedctl.questions.batch.cases import Case
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.devices.cel.environment import _DECLARATIONS

@@ -15,7 +15,7 @@ import pytest
 
 import kschedctl
 from kschedctl.common.errors import SnapshotError
-from kschedctl.questions.analyses.snapshot_info import snapshot_info
+from kschedctl.questions.snapshot.analysis import snapshot_info
 from kschedctl.sources.snapshot.cache import load_cached
 from kschedctl.sources.snapshot.capture import capture, write_capture
 from kschedctl.sources.snapshot.load import SnapshotReader, names_of_clusters, read_manifest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kschedctl.objects.policies import PriorityClass
-from kschedctl.questions.analyses.preempt.threat import exposure
+from kschedctl.questions.preempt.analysis import exposure
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.simulate.aftermath import Aftermath, aftermath
 from kschedctl.trials.simulate.simulated_cluster import pending_pods

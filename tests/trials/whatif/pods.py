@@ -14,7 +14,7 @@ import kschedctl
 from kschedctl.objects.core import Namespace, Node
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.questions.analyses.batch.answer import answer
+from kschedctl.questions.batch.cases import answer
 from kschedctl.trials.whatif.edit import Edit, PodEdit
 from kschedctl.trials.whatif.edits import apply_pod_edits
 from tests.builders import make_cluster

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import kschedctl
 from kschedctl.common.errors import KschedctlError
 from kschedctl.common.text.characters import is_invisible
-from kschedctl.questions.analyses.handle import AnalysisHandle
+from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.web.pages.lists import list_page, search_page
 from kschedctl.web.pages.objects import node_page, pod_page
 from kschedctl.web.pages.overview import overview_page

@@ -8,9 +8,9 @@ import pytest
 
 import kschedctl
 from kschedctl.common.errors import ManifestError
-from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.questions.answers.diff import Diff
-from kschedctl.questions.requests.cluster import ClusterRequest, ClusterSource
+from kschedctl.questions.diff.answer import Diff
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.loading import ClusterRequest, ClusterSource
 from kschedctl.web.questions.asked import Asked
 from kschedctl.web.questions.simulations import CompareQuery, SimulateQuery, compare, simulate_queue
 from tests.cli.transcript import ROOT

@@ -6,8 +6,8 @@ import os
 import time
 
 from kschedctl.common.errors import InputError
-from kschedctl.questions.analyses.handle import AnalysisHandle
 from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.handle import AnalysisHandle
 
 
 def size(cluster: SchedulingCluster, handle: AnalysisHandle) -> int:

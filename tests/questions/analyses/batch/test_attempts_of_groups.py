@@ -9,8 +9,8 @@ import pytest
 
 from kschedctl.common.errors import UnsupportedError
 from kschedctl.objects.releases.release import RELEASES
-from kschedctl.questions.analyses.batch import sequence_cases
-from kschedctl.questions.analyses.batch.sequence_cases import SequenceCase, run_sequence
+from kschedctl.questions.batch import sequences
+from kschedctl.questions.batch.sequences import SequenceCase, run_sequence
 from kschedctl.scheduler.plugins.registry import in_tree_registry
 
 
@@ -29,8 +29,8 @@ def case(n_members: int) -> SequenceCase:
 
 def test_an_attempt_at_a_group_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without nodes, the group is tried twice before the run is at rest."""
-    monkeypatch.setattr(sequence_cases, "MOST_ATTEMPTS", 2)
+    monkeypatch.setattr(sequences, "MOST_ATTEMPTS", 2)
     assert len(run_sequence(case(5), RELEASES["1.37"], in_tree_registry()).attempts) == 10
-    monkeypatch.setattr(sequence_cases, "MOST_ATTEMPTS", 1)
+    monkeypatch.setattr(sequences, "MOST_ATTEMPTS", 1)
     with pytest.raises(UnsupportedError, match="does not settle"):
         run_sequence(case(5), RELEASES["1.37"], in_tree_registry())

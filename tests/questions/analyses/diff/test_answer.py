@@ -15,12 +15,12 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.output.json import as_json
-from kschedctl.questions.analyses.diff.analysis import SideAnswer, compare
-from kschedctl.questions.analyses.provenance import Provenance, envelope
-from kschedctl.questions.answers.base import MissingData
-from kschedctl.questions.answers.diff import AnswerPart, Diff, PodChangeData, SideData
-from kschedctl.questions.presentation.diff import document, group_alike
-from kschedctl.questions.presentation.frame import View
+from kschedctl.questions.answer import MissingData
+from kschedctl.questions.diff.analysis import SideAnswer, compare
+from kschedctl.questions.diff.answer import AnswerPart, Diff, PodChangeData, SideData
+from kschedctl.questions.diff.document import document, group_alike
+from kschedctl.questions.frame import View
+from kschedctl.questions.provenance import Provenance, envelope
 from tests.answer_schema import validate
 from tests.builders import decide, make_cluster, make_node, make_pod
 from tests.questions.presentation.printing import lines

@@ -9,9 +9,9 @@ import pytest
 
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.questions.analyses.explain.analysis import ExplainRequest, explain
-from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.questions.analyses.subjects import PodSubject
+from kschedctl.questions.explain.analysis import ExplainRequest, explain
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.provenance import PodSubject
 from tests.builders import make_cluster, make_node, make_pod
 from tests.gangs import RACK, make_group, make_grouping
 

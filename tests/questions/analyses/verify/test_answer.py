@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.output.json import as_json
-from kschedctl.questions.answers.verify import Verification
-from kschedctl.questions.presentation.frame import View
-from kschedctl.questions.presentation.verify import document
+from kschedctl.questions.frame import View
+from kschedctl.questions.verify.answer import Verification
+from kschedctl.questions.verify.document import document
 from tests.answer_schema import validate
 from tests.builders import make_cluster, make_node, make_pod
 from tests.questions.analyses.verify.test_verify import verified

@@ -13,12 +13,12 @@ from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
-from kschedctl.questions.analyses.handle import AnalysisHandle
-from kschedctl.questions.analyses.verify.analysis import VerifyRequest, verify
-from kschedctl.questions.answers.verify import Match, PendingGroupData, Standing, Verification
+from kschedctl.questions.frame import View
+from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.loading import scheduling_cluster
-from kschedctl.questions.presentation.frame import View
-from kschedctl.questions.presentation.verify import document
+from kschedctl.questions.verify.analysis import VerifyRequest, verify
+from kschedctl.questions.verify.answer import Match, PendingGroupData, Standing, Verification
+from kschedctl.questions.verify.document import document
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from tests.builders import GPU, make_cluster, make_node, make_pod

@@ -1,1 +1,0 @@
-"""``batch``: recorded cases and sequences, each decided by itself."""

@@ -1,1 +1,0 @@
-"""``devices``: devices, their pools, and the nodes on which a claim can be allocated."""

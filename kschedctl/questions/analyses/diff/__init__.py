@@ -1,1 +1,0 @@
-"""``diff``: the differences between two clusters for the same pods."""

@@ -1,1 +1,0 @@
-"""``explain``: the node that kube-scheduler would choose for a pod, or the reasons why there is none."""

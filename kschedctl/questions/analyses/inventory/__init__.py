@@ -1,1 +1,0 @@
-"""The analyses behind lists of objects: pods, workloads, disruption budgets and search."""

@@ -1,1 +1,0 @@
-"""``leader``: elections on Leases, as a cluster has them and simulated."""

@@ -1,1 +1,0 @@
-"""``lint``: the problems in manifests."""

@@ -1,1 +1,0 @@
-"""``nodes``: the free and allocatable capacity of nodes, and the pods that use it."""

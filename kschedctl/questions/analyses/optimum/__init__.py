@@ -1,1 +1,0 @@
-"""``optimum``: the best placement of all pending pods, the nodes to buy, the nodes to empty."""

@@ -1,1 +1,0 @@
-"""Answers about pod groups, as parts of the answers of several commands."""

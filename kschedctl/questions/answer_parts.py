@@ -1,0 +1,284 @@
+"""The parts that several answers have: diagnoses, cures, tried changes and pod groups."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from kschedctl.questions.answer import Data
+from kschedctl.scheduler.cycle.outcome import GroupOutcome
+from kschedctl.scheduler.framework.remedy import RemedyScope
+
+
+class CureData(Data, frozen=True):
+    """A change with which a drain or a rollout finishes, or a pending pod is scheduled."""
+
+    summary: Annotated[str, Meta(description="The change in a few words.")]
+    then: Annotated[
+        str,
+        Meta(description="The outcome with the change, in words; empty if it was not tried."),
+    ]
+    commands: Annotated[
+        tuple[str, ...],
+        Meta(description="The commands that make the change; a line that starts with # describes an edit."),
+    ]
+    untried: Annotated[
+        str, Meta(description="The reason why the change cannot be tried on a snapshot; empty if it was tried.")
+    ] = ""
+
+
+# Diagnoses as data: the form that all answers share.
+
+
+class DiagnosisData(Data, frozen=True):
+    """The cause of a problem."""
+
+    rule: Annotated[str, Meta(description="The name of the rule that found the cause.")]
+    cause: Annotated[str, Meta(description="The cause in one clause, with names and numbers.")]
+    evidence: Annotated[tuple[str, ...], Meta(description="Facts that show the cause.")]
+    checks: Annotated[tuple[str, ...], Meta(description="Commands that show what the snapshot does not contain.")]
+
+
+# The pod groups that lose members, as data: part of the answers of ``drain``, ``rollout`` and ``diff``.
+
+
+class GroupLossData(Data, frozen=True):
+    """A pod group that loses members. Evictions end single pods: the other members run on."""
+
+    namespace: Annotated[str, Meta(description="The namespace of the PodGroup.")]
+    name: Annotated[str, Meta(description="The name of the PodGroup.")]
+    min_count: Annotated[
+        int | None,
+        Meta(description="minCount of the gang; null for the basic policy, or if the PodGroup does not exist."),
+    ]
+    disrupted_as_a_whole: Annotated[
+        bool,
+        Meta(
+            description="True if preemption takes all members or none (disruptionMode all, or PodGroup). Evictions and "
+            "deletions ignore this."
+        ),
+    ]
+    evicted: Annotated[tuple[str, ...], Meta(description="The members that are evicted or deleted, as namespace/name.")]
+    preempted: Annotated[tuple[str, ...], Meta(description="The members that are preempted, as namespace/name.")]
+    before: Annotated[int, Meta(description="The number of members on nodes at first.")]
+    fewest: Annotated[int, Meta(description="The smallest number of members on nodes at any time.")]
+    after: Annotated[int, Meta(description="The number of members on nodes at the end.")]
+
+    @property
+    def title(self) -> str:
+        """The group in words: ``gang ml/train``, or ``pod group ml/train`` for another policy."""
+        return f"{'pod group' if self.min_count is None else 'gang'} {self.namespace}/{self.name}"
+
+    @property
+    def is_short(self) -> bool:
+        """True if fewer members than ``minCount`` are on nodes at the end, and more were at first."""
+        least = self.min_count or 0
+        return self.after < least <= self.before
+
+    @property
+    def was_short(self) -> bool:
+        """True if fewer members than ``minCount`` are on nodes for a time, and more were at first."""
+        least = self.min_count or 0
+        return self.fewest < least <= self.before
+
+
+# Suggested changes as data: the form that ``explain`` and ``pending`` share.
+
+
+class ThenData(Data, frozen=True):
+    """The decision once the changes are made."""
+
+    nodes: Annotated[
+        tuple[str, ...],
+        Meta(description="The nodes that the pod can be scheduled to, or that preemption would free by evicting pods."),
+    ]
+    members: Annotated[
+        int | None,
+        Meta(description="The number of members that are scheduled with the pod's group; null for a pod by itself."),
+    ] = None
+
+
+class TriedData(Data, frozen=True):
+    """A suggestion: changes that were made together and simulated."""
+
+    summary: Annotated[str, Meta(description="The suggestion in a few words.")]
+    kind: Annotated[
+        RemedyScope, Meta(description="The kind of object that is changed: pod, node, or cluster for anything else.")
+    ]
+    evicts: Annotated[tuple[str, ...], Meta(description="The pods that the changes evict, as namespace/name.")]
+    violates: Annotated[
+        tuple[str, ...], Meta(description="The disruption budgets that the changes violate, as namespace/name.")
+    ]
+    changes: Annotated[
+        tuple[dict[str, Any], ...],
+        Meta(
+            description="The changes: each is an RFC 6902 patch with the apiVersion, kind, namespace and name of "
+            "its object, or has the object to create, or the one to delete. Those of a wait happen by themselves."
+        ),
+    ]
+
+
+class AppliedData(TriedData, frozen=True):
+    """A suggestion with the patches and commands that apply it."""
+
+    workload_changes: Annotated[
+        tuple[dict[str, Any], ...],
+        Meta(
+            description="The changes of pods as patches of their workload's pod template; empty if the pods have no "
+            "workload."
+        ),
+    ]
+    commands: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="The kubectl commands that make the changes; a line that starts with # describes an edit of "
+            "a manifest."
+        ),
+    ]
+    consequences: Annotated[
+        tuple[str, ...],
+        Meta(description="The side effects of the changes, such as the replicas that restart."),
+    ]
+    alternatives: Annotated[
+        tuple[str, ...],
+        Meta(description="Other ways to make the same change, each tried; the changes are those of the first way."),
+    ]
+    untried: Annotated[
+        str,
+        Meta(
+            description="The reason why the changes cannot be tried on a snapshot; empty if they were tried and help."
+        ),
+    ]
+
+
+# The decision for a pod group as data: part of the answer for its members.
+
+
+class PodGroupConditionData(Data, frozen=True):
+    """The condition that the attempt writes on the PodGroup."""
+
+    type: Annotated[str, Meta(description="PodGroupScheduled in 1.36, PodGroupInitiallyScheduled since 1.37.")]
+    status: Annotated[str, Meta(description="True or False.")]
+    reason: Annotated[str, Meta(description="Scheduled, Unschedulable or SchedulerError.")]
+    message: Annotated[str, Meta(description="The message, in kube-scheduler's words.")]
+
+
+class PodGroupMemberData(Data, frozen=True):
+    """A member of the group that has no node yet."""
+
+    pod: Annotated[str, Meta(description="The member, as namespace/name.")]
+    node: Annotated[str, Meta(description="The node that it finds, with the members before it in place; else empty.")]
+    bound: Annotated[bool, Meta(description="True if it is bound there; false if its group is not scheduled.")]
+    message: Annotated[str, Meta(description="The text of its FailedScheduling event; empty if it is bound.")]
+    nominated: Annotated[str, Meta(description="The node that is kept for it meanwhile; empty if there is none.")]
+
+
+class PodGroupPlacementData(Data, frozen=True):
+    """A placement that was tried: the nodes of one domain of the topology constraint."""
+
+    name: Annotated[str, Meta(description="The value of the topology label.")]
+    nodes: Annotated[int, Meta(description="The number of nodes.")]
+    fits: Annotated[bool, Meta(description="True if the group fits there.")]
+    members: Annotated[int, Meta(description="The number of members that find a node there.")]
+    stops: Annotated[
+        str, Meta(description="The reasons why the next member finds none, in kube-scheduler's words; else empty.")
+    ]
+    chosen: Annotated[bool, Meta(description="True if the group is scheduled there.")]
+
+
+class PodGroupVictimData(Data, frozen=True):
+    """Pods that are evicted together for the group."""
+
+    pods: Annotated[tuple[str, ...], Meta(description="The pods, as namespace/name.")]
+    group: Annotated[str, Meta(description="The PodGroup that is evicted as a whole; empty for a single pod.")]
+    priority: Annotated[int, Meta(description="The priority by which they count as victims.")]
+
+
+class PodGroupData(Data, frozen=True):
+    """The decision for the pod's group: kube-scheduler tries its members together."""
+
+    namespace: Annotated[str, Meta(description="The namespace of the PodGroup.")]
+    name: Annotated[str, Meta(description="The name of the PodGroup.")]
+    min_count: Annotated[
+        int | None, Meta(description="minCount of the gang; null for the basic policy, which needs one member.")
+    ]
+    priority: Annotated[int, Meta(description="The priority of the PodGroup.")]
+    evicted_as_a_whole: Annotated[
+        bool, Meta(description="True if preemption evicts all members or none (disruptionMode all, or PodGroup).")
+    ]
+    topology_key: Annotated[str, Meta(description="The label of the topology constraint; empty if there is none.")]
+    outcome: Annotated[GroupOutcome, Meta(description="The outcome of the attempt at the group.")]
+    message: Annotated[str, Meta(description="The message of the group, in kube-scheduler's words; else empty.")]
+    scheduled: Annotated[int, Meta(description="The number of members that are on nodes in the snapshot.")]
+    fitting: Annotated[
+        int, Meta(description="The number of other members that find a node, in the placement in which most do.")
+    ]
+    members: Annotated[
+        tuple[PodGroupMemberData, ...], Meta(description="The members without a node, in the order of the attempt.")
+    ]
+    untried: Annotated[
+        int,
+        Meta(
+            description="The number of members, unlike those that find no node, that are not tried, because minCount "
+            "cannot be met without those."
+        ),
+    ] = 0
+    placements: Annotated[
+        tuple[PodGroupPlacementData, ...],
+        Meta(description="The placements that were tried; empty without a topology constraint."),
+    ] = ()
+    victims: Annotated[
+        tuple[PodGroupVictimData, ...],
+        Meta(description="The pods that are evicted for the group, the most important first."),
+    ] = ()
+    condition: Annotated[
+        PodGroupConditionData | None,
+        Meta(description="The condition that the attempt writes on the PodGroup; null if nothing changes."),
+    ] = None
+
+    @property
+    def key(self) -> str:
+        """The group's ``namespace/name``."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def size(self) -> int:
+        """The number of members that exist."""
+        return self.scheduled + len(self.members)
+
+    @property
+    def title(self) -> str:
+        """The group in words: ``gang ml/train``, or ``pod group ml/train`` for the basic policy."""
+        return f"{'pod group' if self.min_count is None else 'gang'} {self.key}"
+
+    @property
+    def count(self) -> str:
+        """The members that have or find a node, and the number that is needed, in words.
+
+        If several placements were tried, they begin with the placement that the numbers are about.
+        """
+        verb = "have" if self.is_rest and not self.fitting else "find"
+        has = f"{self._place}{self.scheduled + self.fitting} of {self.size} members {verb} a node"
+        if self.min_count is None:
+            return has
+        untried = f" and {self.untried} {'is' if self.untried == 1 else 'are'} not tried" if self.untried else ""
+        return f"{has}, {self.min_count} are needed{untried}"
+
+    @property
+    def is_rest(self) -> bool:
+        """True if enough members are on nodes, so that only the rest of the group is pending."""
+        return self.scheduled >= (self.min_count or 1)
+
+    @property
+    def _place(self) -> str:
+        if not self.placements:
+            return ""
+        kind = self.topology_key.rpartition("/")[2]
+        chosen = next((each for each in self.placements if each.chosen), None)
+        if chosen is None and len(self.placements) == 1:
+            chosen = self.placements[0]
+        if chosen is not None:
+            return f"in {kind} {chosen.name}, "
+        fullest = max(self.placements, key=lambda each: each.members)
+        return f"in {kind} {fullest.name}, where most fit, " if fullest.members else f"in every {kind}, "

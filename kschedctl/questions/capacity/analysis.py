@@ -1,0 +1,230 @@
+"""``capacity``: the number of further copies of a pod that fit, one after another, and what stops the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from msgspec.structs import replace
+
+from kschedctl.cluster.pod_groups import group_members
+from kschedctl.cluster.records import PENDING
+from kschedctl.common.wording import counted
+from kschedctl.controllers.workloads.ownership import MAKERS, SCALABLE, pods_made_by, workload_of
+from kschedctl.controllers.workloads.pods import another
+from kschedctl.controllers.workloads.template import MadePod, check_number
+from kschedctl.objects.kinds import kind_by_name
+from kschedctl.objects.pod import Pod, PodStatus
+from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.well_known import zone_of
+from kschedctl.objects.workload import Job
+from kschedctl.questions.capacity.answer import (
+    DomainCopiesData,
+    GangCopiesData,
+    NodeCopiesData,
+    PodCapacity,
+    ZoneCopiesData,
+)
+from kschedctl.questions.explain.explanation import explanation
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.pod_groups import pod_group_data
+from kschedctl.questions.provenance import PodSubject, Provenance, envelope, provenance
+from kschedctl.scheduler.cycle.pod_group_decision import group_of
+from kschedctl.trials.loaded_cluster import LoadedCluster
+from kschedctl.trials.simulate.capacity import CopyCount, Gang, GangCount, gang_capacity
+from kschedctl.trials.simulate.capacity import capacity as count_copies
+
+# The part of ``capacity`` that counts whole pod groups: the pods of one copy, and the answer.
+
+
+def group_to_copy(cluster: LoadedCluster, pod: Pod) -> PodGroup | None:
+    """Return the PodGroup with which a pod is scheduled; ``None`` if it is scheduled by itself, or there is none."""
+    if cluster.scheduler.release.pod_groups is None or not pod.spec.pod_group_name:
+        return None
+    return cluster.cluster.get(PodGroup, pod.spec.pod_group_name, pod.namespace)
+
+
+def gang_copies(
+    cluster: LoadedCluster, group: PodGroup, asked: Sequence[PodSubject], most: int | None
+) -> tuple[GangCount, GangCopiesData]:
+    """Count the further copies of a group that fit whole, and describe one copy.
+
+    Parameters
+    ----------
+    asked : sequence of PodSubject
+        The pods of the request that name the group, one per workload.
+    """
+    gang = Gang(group, tuple(_members(cluster, group, asked)))
+    found = gang_capacity(cluster.scheduler, gang, most)
+    following = group_of(found.next)
+    return found, GangCopiesData(
+        namespace=group.namespace,
+        name=group.name,
+        asked=asked[0].pod.key,
+        pods=len(gang.members),
+        min_count=group.spec.min_count,
+        domains=tuple(DomainCopiesData(name, copies) for name, copies in found.domains.items()),
+        next=pod_group_data(following) if following is not None else None,
+    )
+
+
+def _members(cluster: LoadedCluster, group: PodGroup, asked: Sequence[PodSubject]) -> Iterator[Pod]:
+    """Yield the pods of one copy; raise ``ManifestError`` if they are more than 10,000.
+
+    These are the requested pods, with all replicas of their workloads. If they include a pod of the cluster, or are
+    fewer than ``minCount``, the other pods of the group in the cluster are part of the copy as well.
+    """
+    n_asked = 0
+    for one in asked:
+        pod = cluster.admit(one.pod, where=one.where).pod
+        replicas = one.workload.replicas if one.workload is not None else 1
+        n_asked += max(replicas, 1)
+        check_number(n_asked, one.where)
+        yield from (_as_new(pod, f"-{number + 1}" if replicas > 1 else "") for number in range(max(replicas, 1)))
+    pods = cluster.pods
+    keys = {one.pod.key for one in asked}
+    makers = {(one.workload.kind, one.workload.name) for one in asked if one.workload is not None}
+    members = [pods.pod(index) for index in group_members(cluster.cluster, group.namespace, group.name).tolist()]
+    if n_asked >= (group.spec.min_count or 0) and not any(pod.key in keys for pod in members):
+        return
+    for pod in members:
+        kind, _, name = workload_of(cluster.cluster, pod.metadata)
+        if pod.key not in keys and (kind, name) not in makers:
+            yield _as_new(cluster.admit(pod).pod)
+
+
+def _as_new(pod: Pod, suffix: str = "") -> Pod:
+    metadata = replace(pod.metadata, name=f"{pod.metadata.name}{suffix}", uid="")
+    return replace(pod, metadata=metadata, spec=replace(pod.spec, node_name=""), status=PodStatus())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityRequest:
+    """A question about the capacity for copies of pods.
+
+    Attributes
+    ----------
+    pods : sequence of PodSubject
+        The pods, each with an answer of its own; of a workload's pods, one is copied.
+    most : int or None
+        The number of copies after which the search ends; ``None`` for no limit.
+    """
+
+    pods: tuple[PodSubject, ...]
+    most: int | None = None
+
+    @property
+    def copied(self) -> list[PodSubject]:
+        """The pods that are copied: one per workload."""
+        first: dict[object, PodSubject] = {}
+        for one in self.pods:
+            workload = one.workload
+            key = (workload.kind, workload.namespace, workload.name) if workload is not None else one.pod.key
+            first.setdefault(key, one)
+        return list(first.values())
+
+
+def capacity(cluster: LoadedCluster, request: CapacityRequest, handle: AnalysisHandle) -> tuple[PodCapacity, ...]:
+    """Count the further copies of each pod that fit, one after another, without any eviction."""
+    cluster.require_nodes()
+    units: dict[tuple[str, str], list[PodSubject]] = {}
+    for one in request.copied:
+        group = group_to_copy(cluster, one.pod)
+        units.setdefault((group.key, "") if group is not None else ("", one.key), []).append(one)
+    return tuple(_capacity(cluster, unit, request.most) for unit in handle.track(units.values(), "filling the cluster"))
+
+
+def _capacity(cluster: LoadedCluster, unit: list[PodSubject], most: int | None) -> PodCapacity:
+    one = unit[0]
+    pods = [cluster.find(each.pod, where=each.where) for each in unit]
+    missing = (each for pod in pods for each in cluster.missing_for(pod, preempts=False, is_scored=True))
+    rests_on = provenance(cluster, dict.fromkeys(missing), pod=one.pod)
+    group = group_to_copy(cluster, one.pod)
+    if group is not None:
+        copies, gang = gang_copies(cluster, group, unit, most)
+        return capacity_answer(gang.title, copies, rests_on, gang)
+    pod = cluster.admit(one.pod, where=one.where).pod
+    pod = replace(pod, spec=replace(pod.spec, node_name=""))
+    scheduler, name, due = cluster.scheduler, f"pod {pod.key}", 0
+    if one.workload is not None:
+        name = f"{one.workload.kind} {one.workload.namespace}/{one.workload.name}"
+    if one.workload is not None and not one.where:
+        # The first copies are the pods that the workload has no node for, so these take no place beside the copies.
+        kind = kind_by_name(one.workload.kind)
+        due = one.workload.missing if kind in (*SCALABLE, Job) else 0
+        key = one.workload.namespace, one.workload.name
+        own = pods_made_by(cluster.cluster, kind, *key) if kind in MAKERS else []
+        pending = [index for index in own if cluster.pods.node_row[index] == PENDING]
+        scheduler = scheduler.moved(cluster.cluster.with_pods(removed=pending)) if pending else scheduler
+
+    def copy(number: int) -> MadePod:
+        # No pod of the cluster can have such a name.
+        return another(pod, f"{pod.name}+{number + 1}", cluster.cluster)
+
+    return capacity_answer(name, count_copies(scheduler, copy, most), rests_on, due=due)
+
+
+def capacity_answer(
+    name: str, found: CopyCount | GangCount, rests_on: Provenance, gang: GangCopiesData | None = None, due: int = 0
+) -> PodCapacity:
+    """Return the answer for one pod or pod group.
+
+    Parameters
+    ----------
+    name : str
+        The pod, workload or group that is copied, with its kind.
+    gang : GangCopiesData, optional
+        The group that is copied; by default a single pod is.
+    due : int
+        The number of copies that the workload is to have already: its pods without a node, and those not yet created.
+    """
+    decision = found.next
+    told = explanation(decision, rests_on)
+    nodes = decision.cluster.nodes
+    zones = [zone_of(node.metadata.labels) for node in nodes.objects]
+    order = np.lexsort((np.array(nodes.names), -found.counts)).tolist()
+    copies = tuple(
+        NodeCopiesData(nodes.names[row], zones[row], int(found.counts[row])) for row in order if found.counts[row]
+    )
+    return PodCapacity(
+        **envelope(decision.cluster, rests_on, decision.not_modelled),
+        summary=_summary(name, found, len(copies), gang, due),
+        name=name,
+        pod=told.pod,
+        copies=found.total,
+        bounded=found.bounded,
+        nodes=copies,
+        zones=tuple(_zones(copies, zones)),
+        message=decision.error or decision.event_message,
+        gate="" if found.total else decision.pre_enqueue.message,
+        refusals=tuple(node for node in told.nodes if not node.fits),
+        gang=gang,
+    )
+
+
+def _summary(name: str, found: CopyCount | GangCount, n_nodes: int, gang: GangCopiesData | None, due: int) -> str:
+    kind, size = (gang.kind, f" of {counted(gang.pods, 'pod')}") if gang is not None else ("pod", "")
+    if not found.total:
+        return f"{name}: no more {kind}s{size} fit{_due(due, 0)}"
+    verb = "fits" if found.total == 1 else "fit"
+    least = "at least " if found.bounded else ""
+    text = f"{name}: {least}{counted(found.total, f'more {kind}')}{size} {verb}, on {counted(n_nodes, 'node')}"
+    return f"{text}{_due(due, found.total)}"
+
+
+def _due(number: int, n_fit: int) -> str:
+    """Return the clause about the pods that the workload is to have already; empty if there are none."""
+    if not number:
+        return ""
+    verb = "is" if number == 1 else "are"
+    if not n_fit:
+        return f"; {number} of its pods {verb} without a node"
+    first = "first" if min(number, n_fit) == 1 else f"first {min(number, n_fit)}"
+    return f", the {first} for {counted(number, 'pod')} that it lacks"
+
+
+def _zones(copies: tuple[NodeCopiesData, ...], zones: list[str]) -> Iterator[ZoneCopiesData]:
+    for zone in sorted(set(zones)):
+        own = [node for node in copies if node.zone == zone]
+        yield ZoneCopiesData(zone, len(own), sum(node.copies for node in own))

@@ -1,0 +1,372 @@
+"""Charts: blocks of a document that formats which can draw show as pictures, each with its numbers beside it.
+
+A renderer for text leaves charts out: everything that a chart shows is in the text or tables of the document too, or in
+the table that the chart itself contains.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from kschedctl.common.wording import counted
+from kschedctl.objects.resources import amount_of as with_unit
+from kschedctl.questions.answer import amount_of
+from kschedctl.questions.document import Tone
+from kschedctl.questions.nodes.answer import NodesOverview
+from kschedctl.questions.simulate.answer import UtilisationData
+
+#: The number of lanes up to which a timeline is short.
+_FEW_LANES: Final = 25
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """A kind of cells, segments or spans: an entry of the legend.
+
+    Attributes
+    ----------
+    name : str
+        The name in the legend.
+    tone : Tone
+        The tone, for kinds that are good or bad; ``Tone.PLAIN`` for a colour that only distinguishes.
+    weak : bool
+        True for a lighter shade of the tone.
+    """
+
+    name: str
+    tone: Tone = Tone.PLAIN
+    weak: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Colouring:
+    """A way to colour the cells of a map.
+
+    Attributes
+    ----------
+    title : str
+        The property that the colours show, such as ``free cpu``.
+    kinds : tuple of Kind
+        The legend.
+    scale : bool
+        True if the kinds are steps of a scale, from the smallest to the largest.
+    """
+
+    title: str
+    kinds: tuple[Kind, ...]
+    scale: bool = False
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """A node on a map.
+
+    Attributes
+    ----------
+    name : str
+        The name of the node.
+    groups : tuple of str
+        The group of the node in each grouping of the map; empty for none.
+    kinds : tuple of int
+        The position of the node's kind in each colouring of the map.
+    about : tuple of str
+        Lines of text about the node, such as the reasons of the filters.
+    """
+
+    name: str
+    groups: tuple[str, ...]
+    kinds: tuple[int, ...]
+    about: tuple[str, ...]
+
+
+class NodeMap(msgspec.Struct, frozen=True, kw_only=True):
+    """A map of nodes: one cell per node, in groups.
+
+    Attributes
+    ----------
+    title : str
+        The heading.
+    groupings : tuple of str
+        The properties by which the cells can be grouped, such as ``zone``; the first is the default.
+    colourings : tuple of Colouring
+        The ways to colour the cells; the first is the default.
+    cells : tuple of Cell
+        The nodes.
+    """
+
+    title: str
+    groupings: tuple[str, ...]
+    colourings: tuple[Colouring, ...]
+    cells: tuple[Cell, ...]
+
+
+class Segment(msgspec.Struct, frozen=True):
+    """A part of a bar.
+
+    Attributes
+    ----------
+    kind : int
+        The position of the kind in the legend of the chart.
+    size : float
+        The length, in the unit of the bar's total.
+    text : str
+        The size with its unit, and whatever else is to be known about the segment.
+    """
+
+    kind: int
+    size: float
+    text: str
+
+
+class Bar(msgspec.Struct, frozen=True):
+    """A bar of segments, which is a row of a table.
+
+    Attributes
+    ----------
+    cells : tuple of str
+        The texts of the row, one per heading of the chart: the label, and numbers with units.
+    segments : tuple of Segment
+        The segments, from left to right.
+    total : float
+        The number that the full width stands for; if the segments are longer in sum, their sum.
+    mark : float or None
+        A limit that is marked on the bar, such as the allocatable amount.
+    """
+
+    cells: tuple[str, ...]
+    segments: tuple[Segment, ...]
+    total: float
+    mark: float | None = None
+
+
+class Bars(msgspec.Struct, frozen=True, kw_only=True):
+    """A table with a bar in each row.
+
+    Attributes
+    ----------
+    title : str
+        The heading.
+    headings : tuple of str
+        The headings of the texts of a row; the bars come after the first one.
+    kinds : tuple of Kind
+        The legend.
+    rows : tuple of Bar
+        The rows.
+    note : str
+        A text below the chart, such as the meaning of the mark.
+    numbers : bool
+        True to print the texts of the segments below their bar; False if a table beside the chart has the numbers.
+    measure : str
+        The quantity that the length of a bar stands for.
+    """
+
+    title: str
+    headings: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    rows: tuple[Bar, ...]
+    note: str = ""
+    numbers: bool = True
+    measure: str = "share"
+
+
+class Span(msgspec.Struct, frozen=True):
+    """A state of a lane between two times.
+
+    Attributes
+    ----------
+    begin, end : float
+        The times in seconds since the start of the timeline; equal for an event.
+    kind : int
+        The position of the state's kind in the legend.
+    text : str
+        A description, such as the node on which the pod is.
+    """
+
+    begin: float
+    end: float
+    kind: int
+    text: str
+
+
+class Lane(msgspec.Struct, frozen=True):
+    """A row of a timeline: the states of an object, one after the other."""
+
+    name: str
+    spans: tuple[Span, ...]
+
+
+class Timeline(msgspec.Struct, frozen=True, kw_only=True):
+    """The states of objects over time.
+
+    Attributes
+    ----------
+    title : str
+        The heading.
+    subject : str
+        The heading of the lanes' names, such as ``pod``.
+    kinds : tuple of Kind
+        The legend.
+    lanes : tuple of Lane
+        The objects.
+    end : float
+        The end of the timeline, in seconds since its start.
+    note : str
+        A text below the chart, such as the number of objects that are left out.
+    """
+
+    title: str
+    subject: str
+    kinds: tuple[Kind, ...]
+    lanes: tuple[Lane, ...]
+    end: float
+    note: str = ""
+
+    @property
+    def is_short(self) -> bool:
+        """True if there are few lanes, so that the timeline comes before charts of a smaller height."""
+        return len(self.lanes) <= _FEW_LANES
+
+
+class ScatterAxis(msgspec.Struct, frozen=True):
+    """An axis of a scatter plot: its title, and the unit of its numbers."""
+
+    title: str
+    unit: str = ""
+
+    def number(self, value: float) -> str:
+        """Format a number of the axis; numbers with a unit have one decimal place."""
+        if self.unit:
+            return f"{value:.1f} {self.unit}"
+        return str(int(value)) if value == int(value) else f"{value:,.1f}"
+
+
+class ScatterPoint(msgspec.Struct, frozen=True):
+    """A point of a scatter plot.
+
+    Attributes
+    ----------
+    label : str
+        The name, shown if the point is on the Pareto front.
+    about : str
+        A description, shown as a tooltip.
+    front : bool
+        True if the point is on the Pareto front, which is highlighted.
+    """
+
+    x: float
+    y: float
+    label: str
+    about: str
+    front: bool
+
+
+class Scatter(msgspec.Struct, frozen=True, kw_only=True):
+    """A scatter plot, for output formats that can draw.
+
+    Attributes
+    ----------
+    legend : str
+        The meaning of the highlighted points.
+    edge : tuple of (float, float)
+        The corners of the line along the highlighted points; empty for no line.
+    """
+
+    title: str
+    legend: str
+    x_axis: ScatterAxis
+    y_axis: ScatterAxis
+    points: tuple[ScatterPoint, ...]
+    edge: tuple[tuple[float, float], ...] = ()
+
+
+Chart = NodeMap | Bars | Timeline | Scatter
+
+
+def kinds_of(names: Iterable[str], tones: Sequence[tuple[str, Tone]] = ()) -> tuple[Kind, ...]:
+    """Return one kind per distinct name, in the order of the first occurrence.
+
+    Parameters
+    ----------
+    tones : sequence of (str, Tone)
+        The tones of some of the names; the others only get a colour.
+    """
+    toned = dict(tones)
+    return tuple(Kind(name, toned.get(name, Tone.PLAIN)) for name in dict.fromkeys(names))
+
+
+# Bars of the requested share of resources before and after a simulation, by zone.
+
+_KINDS: Final = (
+    Kind("requested before and after"),
+    Kind("added", Tone.GOOD),
+    Kind("removed", Tone.MIXED),
+)
+
+
+def utilisation_bars(utilisation: Sequence[UtilisationData], title: str, note: str = "") -> Bars:
+    """Return a bar per resource and zone; the full width is the allocatable amount, or the requests if larger."""
+    resources = dict.fromkeys(each.resource for each in utilisation)
+    ordered = [each for name in resources for each in utilisation if each.resource == name]
+    return Bars(
+        title=title,
+        headings=("resource and zone", "before", "after", "allocatable"),
+        kinds=_KINDS,
+        rows=tuple(_bar(each) for each in ordered),
+        note=note,
+        numbers=False,
+    )
+
+
+def _bar(each: UtilisationData) -> Bar:
+    offered, before, after = (amount_of(each.resource, text) for text in (each.allocatable, each.before, each.after))
+    parts = (min(before, after), max(after - before, 0), max(before - after, 0))
+    segments = tuple(
+        Segment(i, float(part), f"{100 * part / offered:.1f} %") for i, part in enumerate(parts) if part
+    )  # fmt: skip
+    texts = (f"{each.resource}, {each.zone or 'all nodes'}", *shares(each), with_unit(each.resource, offered))
+    limit = float(offered) if max(before, after) > offered else None
+    return Bar(texts, segments, float(offered), mark=limit)
+
+
+def shares(each: UtilisationData) -> tuple[str, str]:
+    """Return the requested shares of the allocatable amount before and after, in percent."""
+    offered, before, after = (amount_of(each.resource, text) for text in (each.allocatable, each.before, each.after))
+    return f"{100 * before / offered:.1f} %", f"{100 * after / offered:.1f} %"
+
+
+# Bars of the number of pods per zone on two sides, such as before and after.
+
+
+def zone_bars(
+    title: str, sides: tuple[str, str], first: Iterable[str], second: Iterable[str], overview: NodesOverview
+) -> Bars:
+    """Return a bar per zone with pods.
+
+    Parameters
+    ----------
+    sides : tuple of (str, str)
+        The names of the sides, such as ``before`` and ``in the best placement``.
+    first, second : iterable of str
+        The node of each pod on each side.
+    """
+    zones = {node.name: node.zone for node in overview.nodes}
+    counts = [Counter(zones.get(node, "") for node in nodes if node) for nodes in (first, second)]
+    every = sorted(dict.fromkeys((*counts[0], *counts[1])), key=lambda zone: (not zone, zone))
+    most = max((side[zone] for side in counts for zone in every), default=1)
+    return Bars(
+        title=title,
+        measure="pods",
+        headings=("zone", *sides),
+        kinds=(Kind("in both"), Kind(f"more {sides[1]}", Tone.GOOD), Kind(f"more {sides[0]}", Tone.MIXED)),
+        rows=tuple(_zone_bars_bar(zone, counts[0][zone], counts[1][zone], most) for zone in every),
+        numbers=False,
+    )
+
+
+def _zone_bars_bar(zone: str, first: int, second: int, most: int) -> Bar:
+    parts = (min(first, second), max(second - first, 0), max(first - second, 0))
+    segments = tuple(Segment(i, part, counted(part, "pod")) for i, part in enumerate(parts) if part)
+    return Bar((zone or "no zone", counted(first, "pod"), counted(second, "pod")), segments, most)

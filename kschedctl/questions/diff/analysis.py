@@ -1,0 +1,468 @@
+"""The analysis behind ``diff``: the changes for pods between a cluster and another one."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from msgspec.structs import replace
+
+from kschedctl.cluster.records import PENDING
+from kschedctl.common.errors import ManifestError
+from kschedctl.common.wording import counted, listed
+from kschedctl.objects.defaults import DEFAULT_NAMESPACE
+from kschedctl.objects.pod import Pod
+from kschedctl.questions.answer_parts import GroupLossData
+from kschedctl.questions.diff.answer import AnswerPart, Diff, OutcomeData, PodChangeData, SideData, SideOutcome
+from kschedctl.questions.diff.nodes import NodeChanges, NodeColumns
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.provenance import PodSubject, envelope, provenance
+from kschedctl.questions.run_results import group_loss_data
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.framework.cycle_state import NotModelled
+from kschedctl.scheduler.framework.status import Status
+from kschedctl.sources.snapshot.pod_choice import is_manifest
+from kschedctl.trials.completeness import Missing
+from kschedctl.trials.loaded_cluster import LoadedCluster
+from kschedctl.trials.simulate.aftermath import group_losses
+from kschedctl.trials.simulate.simulated_cluster import pending_pods, queue_order
+from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineEvent
+
+# Sentences about the changes for a pod, equal for pods with equal changes, and a summary for all pods.
+
+#: The 3 most frequent changes of reasons are named; the nodes of the others are counted.
+_MOST_REASONS: Final = 3
+_NUMBER: Final = re.compile("[0-9]+")
+_NODES_SAY: Final = re.compile(r"[0-9]+/[0-9]+ nodes are available: (.*?)\.(?: |$)")
+#: The name of the rejecting stage for a node that no filter inspects.
+_NO_PLUGIN: Final = "PreFilter"
+
+
+def summary(changed: Sequence[PodChangeData], n_pods: int) -> str:
+    """Count the compared pods that lose their place and those that change otherwise, in one or two sentences."""
+    of = counted(n_pods, "pod")
+    if not changed:
+        return f"Nothing changes for {of}."
+    worse = sum(pod.worse for pod in changed)
+    elsewhere = sum(not pod.worse and pod.changes_outcome for pod in changed)
+    alike = len(changed) - worse - elsewhere
+    if n_pods == 1:
+        details = "" if worse or elsewhere else "does not change its node, only details: "
+        return f"{changed[0].key} {details}{changed[0].summary[0]}."
+    if alike == len(changed):
+        return f"No pod changes its node; {alike} of {of} {'changes' if alike == 1 else 'change'} only in details."
+    counts = [
+        (worse, "would fit on no node"),
+        (elsewhere, "has another outcome" if elsewhere == 1 else "have another outcome"),
+        (alike, "changes only in details" if alike == 1 else "change only in details"),
+    ]
+    (first, does), *rest = [(number, words) for number, words in counts if number]
+    return ", ".join([f"{first} of {of} {does}", *(f"{number} {words}" for number, words in rest)]) + "."
+
+
+def describe(old: OutcomeData, new: OutcomeData, parts: Sequence[AnswerPart], nodes: NodeChanges) -> tuple[str, ...]:
+    """Return sentences about the parts of the outcome that change, the most important first."""
+    return tuple(_sentences(old, new, parts, nodes))
+
+
+def _sentences(old: OutcomeData, new: OutcomeData, parts: Sequence[AnswerPart], nodes: NodeChanges) -> Iterator[str]:
+    if SideOutcome.ABSENT in (old.outcome, new.outcome) or AnswerPart.PLACE in parts:
+        yield _place(old, new)
+        return
+    anew = "if rescheduled, " if new.node_name else "without its gates, " if new.outcome is SideOutcome.GATED else ""
+    if AnswerPart.OUTCOME in parts:
+        yield f"{anew}{_does(new)}{_because(new)} (before: {_does(old)})"
+        return
+    if AnswerPart.WINNER in parts:
+        yield f"{anew}{_winner(old, new, nodes)}"
+    if AnswerPart.VICTIMS in parts:
+        yield _victims(old, new)
+    if AnswerPart.NODES in parts:
+        yield from _fitting(nodes)
+    if AnswerPart.SCORES in parts and AnswerPart.WINNER not in parts:
+        by = nodes.scored_by()
+        yield f"same node, other scores ({', '.join(by)})" if by else "same node, other scores"
+    if parts == (AnswerPart.MESSAGE,):
+        numbers = _NUMBER.sub("#", old.message) == _NUMBER.sub("#", new.message)
+        yield "the numbers in the event message change" if numbers else "the event message changes"
+
+
+def _place(old: OutcomeData, new: OutcomeData) -> str:
+    if old.outcome is SideOutcome.ABSENT:
+        return f"is new: {_does(new)}"
+    if new.outcome is SideOutcome.ABSENT:
+        return f"is gone (before: {_does(old)})"
+    if not new.node_name:
+        return f"no longer runs on {old.node_name}: {_does(new)}{_because(new)}"
+    if old.node_name:
+        return f"runs on {new.node_name} instead of {old.node_name}"
+    return f"runs on {new.node_name} (before: {_does(old)})"
+
+
+def _winner(old: OutcomeData, new: OutcomeData, nodes: NodeChanges) -> str:
+    # Only a pod that is not tried can lose all its nodes without a change of outcome.
+    if not new.nodes:
+        return f"would fit on no node (before: would be scheduled to {_nodes(old.nodes)})"
+    if not old.nodes:
+        return f"would be scheduled to {_nodes(new.nodes)} (before: would fit on no node)"
+    by = nodes.scored_by(among={*old.nodes, *new.nodes})
+    because = f" ({', '.join(by)})" if by else ""
+    return f"is scheduled to {_nodes(new.nodes)} instead of {_nodes(old.nodes)}{because}"
+
+
+def _does(outcome: OutcomeData) -> str:
+    match outcome.outcome:
+        case SideOutcome.SCHEDULED:
+            return f"is scheduled to {_nodes(outcome.nodes)}"
+        case SideOutcome.UNSCHEDULABLE:
+            if outcome.victims:
+                return f"fits on no node, would evict {_evicted(outcome)}"
+            return "fits on no node"
+        case SideOutcome.GATED:
+            return "is not tried"
+        case SideOutcome.ERROR:
+            return f"fails: {outcome.error}"
+        case SideOutcome.OTHER_SCHEDULER:
+            return "has another scheduler"
+        case SideOutcome.ABSENT:
+            return "does not exist"
+
+
+def _because(outcome: OutcomeData) -> str:
+    """Return the reason for which a pod fits nowhere, in the scheduler's words."""
+    reasons = _NODES_SAY.match(outcome.message)
+    return f" ({reasons[1]})" if reasons and outcome.outcome is SideOutcome.UNSCHEDULABLE else ""
+
+
+def _nodes(names: Sequence[str]) -> str:
+    return listed(names, "or")
+
+
+def _evicted(outcome: OutcomeData) -> str:
+    """Return the victims and their node as text; only the nodes if there are several."""
+    (node, victims), *others = outcome.victims.items()
+    if others:
+        return f"pods on {_nodes(tuple(outcome.victims))}"
+    return f"{listed(victims)} on {node}"
+
+
+def _victims(old: OutcomeData, new: OutcomeData) -> str:
+    if not new.victims:
+        return f"preemption no longer helps (before: {_evicted(old)})"
+    if not old.victims:
+        return f"preemption would help: {_evicted(new)}"
+    return f"would evict {_evicted(new)} instead of {_evicted(old)}"
+
+
+def _fitting(nodes: NodeChanges) -> Iterator[str]:
+    gained, lost = nodes.gained, nodes.lost
+    said: Counter[tuple[str, str]] = Counter()
+    for (before, after), number in nodes.said_otherwise.items():
+        said[_told_apart(before, after)] += number
+    if gained:
+        yield f"also fits {listed(gained)}"
+    if lost:
+        # A node that is gone has no rejecting plugin.
+        by = ", ".join(sorted({plugin for plugin in lost.values() if plugin}))
+        yield f"no longer fits {listed(tuple(lost))}" + (f" ({by})" if by else "")
+    for (was, now), number in said.most_common(_MOST_REASONS):
+        yield f"{counted(number, 'node')} {'reports' if number == 1 else 'report'} {now} instead of {was}"
+    if len(said) > _MOST_REASONS:
+        rest = sum(number for _, number in said.most_common()[_MOST_REASONS:])
+        yield f"{counted(rest, 'more node')} {'reports' if rest == 1 else 'report'} other reasons"
+
+
+def _told_apart(before: Status, after: Status) -> tuple[str, str]:
+    """Return the sources of a node's rejection on both sides: the plugins, or the words if the plugin is the same."""
+    if before.plugin != after.plugin:
+        return before.plugin or _NO_PLUGIN, after.plugin or _NO_PLUGIN
+    was, now = (f'"{side.message}"' for side in (before, after))
+    return was, now
+
+
+T = TypeVar("T")
+#: Namespace and name of a pod.
+Key = tuple[str, str]
+#: For up to 50 pods, the nodes of every change are listed; for more, only those of the first change of each kind.
+_FEW = 50
+_ANY_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffRequest:
+    """A question about the changes for pods between a cluster and another one.
+
+    Attributes
+    ----------
+    other : LoadedCluster
+        The other cluster: the second side.
+    pods : tuple of (str, str)
+        The pods that are compared; a side may lack them.
+    new_pods : pair of mappings
+        The pods to create in each side; they replace the clusters' own pods.
+    configs : pair of str
+        The file with the scheduler's configuration of each side; empty for none.
+    """
+
+    other: LoadedCluster
+    pods: tuple[Key, ...]
+    new_pods: tuple[Mapping[Key, PodSubject], Mapping[Key, PodSubject]] = ({}, {})
+    configs: tuple[str, str] = ("", "")
+
+    @classmethod
+    def of(
+        cls,
+        cluster: LoadedCluster,
+        other: LoadedCluster,
+        pods: Iterable[Pod | Mapping[str, Any] | str | Path] | None = None,
+    ) -> DiffRequest:
+        """Return the question about pods; by default about all pods that are pending on either side.
+
+        Raises
+        ------
+        ManifestError
+            If neither side has a named pod, or a pod given as data is invalid.
+        """
+        sides = cluster, other
+        if pods is None:
+            every = (side.pods.records[index] for side in sides for index in pending_pods(side.cluster))
+            return cls(
+                other=other, pods=tuple(dict.fromkeys((own.metadata.namespace, own.metadata.name) for own in every))
+            )
+        keys: dict[Key, None] = {}
+        new_pods: tuple[dict[Key, PodSubject], dict[Key, PodSubject]] = {}, {}
+        for pod in pods:
+            if isinstance(pod, str) and not is_manifest(pod):
+                keys[_key_of(sides, pod)] = None
+                continue
+            for side, own in zip(sides, new_pods, strict=True):
+                found, where = side.written_pod(pod)
+                key = found.namespace or DEFAULT_NAMESPACE, found.name
+                own[key] = PodSubject(found, where=where)
+                keys[key] = None
+        return cls(other=other, pods=tuple(keys), new_pods=new_pods)
+
+
+def _key_of(sides: Iterable[LoadedCluster], name: str) -> Key:
+    pod = next(found[0] for found in found_on(sides, lambda side: side.written_pod(name)) if found is not None)
+    return pod.namespace, pod.name
+
+
+def found_on(sides: Iterable[LoadedCluster], find: Callable[[LoadedCluster], T]) -> list[T | None]:
+    """Return the result of ``find`` for each side, ``None`` where it raises; at least one side must succeed.
+
+    Raises
+    ------
+    ManifestError
+        The first side's error, if no side succeeds.
+    """
+    found: list[T | None] = []
+    errors = []
+    for side in sides:
+        try:
+            found.append(find(side))
+        except ManifestError as error:
+            errors.append(error)
+            found.append(None)
+    if len(errors) == len(found):
+        raise errors[0]
+    return found
+
+
+def diff(cluster: LoadedCluster, request: DiffRequest, handle: AnalysisHandle) -> Diff:
+    """Compare the decisions of two clusters for pods.
+
+    Pods that lose their node are placed one after another, the most important first; each other pod is decided for by
+    itself.
+    """
+    clusters = cluster, request.other
+    before, after = (_Side(*each) for each in zip(clusters, request.configs, request.new_pods, strict=True))
+    found = _changes(before, after, request.pods, handle)
+    changed = tuple(found[key] for key in request.pods if key in found)
+    names = [side.nodes.row for side in clusters]
+    return Diff(
+        before=before.data(),
+        after=after.data(),
+        summary=summary(changed, len(request.pods)),
+        pods=len(request.pods),
+        changed=changed,
+        nodes_gone=tuple(name for name in names[0] if name not in names[1]),
+        nodes_new=tuple(name for name in names[1] if name not in names[0]),
+        groups=_groups(cluster, request.other, changed),
+    )
+
+
+def _groups(before: LoadedCluster, after: LoadedCluster, changed: Iterable[PodChangeData]) -> tuple[GroupLossData, ...]:
+    """Return the groups of which pods lose their node, and the number of members on nodes before and after."""
+    entries = []
+    for pod in changed:
+        if pod.before.node_name and not pod.after.node_name:
+            entries.append(TimelineEntry(_ANY_TIME, pod.key, TimelineEvent.EVICTED, pod.before.node_name, ""))
+            if pod.after.outcome is SideOutcome.SCHEDULED:
+                entries.append(TimelineEntry(_ANY_TIME, pod.key, TimelineEvent.SCHEDULED, pod.after.nodes[0], ""))
+    entries.sort(key=lambda entry: entry.event is TimelineEvent.SCHEDULED)
+    release = after.release_choice.release
+    return group_loss_data(group_losses(before.cluster, after.cluster, entries, release))
+
+
+@dataclass(frozen=True, slots=True)
+class SideAnswer:
+    """The answer of one side for a pod.
+
+    Attributes
+    ----------
+    decision : Decision or None
+        The decision; ``None`` if the side lacks the pod or no profile is responsible for it.
+    node_name : str
+        The node that the pod runs on.
+    there : bool
+        True if the side has the pod.
+    """
+
+    decision: Decision | None
+    node_name: str = ""
+    there: bool = True
+
+    @property
+    def outcome(self) -> OutcomeData:
+        """The outcome as data."""
+        decision = self.decision
+        if decision is None:
+            return OutcomeData(SideOutcome.OTHER_SCHEDULER if self.there else SideOutcome.ABSENT, self.node_name)
+        return OutcomeData(
+            outcome=SideOutcome(decision.outcome),
+            node_name=self.node_name,
+            nodes=decision.best,
+            feasible_nodes=len(decision.statuses.feasible) if decision.statuses is not None else 0,
+            victims=dict(decision.victims),
+            message=decision.event_message,
+            error=decision.error,
+        )
+
+
+@dataclass(slots=True)
+class _Side:
+    """A side, and the missing data and unmodelled features that its answers depend on, in the order of finding."""
+
+    cluster: LoadedCluster
+    config: str
+    new_pods: Mapping[Key, PodSubject]
+    missing: dict[Missing, None] = field(default_factory=dict)
+    not_modelled: dict[NotModelled, None] = field(default_factory=dict)
+
+    def kind(self, key: Key) -> object:
+        """Return a value that is equal for pods that differ only in their names; each such kind is decided for once."""
+        pods = self.cluster.pods
+        index = pods.index.get(key)
+        if key in self.new_pods:
+            return key
+        return None if index is None else self.cluster.kind(pods.pod(index))
+
+    def answer(self, key: Key, cluster: LoadedCluster | None = None) -> SideAnswer:
+        """Return the answer for a pod, in a cluster derived from the side's if one is given."""
+        given, cluster = self.new_pods.get(key), cluster or self.cluster
+        index = cluster.pods.index.get(key)
+        if given is None and index is None:
+            return SideAnswer(None, there=False)
+        pod, where = (given.pod, given.where) if given is not None else (cluster.pods.pod(index or 0), "")
+        admitted = cluster.admit(pod, where=where).pod
+        node_name = cluster.node_name(admitted)
+        if admitted.spec.scheduler_name not in cluster.configuration.profiles:
+            return SideAnswer(None, node_name)
+        decision = cluster.decide_admitted(admitted)
+        self.missing |= dict.fromkeys(cluster.missing(pod, decision))
+        self.not_modelled |= dict.fromkeys(decision.not_modelled)
+        return SideAnswer(decision, node_name)
+
+    def data(self) -> SideData:
+        """Return the provenance of the side."""
+        shared = envelope(self.cluster.cluster, provenance(self.cluster, tuple(self.missing)), self.not_modelled)
+        return SideData(**shared, config=self.config)
+
+
+def _changes(before: _Side, after: _Side, pods: tuple[Key, ...], handle: AnalysisHandle) -> dict[Key, PodChangeData]:
+    displaced = _displaced(before.cluster, after.cluster, pods)
+    keys = [*displaced, *(key for key in pods if key not in displaced)]
+    seen: set[tuple[str, ...]] | None = None if len(keys) <= _FEW else set()
+    placed = after.cluster
+    known: dict[object, PodChangeData | None] = {}
+    found: dict[Key, PodChangeData] = {}
+    for key in handle.track(keys, "comparing pods"):
+        if key in displaced:
+            new = after.answer(key, placed)
+            change = compare(before.answer(key), new, seen)
+            if new.decision is not None and new.decision.schedulable:
+                # The next pods find it bound; of equally good nodes, to the first by name.
+                placed = placed.with_bound(new.decision, new.decision.best[0])
+        else:
+            kinds = before.kind(key), after.kind(key)
+            if kinds not in known:
+                known[kinds] = compare(before.answer(key), after.answer(key), seen)
+            change = known[kinds]
+        if change is not None:
+            found[key] = replace(change, namespace=key[0], name=key[1])
+    return found
+
+
+def _displaced(before: LoadedCluster, after: LoadedCluster, pods: tuple[Key, ...]) -> dict[Key, None]:
+    """Return the pods that lose their node, in the scheduler's queue order, as they compete for capacity."""
+    keys = [
+        key
+        for key in pods
+        if (was := before.pods.index.get(key)) is not None
+        and (now := after.pods.index.get(key)) is not None
+        and before.pods.node_row[was] >= 0
+        and after.pods.node_row[now] == PENDING
+    ]
+    return dict.fromkeys(sorted(keys, key=lambda key: queue_order(after.pods.pod(after.pods.index[key]))))
+
+
+def compare(before: SideAnswer, after: SideAnswer, seen: set[tuple[str, ...]] | None = None) -> PodChangeData | None:
+    """Compare the answers of two sides; return ``None`` if nothing changes.
+
+    Parameters
+    ----------
+    seen : set of tuple of str, optional
+        The summaries of earlier changes, whose nodes are not listed again; by default nodes are always listed.
+
+    Returns
+    -------
+    PodChangeData or None
+        The change, without the pod's name.
+    """
+    old, new = before.outcome, after.outcome
+    nodes = NodeChanges(None, None)
+    if before.decision is not None and after.decision is not None:
+        nodes = NodeChanges(NodeColumns.of(before.decision), NodeColumns.of(after.decision))
+    parts = tuple(_parts(old, new, nodes))
+    if not parts:
+        return None
+    summary = describe(old, new, parts, nodes)
+    is_listed = seen is None or summary not in seen
+    if seen is not None:
+        seen.add(summary)
+    had = bool(old.node_name) or old.outcome is SideOutcome.SCHEDULED
+    has = bool(new.node_name) or new.outcome in (SideOutcome.SCHEDULED, SideOutcome.ABSENT)
+    return PodChangeData("", "", summary, parts, had and not has, old, new, nodes.data() if is_listed else None)
+
+
+def _parts(old: OutcomeData, new: OutcomeData, nodes: NodeChanges) -> Iterator[AnswerPart]:
+    if old.node_name != new.node_name:
+        yield AnswerPart.PLACE
+    if old.outcome != new.outcome or old.error != new.error:
+        yield AnswerPart.OUTCOME
+    if old.nodes != new.nodes:
+        yield AnswerPart.WINNER
+    if old.victims != new.victims:
+        yield AnswerPart.VICTIMS
+    if (nodes.changed & ~nodes.fitting).any():
+        yield AnswerPart.NODES
+    if nodes.fitting.any():
+        yield AnswerPart.SCORES
+    if old.message != new.message:
+        yield AnswerPart.MESSAGE

@@ -1,0 +1,171 @@
+"""Documents: answers as sequences of paragraphs, tables and next questions, which a renderer converts to text or HTML.
+
+Blocks do not depend on the line width; renderers do the wrapping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum, auto
+from typing import TYPE_CHECKING, TypeAlias, Union
+
+import msgspec
+
+if TYPE_CHECKING:
+    from kschedctl.questions.charts import Chart
+
+
+# Tones of texts and of the parts of charts.
+
+
+class Tone(Enum):
+    """The tone of a text; renderers map tones to colours."""
+
+    PLAIN = auto()
+    STRONG = auto()
+    FAINT = auto()
+    GOOD = auto()
+    BAD = auto()
+    MIXED = auto()
+    CAUTION = auto()
+
+
+#: The indentation of tables and of subordinate lines, in characters.
+INDENT = 2
+
+
+class Paragraph(msgspec.Struct, frozen=True):
+    """A text that is wrapped between words."""
+
+    text: str
+    tone: Tone = Tone.PLAIN
+    indent: int = 0
+
+
+class Verbatim(msgspec.Struct, frozen=True):
+    """A single line that is never wrapped, such as a message or a command."""
+
+    text: str
+    indent: int = INDENT
+
+
+class Phrases(msgspec.Struct, frozen=True):
+    """Short texts in a row, wrapped only between the texts."""
+
+    texts: tuple[str, ...]
+
+
+class Provenance(msgspec.Struct, frozen=True):
+    """The subject of an answer, and what the answer is based on; in a list, an equal basis is shown only once.
+
+    Attributes
+    ----------
+    subject : tuple of str
+        Short texts about the subject.
+    basis : tuple of str
+        Short texts about the rules and the snapshot.
+    changes : tuple of str
+        The what-ifs, one per line.
+    """
+
+    subject: tuple[str, ...]
+    basis: tuple[str, ...]
+    changes: tuple[str, ...] = ()
+
+    def after(self, previous: Provenance | None) -> Provenance:
+        """Return the part that differs from that of the previous answer."""
+        equal = previous is not None and (previous.basis, previous.changes) == (self.basis, self.changes)
+        return Provenance(self.subject, ()) if equal else self
+
+
+#: A table cell: its lines; a newline inside a line has no meaning.
+Lines = tuple[str, ...]
+
+
+class Table(msgspec.Struct, frozen=True):
+    """A table without rules between rows and columns.
+
+    Attributes
+    ----------
+    headings : tuple of str
+        The column headings.
+    rows : tuple of tuple of Lines
+        The cells.
+    numeric : frozenset of int
+        The indices of right-aligned columns.
+    tones : tuple of Tone
+        A tone per row; empty if all rows are plain.
+    names_split : bool
+        True if headings may be broken inside words (``NodeResources`` / ``Fit``) to save width.
+    identifiers : frozenset of int
+        The indices of columns with names; to save width, a prefix and suffix that all names of a column share is shown
+        only once.
+    """
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[Lines, ...], ...]
+    numeric: frozenset[int] = frozenset()
+    tones: tuple[Tone, ...] = ()
+    names_split: bool = False
+    identifiers: frozenset[int] = frozenset()
+
+
+class Question(msgspec.Struct, frozen=True):
+    """A suggested next command, with the question that it answers; ``cli/invocation.py`` writes the command line.
+
+    Attributes
+    ----------
+    text : str
+        The question in words, such as ``Why these scores``.
+    command : str
+        The command that answers it; it keeps the options of the command that was run.
+    about : str
+        The pod that the question is about, as namespace/name; empty to keep the arguments of the command that was run.
+    options : mapping of str to object
+        The options that differ from those of the command that was run, by name; ``None`` removes an option.
+    snapshot : str
+        The snapshot to query instead of the cluster; it already contains the what-ifs of the command that was run.
+    """
+
+    text: str
+    command: str
+    about: str = ""
+    options: Mapping[str, object] = msgspec.field(default_factory=dict)
+    snapshot: str = ""
+
+
+class Questions(msgspec.Struct, frozen=True):
+    """Next questions, each with the command that answers it, ready to be copied."""
+
+    questions: tuple[Question, ...]
+
+
+class Heading(msgspec.Struct, frozen=True):
+    """The title of a section, which ends with the next heading or gap."""
+
+    text: str
+
+
+class Gap(msgspec.Struct, frozen=True):
+    """A blank line, which also ends the section of the last heading."""
+
+
+GAP = Gap()
+
+Block: TypeAlias = Union[Heading, Paragraph, Verbatim, Phrases, Provenance, Table, "Chart", Questions, Gap]
+Document = Iterator[Block]
+
+
+def table(
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str | Sequence[str]]],
+    *,
+    numeric: Iterable[int] = (),
+    tones: Sequence[Tone] = (),
+    names_split: bool = False,
+    identifiers: Iterable[int] = (),
+) -> Table:
+    """Create a table from sequences of cells; a cell is one line, or a sequence of lines."""
+    cells = tuple(tuple((cell,) if isinstance(cell, str) else tuple(cell) for cell in row) for row in rows)
+    columns = frozenset(numeric), tuple(tones), names_split, frozenset(identifiers)
+    return Table(tuple(headings), cells, *columns)

@@ -1,0 +1,659 @@
+"""The document of ``explain``: the verdict, the decision behind it, and next questions with their commands."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from kschedctl.common.wording import counted, listed
+from kschedctl.questions.answer import AnswerStream, Envelope, merged_envelope, readable
+from kschedctl.questions.document import (
+    GAP,
+    INDENT,
+    Document,
+    Heading,
+    Paragraph,
+    Provenance,
+    Question,
+    Tone,
+    Verbatim,
+    table,
+)
+from kschedctl.questions.explain.analysis import running_in_words
+from kschedctl.questions.explain.answer import (
+    DaemonSetExplanation,
+    Explanation,
+    ExplanationSummary,
+    NodeData,
+    NodeStoryData,
+    OutcomeGroupData,
+    ReasonData,
+    SearchData,
+    SuggestionData,
+    UsageData,
+    WithstandingData,
+)
+from kschedctl.questions.explain.document_of_nodes import (
+    arithmetic_section,
+    compared,
+    domains_section,
+    preference_section,
+    room_section,
+    scores_in_full,
+    scores_section,
+)
+from kschedctl.questions.frame import (
+    EACH_ALONE,
+    View,
+    cautions,
+    checks_section,
+    diagnosis_section,
+    each_alone,
+    first_line,
+    header,
+    heading,
+    next_questions,
+    numbered_changes,
+    one_by_one,
+    pod_group_section,
+    provenance,
+    untried_or,
+    whose_nodes,
+)
+from kschedctl.questions.node_groups import NodeGroup, deciding_reasons, group_nodes, nearest_node, wording
+from kschedctl.scheduler.cycle.decision import SearchScope
+from kschedctl.scheduler.cycle.outcome import Outcome
+
+# The section about the changes that admission made to a pod.
+
+
+def admission_section(explanation: Explanation) -> Document:
+    """Lay out the changes of admission, field by field."""
+    changes = explanation.admission.changes
+    yield GAP
+    if not changes:
+        yield Paragraph("Admission changes nothing in this pod.", Tone.STRONG)
+        return
+    yield Paragraph("Changes by admission", Tone.STRONG)
+    rows = [(change.plugin, f"{change.path}: {_shown(change.before)} -> {_shown(change.after)}") for change in changes]
+    yield table(("plugin", "field: before -> after"), rows)
+
+
+def _shown(value: Any) -> str:
+    """Format a value as in a manifest, on one line."""
+    if value is None:
+        return "not set"
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+# The section about changes with which a pod would fit.
+
+
+def suggestions_section(
+    suggestions: tuple[SuggestionData, ...], tried: int, *, exhausted: bool, every: bool
+) -> Document:
+    """Lay out the changes with which a pod would fit.
+
+    Parameters
+    ----------
+    suggestions : tuple of SuggestionData
+        The changes that were found.
+    tried : int
+        The number of changes that were tried.
+    exhausted : bool
+        True if the search did not stop at its limit of tries.
+    every : bool
+        True to show the commands that make the changes.
+    """
+    yield heading(untried=any(one.untried for one in suggestions))
+    if not suggestions:
+        told = "none"
+        if tried:
+            told = f"none helps: {counted(tried, 'change')} {'was' if tried == 1 else 'were'} tried, alone or in pairs"
+        yield Paragraph(told if exhausted else f"{told}; not all were tried", indent=INDENT)
+        return
+    rows = [(one.summary, untried_or(one.untried, _then(one)), one.commands) for one in suggestions]
+    yield from numbered_changes(rows, every=every)
+
+
+def _then(one: SuggestionData) -> str:
+    if one.then.members is None:
+        told = f"is scheduled to {'one of ' if len(one.then.nodes) > 1 else ''}{listed(one.then.nodes)}"
+    else:
+        told = f"{counted(one.then.members, 'member')} {'is' if one.then.members == 1 else 'are'} scheduled"
+    if one.evicts:
+        told = f"evicts {listed(one.evicts)}, then {told}"
+    if one.violates:
+        told += f"; violates disruption budget {listed(one.violates)}"
+    return "; ".join((told, *one.consequences))
+
+
+# The section of ``--withstand``: the number of failures that the pod can withstand.
+
+#: The number of nodes that are named in a set whose loss leaves no feasible node.
+_WITHSTANDING_MOST_NAMED: Final = 8
+
+
+def withstanding_section(found: WithstandingData | None) -> Document:
+    """Lay out the failures that the pod can withstand; ``None`` if it fits nowhere even without any."""
+    yield GAP
+    if found is None:
+        yield Paragraph("The pod withstands no failure: it fits on no node even without one.", Tone.STRONG)
+        return
+    yield Paragraph(_nodes(found), Tone.STRONG)
+    fatal = [zone.zone for zone in found.zones if not zone.left]
+    if fatal:
+        yield Paragraph(f"Zones: the loss of {listed(fatal, 'or')} leaves the pod without a node.", Tone.STRONG)
+    elif found.zones:
+        yield Paragraph(f"Zones: the pod withstands the loss of any one of {len(found.zones)}.", Tone.STRONG)
+    if found.zones:
+        rows = [
+            (zone.zone, str(zone.nodes), str(zone.feasible), str(zone.left) if zone.left else "none")
+            for zone in found.zones
+        ]
+        headings = ("lost zone", "nodes", "feasible", "feasible after")
+        tones = [Tone.PLAIN if zone.left else Tone.BAD for zone in found.zones]
+        yield table(headings, rows, numeric=(1, 2, 3), tones=tones)
+    if found.across:
+        can = f"{listed(found.across)} can reject a node after the loss of others"
+        tried = f"so losses were simulated: {counted(found.tried, 'cluster')} evaluated"
+        yield Paragraph(f"{can}, {tried}", Tone.FAINT, INDENT)
+    text = "the pods of a lost node are lost, too; their replacements stay pending and take no capacity before this pod"
+    yield Paragraph(text, Tone.FAINT, INDENT)
+
+
+def _nodes(found: WithstandingData) -> str:
+    """Return the result for node failures in words."""
+    fits = counted(len(found.feasible), "node")
+    if found.exact and found.stands and set(found.last) == set(found.feasible):
+        return f"Nodes: the pod withstands the loss of any {found.stands} of {fits}."
+    named = listed(found.last, most=_WITHSTANDING_MOST_NAMED) if found.last else ""
+    loss = f"the loss of {named} leaves the pod without a node" if named else ""
+    if found.exact and not found.stands:
+        return f"Nodes: the pod fits on {fits}; {loss}."
+    if found.exact:
+        return f"Nodes: the pod withstands the loss of any {found.stands}; {loss}."
+    parts = [f"it withstands the loss of any {found.stands}"] if found.stands else []
+    parts.append(
+        f"{loss}, and the search for a smaller loss that does was not finished"
+        if loss
+        else "the search for a loss that leaves the pod without a node was not finished"
+    )
+    return f"Nodes: the pod fits on {fits}; {'; '.join(parts)}."
+
+
+#: The plugin column for nodes that are rejected before any filter runs.
+_BEFORE_FILTERS: Final = "PreFilter"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainView(View):
+    """The part of an explanation that is shown.
+
+    Attributes
+    ----------
+    nodes : tuple of str
+        The only nodes to show; empty for the whole cluster.
+    nodes_alone : bool
+        True to show nodes one by one instead of in groups.
+    reasons : bool
+        True to show raw and normalized scores and every reason.
+    admission : bool
+        True to show the changes that admission made to the pod.
+    withstand : bool
+        True to show the failures that the pod can withstand.
+    applied : bool
+        True if a suggestion was applied, which other commands cannot do.
+    """
+
+    nodes: tuple[str, ...] = ()
+    nodes_alone: bool = False
+    reasons: bool = False
+    admission: bool = False
+    withstand: bool = False
+    applied: bool = False
+
+    @property
+    def every_node(self) -> bool:
+        """True to show nodes one by one."""
+        return self.nodes_alone or self.wide
+
+    @property
+    def why(self) -> bool:
+        """True to show every reason."""
+        return self.reasons or self.wide
+
+
+#: The options of ``explain`` that only add output; next questions remove them.
+_PLAIN: Final = dict.fromkeys(("node", "nodes", "why", "prefer", "withstand", "sampling", "show_admission"))
+
+
+def _explain(text: str, explanation: Explanation, **options: object) -> Question:
+    return Question(text, "explain", explanation.pod.key, {**_PLAIN, **options})
+
+
+def document(explanation: Explanation, view: View) -> Document:
+    """Lay out an answer."""
+    if not isinstance(view, ExplainView):
+        view = ExplainView(
+            now=view.now, wide=view.wide, drawn=view.drawn, overview=view.overview, describe=view.describe
+        )
+    style = {Outcome.SCHEDULED: Tone.GOOD, Outcome.GATED: Tone.MIXED}.get(explanation.verdict.result, Tone.BAD)
+    for refusal in explanation.quota_refusals:
+        yield Paragraph(refusal, Tone.BAD)
+    yield from first_line(explanation, explanation.verdict.summary, style)
+    yield from header(explanation, view.now, explanation.pod)
+    yield from diagnosis_section(explanation.diagnoses)
+    if view.drawn:
+        from kschedctl.questions.explain.document_of_nodes import charts_section
+
+        # The descriptions are those of the cluster without an applied suggestion.
+        describe = view.describe if not view.applied else None
+        yield from charts_section(explanation, view.overview, describe, view.nodes or _one_node(explanation))
+    if explanation.group is not None:
+        yield from pod_group_section(explanation.group, every_member=view.why)
+        if explanation.nodes:
+            yield from whose_nodes(explanation.group)
+    yield from _decision_section(explanation, view)
+    if explanation.message:
+        yield Heading(f"Message of kube-scheduler{', as far as is known' if explanation.unlisted else ''}")
+        yield Verbatim(explanation.message)
+    if explanation.suggestions is not None and (explanation.suggestions or not explanation.schedulable):
+        yield from suggestions_section(
+            explanation.suggestions,
+            explanation.suggestions_tried,
+            exhausted=explanation.suggestions_exhausted,
+            every=view.why or bool(view.nodes),
+        )
+    yield from checks_section(explanation.diagnoses)
+    yield from cautions(explanation)
+    yield from _next_section(explanation, view)
+
+
+def _decision_section(explanation: Explanation, view: ExplainView) -> Document:
+    if view.admission:
+        yield from admission_section(explanation)
+    if view.nodes:
+        for node in explanation.nodes:
+            if node.name in view.nodes:
+                yield from _node_section(explanation, node, view)
+    else:
+        yield from _cluster_section(explanation, view)
+    if explanation.preference is not None:
+        preferred = next(node for node in explanation.nodes if node.name == explanation.preference.node)
+        yield from preference_section(explanation.preference, wording(preferred.reasons))
+    if view.withstand:
+        yield from withstanding_section(explanation.withstanding)
+
+
+def _cluster_section(explanation: Explanation, view: ExplainView) -> Document:
+    if explanation.scores is not None:
+        yield GAP
+        if view.why and not view.drawn:
+            yield from scores_in_full(explanation.scores, every_node=view.every_node)
+        else:
+            yield from scores_section(explanation.scores, explanation.verdict.nodes, every_node=view.every_node)
+    if explanation.search is not None:
+        yield from search_section(explanation.search, every_node=view.every_node)
+    rejection = explanation.pre_filter
+    if rejection is not None and rejection.code != "Success":
+        yield GAP
+        why = ", ".join(rejection.reasons)
+        by = f" ({rejection.plugin})" if rejection.plugin else ""
+        yield Paragraph(f"Rejected before any node is filtered: {why}{by}")
+        return
+    if view.every_node and not (view.drawn and (view.overview is not None or not view.nodes_alone)):
+        yield from _every_node_section(explanation)
+    else:
+        yield from _groups_section(explanation)
+    if view.why:
+        # Most answers have no such section.
+        from kschedctl.questions.explain.document_of_nodes import claims_section
+
+        yield from claims_section(explanation.claims, every_node=view.every_node)
+
+
+def _groups_section(explanation: Explanation) -> Document:
+    groups = group_nodes(explanation.nodes)
+    if not groups:
+        return
+    zones = _zones(explanation, groups)
+    rows = []
+    for group in groups:
+        lines = group.why.split("\n")
+        if group.closest:
+            lines.append(group.closest)
+        n_nodes = len(group.nodes)
+        lines += [f"{'also' if n == n_nodes else f'{n} also'}: {text}" for text, n in group.also]
+        rows.append((str(n_nodes), group.plugin or _BEFORE_FILTERS, lines))
+    yield GAP
+    if zones:
+        zoned = [(n, zone, plugin, why) for zone, (n, plugin, why) in zip(zones, rows, strict=True)]
+        yield table(("nodes", "zone", "plugin", "reason"), zoned, numeric=(0,))
+    else:
+        yield table(("nodes", "plugin", "reason"), rows, numeric=(0,))
+    yield from _usage_section(explanation.usage)
+
+
+def _usage_section(usage: UsageData | None) -> Document:
+    if usage is None or not usage.owners:
+        return
+    users = [f"{o.owner} {readable(usage.resource, o.amount)} ({counted(o.pods, 'pod')})" for o in usage.owners]
+    total, where = readable(usage.resource, usage.amount), counted(usage.nodes, "node")
+    text = f"{total} {usage.resource} requested on {where} that could hold the pod if empty, most by {listed(users)}"
+    yield Paragraph(text, Tone.FAINT, INDENT)
+
+
+def _zones(explanation: Explanation, groups: Sequence[NodeGroup]) -> tuple[str, ...]:
+    """Return the zones of each group; empty unless a group of several nodes is confined to one of several zones."""
+    every = {node.zone for node in explanation.nodes}
+    own = [sorted({node.zone for node in group.nodes}) for group in groups]
+    if len(every) < 2 or not any(len(zones) == 1 and len(g.nodes) > 1 for zones, g in zip(own, groups, strict=True)):
+        return ()
+    return tuple("all" if set(zones) == every else listed([zone or "none" for zone in zones]) for zones in own)
+
+
+def _every_node_section(explanation: Explanation) -> Document:
+    totals = {n.name: n.total for n in explanation.scores.nodes} if explanation.scores is not None else {}
+    best = set(explanation.verdict.nodes)
+    ordered = sorted(explanation.nodes, key=lambda node: (not node.fits, -totals.get(node.name, 0)))
+    zones = any(node.zone for node in ordered)
+    rows: list[tuple[str | Sequence[str], ...]] = []
+    tones = []
+    for node in ordered:
+        verdict = "best" if node.name in best else "fits" if node.fits else "no"
+        why = f"score {totals[node.name]}" if node.name in totals else wording(deciding_reasons(node))
+        others = [r for r in node.reasons if r.plugin != node.plugin]
+        lines = [
+            (node.plugin or ("" if node.fits else _BEFORE_FILTERS), why),
+            *((reason.plugin, f"also: {wording((reason,))}") for reason in others),
+        ]
+        for i, (plugin, text) in enumerate(lines):
+            head = (node.name, *((node.zone,) if zones else ()), verdict) if i == 0 else ("",) * (2 + zones)
+            rows.append((*head, plugin, text.split("\n")))
+            tones.append(Tone.STRONG if node.name in best else Tone.PLAIN)
+    yield GAP
+    headings = ("node", *(("zone",) if zones else ()), "verdict", "plugin", "reason")
+    yield table(headings, rows, tones=tones, identifiers=(0,))
+
+
+def _node_section(explanation: Explanation, node: NodeData, view: ExplainView) -> Document:
+    zone = f" (zone {node.zone})" if node.zone else ""
+    yield GAP
+    if node.fits:
+        end = ", and no node is better" if node.name in explanation.verdict.nodes else ""
+        yield Paragraph(f"{node.name}{zone}: fits{end}.", Tone.STRONG)
+    elif node.plugin:
+        text = f"{node.name}{zone}: does not fit; kube-scheduler stops at {node.plugin}."
+        yield Paragraph(text, Tone.STRONG)
+    else:
+        yield Paragraph(f"{node.name}{zone}: rejected before any filter runs.", Tone.STRONG)
+        yield Paragraph(_left_by_pre_filter(explanation, node), indent=2)
+        return
+    story = next((story for story in explanation.stories if story.name == node.name), None)
+    yield from _filters_section(explanation, node, story, every=view.why)
+    if story is not None:
+        yield from room_section(story)
+    if explanation.scores is not None and any(scored.name == node.name for scored in explanation.scores.nodes):
+        yield GAP
+        yield from scores_in_full(explanation.scores, only=node.name)
+    if story is not None and story.scores:
+        yield from arithmetic_section(story.scores)
+
+
+def _left_by_pre_filter(explanation: Explanation, node: NodeData) -> str:
+    """Return the reason why the filters do not check a node."""
+    why = wording(node.reasons).replace("\n", ", ")
+    left = explanation.pre_filter_nodes
+    return f"{why}: {_BEFORE_FILTERS} leaves {listed(left) or 'no node'}" if left is not None else why
+
+
+def _filters_section(explanation: Explanation, node: NodeData, story: NodeStoryData | None, *, every: bool) -> Document:
+    """Lay out the results of the filters for a node: of all filters, or of those that reject the node."""
+    by_plugin: dict[str, list[ReasonData]] = {}
+    for reason in node.reasons:
+        by_plugin.setdefault(reason.plugin, []).append(reason)
+    names = [check.plugin for check in explanation.filters if every and not check.skipped]
+    names += [plugin for plugin in by_plugin if plugin not in names]
+    rows = []
+    for name in names:
+        said = by_plugin.get(name, ())
+        checks = (check for check in (story.checks if story is not None else ()) if check.plugin == name)
+        rows.append((name, "no" if said else "passes", compared(said, checks)))
+    if rows:
+        yield table(("filter", "verdict", "reason"), rows)
+    if every:
+        yield from domains_section(node.reasons)
+    skipped = [check.plugin for check in explanation.filters if check.skipped]
+    if every and skipped:
+        yield Paragraph(f"nothing to check for this pod: {', '.join(skipped)}", Tone.FAINT, indent=2)
+    if every:
+        from kschedctl.questions.explain.document_of_nodes import node_claims_section
+
+        yield from node_claims_section(explanation.claims, node)
+
+
+def _next_section(explanation: Explanation, view: ExplainView) -> Document:
+    looked_at = explanation.pre_filter is not None and explanation.pre_filter.code == "Success"
+    if looked_at:
+        yield from next_questions([*_about_changes(explanation, view), *_about_nodes(explanation, view)])
+
+
+def _about_changes(explanation: Explanation, view: ExplainView) -> Iterator[Question]:
+    if explanation.preemption is not None and explanation.preemption.nominated and not view.applied:
+        yield Question("Victims", "preempt", explanation.pod.key)
+    tried = [i for i, each in enumerate(explanation.suggestions or (), 1) if not each.untried]
+    if tried and not explanation.schedulable and not view.applied:
+        yield _explain("Try a suggestion", explanation, apply_suggestion=tried[0])
+    if explanation.preference is not None and not explanation.preference.fits:
+        preferred = explanation.preference.node
+        yield _explain(f"{preferred} in detail", explanation, node=(preferred,), why=True)
+
+
+def _about_nodes(explanation: Explanation, view: ExplainView) -> Iterator[Question]:
+    if view.nodes and view.why:
+        yield _explain("All nodes", explanation, nodes=True)
+        return
+    if view.nodes:
+        yield _explain("Step by step", explanation, node=view.nodes[:1], why=True)
+        return
+    others = [node.name for node in explanation.nodes if not node.fits]
+    if others and not explanation.schedulable:
+        yield _explain("One node, step by step", explanation, node=(_next_node(explanation),), why=True)
+    elif len(others) < len(explanation.nodes) and not view.why:
+        yield _explain("Scores in detail", explanation, why=True)
+    if not view.every_node and len(explanation.nodes) > 1:
+        yield _explain("All nodes", explanation, nodes=True)
+    search = explanation.search
+    if search is not None and search.scope is SearchScope.SAMPLE and not search.followed:
+        yield _explain("Nodes that kube-scheduler may choose", explanation, sampling=True)
+    lead = explanation.scores.lead if explanation.scores is not None else None
+    if view.why and explanation.schedulable and lead is not None:
+        if explanation.preference is None:
+            yield _explain("Changes that would move the pod", explanation, prefer=lead.over[0])
+        if not view.withstand:
+            yield _explain("Effect of node failures", explanation, withstand=True)
+
+
+def _one_node(explanation: Explanation) -> tuple[str, ...]:
+    """Return the node to look at first: the chosen one, or the nearest if the pod fits nowhere; empty without nodes."""
+    if explanation.schedulable:
+        return (explanation.verdict.picked or explanation.verdict.nodes[0],)
+    others = any(not node.fits for node in explanation.nodes)
+    return (_next_node(explanation),) if others else ()
+
+
+def _next_node(explanation: Explanation) -> str:
+    """Return the node to look at next: the one preemption would nominate, else the nearest."""
+    if explanation.preemption is not None and explanation.preemption.nominated:
+        return explanation.preemption.nominated[0]
+    return nearest_node([node for node in explanation.nodes if not node.fits])
+
+
+# The document of ``explain`` for many pods: counts by outcome, and one row per cause.
+
+_MOST_NAMED: Final = 3
+_WORDS: Final = {
+    Outcome.ERROR: "error",
+    Outcome.UNSCHEDULABLE: "fits nowhere",
+    Outcome.GATED: "not tried",
+    Outcome.SCHEDULED: "fits",
+}
+_REFUSED: Final = "refused"
+_IN_PART: Final = "in part"
+#: The outcomes with the words for one and for several pods, the worst first.
+_VERDICTS: Final[dict[str, tuple[str, str]]] = {
+    _REFUSED: ("is refused by a quota", "are refused by a quota"),
+    Outcome.ERROR: ("fails", "fail"),
+    Outcome.UNSCHEDULABLE: ("fits nowhere", "fit nowhere"),
+    Outcome.OTHER_SCHEDULER: ("has another scheduler", "have another scheduler"),
+    Outcome.GATED: ("is not tried", "are not tried"),
+    _IN_PART: ("fits without all of its replicas", "fit without all of their replicas"),
+    Outcome.SCHEDULED: ("fits", "fit"),
+}
+#: Up to 9 answers are all decided before the first one is printed, as the first line counts them.
+_FEW: Final = 9
+
+
+def stream_document(
+    stream: AnswerStream[Explanation], view: View, document: Callable[[Explanation, View], Document]
+) -> Document:
+    """Lay out the answers of a stream in full, with a summary of up to 9 pods in the first line."""
+    if stream.total < 2:
+        yield from one_by_one(stream, view, document)
+        return
+    view = view.among(stream.total)
+    answers: Iterable[Explanation] = stream
+    shown: Provenance | None = None
+    if stream.total <= _FEW:
+        answers = tuple(stream)
+        if len(answers) == 1:
+            yield from one_by_one(answers, view, document)
+            return
+        if len(answers) == stream.total:
+            number = Counter(map(_verdict, answers))
+            yield from _first_line(merged_envelope(answers), number, f"; {EACH_ALONE}", _beside_running(answers))
+            shown = provenance(answers[0], view.now)
+            yield shown
+    if shown is None:
+        yield from each_alone(counted(stream.total, "pod"))
+    yield GAP
+    yield from one_by_one(answers, view, document, shown)
+
+
+def _beside_running(answers: Sequence[Explanation]) -> str:
+    """Return the number of pods that run, and the subject of the others, for pods of one workload; else empty."""
+    workloads = {replace(answer.workload, pods=()) if answer.workload is not None else None for answer in answers}
+    workload = workloads.pop() if len(workloads) == 1 else None
+    return f"{running_in_words(workload)}; the other " if workload is not None and workload.running else ""
+
+
+def _verdict(answer: Explanation) -> str:
+    """Return the outcome of a pod, or the reason why not all of its workload's pods share it."""
+    if not answer.admitted:
+        return _REFUSED
+    return _IN_PART if answer.schedulable and not answer.yes else answer.verdict.result
+
+
+def _first_line(basis: Envelope, number: Counter[str], note: str = "", start: str = "") -> Document:
+    """Lay out the number of pods by outcome, after the words about other pods."""
+    counts = [(number[outcome], *words) for outcome, words in _VERDICTS.items() if number[outcome]]
+    verdicts = ", ".join(f"{n} {one if n == 1 else several}" for n, one, several in counts)
+    fine = number[Outcome.SCHEDULED] == number.total()
+    text = f"{start}{counted(number.total(), 'pod')}: {verdicts}{note}."
+    yield from first_line(basis, text, Tone.GOOD if fine else Tone.BAD)
+
+
+def _number(fates: Iterable[OutcomeGroupData], outcome: Outcome) -> int:
+    return sum(len(fate.pods) for fate in fates if fate.outcome is outcome)
+
+
+def many_document(answer: ExplanationSummary, view: View) -> Document:
+    """Lay out a summary of many pods."""
+    fates = answer.fates
+    yield from _first_line(answer, Counter({outcome: _number(fates, outcome) for outcome in Outcome}))
+    yield from header(answer, view.now)
+    rows = [(str(len(f.pods)), listed(f.pods, most=_MOST_NAMED), _WORDS[f.outcome], f.why) for f in fates]
+    yield GAP
+    yield table(("pods", "names", "outcome", "reason"), rows, numeric=(0,))
+    yield from each_alone(indent=2)
+    yield from cautions(answer)
+    yield from next_questions(
+        [
+            Question("One pod in detail", "explain", fates[0].pods[0]),
+            Question("All pods in detail", "explain", options={"output": "wide"}),
+        ]
+    )
+
+
+# The document of a DaemonSet: the number of its nodes that its pods fit on, and the reasons for the others.
+
+
+def daemon_set_document(answer: DaemonSetExplanation, view: View) -> Document:
+    """Lay out the pods of a DaemonSet together."""
+    answers, nodes = answer.answers, answer.nodes
+    first = answers[0]
+    workload = first.workload
+    name = f"{workload.kind} {workload.namespace}/{workload.name}" if workload is not None else first.pod.name
+    fits = sum(node.fits for node in nodes)
+    groups = group_nodes(nodes)
+    why = "".join(f"; {len(group.nodes)}: {group.why.splitlines()[0]}" for group in groups)
+    text = f"{name} fits on {fits} of {counted(len(nodes), 'node')}{why}."
+    basis = merged_envelope(answers)
+    yield from first_line(basis, text, Tone.GOOD if fits == len(nodes) else Tone.BAD)
+    yield from header(first, view.now, first.pod)
+    if groups:
+        rows = [
+            (
+                str(len(group.nodes)),
+                [node.name for node in group.nodes],
+                group.plugin,
+                [*group.why.split("\n"), *((group.closest,) if group.closest else ())],
+            )
+            for group in groups
+        ]
+        yield GAP
+        yield table(("nodes", "names", "plugin", "reason"), rows, numeric=(0,), identifiers=(1,))
+    yield from cautions(basis)
+    questions = [Question("Pod by pod", "explain", first.pod.key, {"output": "wide"})]
+    if any(each.preemption is not None and each.preemption.nominated for each in answers):
+        questions.insert(0, Question("Victims", "preempt", first.pod.key))
+    yield from next_questions(questions)
+
+
+# The section about the search for feasible nodes: the nodes by start, or a note that all nodes are scored.
+
+#: The number of nodes in the table, unless all are requested.
+_SHORT: Final = 10
+
+
+def search_section(search: SearchData, *, every_node: bool) -> Document:
+    """Lay out the nodes that the starts of the search lead to; without them, the difference to kube-scheduler.
+
+    Parameters
+    ----------
+    every_node : bool
+        True to show all nodes instead of the first 10.
+    """
+    if search.scope is not SearchScope.SAMPLE:
+        return
+    stops = f"kube-scheduler stops at {counted(search.nodes_to_find, 'feasible node')} (percentageOfNodesToScore)"
+    if not search.followed:
+        yield Paragraph(f"all nodes are scored; {stops}", Tone.FAINT, INDENT)
+        return
+    shown = search.nodes if every_node else search.nodes[:_SHORT]
+    rows = [(node.name, str(node.starts), f"{node.chance:.1%}") for node in shown]
+    yield GAP
+    yield table(("node", "starts", "chance"), rows, numeric=(1, 2), identifiers=(0,))
+    if len(shown) < len(search.nodes):
+        yield Paragraph(f"and {len(search.nodes) - len(shown)} more: -o wide", Tone.FAINT, INDENT)
+    text = (
+        "chance if all starts are equally likely, nodes are searched one after another, and the scheduler started "
+        "after the last node was added; the scores above are those over all feasible nodes"
+    )
+    yield Paragraph(text, Tone.FAINT, INDENT)

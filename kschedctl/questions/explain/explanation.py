@@ -1,0 +1,556 @@
+"""The answer of ``explain``, from a decision."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final, cast
+
+import numpy as np
+
+from kschedctl.common.arrays import Rows
+from kschedctl.common.wording import counted, listed
+from kschedctl.controllers.admission.changes import Admitted
+from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.diagnosis.diagnosis import Diagnosis
+from kschedctl.objects.resources import exact_quantity, pod_requests, scheduler_units
+from kschedctl.objects.well_known import zone_of
+from kschedctl.questions.answer_parts import PodGroupData
+from kschedctl.questions.devices.analysis import allocation_data, place_data
+from kschedctl.questions.devices.answer import AllocationData
+from kschedctl.questions.explain.answer import (
+    AdmissionData,
+    CandidateData,
+    ChangeData,
+    ClaimsData,
+    ConstraintData,
+    Explanation,
+    FilterData,
+    LeadData,
+    NodeData,
+    NodeScoreData,
+    OwnerUsageData,
+    PluginScoreData,
+    PodData,
+    PreemptionData,
+    QuotaRefusalData,
+    ReasonData,
+    ScoresData,
+    SearchData,
+    StatusData,
+    UsageData,
+    VerdictData,
+)
+from kschedctl.questions.pod_groups import pod_group_data
+from kschedctl.questions.provenance import Provenance, diagnosis_data, envelope
+from kschedctl.scheduler.cycle.decision import Decision, SearchScope
+from kschedctl.scheduler.cycle.outcome import GroupOutcome, Outcome
+from kschedctl.scheduler.cycle.pod_group_decision import group_of
+from kschedctl.scheduler.devices.allocator import Place, merge_places
+from kschedctl.scheduler.devices.explain import NotAllocated
+from kschedctl.scheduler.framework.extension_point import ExtensionPoint
+from kschedctl.scheduler.framework.interface import FilterPlugin
+from kschedctl.scheduler.framework.status import Reason, Status
+from kschedctl.scheduler.plugins.dynamic_resources.filtering import State, allocations_on
+from kschedctl.scheduler.plugins.dynamic_resources.plugin import DynamicResources
+from kschedctl.scheduler.preemption.evaluator import NEVER, TERMINATING
+
+# The summary of an explanation, which is its first line.
+
+#: The sentences for pods that are not eligible to preempt, by the reasons of preemption's status.
+_INELIGIBLE: Final[dict[tuple[str, ...], str]] = {
+    (NEVER,): "It cannot preempt: its preemptionPolicy is Never.",
+    (TERMINATING,): "It is pending: a pod evicted for it is still terminating.",
+}
+
+
+def summary(
+    pod: PodData,
+    verdict: VerdictData,
+    *,
+    n_nodes: int,
+    gate: str,
+    scores: ScoresData | None,
+    preemption: PreemptionData | None,
+    cause: str = "",
+    binding: str = "",
+    group: PodGroupData | None = None,
+    pod_group_name: str = "",
+    search: SearchData | None = None,
+) -> str:
+    """Return the outcome in one or two sentences.
+
+    Parameters
+    ----------
+    verdict : VerdictData
+        The outcome; its own summary is ignored.
+    n_nodes : int
+        The number of nodes in the cluster.
+    gate : str
+        The message of the gate that keeps the pod out of the queue.
+    preemption : PreemptionData or None
+        The result of preemption; ``None`` if it did not run.
+    cause : str
+        The cause of the diagnosis; empty if there is none.
+    binding : str
+        The relation of the pod to its node, such as ``runs on n1``; empty for a pending pod.
+    group : PodGroupData or None
+        The decision for the pod's group; ``None`` for a pod that is tried by itself.
+    pod_group_name : str
+        The pod's group, whether or not it is tried; empty for none.
+    search : SearchData or None
+        The search for feasible nodes, if all of its starts were tried.
+    """
+    if group is not None and verdict.result is Outcome.UNSCHEDULABLE:
+        return _of_group(pod, group, cause)
+    subject = f"{pod.namespace}/{pod.name}"
+    start = f"{subject} {binding}. If rescheduled, it" if binding else subject
+    match verdict.result:
+        case Outcome.ERROR:
+            why = f"{cause}: {verdict.error}" if cause else verdict.error
+            if group is not None:
+                return f"The {group.title} is not scheduled: kube-scheduler returns an error: {why}."
+            return f"kube-scheduler returns an error for {subject}: {why}"
+        case Outcome.OTHER_SCHEDULER:
+            return f"{subject} is not scheduled{f': {cause}' if cause else ''}."
+        case Outcome.GATED:
+            alone = "Otherwise" if not pod_group_name else "By itself"
+            then = (
+                f"{alone} it would fit on {verdict.feasible_nodes} of {counted(n_nodes, 'node')}."
+                if verdict.feasible_nodes
+                else f"{alone} it would fit on none of {counted(n_nodes, 'node')}."
+            )
+            return f"{subject} is not tried: {gate}{f'; {cause}' if cause else ''}. {then}"
+        case Outcome.UNSCHEDULABLE:
+            text = f"{start} fits on none of {counted(n_nodes, 'node')}{f': {cause}' if cause else ''}."
+            return f"{text} {_summary_preemption(preemption)}" if preemption is not None else text
+    if cause:
+        # Only a pod with a node, or about to get one, has a cause although it fits.
+        start = f"{subject}: {cause}. It"
+        if pod.node_name:
+            start = f"{subject} does not start on {pod.node_name}: {cause}. If rescheduled, it"
+    of = f"{verdict.feasible_nodes} of {counted(n_nodes, 'node')}"
+    with_group = ""
+    if group is not None and not pod.node_name:
+        with_group = f"The {group.title} is scheduled: {group.count}. "
+    where = _destination(pod, verdict, scores) if search is None else _searched(pod, verdict, scores, search)
+    return f"{with_group}{start} fits on {of} and is scheduled to {where}."
+
+
+def _of_group(pod: PodData, group: PodGroupData, cause: str) -> str:
+    """Return the sentences for a member of a group that is not scheduled, or only in part."""
+    why = f"; {cause}" if cause else ""
+    if group.outcome is GroupOutcome.SCHEDULED:
+        return f"The {group.title} is scheduled, but without {pod.namespace}/{pod.name}: {group.count}{why}."
+    rest = "rest of " if group.is_rest else ""
+    text = f"The {rest}{group.title} is not scheduled: {group.count}{why}."
+    victims = [key for unit in group.victims for key in unit.pods]
+    if victims:
+        whom = victims[0] if len(victims) == 1 else counted(len(victims), "pod")
+        return f"{text} Preemption helps: it evicts {whom} for the group."
+    return text
+
+
+def _destination(pod: PodData, verdict: VerdictData, scores: ScoresData | None) -> str:
+    best = verdict.nodes
+    if best == (pod.nominated_node_name,):
+        return f"{best[0]}, the node it is nominated to"
+    if scores is None or verdict.feasible_nodes == 1:
+        return best[0]
+    totals = [node.total for node in scores.nodes]
+    if verdict.picked is not None and len(best) > 1:
+        others = [name for name in best if name != verdict.picked]
+        return f"{verdict.picked} (score {totals[0]}, chosen by the seed; also possible: {listed(others)})"
+    if len(best) > 1:
+        return f"one of {listed(best)} (score {totals[0]} each; kube-scheduler picks at random)"
+    return f"{best[0]} (score {totals[0]}, next best {scores.nodes[1].name} with {totals[1]})"
+
+
+def _searched(pod: PodData, verdict: VerdictData, scores: ScoresData | None, search: SearchData) -> str:
+    """Return the nodes that the search leads to, with the reason if all nodes are looked at."""
+    match search.scope:
+        case SearchScope.SAMPLE:
+            return _sampled(verdict, search)
+        case SearchScope.NOMINATED:
+            extent = "kube-scheduler looks at no other node"
+        case SearchScope.ALL_FEASIBLE:
+            extent = f"kube-scheduler scores all of them, as it would stop at {search.nodes_to_find}"
+        case SearchScope.PRE_FILTER:
+            extent = f"its sample of the {search.starts} nodes that PreFilter leaves is not followed"
+        case SearchScope.POD_GROUP:
+            extent = "samples are not followed for pod groups"
+        case SearchScope.ALL_NODES:
+            extent = "kube-scheduler looks at all nodes"
+    return f"{_destination(pod, verdict, scores)}; {extent}"
+
+
+def _sampled(verdict: VerdictData, search: SearchData) -> str:
+    """Return the nodes that the starts of the search lead to."""
+    nodes, of = search.nodes, f"of {counted(search.starts, 'start')}"
+    likely = [node.name for node in nodes if node.chance == nodes[0].chance]
+    each = " each" if len(likely) > 1 else ""
+    starts = f"({nodes[0].starts} {of}{each})"
+    if len(nodes) == 1:
+        where = f"{nodes[0].name} {starts}"
+    elif len(likely) == len(nodes):
+        where = f"one of {counted(len(nodes), 'node')}, all equally likely {starts}"
+    else:
+        where = f"one of {counted(len(nodes), 'node')}, most likely {listed(likely, 'or')} {starts}"
+    if verdict.picked is not None and len(nodes) > 1:
+        where = f"{verdict.picked}, chosen by the seed as {where}"
+    nowhere = f", and nowhere in {search.unscheduled} {of}" if search.unscheduled else ""
+    return f"{where}{nowhere}: kube-scheduler stops at {counted(search.nodes_to_find, 'feasible node')}"
+
+
+def _summary_preemption(preemption: PreemptionData) -> str:
+    if not preemption.nominated:
+        return _INELIGIBLE.get(preemption.status.reasons, "Preemption would not help.")
+    taken = next(candidate for candidate in preemption.candidates if candidate.name == preemption.nominated[0])
+    whom = taken.victims[0] if len(taken.victims) == 1 else f"{len(taken.victims)} pods"
+    some = "" if taken.pdb_violations == len(taken.victims) else f"{taken.pdb_violations} of them "
+    against = f", {some}in violation of a disruption budget" if taken.pdb_violations else ""
+    if len(preemption.nominated) > 1:
+        whom = counted(len(taken.victims), "pod")
+    elif taken.terminating:
+        number = "" if len(taken.terminating) == len(taken.victims) else f"{len(taken.terminating)} of them "
+        whom += f", {number}already being deleted"
+    return f"Preemption would help: {listed(preemption.nominated, 'or')}, evicting {whom}{against}."
+
+
+# The users of the capacity that a pod lacks.
+
+#: At most 5 owners are reported.
+_MOST: Final = 5
+
+
+def usage_data(decision: Decision, nodes: Sequence[NodeData]) -> UsageData | None:
+    """Return the owners that request most of the resource that is short on most nodes.
+
+    Only nodes that could hold the pod if they were empty count.
+
+    Parameters
+    ----------
+    decision : Decision
+        The decision for a pod.
+    nodes : sequence of NodeData
+        The verdicts on the nodes, in the order of their rows.
+
+    Returns
+    -------
+    UsageData or None
+        ``None`` if the pod fits, or no node that could hold it if empty is short of a resource that pods request.
+    """
+    if decision.best:
+        return None
+    cluster = decision.cluster
+    columns, pods = cluster.resources(decision.framework.handle.request_rules), cluster.pods
+    rows: dict[str, list[int]] = {}
+    for row, node in enumerate(nodes):
+        shortages = [each.operands.shortfall() if each.operands is not None else None for each in node.reasons]
+        # Room on a node that another filter rejects as well, or that is too small, would not help.
+        if any(found is None or found.hopeless for found in shortages):
+            continue
+        for found in shortages:
+            # Not everything that can be short is requested by pods: claims hold devices.
+            if found is not None and found.resource in columns.index:
+                rows.setdefault(found.resource, []).append(row)
+    if not rows:
+        return None
+    resource, lacking = max(rows.items(), key=lambda item: len(item[1]))
+    amounts = columns.per_class[columns.index[resource]][pods.class_id]
+    there = np.flatnonzero(np.isin(pods.node_row, lacking) & (amounts > 0))
+    used: Counter[str] = Counter()
+    number: Counter[str] = Counter()
+    for index in there.tolist():
+        owner = pods.owner(index)
+        namespace = pods.records[index].metadata.namespace
+        name = f"{owner.kind} {namespace}/{owner.name}" if owner is not None else f"Pod {pods.key(index)}"
+        used[name] += int(amounts[index])
+        number[name] += 1
+    return UsageData(
+        resource,
+        len(lacking),
+        exact_quantity(resource, used.total()),
+        tuple(
+            OwnerUsageData(name, number[name], exact_quantity(resource, amount))
+            for name, amount in used.most_common(_MOST)
+        ),
+    )
+
+
+def explanation(
+    decision: Decision,
+    provenance: Provenance,
+    *,
+    node_name: str = "",
+    seed: int | None = None,
+    admitted: Admitted | None = None,
+) -> Explanation:
+    """Return a decision as the answer of ``explain``.
+
+    Parameters
+    ----------
+    decision : Decision
+        The decision.
+    provenance : Provenance
+        The provenance of the answer.
+    node_name : str
+        The node that the pod runs on in the snapshot; empty if it is pending.
+    seed : int or None
+        The seed of the random choice between equally good nodes; ``None`` to choose none.
+    admitted : Admitted or None
+        The changes that admission made to the pod.
+    """
+    pod = _pod(decision, node_name)
+    nodes = _nodes(decision)
+    scores = _scores(decision)
+    preemption = _preemption(decision)
+    diagnoses = diagnose(decision, node_name)
+    in_group = group_of(decision)
+    group = pod_group_data(in_group) if in_group is not None else None
+    return Explanation(
+        pod=pod,
+        group=group,
+        **envelope(decision.cluster, provenance, decision.not_modelled),
+        admission=_admission(admitted),
+        verdict=_verdict(decision, pod, scores, preemption, seed, diagnoses, group),
+        pre_enqueue=_status(decision.pre_enqueue),
+        pre_filter=_status(decision.pre_filter.status) if decision.pre_filter is not None else None,
+        pre_filter_nodes=(
+            tuple(sorted(decision.pre_filter.node_names))
+            if decision.pre_filter is not None and decision.pre_filter.node_names is not None
+            else None
+        ),
+        filters=_filters(decision),
+        nodes=nodes,
+        constraints=_constraints(decision),
+        claims=_claims(decision, nodes),
+        usage=usage_data(decision, nodes),
+        scores=scores,
+        preemption=preemption,
+        message=decision.event_message,
+        diagnoses=tuple(map(diagnosis_data, diagnoses)),
+    )
+
+
+def _pod(decision: Decision, node_name: str) -> PodData:
+    pod = decision.pod
+    wanted = scheduler_units(pod_requests(pod, decision.framework.handle.request_rules))
+    return PodData(
+        namespace=pod.metadata.namespace,
+        name=pod.metadata.name,
+        requests={name: exact_quantity(name, amount) for name, amount in wanted.items() if amount},
+        priority=pod.spec.priority or 0,
+        priority_class_name=pod.spec.priority_class_name,
+        scheduler_name=pod.spec.scheduler_name,
+        node_name=node_name,
+        nominated_node_name=pod.status.nominated_node_name,
+    )
+
+
+def _verdict(
+    decision: Decision,
+    pod: PodData,
+    scores: ScoresData | None,
+    preemption: PreemptionData | None,
+    seed: int | None,
+    diagnoses: Sequence[Diagnosis],
+    group: PodGroupData | None,
+) -> VerdictData:
+    result, picked = decision.outcome, decision.pick(seed)
+    n_feasible = len(decision.statuses.feasible) if decision.statuses is not None else 0
+    verdict = VerdictData(
+        result=result,
+        summary="",
+        nodes=decision.best,
+        picked=picked,
+        feasible_nodes=n_feasible,
+        error=decision.error,
+    )
+    text = summary(
+        pod,
+        verdict,
+        n_nodes=len(decision.cluster.nodes),
+        gate=decision.pre_enqueue.message,
+        scores=scores,
+        preemption=preemption,
+        cause=diagnoses[0].cause if diagnoses else "",
+        binding=_binding(decision, pod.node_name),
+        group=group,
+        pod_group_name=decision.pod.spec.pod_group_name if decision.release.gangs else "",
+    )
+    return VerdictData(result, text, verdict.nodes, picked, n_feasible, verdict.error)
+
+
+def _binding(decision: Decision, node: str) -> str:
+    if not node:
+        return ""
+    # Most questions are about pending pods.
+    from kschedctl.diagnosis.cluster_rules.cluster import binding
+
+    return binding(decision.cluster, decision.pod, node)
+
+
+def _claims(decision: Decision, nodes: Sequence[NodeData]) -> ClaimsData:
+    found = decision.state.read(State)
+    if not decision.pod.spec.resource_claims and (found is None or found.is_empty):
+        return ClaimsData((), {})
+
+    return claims_data(decision, nodes)
+
+
+def _status(status: Status) -> StatusData:
+    return StatusData(str(status.code), status.plugin, status.reasons)
+
+
+def _filters(decision: Decision) -> tuple[FilterData, ...]:
+    names = decision.framework.profile.plugins.get(ExtensionPoint.FILTER, ())
+    return tuple(FilterData(name, name in decision.state.skip_filter_plugins) for name in names)
+
+
+def _constraints(decision: Decision) -> tuple[ConstraintData, ...]:
+    """Return the constraints of the filters that were run."""
+    if decision.statuses is None:
+        return ()
+    framework, skipped = decision.framework, decision.state.skip_filter_plugins
+    filters = (
+        (name, cast("FilterPlugin", framework.plugin(name)))
+        for name in framework.plugin_names(ExtensionPoint.FILTER, FilterPlugin)
+        if name not in skipped
+    )
+    return tuple(
+        ConstraintData(
+            plugin=name,
+            topology_key=each.topology_key,
+            pods=each.pods,
+            domains=each.domains,
+            own=each.own,
+            minimum=each.minimum,
+            max_skew=each.max_skew,
+        )
+        for name, plugin in filters
+        for each in plugin.counted_domains(decision.state, decision.pod)
+    )
+
+
+def _nodes(decision: Decision) -> tuple[NodeData, ...]:
+    if decision.statuses is None:
+        return ()
+    return tuple(node_data(decision, row) for row in range(len(decision.cluster.nodes)))
+
+
+def node_data(decision: Decision, row: int) -> NodeData:
+    """Return the verdict on the node of a row."""
+    node, verdict = decision.cluster.nodes.objects[row], decision.verdict(row)
+    reasons = tuple(ReasonData.of(plugin, reason) for plugin, found in verdict.reasons for reason in found)
+    status = verdict.status
+    if not reasons:
+        reasons = tuple(ReasonData.of(status.plugin, Reason(text)) for text in status.reasons)
+    zone = zone_of(node.metadata.labels)
+    return NodeData(node.name, zone, verdict.feasible, str(status.code), status.plugin, reasons)
+
+
+def _scores(decision: Decision) -> ScoresData | None:
+    scores = decision.scores
+    if scores is None:
+        return None
+    names = decision.cluster.nodes.names
+    # From the best down; equal nodes by name, as kube-scheduler chooses one of them at random.
+    order = sorted(range(len(scores.rows)), key=lambda i: (-int(scores.total[i]), names[scores.rows[i]]))
+    nodes = tuple(
+        NodeScoreData(
+            names[scores.rows[i]],
+            int(scores.total[i]),
+            {
+                plugin: PluginScoreData(
+                    int(raw[i]),
+                    int(scores.normalized[plugin][i]),
+                    int(scores.normalized[plugin][i]) * scores.weights[plugin],
+                )
+                for plugin, raw in scores.raw.items()
+            },
+        )
+        for i in order
+    )
+    return ScoresData({plugin: scores.weights[plugin] for plugin in scores.raw}, nodes, _lead(nodes))
+
+
+def _lead(nodes: Sequence[NodeScoreData]) -> LeadData | None:
+    """Return the lead of the best node over the next best, from nodes in the order of their scores."""
+    behind = [node for node in nodes if node.total < nodes[0].total]
+    if not behind:
+        return None
+    second = [node for node in behind if node.total == behind[0].total]
+    apart = {name: own.weighted - second[0].plugins[name].weighted for name, own in nodes[0].plugins.items()}
+    points = nodes[0].total - second[0].total
+    return LeadData(tuple(node.name for node in second), points, {name: n for name, n in apart.items() if n})
+
+
+def _preemption(decision: Decision) -> PreemptionData | None:
+    found = decision.preemption
+    if found is None:
+        return None
+    pods = decision.cluster.pods
+    candidates = tuple(
+        CandidateData(
+            candidate.node,
+            tuple(pods.key(victim.pod) for victim in candidate.victims),
+            candidate.n_violations,
+            candidate.lost_at,
+            tuple(
+                pods.key(victim.pod)
+                for victim in candidate.victims
+                if pods.records[victim.pod].metadata.deletion_timestamp is not None
+            ),
+        )
+        for candidate in found.candidates
+    )
+    return PreemptionData(_status(found.status), found.nominated, candidates)
+
+
+def _admission(admitted: Admitted | None) -> AdmissionData:
+    if admitted is None:
+        return AdmissionData()
+    return AdmissionData(
+        tuple(ChangeData(change.plugin, change.path, change.before, change.after) for change in admitted.changes),
+        tuple(
+            QuotaRefusalData(
+                refusal.quota,
+                refusal.message,
+                *({k: str(v) for k, v in of.items()} for of in (refusal.requested, refusal.used, refusal.limited)),
+            )
+            for refusal in admitted.quota_refusals
+        ),
+    )
+
+
+# The allocations of a pod's device claims on each node, and the reasons why other nodes have none.
+
+
+def claims_data(decision: Decision, nodes: Sequence[NodeData]) -> ClaimsData:
+    """Return the allocations of the pod's claims, including those on nodes that are rejected for other reasons.
+
+    Parameters
+    ----------
+    decision : Decision
+        The decision for a pod.
+    nodes : sequence of NodeData
+        The verdicts on the nodes, in the order of their rows.
+    """
+    places: list[Place] = []
+    allocations: dict[str, tuple[AllocationData, ...]] = {}
+    for row, node in enumerate(nodes):
+        rows = np.array([row], dtype=np.int64)
+        found = allocations_on(decision.state, row)
+        if found:
+            places.append(Place(rows, found))
+            allocations[node.name] = tuple(map(allocation_data, found))
+        places += [_refused(rows, reason) for reason in node.reasons if reason.plugin == DynamicResources.name]
+    groups = tuple(place_data(place, decision.cluster, names_claims=True) for place in merge_places(places))
+    return ClaimsData(groups, allocations)
+
+
+def _refused(rows: Rows, reason: ReasonData) -> Place:
+    if isinstance(reason.operands, NotAllocated):
+        return Place(rows, refusal=reason.text, reason=reason.operands)
+    return Place(rows, refusal=reason.detail or reason.text)

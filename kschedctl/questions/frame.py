@@ -1,0 +1,435 @@
+"""The parts that surround every answer: its subject and provenance before it, cautions and next questions after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Final, Self, TypeVar
+
+from kschedctl.common.wording import counted, listed
+from kschedctl.objects.kinds import PERMISSIONS_PAGE
+from kschedctl.questions.answer import Envelope, MissingData, readable
+from kschedctl.questions.answer_parts import CureData, DiagnosisData, GroupLossData, PodGroupData
+from kschedctl.questions.document import (
+    GAP,
+    INDENT,
+    Document,
+    Heading,
+    Paragraph,
+    Provenance,
+    Question,
+    Questions,
+    Tone,
+    Verbatim,
+    table,
+)
+from kschedctl.questions.explain.answer import PodData
+from kschedctl.questions.nodes.answer import NodeDescription, NodesOverview
+from kschedctl.scheduler.cycle.outcome import GroupOutcome
+
+A = TypeVar("A")
+#: A note that pods were decided independently.
+EACH_ALONE: Final = "each decided independently, against the unchanged snapshot"
+#: The number of warnings that are printed; the others are counted.
+_MOST_WARNINGS: Final = 10
+#: The end of the sentence that a kind could not be listed.
+_CANNOT: Final = " cannot be listed by this user"
+#: The most cells in the maps of several answers, with which a page stays below about 5 MB.
+_MOST_CELLS: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """The part of an answer that is shown; commands with options of their own derive from it.
+
+    Attributes
+    ----------
+    now : datetime
+        The time for which the snapshot's age is computed.
+    wide : bool
+        True to show all items one by one instead of in groups.
+    named : bool
+        True if the objects were named on the command line: a list of answers is then laid out answer by answer.
+    drawn : bool
+        True for formats that draw charts: the document then contains them.
+    overview : NodesOverview or None
+        The nodes of the cluster, for charts of nodes; ``None`` if they are unknown or not needed.
+    describe : callable or None
+        Describes a node of the cluster by its name, for charts of the node; ``None`` if nodes are unknown.
+    """
+
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    wide: bool = False
+    named: bool = False
+    drawn: bool = False
+    overview: NodesOverview | None = None
+    describe: Callable[[str], NodeDescription] | None = None
+
+    def among(self, answers: int) -> Self:
+        """Return the view of one of several answers: without charts of nodes if they would be too large together."""
+        if self.overview is not None and answers > 1 and answers * len(self.overview.nodes) > _MOST_CELLS:
+            return replace(self, overview=None, describe=None)
+        return self
+
+
+def first_line(answer: Envelope, text: str, tone: Tone = Tone.PLAIN) -> Document:
+    """Lay out the first line of an answer.
+
+    If kinds that decide could not be listed, it says that the answer is not known, and what it would be without them.
+    """
+    names = [each.needed_for.partition(_CANNOT)[0] for each in answer.unlisted]
+    if names:
+        text = f"Not known: {listed(names, most=3)}{_CANNOT}. As far as is known: {text}"
+    yield Paragraph(text, Tone.CAUTION if names else tone)
+
+
+def header(answer: Envelope, now: datetime, pod: PodData | None = None) -> Document:
+    """Lay out the subject and the provenance of an answer.
+
+    Parameters
+    ----------
+    now : datetime
+        The time for which the snapshot's age is computed.
+    pod : PodData or None
+        The pod to schedule, if the answer is about one.
+    """
+    yield provenance(answer, now, pod)
+
+
+def provenance(answer: Envelope, now: datetime, pod: PodData | None = None) -> Provenance:
+    """Return the subject and the provenance of an answer; the parameters are those of `header`."""
+    about = _about(pod) if pod is not None else ()
+    return Provenance(tuple(about), tuple(basis(answer, now)), answer.snapshot.changes)
+
+
+def each_alone(whom: str = "", indent: int = 0) -> Document:
+    """Lay out a note that pods were decided independently; ``whom`` is the subject, empty below a table."""
+    yield Paragraph(f"{whom}, {EACH_ALONE}" if whom else EACH_ALONE, Tone.FAINT, indent)
+
+
+def _about(pod: PodData) -> Iterator[str]:
+    amounts = [f"{readable(name, amount)} {name}" for name, amount in pod.requests.items()]
+    yield f"wants {', '.join(amounts)}" if amounts else "requests nothing"
+    yield f"priority {pod.priority}" + (f" ({pod.priority_class_name})" if pod.priority_class_name else "")
+    yield f"profile {pod.scheduler_name}"
+
+
+def basis(answer: Envelope, now: datetime) -> Iterator[str]:
+    """Yield the rules and the snapshot that an answer is based on, as short texts."""
+    rules, snapshot = answer.rules, answer.snapshot
+    yield f"rules of Kubernetes {rules.kubernetes_version} ({rules.why})"
+    yield f"snapshot of {counted(snapshot.nodes, 'node')}, {counted(snapshot.pods, 'pod')}"
+    if snapshot.written_at is not None:
+        yield f"state of {time_and_age(snapshot.written_at, now)}"
+
+
+def time_and_age(then: datetime, now: datetime) -> str:
+    """Return a time with its age, such as ``2026-05-04 10:00:00 UTC, 3 min ago``."""
+    return f"{then:%Y-%m-%d %H:%M:%S} UTC, {age(then, now)}"
+
+
+def age(then: datetime, now: datetime) -> str:
+    """Return the age of a time in words.
+
+    Examples
+    --------
+    >>> from datetime import timedelta
+    >>> moment = datetime(2026, 5, 4)
+    >>> age(moment, moment + timedelta(minutes=3)), age(moment, moment + timedelta(hours=50))
+    ('3 min ago', '2 days ago')
+    """
+    seconds = max(int((now - then).total_seconds()), 0)
+    if seconds < 60:
+        return "just now"
+    if seconds < 3600:
+        return f"{seconds // 60} min ago"
+    if seconds < 48 * 3600:
+        return f"{seconds // 3600} h ago"
+    return f"{seconds // 86400} days ago"
+
+
+def cautions(answer: Envelope) -> Document:
+    """Lay out warnings, missing objects and features that are not modelled."""
+    lines = [f"warning: {text}" for text in answer.warnings[:_MOST_WARNINGS]]
+    if len(answer.warnings) > _MOST_WARNINGS:
+        lines.append(f"and {len(answer.warnings) - _MOST_WARNINGS} more warnings: -o json prints all")
+    unlisted = [m for m in answer.missing if m.permission]
+    for start, some in (("not known", answer.unlisted), ("incomplete", [m for m in unlisted if not m.decides])):
+        lines += [f"{start}: {needed_for}: {effect}" for effect, needed_for in _by_effect(some).items()]
+    if unlisted:
+        commands = [f"kubectl auth can-i {m.permission}" for m in unlisted]
+        lines.append(f"permission is required: {'; '.join(commands[:3])}; {PERMISSIONS_PAGE}")
+    others = _in_short(m for m in answer.missing if m not in unlisted)
+    lines += [f"not in the snapshot: {m.needed_for}: {m.effect}" for m in others]
+    lines += [f"not modelled: {n.feature}; {n.effect}" for n in answer.not_modelled]
+    if lines:
+        yield GAP
+    for line in lines:
+        yield Paragraph(line, Tone.CAUTION)
+
+
+def one_by_one(
+    answers: Iterable[A],
+    view: View,
+    document: Callable[[A, View], Document],
+    shown: Provenance | None = None,
+) -> Document:
+    """Lay out answers in full, one after the other; rules and snapshot only where they are not as before.
+
+    Parameters
+    ----------
+    shown : Provenance or None
+        The basis that was shown before the first answer.
+    """
+    if isinstance(answers, Sized):
+        view = view.among(len(answers))
+    for i, answer in enumerate(answers):
+        if i:
+            yield from (GAP, GAP)
+        untitled = view.drawn and (i > 0 or shown is not None)
+        for block in document(answer, view):
+            if isinstance(block, Provenance):
+                yield block.after(shown)
+                shown = block
+            elif untitled and isinstance(block, Paragraph):
+                yield Heading(block.text)
+                untitled = False
+            else:
+                yield block
+
+
+def next_questions(questions: Iterable[Question]) -> Document:
+    """Lay out the next questions, if there are any."""
+    if every := tuple(questions):
+        yield GAP
+        yield Questions(every)
+
+
+def _by_effect(unlisted: Iterable[MissingData]) -> dict[str, str]:
+    """Return what could not be listed, as one sentence per effect."""
+    alike: dict[str, list[str]] = {}
+    for each in unlisted:
+        alike.setdefault(each.effect, []).append(each.needed_for.partition(_CANNOT)[0])
+    return {effect: f"{listed(names)}{_CANNOT}" for effect, names in alike.items()}
+
+
+def _in_short(missing: Iterable[MissingData]) -> tuple[MissingData, ...]:
+    """Return one item per kind and effect: the first one, with the number of the others in its text."""
+    alike: dict[tuple[str, str], list[MissingData]] = {}
+    for each in missing:
+        alike.setdefault((each.kind, each.effect), []).append(each)
+    return tuple(
+        MissingData(kind, group[0].needed_for + (f" (and {len(group) - 1} more)" if len(group) > 1 else ""), effect)
+        for (kind, effect), group in alike.items()
+    )
+
+
+# The table of changes with which a pod is scheduled, or a drain or rollout finishes.
+
+
+def cures_section(cures: Sequence[CureData], *, every: bool) -> Document:
+    """Lay out cures; nothing if there are none.
+
+    Parameters
+    ----------
+    every : bool
+        True to show the commands that make the changes.
+    """
+    if not cures:
+        return
+    yield heading(untried=any(one.untried for one in cures))
+    rows = [(one.summary, untried_or(one.untried, one.then), one.commands) for one in cures]
+    yield from numbered_changes(rows, every=every)
+
+
+def heading(*, untried: bool) -> Heading:
+    """Return the heading of suggestions; ``untried`` is true if some of them cannot be tried."""
+    return Heading("Suggestions (each tried, unless it says otherwise)" if untried else "Suggestions (each tried)")
+
+
+def untried_or(untried: str, then: str) -> str:
+    """Return the result of a change, or the reason why it was not tried."""
+    return f"not tried: {untried}" if untried else then
+
+
+def numbered_changes(rows: Iterable[tuple[str, str, Sequence[str]]], *, every: bool) -> Document:
+    """Lay out changes with their results, and optionally the commands that make them.
+
+    Parameters
+    ----------
+    rows : iterable of (str, str, sequence of str)
+        The change, its result, and its commands.
+    every : bool
+        True to show the commands.
+    """
+    numbered = [(str(number), *row) for number, row in enumerate(rows, 1)]
+    yield table(
+        ("", "change", "then"), [(number, summary, then) for number, summary, then, _ in numbered], numeric=(0,)
+    )
+    lines = [f"{number}  {line}" for number, _, _, commands in numbered for line in commands]
+    if every and lines:
+        yield Paragraph("Commands", Tone.FAINT, INDENT)
+        yield from (Verbatim(line, indent=INDENT) for line in lines)
+
+
+# The sections about diagnoses, shared by all documents.
+
+
+def diagnosis_section(diagnoses: Sequence[DiagnosisData], *, first_is_told: bool = True) -> Document:
+    """Lay out the causes with their evidence.
+
+    Parameters
+    ----------
+    first_is_told : bool
+        True if the first line of the document already has the first cause.
+    """
+    told = first_is_told
+    for each in diagnoses:
+        if not told:
+            yield Paragraph(f"cause: {each.cause}", Tone.BAD)
+        elif each is not diagnoses[0]:
+            yield Paragraph(f"also: {each.cause}", Tone.MIXED)
+        told = True
+        for fact in each.evidence:
+            yield Paragraph(fact, Tone.FAINT, INDENT)
+
+
+def checks_section(diagnoses: Sequence[DiagnosisData]) -> Document:
+    """Lay out the commands that show what the snapshot does not contain."""
+    commands = tuple(dict.fromkeys(command for each in diagnoses for command in each.checks))
+    if commands:
+        yield GAP
+        yield Paragraph("The snapshot does not contain more; look at", Tone.FAINT)
+        for command in commands:
+            yield Verbatim(command)
+
+
+# The section about pod groups that lose members.
+
+
+def group_losses_section(groups: Sequence[GroupLossData]) -> Document:
+    """Lay out the groups that lose members, and what their evictions mean for the other members."""
+    if not groups:
+        return
+    yield Heading("Pod groups that lose members")
+    rows = [
+        (
+            f"{group.namespace}/{group.name}",
+            "-" if group.min_count is None else str(group.min_count),
+            str(group.before),
+            str(len(group.evicted)),
+            str(len(group.preempted)),
+            str(group.fewest),
+            str(group.after),
+        )
+        for group in groups
+    ]
+    tones = [_tone(group) for group in groups]
+    header = ("group", "minCount", "pods", "evicted", "preempted", "at the lowest", "at the end")
+    yield table(header, rows, numeric=range(1, 7), tones=tones)
+    for text in _notes(groups):
+        yield Paragraph(text, Tone.FAINT, 2)
+
+
+def _tone(group: GroupLossData) -> Tone:
+    return Tone.BAD if group.is_short else Tone.CAUTION if group.was_short else Tone.PLAIN
+
+
+def _notes(groups: Sequence[GroupLossData]) -> Iterator[str]:
+    if any(group.was_short for group in groups):
+        yield "below minCount the pods that are left run on: minCount holds only when pods are scheduled"
+    if any(group.disrupted_as_a_whole and group.evicted for group in groups):
+        yield "disruptionMode all holds only for preemption: an eviction or deletion ends one pod"
+
+
+# The part of an answer that is about a pod group: its members, the domains that were tried, and the victims.
+
+_WAITS: Final = "waits for its group"
+_WHY_THESE: Final = (
+    "kube-scheduler tries the group without any pod of lower priority, then puts back pods as long as the group still "
+    "fits, the most important first. These are left over."
+)
+
+
+def pod_group_section(group: PodGroupData, *, every_member: bool) -> Document:
+    """Lay out the decision for a group.
+
+    Parameters
+    ----------
+    every_member : bool
+        True to list the members one by one.
+    """
+    yield GAP
+    yield Paragraph(_facts(group))
+    if group.placements:
+        yield from _placements_section(group)
+    if every_member:
+        yield from _members_section(group)
+    if group.victims:
+        yield from _victims_section(group)
+
+
+def whose_nodes(group: PodGroupData) -> Document:
+    """Lay out the line above the table of nodes: they are those of the first member that finds none."""
+    failing = next((member for member in group.members if not member.node), None)
+    if failing is not None and group.outcome is not GroupOutcome.SCHEDULED:
+        yield GAP
+        before = sum(1 for member in group.members if member.node)
+        beside = f", with {counted(before, 'member')} before it in place" if before else ""
+        yield Paragraph(f"The nodes as {failing.pod} finds them{beside}:", Tone.FAINT)
+
+
+def _facts(group: PodGroupData) -> str:
+    facts = [f"priority {group.priority}"]
+    if group.min_count is not None:
+        facts.insert(0, f"minCount {group.min_count}")
+    if group.scheduled:
+        facts.append(f"{counted(group.scheduled, 'member')} on nodes already")
+    if group.topology_key:
+        facts.append(f"all in one {group.topology_key}")
+    if group.evicted_as_a_whole:
+        facts.append("evicted by preemption only as a whole")
+    title = f"{group.title[0].upper()}{group.title[1:]}"
+    return f"{title}: {', '.join(facts)}."
+
+
+def _placements_section(group: PodGroupData) -> Document:
+    rows = [
+        (
+            each.name,
+            str(each.nodes),
+            f"{each.members} of {len(group.members)}",
+            "chosen" if each.chosen else "fits" if each.fits else "no",
+            each.stops,
+        )
+        for each in group.placements
+    ]
+    tones = [Tone.STRONG if each.chosen else Tone.PLAIN for each in group.placements]
+    yield GAP
+    header = (group.topology_key, "nodes", "members", "", "what stops the next")
+    yield table(header, rows, numeric=(1,), tones=tones)
+
+
+def _members_section(group: PodGroupData) -> Document:
+    yield GAP
+    rows = [
+        (member.pod, member.node or "none", "" if member.bound else _WAITS if member.node else member.message)
+        for member in group.members
+    ]
+    yield table(("member", "node", "message"), rows)
+
+
+def _victims_section(group: PodGroupData) -> Document:
+    yield Heading("Evicted for the group")
+    in_groups = any(unit.group for unit in group.victims)
+    rows = [
+        (
+            f"pod group {unit.group}" if unit.group else unit.pods[0],
+            str(unit.priority),
+            *((listed(list(unit.pods) if unit.group else ["-"]),) if in_groups else ()),
+        )
+        for unit in group.victims
+    ]
+    yield table(("victim", "priority", *(("pods",) if in_groups else ())), rows, numeric=(1,))
+    yield Paragraph(_WHY_THESE, Tone.FAINT)

@@ -1,0 +1,200 @@
+"""The request of ``lint``: it reads settings, selects rules and loads the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kschedctl.common.errors import ConfigError, InputError
+from kschedctl.common.findings import Severity
+from kschedctl.linter.manifest_set import LintManifests
+from kschedctl.linter.overlay import ClusterQueries
+from kschedctl.linter.rule import Rule
+from kschedctl.linter.rules import RULES
+from kschedctl.linter.run import LintRequest
+from kschedctl.linter.selection import selected_rules
+from kschedctl.linter.settings import Settings, chosen_settings
+from kschedctl.objects.releases.choice import choose_release
+from kschedctl.objects.releases.release import Release
+from kschedctl.questions.handle import AnalysisHandle
+
+if TYPE_CHECKING:
+    from kschedctl.trials.loaded_cluster import LoadedCluster
+
+
+#: The rule behind ``--fail-zone``.
+_FAIL_ZONE: Final = "KS511"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleChoice:
+    """The rules that are checked, and the findings that count.
+
+    Attributes
+    ----------
+    select, extend_select, ignore : sequence of str
+        Codes, prefixes of codes, or names of rules.
+    severity : Severity
+        The least severe findings that are reported.
+    ignores : bool
+        True if annotations, comments and settings can suppress findings.
+    settings : str
+        The settings file; empty for the nearest one in the folders above.
+    baseline : str
+        The file of findings that do not count; empty for the one that the settings name.
+    update_baseline : bool
+        True if the baseline is about to be written.
+    """
+
+    select: Sequence[str] = ()
+    extend_select: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    severity: Severity = Severity.INFO
+    ignores: bool = True
+    settings: str = ""
+    baseline: str = ""
+    update_baseline: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestChoice:
+    """The manifests, and the cluster that they are checked against.
+
+    Attributes
+    ----------
+    paths : tuple of str
+        Files, folders and archives; ``-`` is standard input.
+    cluster : tuple of str or LoadedCluster
+        The cluster: paths of a snapshot, or a loaded cluster; empty for the one that the settings name, or none.
+    cluster_name : str
+        The cluster in a snapshot that holds several, by its name or its path inside; empty for that of the settings.
+    namespace : str
+        The namespace of objects that name none.
+    kubernetes_version, config : str
+        The release and the configuration, as for ``kschedctl.load``; a loaded cluster has its own.
+    feature_gates : mapping of str to bool
+        The feature gates that differ from their defaults; a loaded cluster has its own.
+    fail_zone : bool
+        True to check whether all pods fit without one of the zones.
+    single_files : bool
+        True to check each file by itself.
+    render : bool
+        True to render kustomizations and charts first.
+    stdin_name : str
+        The name of standard input in findings.
+    max_bytes : int or None
+        The most bytes to unpack; ``None`` for the default.
+    """
+
+    paths: tuple[str, ...]
+    cluster: tuple[str, ...] | LoadedCluster = ()
+    cluster_name: str = ""
+    namespace: str = ""
+    kubernetes_version: str = ""
+    feature_gates: Mapping[str, bool] = field(default_factory=dict)
+    config: str = ""
+    fail_zone: bool = False
+    single_files: bool = False
+    render: bool = False
+    stdin_name: str = ""
+    max_bytes: int | None = None
+
+
+def lint_request(manifests: ManifestChoice, choice: RuleChoice, handle: AnalysisHandle) -> LintRequest:
+    """Read the settings, select the rules, load the cluster, and return the request of a run.
+
+    Raises
+    ------
+    InputError
+        If a path, a rule or the settings are wrong, there is no such baseline, or the file to update is no
+        baseline.
+    UnsupportedError
+        If a version or feature gate is not modelled.
+    """
+    settings = chosen_settings(choice.settings, manifests.paths)
+    asked_cluster = manifests.cluster or tuple(map(settings.relative, settings.snapshot))
+    rules = _rules(manifests, choice, settings, complete=settings.complete or bool(asked_cluster))
+    with_cluster = rules if asked_cluster else _rules(manifests, choice, settings, complete=True)
+    baseline = choice.baseline or settings.relative(settings.baseline)
+    if baseline and not choice.update_baseline and not Path(baseline).exists():
+        hint = "kschedctl lint --baseline FILE --update-baseline creates it"
+        raise InputError("the baseline does not exist", where=baseline, hint=hint)
+    if baseline and choice.update_baseline:
+        _refuse_to_overwrite(baseline)
+    name = manifests.cluster_name or settings.cluster
+    cluster = _load(asked_cluster, name, manifests, handle) if isinstance(asked_cluster, tuple) else asked_cluster
+    return LintRequest(
+        rules=rules,
+        not_run=[rule for rule in with_cluster if cluster is None and (rule.snapshot or rule not in rules)],
+        settings=settings,
+        namespace=manifests.namespace,
+        release=_release(cluster, manifests),
+        overlay=_overlay_of(cluster, manifests.namespace) if cluster else None,
+        least=choice.severity,
+        ignores=choice.ignores,
+        baseline=baseline,
+        keep_baseline=not choice.update_baseline,
+        stdin_name=manifests.stdin_name,
+        max_unpacked=manifests.max_bytes,
+        single_files=manifests.single_files,
+        render=manifests.render,
+    )
+
+
+def _rules(manifests: ManifestChoice, choice: RuleChoice, settings: Settings, *, complete: bool) -> list[Rule]:
+    """Return the rules that options and settings select, if the manifest set is complete or not."""
+    rules = selected_rules(
+        _words(choice.select) or settings.select,
+        (*settings.extend_select, *_words(choice.extend_select)),
+        (*settings.ignore, *_words(choice.ignore)),
+        complete=complete,
+    )
+    return [rule for rule in RULES if rule in rules or (manifests.fail_zone and rule.code == _FAIL_ZONE)]
+
+
+def _refuse_to_overwrite(baseline: str) -> None:
+    """Raise an error if the file of a new baseline exists and is no baseline, such as a manifest."""
+    from kschedctl.linter.ignores import Baseline
+
+    if not Path(baseline).is_file():
+        return
+    try:
+        Baseline.read(baseline)
+    except ConfigError:
+        hint = "name another file, or delete this one"
+        raise InputError("is not a baseline, so it is not overwritten", where=baseline, hint=hint) from None
+
+
+def _load(paths: tuple[str, ...], name: str, manifests: ManifestChoice, handle: AnalysisHandle) -> LoadedCluster | None:
+    if not paths:
+        return None
+    # Without a cluster lint needs no engine.
+    from kschedctl.questions.loading import load
+
+    with handle.busy("reading the snapshot"):
+        return load(
+            *paths,
+            kubernetes_version=manifests.kubernetes_version,
+            feature_gates=manifests.feature_gates,
+            config=manifests.config or None,
+            max_unpacked=manifests.max_bytes,
+            cluster=name,
+        )
+
+
+def _release(cluster: LoadedCluster | None, manifests: ManifestChoice) -> Release:
+    if cluster is not None:
+        return cluster.release_choice.release
+    return choose_release(manifests.kubernetes_version, "", ()).release.with_features(manifests.feature_gates)
+
+
+def _overlay_of(cluster: LoadedCluster, namespace: str) -> Callable[[LintManifests], ClusterQueries]:
+    from kschedctl.linter.cluster import ClusterOverlay
+
+    return lambda given: ClusterOverlay(cluster, given, namespace=namespace)
+
+
+def _words(given: Sequence[str]) -> tuple[str, ...]:
+    return tuple(word.strip() for text in given for word in text.split(",") if word.strip())

@@ -1,0 +1,435 @@
+"""``pending``: the pending pods by cause, and the few changes that would place most of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.errors import InputError
+from kschedctl.common.wording import counted, listed, similar
+from kschedctl.controllers.workloads.ownership import workload_of
+from kschedctl.diagnosis.diagnose import diagnose, diagnose_cluster
+from kschedctl.diagnosis.diagnosis import ClusterDiagnosis, Diagnosis
+from kschedctl.diagnosis.why.proof import Suggestion, pending_words
+from kschedctl.diagnosis.why.search import suggest
+from kschedctl.diagnosis.why.unblocking_changes import MOST as DEFAULT_CHANGES
+from kschedctl.diagnosis.why.unblocking_changes import (
+    PendingGroup,
+    Unblocking,
+    UnblockingResult,
+    group_pending_pods,
+    oldest,
+    unblock,
+)
+from kschedctl.objects.core import Namespace, Node
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.selectors import matches, parse_label_query
+from kschedctl.questions.explain.analysis import cause, suggestion_data
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.pending.answer import AdviceData, GroupData, Pending, UnblockingData
+from kschedctl.questions.pod_groups import cause_in_group, pod_group_data
+from kschedctl.questions.preempt_words import duration
+from kschedctl.questions.provenance import Provenance, diagnosis_data, envelope, provenance
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.outcome import Outcome
+from kschedctl.scheduler.cycle.pod_group_decision import group_of
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.cycle_state import NotModelled
+from kschedctl.trials.completeness import Missing, Part, not_listed
+from kschedctl.trials.loaded_cluster import LoadedCluster
+from kschedctl.trials.simulate.simulated_cluster import ending_pods, pending_pods, scheduler_message
+
+#: Groups that no change helps get suggestions for their first pod: the 3 largest, 2 suggestions each.
+_MOST_ALONE: Final = 3
+_PER_GROUP: Final = 2
+#: The result of a group whose pods may fit, if kinds that could not be listed allow it.
+_NOT_KNOWN: Final = "notKnown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingRequest:
+    """A question about the pending pods.
+
+    Attributes
+    ----------
+    namespace : str
+        The namespace of the pods; empty for all.
+    selector : str
+        A label selector; empty for all pods.
+    changes : int
+        The number of changes to look for; 0 skips the search.
+    """
+
+    namespace: str = ""
+    selector: str = ""
+    changes: int = DEFAULT_CHANGES
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedGroup:
+    """A group of pending pods with the causes for which its first pod is pending.
+
+    Attributes
+    ----------
+    group : PendingGroup
+        The group.
+    decision : Decision
+        The decision for its first pod; if no profile is responsible, that of the profile that would be.
+    diagnoses : tuple of Diagnosis
+        The causes.
+    unlisted : str
+        The sentence that a kind could not be listed without which the outcome is not known; empty if there is none.
+    """
+
+    group: PendingGroup
+    decision: Decision
+    diagnoses: tuple[Diagnosis, ...]
+    unlisted: str = ""
+
+
+def pending(cluster: LoadedCluster, request: PendingRequest, handle: AnalysisHandle) -> Pending:
+    """Report the pending pods by cause, and the few changes that would place most of them.
+
+    Each change was proven in a simulation of the whole queue. Workloads that lack pods and pods that do not start are
+    groups of their own.
+
+    Raises
+    ------
+    InputError
+        If the cluster has no such namespace.
+    """
+    query = parse_label_query(request.selector) if request.selector else ()
+    if request.namespace:
+        _require_namespace(cluster.cluster, request.namespace)
+    if cluster.cluster.is_forbidden(Node):
+        return _without_nodes(cluster, request)
+    scheduler = cluster.with_edited_pending()
+    waiting = (scheduler.cluster.pods.pod(index) for index in pending_pods(scheduler.cluster))
+    pods = [pod for pod in waiting if request.namespace in ("", pod.namespace) and matches(query, pod.metadata.labels)]
+    with handle.busy("looking for changes"):
+        groups = group_pending_pods(scheduler, pods)
+        found = unblock(scheduler, groups, request.changes) if request.changes and groups else None
+        explained = [explain_group(scheduler, group) for group in groups]
+        lacks = [cluster.missing(one.group.pods[0], one.decision) for one in explained]
+        explained = [replace(one, unlisted=_unlisted(each)) for one, each in zip(explained, lacks, strict=True)]
+        alone = tuple(_alone(explained, found)) if found is not None else ()
+    problems = [
+        each
+        for each in diagnose_cluster(scheduler)
+        if not query and request.namespace in ("", each.namespace, *(key.partition("/")[0] for key in each.pods))
+    ]
+    missing = dict.fromkeys(
+        (
+            *(lack for each in lacks for lack in each),
+            *not_listed(cluster.cluster, Part.PROBLEMS, namespace=request.namespace),
+        )
+    )
+    now = cluster.cluster.taken_at
+    rests_on = provenance(cluster, missing, many=True)
+    return pending_answer(cluster.cluster, explained, found, rests_on, now, problems=problems, alone=alone)
+
+
+def explain_group(scheduler: Scheduler, group: PendingGroup) -> ExplainedGroup:
+    """Return a group with the causes for which its first pod is pending."""
+    decision = group.decision or scheduler.decide_for_other_scheduler(group.pods[0])
+    return ExplainedGroup(group, decision, diagnose(decision))
+
+
+def _unlisted(missing: Iterable[Missing]) -> str:
+    """Return the sentence about the first kind that decides and could not be listed; empty if there is none."""
+    return next((lack.needed_for for lack in missing if lack.permission and lack.decides), "")
+
+
+def _without_nodes(cluster: LoadedCluster, request: PendingRequest) -> Pending:
+    """Report the pending pods of a cluster whose nodes could not be listed, with kube-scheduler's own messages."""
+    loaded = cluster.cluster
+    query = parse_label_query(request.selector) if request.selector else ()
+    waiting = (loaded.pods.pod(index) for index in pending_pods(loaded))
+    together: dict[tuple[tuple[str, str, str], str], list[Pod]] = {}
+    for pod in waiting:
+        if request.namespace in ("", pod.namespace) and matches(query, pod.metadata.labels):
+            together.setdefault((workload_of(loaded, pod.metadata), scheduler_message(pod)), []).append(pod)
+    now = loaded.taken_at
+    problems = [
+        each
+        for each in diagnose_cluster(cluster.scheduler)
+        if not query and request.namespace in ("", each.namespace, *(key.partition("/")[0] for key in each.pods))
+    ]
+    groups = [_undecided(workload, message, pods, now) for (workload, message), pods in together.items()]
+    n_pods = sum(len(group.pods) for group in groups)
+    told = f"{counted(n_pods, 'pod')} {'is' if n_pods == 1 else 'are'} pending." if groups else "No pod is pending."
+    missing = dict.fromkeys(not_listed(loaded, Part.CAPACITY, Part.PROBLEMS, namespace=request.namespace))
+    return Pending(
+        **envelope(loaded, provenance(cluster, missing, many=True)),
+        summary=f"{told} {_problems(problems)}" if problems else told,
+        groups=(*groups, *(_problem(each, now) for each in problems)),
+        fit=None,
+        changes=(),
+        together=(),
+        advice=tuple(sorted(_advice((), problems), key=lambda one: one.risk)),
+    )
+
+
+def _undecided(workload: tuple[str, str, str], message: str, pods: Sequence[Pod], now: datetime | None) -> GroupData:
+    """Return pending pods of one workload for which nothing could be decided."""
+    since = min((at for pod in pods if (at := pod.metadata.creation_timestamp) is not None), default=None)
+    gates = pods[0].spec.scheduling_gates
+    why = f"kube-scheduler itself says: {message}" if message else "kube-scheduler has not said anything about it"
+    return GroupData(
+        *workload,
+        pods=tuple(pod.key for pod in pods),
+        since=since,
+        waiting_seconds=_seconds(now, since),
+        result=_NOT_KNOWN,
+        why=f"it has the scheduling gate {listed([gate.name for gate in gates])}" if gates else why,
+        n_fit=None,
+        preempts=False,
+        message=message,
+        priority=pods[0].spec.priority or 0,
+    )
+
+
+def _require_namespace(cluster: Cluster, name: str) -> None:
+    """Raise ``InputError`` if the cluster has no namespace of a name, as far as the snapshot shows its namespaces."""
+    if cluster.is_forbidden(Namespace):
+        return
+    known = {namespace.name for namespace in cluster.list(Namespace)}
+    known |= {record.metadata.namespace for record in cluster.pods.records}
+    if known and name not in known:
+        close = similar(name, sorted(known))
+        hint = f"did you mean {listed(close, 'or')}?" if close else f"it has {listed(sorted(known))}"
+        raise InputError(f"the snapshot has no namespace {name}", path="--namespace", hint=hint)
+
+
+def _alone(explained: Sequence[ExplainedGroup], found: UnblockingResult) -> Iterator[UnblockingData]:
+    """Yield changes for groups that the changes for all do not help, each tried for the first pod of a group alone."""
+    placed = {*found.anyway, *found.together}
+    n_groups = 0
+    for each in explained:
+        group, decision = each.group, each.decision
+        stuck = (group.hopeful or decision.outcome is Outcome.OTHER_SCHEDULER) and not group.preempts
+        if not stuck or n_groups == _MOST_ALONE or any(pod.key in placed for pod in group.pods):
+            continue
+        n_groups += 1
+        for suggestion in suggest(decision, _PER_GROUP).proven:
+            yield _tried_alone(suggestion, decision, group)
+
+
+def _tried_alone(suggestion: Suggestion, decision: Decision, group: PendingGroup) -> UnblockingData:
+    data = suggestion_data(suggestion)
+    return UnblockingData(
+        summary=data.summary,
+        kind=data.kind,
+        evicts=data.evicts,
+        violates=data.violates,
+        changes=data.changes,
+        workload_changes=data.workload_changes,
+        commands=data.commands,
+        consequences=data.consequences,
+        alternatives=data.alternatives,
+        untried="",
+        would_place=tuple(pod.key for pod in group.pods) if group.is_pod_group else (decision.pod.key,),
+        group="/".join(group.workload[1:]) if group.is_pod_group else "",
+    )
+
+
+def pending_answer(
+    cluster: Cluster,
+    explained: Sequence[ExplainedGroup],
+    found: UnblockingResult | None,
+    rests_on: Provenance,
+    now: datetime | None,
+    *,
+    problems: Sequence[ClusterDiagnosis] = (),
+    alone: tuple[UnblockingData, ...] = (),
+) -> Pending:
+    """Return the answer.
+
+    Parameters
+    ----------
+    explained : sequence of ExplainedGroup
+        The pods by cause.
+    found : UnblockingResult or None
+        The changes that would place pods; ``None`` if changes were not searched for.
+    now : datetime or None
+        The time until which the pods have been pending; ``None`` if it is unknown.
+    problems : sequence of ClusterDiagnosis
+        The problems of workloads, nodes and components.
+    alone : tuple of UnblockingData
+        Changes for single groups.
+    """
+    not_modelled: dict[NotModelled, None] = {}
+    for each in explained:
+        not_modelled |= dict.fromkeys(each.decision.not_modelled)
+    groups = [each.group for each in explained]
+    return Pending(
+        **envelope(cluster, rests_on, tuple(not_modelled)),
+        summary=_summary(cluster, groups, found, now, problems),
+        groups=(*(_group(each, found, now) for each in explained), *(_problem(each, now) for each in problems)),
+        fit=found.anyway if found is not None else None,
+        changes=tuple(map(_change, found.changes)) if found is not None else (),
+        together=found.together if found is not None else (),
+        alone=alone,
+        advice=tuple(sorted(_advice(explained, problems), key=lambda one: one.risk)),
+    )
+
+
+def _advice(explained: Sequence[ExplainedGroup], problems: Sequence[ClusterDiagnosis]) -> Iterator[AdviceData]:
+    """Yield the cures that cannot be tried, each once."""
+    every: list[tuple[str, Diagnosis]] = [(each.subject, each) for each in problems]
+    for one in explained:
+        kind, namespace, name = one.group.workload
+        every += [(f"{kind} {namespace}/{name}", each) for each in one.diagnoses]
+    seen = set()
+    for of, diagnosis in every:
+        for advice in diagnosis.advice:
+            if advice.summary not in seen:
+                seen.add(advice.summary)
+                commands = (advice.command,) if advice.command else ()
+                yield AdviceData(advice.summary, of, advice.risk, advice.untried, commands)
+
+
+def _seconds(now: datetime | None, since: datetime | None) -> int | None:
+    return max(int((now - since).total_seconds()), 0) if now is not None and since is not None else None
+
+
+def _problem(found: ClusterDiagnosis, now: datetime | None) -> GroupData:
+    """Return a problem of a workload, a node or a component as a group."""
+    result = "notCreated" if found.missing else "notStarted" if found.kind == Pod.__name__ else "notRunning"
+    return GroupData(
+        kind=found.kind,
+        namespace=found.namespace,
+        name=found.name,
+        pods=found.pods,
+        since=found.since,
+        waiting_seconds=_seconds(now, found.since),
+        result=result,
+        why=found.cause,
+        n_fit=None,
+        preempts=False,
+        message="",
+        missing=found.missing,
+        state=found.state,
+        diagnoses=(diagnosis_data(found),),
+    )
+
+
+def _why(decision: Decision, diagnoses: Sequence[Diagnosis]) -> str:
+    """Return the cause in our words, and whether preemption helps; in the scheduler's words where it has no rule."""
+    if decision.outcome is Outcome.GATED:
+        # The scheduler lists the gates of a pod; about a group that is held back, our words have the numbers.
+        return diagnoses[0].cause if diagnoses and not decision.pod.spec.scheduling_gates else cause(decision)
+    if not diagnoses:
+        return cause_in_group(decision, cause(decision))
+    group = group_of(decision)
+    helped = decision.preemption is not None and bool(decision.preemption.nominated)
+    helped |= group is not None and bool(group.victims)
+    why = cause_in_group(decision, diagnoses[0].cause)
+    return f"{why}; preemption would help" if helped else why
+
+
+def _group(explained: ExplainedGroup, found: UnblockingResult | None, now: datetime | None) -> GroupData:
+    group, decision, diagnoses = explained.group, explained.decision, explained.diagnoses
+    kind, namespace, name = group.workload
+    why = _why(decision, diagnoses)
+    if group.fits and found is not None:
+        # Each pod of the group fits if no other pod is pending. The cause is that of the first pod left over.
+        later = next((found.later[pod.key] for pod in group.pods if pod.key in found.later), None)
+        if later is not None:
+            diagnoses = diagnose(later)
+            # The number of members that fit precedes the cause in the answer.
+            why = diagnoses[0].cause if diagnoses and group.is_pod_group else _why(later, diagnoses)
+    return GroupData(
+        kind=kind,
+        namespace=namespace,
+        name=name,
+        pods=tuple(pod.key for pod in group.pods),
+        since=group.since,
+        waiting_seconds=_seconds(now, group.since),
+        result=_NOT_KNOWN if explained.unlisted and decision.schedulable else str(decision.outcome),
+        why=explained.unlisted if explained.unlisted and decision.schedulable else why,
+        n_fit=sum(pod.key in found.anyway for pod in group.pods) if found is not None else None,
+        n_fit_once_ended=sum(pod.key in found.once_ended for pod in group.pods) if found is not None else 0,
+        preempts=group.preempts,
+        message=decision.event_message,
+        priority=group.pods[0].spec.priority or 0,
+        diagnoses=tuple(map(diagnosis_data, diagnoses)),
+        group=pod_group_data(group.pod_group) if group.pod_group is not None else None,
+    )
+
+
+def _change(found: Unblocking) -> UnblockingData:
+    return UnblockingData(
+        summary=found.summary,
+        kind=found.scope,
+        evicts=found.evicts,
+        violates=found.violates,
+        changes=tuple(map(msgspec.to_builtins, found.changes)),
+        workload_changes=tuple(map(msgspec.to_builtins, found.through)),
+        commands=found.commands,
+        consequences=tuple(pending_words(found.unplaced)),
+        alternatives=(),
+        untried="",
+        would_place=found.placed,
+    )
+
+
+def _problems(problems: Sequence[ClusterDiagnosis]) -> str:
+    """Return the first problem with its cause, and the number of others."""
+    first, n_others = problems[0], len(problems) - 1
+    told = f"{first.subject} {first.state}: {first.cause}."
+    return f"{told} {counted(n_others, 'more problem')} {'is' if n_others == 1 else 'are'} below." if n_others else told
+
+
+def _summary(
+    cluster: Cluster,
+    groups: Sequence[PendingGroup],
+    found: UnblockingResult | None,
+    now: datetime | None,
+    problems: Sequence[ClusterDiagnosis],
+) -> str:
+    """Return the first line: pending pods, the changes that help, and problems besides."""
+    if not groups:
+        if not problems:
+            return "No pod is pending."
+        none = "Every pod has a node" if any(each.kind == Pod.__name__ for each in problems) else "No pod is pending"
+        return f"{none}, but {_problems(problems)}"
+    told = _of_pending(cluster, groups, found, now)
+    return f"{told} Besides, {_problems(problems)}" if problems else told
+
+
+def _once_gone(cluster: Cluster, found: UnblockingResult) -> str:
+    """Return the condition under which pods fit without a change, if pods that are being deleted have to go first."""
+    if not found.once_ended:
+        return ""
+    n_ending, n_waiting = sum(1 for _ in ending_pods(cluster)), len(found.once_ended)
+    which = f", {n_waiting} of them" if n_waiting < len(found.anyway) else ""
+    return f"{which} once {counted(n_ending, 'pod')} being deleted {'is' if n_ending == 1 else 'are'} gone"
+
+
+def _of_pending(
+    cluster: Cluster, groups: Sequence[PendingGroup], found: UnblockingResult | None, now: datetime | None
+) -> str:
+    n_pods = sum(len(group.pods) for group in groups)
+    waited = _seconds(now, oldest(groups))
+    told = f"{counted(n_pods, 'pod')} {'is' if n_pods == 1 else 'are'} pending in {counted(len(groups), 'group')}"
+    if waited is not None:
+        told += f"; the oldest for {duration(waited)}"
+    told += "."
+    if found is None:
+        return told
+    if found.anyway:
+        verb = "fits" if len(found.anyway) == 1 else "fit"
+        told += f" {counted(len(found.anyway), 'pod')} {verb} without a change{_once_gone(cluster, found)}."
+    if found.changes:
+        words = ("One change", "Two changes", "Three changes")
+        n_changes = len(found.changes)
+        what = words[n_changes - 1] if n_changes <= len(words) else f"{n_changes} changes"
+        more = " more" if found.anyway else ""
+        told += f" {what} would place {len(found.together)}{more} of them."
+    return told

@@ -1,0 +1,233 @@
+"""The document of ``pending``: one screen for ten pending pods or for thousands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from kschedctl.common.wording import counted, listed
+from kschedctl.questions.charts import Bar, Bars, Kind, Segment
+from kschedctl.questions.document import GAP, INDENT, Document, Paragraph, Question, Tone, Verbatim, table
+from kschedctl.questions.frame import View, cautions, first_line, header, next_questions
+from kschedctl.questions.node_map import nodes_map
+from kschedctl.questions.pending.answer import AdviceData, GroupData, Pending, UnblockingData
+from kschedctl.questions.preempt_words import duration
+from kschedctl.scheduler.framework.remedy import Risk
+
+#: The number of groups that are shown without ``-o wide``.
+_FEW: Final = 10
+#: Pods younger than 10 seconds have not been tried yet.
+_NEW: Final = 10
+#: The results of groups that are no pods without a node.
+_PROBLEMS: Final = frozenset({"notCreated", "notStarted", "notRunning"})
+#: The most groups with a bar.
+_MOST_BARS: Final = 100
+#: The outcomes for the pods of a group.
+_FATES: Final = (
+    Kind("fits now", Tone.GOOD),
+    Kind("fits once pods have ended", Tone.MIXED, weak=True),
+    Kind("preemption would help", Tone.MIXED),
+    Kind("fits nowhere", Tone.BAD),
+    Kind("not tried", Tone.FAINT),
+    Kind("not created, not started or not running", Tone.CAUTION),
+    Kind("not known", Tone.CAUTION),
+)
+
+
+def document(answer: Pending, view: View) -> Document:
+    """Lay out an answer."""
+    yield from first_line(answer, answer.summary, Tone.GOOD if answer.all_fit else Tone.BAD)
+    yield from header(answer, view.now)
+    if view.drawn:
+        yield from _charts_section(answer, view)
+    yield from _groups(answer, view)
+    yield from _changes(answer, every=view.wide)
+    yield from cautions(answer)
+    yield from next_questions(_questions(answer, view))
+
+
+def _questions(answer: Pending, view: View) -> Iterator[Question]:
+    first = next((group for group in answer.groups if group.pods and group.result not in _PROBLEMS), None)
+    if first is not None:
+        yield Question("One pod in detail", "explain", first.pods[0])
+    if answer.groups and not view.wide:
+        yield Question("All groups, with commands", "pending", options={"changes": None, "output": "wide"})
+
+
+def _charts_section(answer: Pending, view: View) -> Document:
+    """Lay out the pods of each group by outcome, and the map of the nodes."""
+    if answer.groups:
+        yield GAP
+        yield _groups_bars(answer)
+    if view.overview is not None and view.overview.nodes:
+        yield GAP
+        yield nodes_map(view.overview)
+
+
+def _groups_bars(answer: Pending) -> Bars:
+    """Return the largest groups, one bar each."""
+    longest = max((_n_pods(group) for group in answer.groups), default=1)
+    shown = answer.groups[:_MOST_BARS]
+    rows = []
+    for group in shown:
+        segments = tuple(Segment(kind, n, counted(n, "pod")) for kind, n in _fates(group) if n)
+        rows.append(Bar((_which(group), counted(_n_pods(group), "pod")), segments, longest or 1))
+    left = len(answer.groups) - len(shown)
+    return Bars(
+        title="Pods by group",
+        measure="pods",
+        headings=("workload", "pods"),
+        kinds=_FATES,
+        rows=tuple(rows),
+        note=f"and {counted(left, 'more group')}" if left else "",
+        numbers=False,
+    )
+
+
+def _n_pods(group: GroupData) -> int:
+    return group.missing or len(group.pods)
+
+
+def _fates(group: GroupData) -> Iterator[tuple[int, int]]:
+    """Yield the numbers of pods of a group by outcome, as positions in the legend."""
+    number = _n_pods(group)
+    if group.result in _PROBLEMS:
+        yield 5, number
+        return
+    if group.result == "notKnown":
+        yield 5, number
+        return
+    fit = (number if group.n_fit is None else group.n_fit) if group.result == "scheduled" else group.n_fit or 0
+    yield 0, fit - group.n_fit_once_ended
+    yield 1, group.n_fit_once_ended
+    yield 4 if group.result in ("gated", "notOurs") else 2 if group.preempts else 3, number - fit
+
+
+def _groups(answer: Pending, view: View) -> Document:
+    if not answer.groups:
+        return
+    shown = _shown(answer, every=view.wide)
+    prioritized = any(group.priority for group in shown)
+    rows: list[tuple[str | Sequence[str], ...]] = []
+    for group in shown:
+        since = duration(group.waiting_seconds) if group.waiting_seconds is not None else "unknown"
+        number = str(group.missing or len(group.pods) or "")
+        of_pods = (str(group.priority) if group.priority is not None else "",) if prioritized else ()
+        rows.append(
+            (
+                number,
+                since,
+                *of_pods,
+                _which(group),
+                _lines(group, every=view.wide, what_if=bool(answer.snapshot.changes)),
+            )
+        )
+    yield GAP
+    headings = ("pods", "pending for", *(("priority",) if prioritized else ()), "workload", "reason")
+    yield table(headings, rows, numeric=(0, 2) if prioritized else (0,))
+    if len(shown) < len(answer.groups):
+        rest = [group for group in answer.groups if group not in shown]
+        n_pods = sum(len(group.pods) for group in rest)
+        told = f"and {counted(n_pods, 'pod')} in {counted(len(rest), 'more group')}: -o wide"
+        yield Paragraph(told, Tone.FAINT, INDENT)
+
+
+def _shown(answer: Pending, *, every: bool) -> list[GroupData]:
+    """Return the groups to show: all, or the 10 largest of pending pods and of problems each."""
+    if every:
+        return list(answer.groups)
+    problems = [group for group in answer.groups if group.result in _PROBLEMS]
+    return [*[group for group in answer.groups if group.result not in _PROBLEMS][:_FEW], *problems[:_FEW]]
+
+
+def _lines(group: GroupData, *, every: bool, what_if: bool) -> Sequence[str]:
+    """Return the reason, and the evidence for problems of workloads, or for all groups."""
+    told = f"{group.state}: {group.why}" if group.state else _why(group, what_if=what_if)
+    evidence = group.diagnoses[0].evidence if group.diagnoses else ()
+    if every:
+        return (told, *evidence)
+    return (told, *evidence[:1]) if group.result in _PROBLEMS else (told,)
+
+
+def _which(group: GroupData) -> str:
+    if group.kind != "Pod":
+        return group.label
+    named = f"{group.namespace}/{group.name}"
+    return named if len(group.pods) <= 1 else f"{named} and {len(group.pods) - 1} more"
+
+
+def _why(group: GroupData, *, what_if: bool) -> str:
+    """Return the cause; for pods that fit, the reason why they are pending nevertheless."""
+    n_pods, n_waiting = len(group.pods), group.n_fit_once_ended
+    if group.result != "scheduled" or (group.n_fit is not None and not group.n_fit):
+        return group.why
+    if n_waiting:
+        told = f"{(group.n_fit or 0) - n_waiting} of {n_pods} fit now, {n_waiting} more once pods have ended"
+        return f"{told}, then {group.why}" if group.why else told
+    if group.n_fit is None or group.n_fit == n_pods:
+        fit, it = ("fits now", "it") if n_pods == 1 else ("fit now", "them")
+        if group.why:
+            return f"{fit}, but {group.why}"
+        if what_if or group.waiting_seconds is None:
+            return fit
+        if group.waiting_seconds < _NEW:
+            return f"{fit}: created {duration(group.waiting_seconds)} before the snapshot"
+        return f"{fit}: kube-scheduler has not looked at {it} again; it does so after an event, or within 5 minutes"
+    return f"{group.n_fit} of {n_pods} fit now, then {group.why}"
+
+
+def _changes(answer: Pending, *, every: bool) -> Document:
+    """Lay out the changes that help, those for single groups, and the cures that cannot be tried, in one table."""
+    urgent = [one for one in answer.advice if one.risk <= Risk.MISTAKE]
+    others = [one for one in answer.advice if one.risk > Risk.MISTAKE]
+    rows = [
+        *map(_untried, urgent),
+        *((str(len(one.would_place)), f"{one.summary}{_costs(one)}") for one in answer.changes),
+        *((f"{len(one.would_place)}", f"{one.summary}{_costs(one)}; tried for {_alone(one)}") for one in answer.alone),
+        *map(_untried, others),
+    ]
+    if not rows:
+        if _is_stuck(answer):
+            yield GAP
+            yield Paragraph("None of the changes and pairs of changes that were tried schedules any of them.")
+        return
+    yield GAP
+    yield table(("would place", _heading(answer)), rows, numeric=(0,))
+    if every:
+        yield Paragraph("Commands", Tone.FAINT, INDENT)
+        cures: tuple[AdviceData | UnblockingData, ...] = (*urgent, *answer.changes, *answer.alone, *others)
+        for cure in cures:
+            for line in cure.commands:
+                yield Verbatim(line)
+
+
+def _heading(answer: Pending) -> str:
+    if answer.advice:
+        return "change (each tried, unless it says otherwise)"
+    if len(answer.changes) > 1:
+        return "change (each tried, after those above)"
+    return "change (each tried)" if len(answer.changes) + len(answer.alone) > 1 else "change (tried)"
+
+
+def _is_stuck(answer: Pending) -> bool:
+    """Report whether changes were searched for, for pods that need one: not a gate, and no preemption."""
+    # A gate is removed by the controller that set it, and preemption needs no change.
+    return answer.fit is not None and any(
+        len(group.pods) > (group.n_fit or 0) and group.why and not group.preempts and group.result != "gated"
+        for group in answer.groups
+        if group.result not in _PROBLEMS
+    )
+
+
+def _alone(one: UnblockingData) -> str:
+    return f"{one.group or listed(one.would_place)} alone"
+
+
+def _untried(one: AdviceData) -> tuple[str, str]:
+    return "", f"{one.summary}; not tried: {one.untried}"
+
+
+def _costs(one: UnblockingData) -> str:
+    told = f"; evicts {listed(one.evicts)}" if one.evicts else ""
+    told += f"; violates disruption budget {listed(one.violates)}" if one.violates else ""
+    return "; ".join((told, *one.consequences))

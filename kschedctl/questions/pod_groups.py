@@ -1,0 +1,183 @@
+"""The decision for a pod group as data, its cause in one clause, and new members in the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kschedctl.cluster.pod_groups import group_members
+from kschedctl.cluster.records import PENDING
+from kschedctl.controllers.workloads.ownership import workload_of
+from kschedctl.objects.pod import Pod
+from kschedctl.questions.answer_parts import (
+    PodGroupConditionData,
+    PodGroupData,
+    PodGroupMemberData,
+    PodGroupPlacementData,
+    PodGroupVictimData,
+)
+from kschedctl.questions.provenance import PodSubject
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.outcome import GroupOutcome, Outcome
+from kschedctl.scheduler.cycle.pod_group_decision import MemberDecision, PlacementDecision, PodGroupDecision, group_of
+from kschedctl.scheduler.framework.status import Code
+from kschedctl.scheduler.preemption.dry_run_preemption import victim_units
+from kschedctl.trials.loaded_cluster import LoadedCluster
+
+
+def pod_group_data(decision: PodGroupDecision) -> PodGroupData:
+    """Return the decision for a group as data."""
+    group, condition = decision.group, decision.condition
+    spec = group.pod_group.spec if group.pod_group is not None else None
+    fits = decision.status.code is Code.SUCCESS
+    return PodGroupData(
+        namespace=group.namespace,
+        name=group.name,
+        min_count=spec.min_count if spec is not None and decision.framework.release.gangs else None,
+        priority=group.priority,
+        evicted_as_a_whole=spec is not None and spec.disrupts_all,
+        topology_key=group.topology_key,
+        outcome=decision.outcome,
+        message=decision.status.message if not fits else "",
+        scheduled=len(group.scheduled(decision.cluster)),
+        fitting=decision.n_fitting,
+        members=_members(decision),
+        untried=_n_untried(decision),
+        placements=tuple(_placement(each, decision) for each in decision.placements if each.placement.name),
+        victims=_victims(decision),
+        condition=(
+            PodGroupConditionData(condition.type, condition.status, condition.reason, condition.message)
+            if condition is not None
+            else None
+        ),
+    )
+
+
+def _members(decision: PodGroupDecision) -> tuple[PodGroupMemberData, ...]:
+    """Return the members, with the nodes that they find in the fullest placement if the group is not scheduled."""
+    found = {member.pod.key: member.node for member in decision.fullest.members} if decision.placements else {}
+    return tuple(
+        PodGroupMemberData(
+            member.pod.key,
+            member.node or found.get(member.pod.key, ""),
+            bool(member.node),
+            member.message,
+            member.nominated or "",
+        )
+        for member in decision.members
+    )
+
+
+def _n_untried(decision: PodGroupDecision) -> int:
+    """Return the number of members that were not tried in the fullest placement, without those like a failed one."""
+    if not decision.placements or decision.outcome is GroupOutcome.SCHEDULED:
+        return 0
+    tried = decision.fullest.members
+    keys = {member.pod.key for member in tried}
+    failed = [member.pod.spec for member in tried if not member.node]
+    rest = [pod for pod in decision.group.unscheduled if pod.key not in keys] if tried else []
+    return sum(pod.spec not in failed for pod in rest)
+
+
+def _placement(each: PlacementDecision, decision: PodGroupDecision) -> PodGroupPlacementData:
+    fits = each.status.code is Code.SUCCESS
+    chosen = decision.status.code is Code.SUCCESS and decision.chosen is each.placement
+    return PodGroupPlacementData(
+        each.placement.name, len(each.placement.rows), fits, each.n_fitting, "" if fits else _stops(each), chosen
+    )
+
+
+def _stops(each: PlacementDecision) -> str:
+    failing: MemberDecision | None = next((member for member in each.members if not member.node), None)
+    if failing is None or failing.decision is None:
+        return each.status.message
+    # The counts of nodes are in the table already.
+    return failing.message.partition(": ")[2].partition(". ")[0].rstrip(".") or failing.message
+
+
+def _victims(decision: PodGroupDecision) -> tuple[PodGroupVictimData, ...]:
+    rules = decision.framework.release.pod_groups
+    if rules is None or not decision.victims:
+        return ()
+    pods = decision.cluster.pods
+    units = victim_units(decision.cluster, decision.victims, rules)
+    return tuple(
+        PodGroupVictimData(
+            tuple(pods.key(pod) for pod in unit.pods),
+            f"{pods.records[unit.pods[0]].metadata.namespace}/{pods.records[unit.pods[0]].spec.pod_group_name}"
+            if len(unit.pods) > 1
+            else "",
+            unit.priority,
+        )
+        for unit in units
+    )
+
+
+# The cause for which a pod group is not scheduled, in one clause.
+
+
+def cause_in_group(decision: Decision, cause: str) -> str:
+    """Return the cause for a pod; for a member of a group after the number of members that find a node.
+
+    Parameters
+    ----------
+    decision : Decision
+        The decision for the pod.
+    cause : str
+        The cause for the pod, or for the first member that finds no node; may be empty.
+    """
+    group = group_of(decision)
+    if group is None or decision.outcome is not Outcome.UNSCHEDULABLE:
+        return cause
+    return f"{count_words(group)}; {cause}" if cause else count_words(group)
+
+
+def count_words(group: PodGroupDecision) -> str:
+    """Return the number of members that find a node, the placement in which they do, and the number that is needed."""
+    return pod_group_data(group).count
+
+
+# New members of pod groups in the cluster: kube-scheduler decides for a group when its members exist.
+
+
+def with_new_members(cluster: LoadedCluster, asked: Sequence[PodSubject]) -> tuple[LoadedCluster, Sequence[PodSubject]]:
+    """Return the cluster with the new members of pod groups that a question is about, and the question's pods.
+
+    A pod that stands for a workload of the cluster is replaced by a pending one of that workload, if there is any.
+
+    Raises
+    ------
+    ManifestError
+        If an API server would refuse one of the pods.
+    """
+    if cluster.scheduler.release.pod_groups is None or not any(one.pod.spec.pod_group_name for one in asked):
+        return cluster, asked
+    # Few pods are members of groups.
+    from kschedctl.trials.whatif.pods import fresh_names
+
+    added: list[Pod] = []
+    with_claims = cluster
+    pods: list[PodSubject] = []
+    for one in asked:
+        known = (one.pod.namespace, one.pod.name) in cluster.pods.index
+        if not one.pod.spec.pod_group_name or one.pod.spec.node_name or known:
+            pods.append(one)
+            continue
+        pod = cluster.admit(one.pod, where=one.where).pod
+        pending = _pending_like(cluster, pod)
+        pods.append(one if pending is None else replace(one, pod=pending))
+        if pending is None and pod.spec.pod_group_name:
+            others = fresh_names(pod, one.replicas, cluster.pods.index) if one.replicas > 1 else []
+            for name in [pod.name, *(name for name in others if name != pod.name)][: one.replicas]:
+                with_claims, replica = with_claims.with_replica(pod, name)
+                added.append(replica)
+    return (with_claims.moved(with_claims.cluster.with_pods(added=added)) if added else cluster), pods
+
+
+def _pending_like(cluster: LoadedCluster, pod: Pod) -> Pod | None:
+    """Return a pending pod of the same workload and group."""
+    pods = cluster.pods
+    indices = group_members(cluster.cluster, pod.namespace, pod.spec.pod_group_name)
+    own = workload_of(cluster.cluster, pod.metadata)
+    pending = (pods.pod(index) for index in indices[pods.node_row[indices] == PENDING].tolist())
+    return next((each for each in pending if workload_of(cluster.cluster, each.metadata) == own), None)

@@ -1,0 +1,521 @@
+"""The pods, pod groups and workloads that a request is about, named or selected as with kubectl."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, TypeVar
+
+import msgspec
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.pod_groups import group_members, groups_with_members
+from kschedctl.cluster.pods import Pods
+from kschedctl.cluster.records import PENDING
+from kschedctl.common.errors import InputError, ManifestError
+from kschedctl.common.wording import listed, similar
+from kschedctl.controllers.workloads.pods import WORKLOADS
+from kschedctl.objects.defaults import DEFAULT_SCHEDULER_NAME
+from kschedctl.objects.kinds import kind_by_name
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.selectors import matches, parse_label_query
+from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.loading import ClusterRequest, ClusterSource
+from kschedctl.questions.manifests import ManifestRequest, Manifests, ObjectSubject, read_manifests
+from kschedctl.questions.provenance import PodSubject
+from kschedctl.sources.snapshot.decoding import Validation
+from kschedctl.sources.snapshot.pod_choice import find_pod, is_manifest
+from kschedctl.trials.completeness import require_listed
+from kschedctl.trials.simulate.rollout import ROLLED, restarted
+
+# The namespaces that a request is about, with kubectl's meaning of names, ``-n`` and ``-A``.
+
+T = TypeVar("T", bound=ApiObject)
+
+
+class NamespaceScope(msgspec.Struct, frozen=True):
+    """The namespaces that a request is about.
+
+    Attributes
+    ----------
+    given : str
+        The value of ``-n``; empty if ``-n`` is not given or ``-A`` overrides it.
+    everywhere : bool
+        True for all namespaces.
+    source : ClusterSource
+        The cluster, whose context may name a namespace.
+    """
+
+    given: str
+    everywhere: bool
+    source: ClusterSource
+
+    @classmethod
+    def of(cls, namespace: str, source: ClusterSource, *, everywhere: bool = False) -> NamespaceScope:
+        """Return the scope of ``-n`` and ``-A``; ``-A`` overrides ``-n``."""
+        return cls("" if everywhere else namespace, everywhere, source)
+
+    @property
+    def namespace(self) -> str | None:
+        """The only namespace of names without one; ``None`` for all."""
+        return None if self.everywhere else self.given or self.source.namespace
+
+    @property
+    def selected(self) -> str | None:
+        """The only namespace of a selection; ``None`` for all, as a snapshot has no current namespace."""
+        return None if self.source.paths and not self.given else self.namespace
+
+    def select(self, objects: Iterable[T], selector: str) -> list[T]:
+        """Return the objects in scope that match a label selector; an empty one matches all."""
+        query, namespace = parse_label_query(selector) if selector else None, self.selected
+        return [
+            obj
+            for obj in objects
+            if namespace in (None, obj.metadata.namespace) and (query is None or matches(query, obj.metadata.labels))
+        ]
+
+    def split(self, text: str, what: str, forms: str, prefixes: Sequence[str] = ()) -> tuple[str, str | None]:
+        """Split an argument into name and namespace.
+
+        Parameters
+        ----------
+        text : str
+            ``NAME``, ``NAMESPACE/NAME``, or a kind's prefix and ``NAME``.
+        what, forms : str
+            The kind of object that the argument should name, and the accepted forms, for errors.
+        prefixes : sequence of str
+            The spellings of the kind before the name.
+
+        Returns
+        -------
+        name : str
+        namespace : str or None
+            ``None`` for any namespace.
+
+        Raises
+        ------
+        InputError
+            If the argument is no name, or its namespace differs from the value of ``-n``.
+        """
+        prefix = next((prefix for prefix in prefixes if text.startswith(prefix)), "")
+        own, slash, name = text.removeprefix(prefix).rpartition("/")
+        if not name or "/" in own or (prefix and slash):
+            raise InputError(f'"{text}" is not the name of a {what}', hint=f"give {forms}")
+        if self.given and own and own != self.given:
+            raise InputError(f'"{text}" has another namespace than -n {self.given}')
+        return name, own or self.namespace
+
+    def __str__(self) -> str:
+        namespace = self.selected
+        return "any namespace" if namespace is None else f"namespace {namespace}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectRequest:
+    """The objects that a request is about: named, in manifests, or selected.
+
+    Attributes
+    ----------
+    cluster : ClusterRequest
+        The cluster that has the objects, or in which they are created.
+    names : tuple of str
+        Names of objects, and paths of manifests.
+    filenames : tuple of str
+        Paths of manifests.
+    namespace : str
+        The namespace of names without one, and of the selection; empty for the default.
+    all_namespaces : bool
+        True for the objects of all namespaces.
+    selector : str
+        A label selector; empty for the default selection if nothing is named.
+    validation : Validation
+        The handling of unknown and duplicate fields of manifests, as with kubectl's ``--validate``.
+    """
+
+    cluster: ClusterRequest = field(default_factory=ClusterRequest)
+    names: tuple[str, ...] = ()
+    filenames: tuple[str, ...] = ()
+    namespace: str = ""
+    all_namespaces: bool = False
+    selector: str = ""
+    validation: Validation = Validation.STRICT
+
+    @property
+    def named(self) -> bool:
+        """True if objects are named, not selected."""
+        return bool(self.names or self.filenames)
+
+    @property
+    def scope(self) -> NamespaceScope:
+        """The namespaces in scope."""
+        return NamespaceScope.of(self.namespace, self.cluster.source, everywhere=self.all_namespaces)
+
+
+# PodGroups of the snapshot that arguments name as kubectl does: ``podgroup/train`` or ``podgroups/train``.
+#
+# The answer for one member of a group is the answer for all, so such an argument means one of its pods.
+
+
+def names_group(text: str) -> bool:
+    """Report whether an argument names a PodGroup.
+
+    Examples
+    --------
+    >>> names_group("podgroup/train"), names_group("podgroups.scheduling.k8s.io/train"), names_group("ml/train-0")
+    (True, True, False)
+    """
+    word, slash, _ = text.partition("/")
+    return bool(slash) and kind_by_name(word) is PodGroup
+
+
+def named_member(cluster: Cluster, text: str, scope: NamespaceScope) -> PodSubject:
+    """Return a pod of the PodGroup that an argument names: the first pending one, else the first.
+
+    Parameters
+    ----------
+    text : str
+        The argument, for which ``names_group`` is true.
+    scope : NamespaceScope
+        The namespaces in scope.
+
+    Raises
+    ------
+    InputError
+        If no pod of the snapshot names such a PodGroup, or those of several namespaces do.
+    """
+    word = text.partition("/")[0]
+    name, namespace = scope.split(text, "PodGroup", f"{word}/NAME and its namespace with -n", (f"{word}/",))
+    every = groups_with_members(cluster)
+    found = sorted(key for key in every if key[1] == name and namespace in (None, key[0]))
+    if len(found) > 1:
+        problem = f"pods of {len(found)} namespaces name a PodGroup {name}"
+        raise ManifestError(problem, hint=f"give the namespace with -n: {listed([key[0] for key in found], 'or')}")
+    if not found:
+        where = f"PodGroup {namespace}/{name}" if namespace is not None else f"PodGroup {name}"
+        elsewhere = [f"{word}/{name} -n {key[0]}" for key in every if key[1] == name]
+        close = [f"{word}/{other}" for other in similar(name, (key[1] for key in every))]
+        hint = f"the snapshot has {listed(elsewhere, 'or')}" if elsewhere else ""
+        hint = hint or (f"did you mean {listed(close, 'or')}?" if close else "")
+        raise ManifestError(f"no pod of the snapshot names {where}", hint=hint)
+    members = group_members(cluster, *found[0])
+    pending = members[cluster.pods.node_row[members] == PENDING]
+    return PodSubject(cluster.pods.pod(int((pending if len(pending) else members)[0])))
+
+
+# Workloads of the snapshot that arguments name as kubectl does: ``deploy/web``, ``statefulsets/db``, ``jobs.batch/x``.
+#
+# An argument of that form means the workload, unless a file of that path exists (``is_manifest``). A pod in a namespace
+# whose name is also that of a kind is named with ``-n``.
+
+
+def workload_kind(text: str) -> type[ApiObject] | None:
+    """Return the kind of workload that an argument names; ``None`` if it names no workload.
+
+    Examples
+    --------
+    >>> workload_kind("deploy/web").__name__, workload_kind("shop/web-7"), workload_kind("po/web-7")
+    ('Deployment', None, None)
+    """
+    word, slash, _ = text.partition("/")
+    kind = kind_by_name(word) if slash else None
+    return kind if kind in WORKLOADS and kind is not Pod else None
+
+
+def named_workload(cluster: Cluster, text: str, scope: NamespaceScope) -> ObjectSubject:
+    """Return the workload of the snapshot that an argument names.
+
+    Parameters
+    ----------
+    text : str
+        The argument; ``workload_kind`` recognizes its kind.
+    scope : NamespaceScope
+        The namespaces in scope.
+
+    Raises
+    ------
+    InputError
+        If there is no workload of that name, or there are several.
+    ClusterError
+        If there is none, and the kind could not be listed.
+    """
+    kind = workload_kind(text)
+    assert kind is not None
+    word = text.partition("/")[0]
+    name, namespace = scope.split(text, kind.__name__, f"{word}/NAME and its namespace with -n", (f"{word}/",))
+    every = list(cluster.list(kind))
+    found = [obj for obj in every if obj.name == name and namespace in (None, obj.namespace)]
+    if len(found) == 1:
+        obj = found[0]
+        arguments = {"pods": (f"{kind.__name__.lower()}/{name}",), "namespace": obj.namespace}
+        return ObjectSubject(obj, arguments)
+    if found:
+        places = listed([obj.namespace for obj in found], "or")
+        problem = f"the snapshot has {len(found)} {kind.__name__}s with the name {name}"
+        raise ManifestError(problem, hint=f"give the namespace with -n: {places}")
+    require_listed(cluster, kind.__name__, namespace or "")
+    where = f"{kind.__name__} {namespace}/{name}" if namespace is not None else f"{kind.__name__} {name}"
+    raise ManifestError(f"the snapshot has no {where}", hint=_hint(cluster, every, kind, word, name))
+
+
+def _hint(cluster: Cluster, every: list[ApiObject], kind: type[ApiObject], word: str, name: str) -> str:
+    if (word, name) in cluster.pods.index:
+        return f"to name the pod, use {name} -n {word}"
+    elsewhere = [obj for obj in every if obj.name == name]
+    if elsewhere:
+        return f"the snapshot has {listed([f'{word}/{name} -n {obj.namespace}' for obj in elsewhere], 'or')}"
+    close = similar(name, (obj.name for obj in every))
+    if close:
+        return f"did you mean {listed([f'{word}/{other}' for other in close], 'or')}?"
+    return "" if every else f"the snapshot has no {kind.__name__}s: name a pod or a manifest"
+
+
+POD_PREFIXES: Final = ("pod/", "pods/", "po/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodRequest(SubjectRequest):
+    """The pods that a request is about; the pending ones if none are named or selected by labels."""
+
+    @property
+    def pod_names(self) -> list[str]:
+        """The names of single pods among the arguments."""
+        return [name for name in self.names if not is_manifest(name) and not workload_kind(name)]
+
+    @property
+    def workload_names(self) -> list[str]:
+        """The names of workloads among the arguments."""
+        return [name for name in self.names if not is_manifest(name) and workload_kind(name)]
+
+    def read_manifests(self, cluster: ClusterRequest, handle: AnalysisHandle) -> Manifests:
+        """Read the manifests among the arguments.
+
+        Raises
+        ------
+        InputError
+            If the manifests cannot be read, or pods are named and a selector is given as well.
+        """
+        if self.named and self.selector:
+            raise InputError("names of pods and a selector are given", hint="give only one of them")
+        request = ManifestRequest(
+            paths=tuple(text for text in self.names if is_manifest(text)),
+            filenames=self.filenames,
+            namespace=self.scope.given,
+            validation=self.validation,
+        )
+        return read_manifests(request, cluster, handle)
+
+    def load(self, handle: AnalysisHandle) -> tuple[SchedulingCluster, list[PodSubject]]:
+        """Load the cluster and find the pods.
+
+        Raises
+        ------
+        KschedctlError
+            If the cluster or a manifest cannot be read, or there is no such pod, or the pods could not be listed.
+        """
+        manifests = self.read_manifests(self.cluster, handle)
+        namespace = next(map(_namespace_in, self.pod_names), "")
+        cluster = self.cluster.reading(namespace).load(handle, manifests.others, manifests.written)
+        if self.pod_names or not self.named:
+            require_listed(cluster.cluster, "Pod")
+        cluster = self.cluster.require_nodes(cluster)
+        workloads = [named_workload(cluster.cluster, name, self.scope) for name in self.workload_names]
+        cluster, given = manifests.beside(workloads).pods(cluster, handle)
+        asked = [*given, *(self._named(cluster.cluster, name) for name in self.pod_names)]
+        if not self.named:
+            asked = self.selected(cluster.pods)
+            if not asked:
+                raise self.nothing_found(cluster.pods)
+        return cluster, self.answerable(asked, handle, cluster.configuration.profiles)
+
+    def _named(self, cluster: Cluster, text: str) -> PodSubject:
+        if names_group(text):
+            return named_member(cluster, text, self.scope)
+        try:
+            return self.named_pod(cluster.pods, text)
+        except ManifestError:
+            require_listed(cluster, "Pod", _namespace_in(text) or self.scope.namespace or "")
+            raise
+
+    def named_pod(self, pods: Pods, text: str) -> PodSubject:
+        """Return the pod of the cluster that an argument names; errors are those of the function ``named_pod``."""
+        return named_pod(pods, text, self.scope)
+
+    def selected(self, pods: Pods, *, running: bool = False) -> list[PodSubject]:
+        """Return the pods that match the selector, or the pending ones without it, in the order of the snapshot.
+
+        Parameters
+        ----------
+        running : bool
+            True to select running pods as well, if no selector is given.
+        """
+        namespace = self.scope.selected
+        return [
+            PodSubject(pods.pod(index))
+            for index in self._matching(pods, running=running)
+            if namespace in (None, pods.records[index].metadata.namespace)
+        ]
+
+    def _matching(self, pods: Pods, *, running: bool) -> Iterator[int]:
+        """Yield the pods of all namespaces that would be selected."""
+        query = parse_label_query(self.selector) if self.selector else None
+        for index, record in enumerate(pods.records):
+            if running or pods.node_row[index] == PENDING if query is None else matches(query, record.metadata.labels):
+                yield index
+
+    def nothing_found(
+        self, *sides: Pods, hint: str = "name a pod (NAMESPACE/NAME) or a manifest", running: bool = False
+    ) -> InputError:
+        """Return the error for a selection without a pod, with the namespaces that have some.
+
+        Parameters
+        ----------
+        *sides : Pods
+            The pods of each cluster.
+        running : bool
+            As in ``selected``.
+        """
+        what = f"has the labels {self.selector}" if self.selector else "is pending"
+        problem = (
+            f"there is no pod in {self.scope}" if running and not self.selector else f"no pod in {self.scope} {what}"
+        )
+        found = {pods.key(index) for pods in sides for index in self._matching(pods, running=running)}
+        if found:
+            counts = Counter(key.partition("/")[0] for key in sorted(found))
+            names = listed([f"{name} ({number})" for name, number in counts.most_common()])
+            hint += f"; there are such pods in {names}: give -n or -A"
+        return InputError(problem, hint=hint)
+
+    def answerable(
+        self, asked: list[PodSubject], handle: AnalysisHandle, *profiles: Container[str]
+    ) -> list[PodSubject]:
+        """Return the pods that one of the profiles is responsible for; the others are named in a note.
+
+        If no profile is responsible for any of the named pods, all are returned: the decision for each explains this.
+
+        Raises
+        ------
+        InputError
+            If no profile is responsible for any of the selected pods.
+        """
+        kept: list[PodSubject] = []
+        others: dict[str, list[str]] = defaultdict(list)
+        for one in asked:
+            # The pod of a template or manifest may lack the default of an API server.
+            name = one.pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME
+            if any(name in known for known in profiles):
+                kept.append(one)
+            else:
+                others[name].append(one.pod.key)
+        if not kept and self.named:
+            return asked
+        text = "; ".join(f"{listed(keys)} ({name})" for name, keys in others.items())
+        if not kept:
+            hint = "give a configuration with its profile: --config"
+            raise InputError(f"another scheduler is responsible for all pods: {text}", hint=hint)
+        if others:
+            handle.note(f"skipped, as another scheduler is responsible: {text}")
+        return kept
+
+
+def _namespace_in(text: str) -> str:
+    """Return the namespace in the name of a pod; empty if it has none."""
+    return "" if text.startswith(POD_PREFIXES) else text.rpartition("/")[0]
+
+
+def named_pod(pods: Pods, text: str, scope: NamespaceScope) -> PodSubject:
+    """Return the pod of the cluster that an argument names.
+
+    Raises
+    ------
+    InputError
+        If there is no such pod, or the argument is not a pod's name.
+    """
+    forms = "NAMESPACE/NAME, pod/NAME, NAME or the path of a manifest"
+    name, namespace = scope.split(text, "pod", forms, POD_PREFIXES)
+    try:
+        pod = find_pod(pods, name, namespace)
+    except ManifestError as error:
+        if Path(text).is_dir():
+            raise ManifestError(error.findings[0].problem, hint=f"the folder with that name is {text}/") from None
+        raise
+    return PodSubject(pod)
+
+
+# The workload that a request is about: one of the cluster, or one of a manifest.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadRequest:
+    """The workload that a rollout is about.
+
+    Attributes
+    ----------
+    cluster : ClusterRequest
+        The cluster that has the workload.
+    name : str
+        ``KIND/NAME``, or the path of a manifest; empty for the only workload of the manifests.
+    filenames : tuple of str
+        Paths of manifests with the new template; without any, the template is rolled out once more.
+    namespace : str
+        The namespace; empty for the default.
+    all_namespaces : bool
+        True to look in all namespaces.
+    validation : Validation
+        The handling of unknown and duplicate fields of manifests, as with kubectl's ``--validate``.
+    """
+
+    cluster: ClusterRequest = field(default_factory=ClusterRequest)
+    name: str = ""
+    filenames: tuple[str, ...] = ()
+    namespace: str = ""
+    all_namespaces: bool = False
+    validation: Validation = Validation.STRICT
+
+    def load(self, handle: AnalysisHandle) -> tuple[SchedulingCluster, ObjectSubject]:
+        """Load the cluster and find the workload with its new template.
+
+        Raises
+        ------
+        KschedctlError
+            If the cluster or a manifest cannot be read, or the request names no workload or several.
+        """
+        is_path = is_manifest(self.name)
+        scope = NamespaceScope.of(self.namespace, self.cluster.source, everywhere=self.all_namespaces)
+        request = ManifestRequest(
+            paths=(self.name,) if is_path else (),
+            filenames=self.filenames,
+            namespace=scope.given,
+            validation=self.validation,
+        )
+        manifests = read_manifests(request, self.cluster, handle)
+        cluster = self.cluster.load(handle, manifests.others, manifests.written)
+        require_listed(cluster.cluster, "Pod")
+        cluster = self.cluster.require_nodes(cluster)
+        name = "" if is_path else self.name
+        if name and not workload_kind(name):
+            raise InputError(f'"{name}" is not the name of a workload', hint="give deploy/NAME or sts/NAME")
+        if manifests.asked:
+            return cluster, _chosen(manifests, name)
+        found = named_workload(cluster.cluster, name, scope)
+        return cluster, ObjectSubject(restarted(found.obj), found.arguments)
+
+
+def _chosen(manifests: Manifests, name: str) -> ObjectSubject:
+    rolled = [asked for asked in manifests.asked if isinstance(asked.obj, ROLLED)]
+    if name:
+        kind, own = workload_kind(name), name.partition("/")[2]
+        rolled = [asked for asked in rolled if type(asked.obj) is kind and asked.obj.name == own]
+    if len(rolled) == 1:
+        return rolled[0]
+    if not rolled and len(manifests.asked) == 1 and not name:
+        # The analysis reports the unsupported kind.
+        return manifests.asked[0]
+    what = listed([asked.shown for asked in rolled or manifests.asked])
+    if rolled:
+        raise ManifestError(f"the manifests contain {what}", hint="name one of them, such as deploy/web")
+    raise ManifestError(f"the manifests contain no {name or 'Deployment or StatefulSet'}", hint=f"they contain {what}")

@@ -1,0 +1,600 @@
+"""The analysis behind ``preempt``: the pods that would be evicted for each of some pods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from msgspec import structs
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.wording import counted, listed
+from kschedctl.diagnosis.cluster_rules.cluster import binding
+from kschedctl.objects.defaults import DEFAULT_NAMESPACE
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.policies import PriorityClass
+from kschedctl.objects.well_known import zone_of
+from kschedctl.objects.workload import PodDisruptionBudget
+from kschedctl.questions.answer import same_envelope
+from kschedctl.questions.explain.analysis import DecidedPod, decide_together
+from kschedctl.questions.explain.answer import Explanation, NodeData, ReasonData, StatusData
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.pod_groups import with_new_members
+from kschedctl.questions.preempt.answer import (
+    BudgetData,
+    Cause,
+    LostAtData,
+    NextData,
+    NotHelpfulData,
+    OwnerData,
+    PreemptCandidateData,
+    Preemption,
+    PreemptorFate,
+    PreemptorFateData,
+    PreemptVerdictData,
+    ReplacementData,
+    Result,
+    TakerData,
+    Threat,
+    TiedVictimsData,
+    VictimData,
+    VictimFateData,
+)
+from kschedctl.questions.preempt_words import in_vain_words, one_of_words, terminating_words
+from kschedctl.questions.provenance import PodSubject, Provenance, envelope, provenance
+from kschedctl.questions.run_results import pod_cures
+from kschedctl.scheduler.cycle.decision import Decision, pick_random_node
+from kschedctl.scheduler.cycle.outcome import Outcome as CycleOutcome
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.extender import EXTENDER_NAME
+from kschedctl.scheduler.framework.status import Code, Reason
+from kschedctl.scheduler.preemption.budgets import Budget
+from kschedctl.scheduler.preemption.evaluator import NEVER, TERMINATING
+from kschedctl.scheduler.preemption.result import NO_VICTIMS, Candidate, NoLowerPriority, PreemptionResult, Victim
+from kschedctl.scheduler.preemption.select_candidate import calculate_num_candidates
+from kschedctl.scheduler.preemption.tied_victims import PossibleVictims, possible_victims
+from kschedctl.sources.snapshot.pod_choice import find_pod
+from kschedctl.trials.completeness import missing_for_any, require_listed
+from kschedctl.trials.loaded_cluster import LoadedCluster
+from kschedctl.trials.simulate.aftermath import Aftermath, PreemptorOutcome, VictimFate, aftermath
+from kschedctl.trials.simulate.simulated_cluster import pending_pods, queue_order
+from kschedctl.trials.simulate.world import grace_seconds
+
+# The answer of ``preempt``, from a decision.
+
+_PREFIX: Final = "preemption: "
+#: The number of best candidates whose possible victims are determined.
+_MOST_TIED: Final = 3
+_INELIGIBLE: Final = ((NEVER,), (TERMINATING,))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreemptionView:
+    """The extent of the search for candidates, and the seed of the choice between equal ones.
+
+    Attributes
+    ----------
+    min_candidate_nodes : int or None
+        The number of candidates after which the search ends; ``None`` to search all nodes.
+    offset : int
+        The row of the node at which the search begins.
+    seed : int or None
+        The seed of the random choice between equally good nodes; ``None`` to choose none.
+    """
+
+    min_candidate_nodes: int | None = None
+    offset: int = 0
+    seed: int | None = None
+
+
+def preemption_answer(
+    decision: Decision, base: Explanation, view: PreemptionView, after: Callable[[Candidate], Aftermath]
+) -> Preemption:
+    """Return the result of preemption as data.
+
+    Parameters
+    ----------
+    decision : Decision
+        The decision for the pod.
+    base : Explanation
+        The same decision explained.
+    view : PreemptionView
+        The extent of the search.
+    after : callable
+        A function that computes the aftermath of taking a candidate.
+    """
+    everything = decision.preemption
+    found = everything
+    if found is not None and view.min_candidate_nodes is not None:
+        found = found.shortlist(view.min_candidate_nodes, view.offset)
+    candidates = found.candidates if found is not None else ()
+    moment = decision.cluster.taken_at
+    chosen = tuple(sorted((c for c in candidates if not c.lost_at), key=lambda c: c.node))
+    picked = pick_random_node(tuple(c.node for c in chosen), view.seed)
+    taken = next((c for c in chosen if c.node == picked), chosen[0]) if chosen else None
+    examined = {c.node for c in (*chosen[:_MOST_TIED], taken) if c is not None}
+    data = tuple(_candidate(decision, one, moment, ties=one.node in examined) for one in candidates)
+    tied = next((one.tied_victims for one in data if taken is not None and one.name == taken.node), None)
+    following = _next(decision, found, after(taken)) if found is not None and taken is not None else None
+    verdict = _verdict(decision, base, _Chosen(chosen, picked, following, tied), found)
+    said = found.status.reasons if found is not None and decision.outcome is not CycleOutcome.GATED else ()
+    n_tried = len(everything.run.looked_at) if everything is not None and everything.run is not None else 0
+    n_looked_at = len(found.run.looked_at) if found is not None and found.run is not None else 0
+    enough = calculate_num_candidates(decision.framework, n_tried)
+    shared = same_envelope(base)
+    shared["warnings"] = (*base.quota_refusals, *base.warnings)
+    return Preemption(
+        **shared,
+        pod=base.pod,
+        group=base.group,
+        verdict=verdict,
+        status=StatusData(str(found.status.code), "DefaultPreemption", found.status.reasons) if found else None,
+        candidates=data,
+        not_helpful=tuple(_not_helpful(decision, base, found)) if found is not None else (),
+        not_looked_at=n_tried - n_looked_at,
+        candidates_enough=enough if view.min_candidate_nodes is None and len(candidates) > enough else None,
+        next=following,
+        preemption_message=", ".join(f"{_PREFIX}{reason}" for reason in said),
+        message=base.message,
+        diagnoses=base.diagnoses,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """The best candidates.
+
+    Attributes
+    ----------
+    candidates : tuple of Candidate
+        The best candidates, by name.
+    picked : str or None
+        The node that is picked among them; ``None`` if kube-scheduler picks it at random.
+    following : NextData or None
+        The next steps on the picked or the first node.
+    tied : TiedVictimsData or None
+        The possible sets of victims on that node; ``None`` if the victims are certain.
+    """
+
+    candidates: tuple[Candidate, ...]
+    picked: str | None
+    following: NextData | None
+    tied: TiedVictimsData | None
+
+
+def _verdict(
+    decision: Decision, base: Explanation, chosen: _Chosen, found: PreemptionResult | None
+) -> PreemptVerdictData:
+    result = _outcome(decision, base, chosen.candidates, found)
+    if result is Result.FITS:
+        text = f"{base.verdict.summary} No eviction is needed."
+        return PreemptVerdictData(result, text, base.verdict.nodes, base.verdict.picked, violates_budget=False)
+    if base.group is not None and not chosen.candidates and result in (Result.PREEMPTS, Result.NOT_HELPFUL):
+        text = base.verdict.summary if base.group.victims else f"{base.verdict.summary} Evicting pods does not help."
+        return PreemptVerdictData(result, text, (), None, violates_budget=False)
+    nodes = tuple(c.node for c in chosen.candidates)
+    violates = bool(nodes) and chosen.candidates[0].n_violations > 0
+    text = _summary(decision, base, result, found, chosen)
+    return PreemptVerdictData(result, text, nodes, chosen.picked, violates)
+
+
+def _outcome(
+    decision: Decision, base: Explanation, candidates: tuple[Candidate, ...], found: PreemptionResult | None
+) -> Result:
+    if base.verdict.result is CycleOutcome.ERROR or (found is not None and found.status.code is Code.ERROR):
+        return Result.ERROR
+    if base.verdict.result is CycleOutcome.GATED:
+        return Result.GATED
+    if decision.best:
+        return Result.FITS
+    if base.group is not None and not candidates:
+        return Result.PREEMPTS if base.group.victims else Result.NOT_HELPFUL
+    if found is None:
+        return Result.DISABLED
+    if candidates:
+        return Result.PREEMPTS
+    if found.status.reasons in _INELIGIBLE:
+        return Result.NOT_ELIGIBLE
+    return Result.NOT_HELPFUL
+
+
+def _summary(
+    decision: Decision,
+    base: Explanation,
+    result: Result,
+    found: PreemptionResult | None,
+    chosen: _Chosen,
+) -> str:
+    pod = base.pod
+    name = f"{pod.namespace}/{pod.name}"
+    if result is Result.GATED or (result is Result.ERROR and not found):
+        return base.verdict.summary
+    if result is Result.ERROR and found is not None:
+        return f"kube-scheduler returns an error for {name}: {found.status.message}"
+    start = name
+    if pod.node_name:
+        start = f"{name} {binding(decision.cluster, decision.pod, pod.node_name)}. If rescheduled, it"
+    nowhere = f"{start} fits on none of {counted(base.snapshot.nodes, 'node')}"
+    because = f"{nowhere}: {base.diagnoses[0].cause}" if base.diagnoses else nowhere
+    match result:
+        case Result.DISABLED:
+            return f"{because}. Profile {pod.scheduler_name} has no DefaultPreemption: no pod is evicted."
+        case Result.NOT_ELIGIBLE if found is not None and found.status.reasons == (TERMINATING,):
+            return (
+                f"{nowhere} and stays pending: a pod evicted for it is still terminating on {pod.nominated_node_name}."
+            )
+        case Result.NOT_ELIGIBLE:
+            return f"{because}. It cannot preempt: its preemptionPolicy is Never."
+        case Result.NOT_HELPFUL:
+            return f"{because}. Evicting pods does not help."
+    return f"{start} would evict {_eviction_words(decision, chosen)}."
+
+
+def _eviction_words(decision: Decision, chosen: _Chosen) -> str:
+    """Return the number of victims, their node, the reason for which they are evicted in vain, and the budgets."""
+    candidates, picked = chosen.candidates, chosen.picked
+    where = picked or f"one of {listed([c.node for c in candidates])} (kube-scheduler picks at random)"
+    if picked and len(candidates) > 1:
+        others = listed([c.node for c in candidates if c.node != picked])
+        where = f"{picked} (chosen by the seed; also possible: {others})"
+    taken = next((c for c in candidates if c.node == picked), candidates[0])
+    if chosen.tied is not None:
+        where += f", {one_of_words(chosen.tied)}"
+    in_vain = in_vain_words(chosen.following) if chosen.following is not None else ""
+    if in_vain:
+        where += f", in vain{'' if picked else f' (tried on {taken.node})'}: {in_vain}"
+    elif chosen.following is not None and (picked or len(candidates) == 1):
+        where += terminating_words(chosen.following.victims)
+    return f"{_number_words(taken, chosen.tied)} from {where}; {_budget_words(decision, taken)}"
+
+
+def _number_words(taken: Candidate, tied: TiedVictimsData | None) -> str:
+    """Return the number of victims; a range if the possible sets have different numbers."""
+    sizes = {len(taken.victims), *(len(one) for one in tied.sets)} if tied is not None else {len(taken.victims)}
+    return f"{min(sizes)} to {max(sizes)} pods" if len(sizes) > 1 else counted(len(taken.victims), "pod")
+
+
+def _budget_words(decision: Decision, taken: Candidate) -> str:
+    if taken.n_violations:
+        names = listed(sorted({budget.name for victim in taken.victims for budget in victim.violated}))
+        count = f"{taken.n_violations} of them" if len(taken.victims) > 1 else "that"
+        return f"{count} violates a disruption budget ({names})"
+    if decision.cluster.is_forbidden(PodDisruptionBudget):
+        return "whether that violates a disruption budget is not known"
+    if next(iter(decision.cluster.list(PodDisruptionBudget)), None) is None:
+        return "the snapshot has no disruption budgets"
+    return "no disruption budget is violated"
+
+
+def _candidate(decision: Decision, candidate: Candidate, taken: datetime | None, *, ties: bool) -> PreemptCandidateData:
+    lost = None
+    if candidate.lost_at:
+        lost = LostAtData(candidate.criterion + 1, candidate.lost_at, candidate.has, candidate.against)
+    tied = possible_victims_of(decision, candidate.node) if ties else None
+    victims = (_victim(decision, candidate, victim, taken) for victim in candidate.victims)
+    return PreemptCandidateData(
+        candidate.node,
+        _zone(decision, candidate.node),
+        tuple(
+            structs.replace(data, certain=tied is None or victim.pod in tied.certain)
+            for data, victim in zip(victims, candidate.victims, strict=True)
+        ),
+        candidate.n_violations,
+        lost,
+        _tied(decision, tied) if tied is not None and tied.n_sets > 1 else None,
+    )
+
+
+def possible_victims_of(decision: Decision, node: str) -> PossibleVictims | None:
+    """Return the sets of victims that the order of tied pods decides between; ``None`` for a node without victims."""
+    preemption = decision.preemption
+    if preemption is None or preemption.run is None:
+        return None
+    row = decision.cluster.nodes.row[node]
+    return possible_victims(decision.framework, decision.state, decision.pod, preemption.run, row)
+
+
+def _tied(decision: Decision, tied: PossibleVictims) -> TiedVictimsData:
+    key = decision.cluster.pods.key
+    sets = tuple(tuple(sorted(map(key, victims))) for victims in tied.sets)
+    return TiedVictimsData(tied.n_sets, tied.complete, sets, tuple(sorted(map(key, tied.possible))))
+
+
+def _zone(decision: Decision, node: str) -> str:
+    nodes = decision.cluster.nodes
+    return zone_of(nodes.objects[nodes.row[node]].metadata.labels)
+
+
+def _victim(decision: Decision, candidate: Candidate, victim: Victim, taken: datetime | None) -> VictimData:
+    pods = decision.cluster.pods
+    record = pods.records[victim.pod]
+    started = record.status.start_time
+    return VictimData(
+        name=pods.key(victim.pod),
+        priority=int(pods.priority[victim.pod]),
+        priority_class_name=record.spec.priority_class_name,
+        started_at=started,
+        running_seconds=max(int((taken - started).total_seconds()), 0) if taken and started else None,
+        terminating=record.metadata.deletion_timestamp is not None,
+        owner=_owner(decision, victim.pod),
+        grace_seconds=grace_seconds(record.spec),
+        violates=victim.violates,
+        budgets=tuple(_budget(budget, candidate, victim) for budget in victim.budgets),
+    )
+
+
+def _owner(decision: Decision, index: int) -> OwnerData | None:
+    owner = decision.cluster.pods.owner(index)
+    return OwnerData(owner.kind, owner.name) if owner is not None else None
+
+
+def _budget(budget: Budget, candidate: Candidate, victim: Victim) -> BudgetData:
+    evicted = sum(budget in other.budgets for other in candidate.victims)
+    below = max(evicted - budget.allowed, 0)
+    return BudgetData(budget.name, budget.allowed, evicted, below, budget in victim.violated)
+
+
+def _not_helpful(decision: Decision, base: Explanation, found: PreemptionResult) -> Iterator[NotHelpfulData]:
+    """Yield the inspected nodes that are no candidates, in the order of the snapshot."""
+    if found.status.reasons in _INELIGIBLE:
+        return
+    statuses, rejected = decision.statuses, found.rejected
+    for row, node in enumerate(base.nodes):
+        if node.name in rejected:
+            yield _rejected(decision, found, row, node)
+        elif statuses is not None and statuses.code[row] == Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+            yield NotHelpfulData(
+                node.name, node.zone, node.fits, node.code, node.plugin, node.reasons, Cause.UNRESOLVABLE
+            )
+
+
+def _rejected(decision: Decision, found: PreemptionResult, row: int, node: NodeData) -> NotHelpfulData:
+    """Return a node on which removing pods might have helped, but did not."""
+    status = found.rejected[node.name]
+    if status is NO_VICTIMS:
+        why = NoLowerPriority(decision.pod.spec.priority or 0)
+        reason = ReasonData.of("", Reason(NO_VICTIMS.reasons[0], why))
+        return NotHelpfulData(node.name, node.zone, node.fits, str(status.code), "", (reason,), Cause.NO_LOWER_PRIORITY)
+    said = found.run.statuses.reasons(row) if found.run is not None else ()
+    cause = Cause.ERROR if status.code is Code.ERROR else Cause.STILL_DOES_NOT_FIT
+    if status.plugin == EXTENDER_NAME:
+        cause = Cause.DECLINED
+    reasons = tuple(ReasonData.of(plugin, reason) for plugin, some in said for reason in some)
+    if not reasons:
+        reasons = tuple(ReasonData.of(status.plugin, Reason(text)) for text in status.reasons)
+    return NotHelpfulData(node.name, node.zone, node.fits, str(status.code), status.plugin, reasons, cause)
+
+
+def _next(decision: Decision, found: PreemptionResult, after: Aftermath) -> NextData:
+    pods = decision.cluster.pods
+    losing = tuple(pods.key(index) for index in found.loses_nomination(after.node))
+    returns = after.outcome.returns if after.outcome is not None else {}
+    victims = tuple(_fate(decision, fate, returns) for fate in after.victims)
+    return NextData(after.node, after.wait_seconds, victims, losing, _preemptor(after.outcome))
+
+
+def _preemptor(outcome: PreemptorOutcome | None) -> PreemptorFateData | None:
+    if outcome is None:
+        return None
+    result = PreemptorFate.STAYS_PENDING
+    if outcome.node:
+        result = PreemptorFate.SCHEDULED
+    elif outcome.gives_up:
+        result = PreemptorFate.VICTIMS_RETURN
+    return PreemptorFateData(result, outcome.node, round(outcome.seconds, 3), outcome.evicted, outcome.message)
+
+
+def _fate(decision: Decision, fate: VictimFate, returns: Mapping[str, str]) -> VictimFateData:
+    new = fate.replacement
+    replacement = None
+    if new is not None:
+        evicting = new.preemption.nominated if new.preemption is not None else ()
+        replacement = ReplacementData(new.best, new.message or new.error, evicting)
+    key = decision.cluster.pods.key(fate.pod)
+    return VictimFateData(
+        key,
+        _owner(decision, fate.pod),
+        fate.bound_to_node,
+        replacement,
+        returns.get(key, ""),
+        fate.wait_seconds,
+        decision.cluster.pods.records[fate.pod].metadata.deletion_timestamp,
+    )
+
+
+#: The number of cures for a pod for which preemption does not help.
+_MOST_CURES: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreemptRequest:
+    """A question about the evictions for pods.
+
+    Attributes
+    ----------
+    pods : tuple of PodSubject
+        The pods; those of one workload follow each other.
+    min_candidate_nodes : int or None
+        The number of candidates after which the search ends, as in large clusters; ``None`` to search all nodes.
+    offset : int
+        The row of the node at which the search begins; kube-scheduler draws it at random.
+    seed : int or None
+        The seed of the random choice between equally good nodes; ``None`` to choose none.
+    """
+
+    pods: tuple[PodSubject, ...]
+    min_candidate_nodes: int | None = None
+    offset: int = 0
+    seed: int | None = None
+
+
+def in_queue_order(pods: list[PodSubject]) -> list[PodSubject]:
+    """Return pods in the scheduler's queue order: the highest priority first, then the oldest."""
+    return sorted(pods, key=lambda one: queue_order(one.pod))
+
+
+def preempt(cluster: LoadedCluster, request: PreemptRequest, handle: AnalysisHandle) -> tuple[Preemption, ...]:
+    """Report the pods that each pod would evict; pods of a workload with equal answers share one."""
+    view = PreemptionView(min_candidate_nodes=request.min_candidate_nodes, offset=request.offset, seed=request.seed)
+    cluster, pods = with_new_members(cluster, request.pods)
+    every = decide_together(cluster, handle.track(pods, "evaluating pods"), request.seed)
+    return tuple(_answer(cluster, decided, view) for decided in every)
+
+
+def _answer(cluster: LoadedCluster, decided: DecidedPod, view: PreemptionView) -> Preemption:
+    decision = decided.decision
+    scheduler = cluster.scheduler.moved(decision.cluster)
+    answer = preemption_answer(
+        decision, decided.explanation(), view, lambda candidate: aftermath(scheduler, decision, candidate)
+    )
+    if answer.verdict.result in (Result.NOT_HELPFUL, Result.NOT_ELIGIBLE, Result.DISABLED):
+        answer = structs.replace(answer, cures=tuple(pod_cures(decision, _MOST_CURES)))
+    return decided.standing(answer)
+
+
+# The threats to a pod: the pending pods that would evict it.
+
+
+@dataclass(frozen=True, slots=True)
+class Taker:
+    """A pending pod that would evict a given pod.
+
+    Attributes
+    ----------
+    decision : Decision
+        The decision for the pending pod.
+    node : str
+        The node to which the pending pod would be nominated.
+    certain : bool
+        True if chance does not matter: the pod's node is the only one that may be chosen, and the pod is a victim in
+        every order of the pods that tie.
+    """
+
+    decision: Decision
+    node: str
+    certain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """The pending pods that would evict a pod, and the priority that would keep it safe.
+
+    Attributes
+    ----------
+    takers : tuple of Taker
+        The pending pods that would evict the pod, highest priority first.
+    safe_priority : int or None
+        The lowest priority with which none of them would evict the pod; ``None`` if there are none.
+    safe_class : str
+        The lowest PriorityClass with at least this priority; empty if there is none.
+    """
+
+    takers: tuple[Taker, ...]
+    safe_priority: int | None
+    safe_class: str
+
+
+def exposure(scheduler: Scheduler, victim: int) -> Exposure:
+    """Find the pending pods that would evict a pod, each decided for in the unchanged snapshot.
+
+    Parameters
+    ----------
+    victim : int
+        The index of the pod in ``Cluster.pods``.
+    """
+    pods = scheduler.cluster.pods
+    takers = []
+    for index in pending_pods(scheduler.cluster):
+        pod = pods.pod(index)
+        if pods.priority[index] <= pods.priority[victim] or not scheduler.knows(pod):
+            continue
+        decision = scheduler.decide(pod)
+        # A pod with a gate is not tried, so it evicts nobody.
+        if decision.preemption is None or decision.pre_enqueue.code is not Code.SUCCESS:
+            continue
+        nodes = decision.preemption.nominated
+        node = pods.records[victim].node_name
+        possible = possible_victims_of(decision, node) if node in nodes else None
+        if possible is not None and victim in possible.possible:
+            takers.append(Taker(decision, node, len(nodes) == 1 and victim in possible.certain))
+    if not takers:
+        return Exposure((), None, "")
+    # A pod is evicted only for one of higher priority.
+    safe = max(taker.decision.pod.spec.priority or 0 for taker in takers)
+    classes = [c for c in scheduler.cluster.list(PriorityClass) if c.value >= safe]
+    return Exposure(tuple(takers), safe, min(classes, key=lambda c: c.value).name if classes else "")
+
+
+def threat(cluster: LoadedCluster, pod: str) -> Threat:
+    """Report the pending pods that would evict a pod of the cluster, given as ``namespace/name``.
+
+    Raises
+    ------
+    ManifestError
+        If there is no such pod.
+    """
+    namespace, _, name = pod.rpartition("/")
+    require_listed(cluster.cluster, "Pod")
+    cluster.require_nodes()
+    stored = find_pod(cluster.pods, name, namespace or DEFAULT_NAMESPACE)
+    key = stored.metadata.namespace, stored.metadata.name
+    victim, scheduler = cluster.find(stored), cluster.scheduler
+    if cluster.pod_edits:
+        scheduler = scheduler.moved(cluster.cluster.with_pods(removed=[cluster.pods.index[key]], added=[victim]))
+    found = exposure(scheduler, scheduler.cluster.pods.index[key])
+    rests_on = provenance(cluster, missing_for_any(cluster.cluster, preempts=True), pod=stored, evicts=True)
+    return threat_answer(found, victim, rests_on, cluster.cluster, node_name=cluster.node_name(victim))
+
+
+def threat_answer(found: Exposure, victim: Pod, provenance: Provenance, cluster: Cluster, *, node_name: str) -> Threat:
+    """Return the pods that would evict a pod as data.
+
+    Parameters
+    ----------
+    found : Exposure
+        The pods that would evict it.
+    victim : Pod
+        The pod.
+    provenance : Provenance
+        The provenance of the answer.
+    node_name : str
+        The node that the pod runs on; empty if it is pending.
+    """
+    takers = tuple(_taker(taker, victim) for taker in found.takers)
+    return Threat(
+        victim=victim.key,
+        priority=victim.spec.priority or 0,
+        priority_class_name=victim.spec.priority_class_name,
+        node=node_name,
+        summary=_threat_summary(found, victim, node_name, takers),
+        takers=takers,
+        safe_priority=found.safe_priority,
+        safe_class=found.safe_class,
+        pending=len(pending_pods(cluster)),
+        **envelope(cluster, provenance),
+    )
+
+
+def _taker(taker: Taker, victim: Pod) -> TakerData:
+    pod, preemption = taker.decision.pod, taker.decision.preemption
+    pods = taker.decision.cluster.pods
+    candidates = preemption.candidates if preemption is not None else ()
+    violates = any(
+        other.violates and pods.key(other.pod) == victim.key
+        for candidate in candidates
+        if candidate.node == taker.node
+        for other in candidate.victims
+    )
+    return TakerData(pod.key, pod.spec.priority or 0, pod.spec.priority_class_name, taker.node, taker.certain, violates)
+
+
+def _threat_summary(found: Exposure, victim: Pod, node: str, takers: tuple[TakerData, ...]) -> str:
+    if not node:
+        return f"{victim.key} is on no node: no pod would evict it."
+    if not takers:
+        return f"{victim.key} is safe: no pending pod would evict it from {node}."
+    whom = takers[0].name if len(takers) == 1 else f"{len(takers)} pending pods"
+    may = "would" if any(taker.certain for taker in takers) else "may"
+    return f"{victim.key} {may} be evicted from {node} by {whom}."

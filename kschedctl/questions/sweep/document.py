@@ -1,0 +1,171 @@
+"""The document of ``sweep``: the table, a scatter plot, failures and cautions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+from kschedctl.common.wording import counted, listed
+from kschedctl.questions.charts import Scatter, ScatterAxis, ScatterPoint
+from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Question, Tone, table
+from kschedctl.questions.frame import View, next_questions
+from kschedctl.questions.sweep.answer import Aim, CaseData, Sweep, SweepGoalData, cell
+from kschedctl.questions.sweep.measurements import UTILISATION
+
+#: The number of rows that are shown without ``-o wide``.
+_FEW: Final = 25
+#: The options of a run, which do not apply to printing the configuration of a case.
+_OF_A_RUN: Final = ("pareto", "plot", "force", "jobs", "dask", "results", "resume")
+#: The cell of an axis that changes nothing, or of a value that was not measured.
+_NOTHING: Final = "-"
+
+
+def document(answer: Sweep, view: View) -> Document:
+    """Lay out an answer."""
+    bad = answer.failed == answer.done + answer.failed and answer.failed
+    tone = Tone.CAUTION if answer.interrupted else Tone.BAD if bad else Tone.MIXED if answer.failed else Tone.GOOD
+    yield Paragraph(answer.summary, tone)
+    axes = listed([f"{axis.name} ({axis.values})" for axis in answer.axes], most=len(answer.axes))
+    yield Paragraph(f"{answer.ask} for each case; axes: {axes}", Tone.FAINT)
+    if answer.goals:
+        goals = [f"{'more' if goal.aim is Aim.MAXIMISE else 'less'} {goal.column}" for goal in answer.goals]
+        yield Paragraph(f"goals: {listed(goals, most=len(goals))}", Tone.FAINT)
+    yield from _table(answer, every=view.wide)
+    if len(answer.goals) > 1:
+        yield _chart(answer)
+    yield from _failures(answer.cases, every=view.wide)
+    yield from _cautions(answer.cases)
+    yield from next_questions(() if view.wide else _questions(answer))
+
+
+def _questions(answer: Sweep) -> Iterator[Question]:
+    best = next((case.case for case in answer.cases if case.front), None)
+    tuned = any(axis.of.partition(".")[0] in ("weight", "args", "config") for axis in answer.axes)
+    if best is not None and tuned:
+        text = f"Scheduler configuration of case {best}"
+        yield Question(text, "sweep", options={**dict.fromkeys(_OF_A_RUN), "config_of": best})
+
+
+def _table(answer: Sweep, *, every: bool) -> Document:
+    told = [case for case in answer.cases if not case.error]
+    if not told:
+        return
+    # If not all cases are shown, those on the front have priority: they are the result of the sweep.
+    chosen = told if every or len(told) <= _FEW else sorted(told, key=lambda case: not case.front)[:_FEW]
+    shown = sorted(chosen, key=lambda case: case.case)
+    marked = bool(answer.goals)
+    headings = ("case", *(axis.name for axis in answer.axes), *answer.columns, *(("front",) if marked else ()))
+    rows = [
+        (
+            str(case.case),
+            *(_value(case.axes.get(axis.name)) for axis in answer.axes),
+            *(shown_value(column, case.values.get(column)) for column in answer.columns),
+            *(("*" if case.front else "",) if marked else ()),
+        )
+        for case in shown
+    ]
+    first = 1 + len(answer.axes)
+    of_numbers = (i for i, axis in enumerate(answer.axes, 1) if _numbers(case.axes.get(axis.name) for case in told))
+    numeric = (0, *of_numbers, *range(first, first + len(answer.columns)))
+    tones = [Tone.GOOD if case.front else Tone.PLAIN for case in shown]
+    yield GAP
+    yield table(headings, rows, numeric=numeric, tones=tones, names_split=True, identifiers=(0,))
+    if len(shown) < len(told):
+        yield Paragraph(f"and {len(told) - len(shown)} more cases: -o wide, -o csv", Tone.FAINT, 2)
+
+
+def _numbers(values: Iterable[Any]) -> bool:
+    return all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values)
+
+
+def _value(value: Any) -> str:
+    found = cell(value)
+    return _NOTHING if found is None else str(found).lower() if isinstance(found, bool) else str(found)
+
+
+def shown_value(column: str, number: float | None) -> str:
+    """Format a value of a column for people."""
+    if number is None:
+        return _NOTHING
+    if column.startswith(UTILISATION):
+        return f"{100 * number:.1f} %"
+    return str(number) if isinstance(number, int) else f"{number:,.1f}"
+
+
+def _chart(answer: Sweep) -> Scatter:
+    """Return a scatter plot of the cases by the first two goals."""
+    across, up = answer.goals[:2]
+    points = tuple(
+        ScatterPoint(_scaled(across, x), _scaled(up, y), str(case.case), _about(answer, case), case.front)
+        for case in answer.cases
+        if (x := case.values.get(across.column)) is not None and (y := case.values.get(up.column)) is not None
+    )
+    best = sorted({(point.x, point.y) for point in points if point.front})
+    return Scatter(
+        title=f"Cases by {across.column} and {up.column}",
+        legend="on the Pareto front, with the number of the case",
+        x_axis=_axis(across),
+        y_axis=_axis(up),
+        points=points,
+        edge=tuple(_steps(best, across.aim, up.aim)) if len(answer.goals) == 2 and len(best) > 1 else (),
+    )
+
+
+def _scaled(goal: SweepGoalData, value: float) -> float:
+    return 100 * value if goal.column.startswith(UTILISATION) else float(value)
+
+
+def _axis(goal: SweepGoalData) -> ScatterAxis:
+    better = "more" if goal.aim is Aim.MAXIMISE else "less"
+    return ScatterAxis(f"{goal.column} ({better} is better)", "%" if goal.column.startswith(UTILISATION) else "")
+
+
+def _steps(best: Sequence[tuple[float, float]], *aims: Aim) -> Iterator[tuple[float, float]]:
+    """Yield the corners of the front's edge: the corner between two points has the worse value of both on each axis.
+
+    Examples
+    --------
+    >>> list(_steps([(1, 1), (2, 3)], Aim.MAXIMISE, Aim.MINIMISE))
+    [(1, 1), (1, 3), (2, 3)]
+    """
+    worse = [min if aim is Aim.MAXIMISE else max for aim in aims]
+    for one, other in pairwise(best):
+        yield one
+        yield worse[0](one[0], other[0]), worse[1](one[1], other[1])
+    yield best[-1]
+
+
+def _about(answer: Sweep, case: CaseData) -> str:
+    axes = ", ".join(f"{name}={value}" for name, value in case.axes.items() if value is not None)
+    values = ", ".join(f"{column} {shown_value(column, case.values.get(column))}" for column in answer.columns)
+    return f"case {case.case}: {axes}: {values}"
+
+
+def _failures(cases: Sequence[CaseData], *, every: bool) -> Document:
+    """Lay out the failed cases, grouped by error."""
+    failed: dict[str, list[int]] = defaultdict(list)
+    for case in cases:
+        if case.error:
+            failed[case.error].append(case.case)
+    if not failed:
+        return
+    yield Heading("Failed")
+    rows = [
+        (str(len(numbers)), listed(list(map(str, numbers)), most=len(numbers) if every else 5), error.splitlines())
+        for error, numbers in failed.items()
+    ]
+    yield table(("cases", "numbers", "error"), rows, numeric=(0,))
+
+
+def _cautions(cases: Sequence[CaseData]) -> Document:
+    found: dict[str, int] = defaultdict(int)
+    for case in cases:
+        for text in (*(case.doubts or ()), *(case.warnings or ())):
+            found[text] += 1
+    if found:
+        yield GAP
+    for text, number in found.items():
+        of = "" if number == len(cases) else f" (in {counted(number, 'case')})"
+        yield Paragraph(f"warning: {text}{of}", Tone.CAUTION)

@@ -1,0 +1,325 @@
+"""``volumes``: the volume that a claim has or would get, and the nodes from which the claims of a pod can be used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.errors import SnapshotError
+from kschedctl.common.wording import counted, listed
+from kschedctl.diagnosis.diagnosis import Diagnosis
+from kschedctl.diagnosis.rules.claims import diagnose_unbound
+from kschedctl.objects.core import Node
+from kschedctl.objects.selectors import SelectorError
+from kschedctl.objects.volume import PersistentVolumeClaim, StorageClass
+from kschedctl.objects.well_known import zone_of
+from kschedctl.questions.answer_parts import DiagnosisData
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.provenance import Arguments, PodSubject, Provenance, envelope, provenance
+from kschedctl.questions.volumes.answer import (
+    ClaimAction,
+    ClaimData,
+    ClaimVerdict,
+    ClaimVolumes,
+    ControllerData,
+    MismatchData,
+    NodeVolumesData,
+    NotTakenData,
+    OnNodeData,
+    PodVolumes,
+    TrapData,
+)
+from kschedctl.questions.volumes.overview import ClaimOverview, NodeOverview, PodOverview, Trap, VolumeOverview
+from kschedctl.scheduler.volumes.claims import claim_class, claim_key, is_delayed, is_undecidable
+from kschedctl.trials.completeness import CLAIM_KINDS, missing_for_claims
+from kschedctl.trials.loaded_cluster import LoadedCluster
+from kschedctl.trials.persistent_volumes import ClaimOutcome
+
+_FAILURES = (
+    ClaimAction.WAIT_FOR_VOLUME,
+    ClaimAction.FAILED_BINDING,
+    ClaimAction.VOLUME_MISMATCH,
+    ClaimAction.PROVISIONING_FAILED,
+    ClaimAction.LOST,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSubject:
+    """A PersistentVolumeClaim that a question is about, with the options that name only this claim, as `PodSubject`."""
+
+    claim: PersistentVolumeClaim
+    arguments: Arguments = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The claim's name, as namespace/name."""
+        return f"{self.claim.namespace}/{self.claim.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumesRequest:
+    """A question about the volumes of claims and pods.
+
+    Attributes
+    ----------
+    subjects : tuple of ClaimSubject or PodSubject
+        The claims and pods, each with an answer of its own.
+    by_node : bool
+        True to add the outcome for each claim on every node; the answers for pods always have it.
+    """
+
+    subjects: tuple[ClaimSubject | PodSubject, ...]
+    by_node: bool = True
+
+
+def volumes(
+    cluster: LoadedCluster, request: VolumesRequest, handle: AnalysisHandle
+) -> tuple[ClaimVolumes | PodVolumes, ...]:
+    """Report the volume that each claim has or would get, and the nodes on which a pod's claims can be used together.
+
+    Raises
+    ------
+    SnapshotError
+        If a claim or volume cannot be understood.
+    """
+    overview = VolumeOverview(cluster.cluster)
+    try:
+        return tuple(_answer(cluster, overview, one, by_node=request.by_node) for one in request.subjects)
+    except SelectorError as error:
+        raise SnapshotError(str(error), path=error.path) from None
+
+
+def _answer(
+    cluster: LoadedCluster, overview: VolumeOverview, asked: ClaimSubject | PodSubject, *, by_node: bool
+) -> ClaimVolumes | PodVolumes:
+    if isinstance(asked, PodSubject):
+        pod = cluster.find(asked.pod, where=asked.where)
+        found = (lack for lack in cluster.missing(pod) if lack.kind in CLAIM_KINDS)
+        missing = tuple(lack for lack in found if lack.kind != Node.__name__ or lack.permission)
+        return pod_answer(overview.pod(pod), cluster.cluster, provenance(cluster, missing))
+    rests_on = provenance(cluster, missing_for_claims(cluster.cluster, (asked.claim,)))
+    nodes = overview.on_nodes(asked.claim) if by_node else None
+    return claim_answer(overview.claim(asked.claim), nodes, cluster.cluster, rests_on)
+
+
+def claim_answer(
+    found: ClaimOverview, on_nodes: tuple[NodeOverview, ...] | None, cluster: Cluster, rests_on: Provenance
+) -> ClaimVolumes:
+    """Return the answer for one claim; ``on_nodes`` is ``None`` to leave the nodes out."""
+    unknown = _volumes_unknown(rests_on) or is_undecidable(cluster, found.claim) or cluster.is_forbidden(Node)
+    nodes = _nodes(on_nodes, cluster) if on_nodes is not None and not unknown else None
+    diagnoses = tuple(_diagnoses(found, cluster, rests_on)) if on_nodes is not None else ()
+    return ClaimVolumes(
+        **envelope(cluster, rests_on),
+        claim=_claim(found, nodes or (), 0, rests_on, cluster),
+        nodes=nodes,
+        diagnoses=tuple(DiagnosisData(one.rule, one.cause, one.evidence, one.checks) for one in diagnoses),
+        cures=tuple(summary for one in diagnoses for summary in _cures(one)),
+    )
+
+
+def _cures(diagnosis: Diagnosis) -> Iterator[str]:
+    """Yield the cures of a diagnosis in words."""
+    yield from (remedy.summary for remedy in diagnosis.remedies)
+    yield from (advice.summary for advice in diagnosis.advice)
+
+
+def _diagnoses(found: ClaimOverview, cluster: Cluster, rests_on: Provenance) -> Iterator[Diagnosis]:
+    """Yield the causes for which a claim is not bound, unless it waits for its pods or the snapshot lacks its class."""
+    claim = found.claim
+    waits = is_delayed(cluster, claim) and not claim.spec.volume_name
+    settled = found.outcome.action in (ClaimAction.KEEP, ClaimAction.BIND, ClaimAction.LOST)
+    if not (waits or settled or rests_on.missing):
+        yield from diagnose_unbound(cluster, (claim,))
+
+
+def pod_answer(found: PodOverview, cluster: Cluster, rests_on: Provenance) -> PodVolumes:
+    """Return the answer for the claims of a pod."""
+    unknown = _volumes_unknown(rests_on) or not found.is_known or cluster.is_forbidden(Node)
+    nodes = () if unknown else _nodes(found.nodes, cluster)
+    refusals = (lack.needed_for for lack in rests_on.missing if lack.permission)
+    claims = tuple(_claim(claim, nodes, i, rests_on, cluster) for i, claim in enumerate(found.claims))
+    return PodVolumes(
+        **envelope(cluster, rests_on),
+        pod=found.pod.key,
+        summary=(
+            f"The nodes for {found.pod.key} are unknown: {next(refusals, 'its volumes are not in the snapshot')}."
+            if unknown
+            else _pod_summary(found, claims, nodes)
+        ),
+        problem=found.problem,
+        claims=claims,
+        zones=found.zones,
+        selected_zones=found.selected_zones,
+        conflict=found.conflict and not unknown,
+        nodes=nodes,
+    )
+
+
+def _binding_mode(found: ClaimOverview, cluster: Cluster) -> str:
+    if found.storage_class is not None:
+        return found.storage_class.volume_binding_mode
+    return "Unknown" if cluster.is_forbidden(StorageClass) else ""
+
+
+def _claim(
+    found: ClaimOverview, nodes: Sequence[NodeVolumesData], position: int, rests_on: Provenance, cluster: Cluster
+) -> ClaimData:
+    """Return the data of one claim, whose verdicts stand at ``position`` among those of each node."""
+    claim, outcome = found.claim, found.outcome
+    # If the snapshot has no volumes at all, a bound claim is not lost: its volume was just not captured.
+    unknown = outcome.action is ClaimAction.LOST and _volumes_unknown(rests_on)
+    verdicts = [node.claims[position].verdict for node in nodes]
+    may = not verdicts or any(verdict.usable or verdict is ClaimVerdict.IMMEDIATE for verdict in verdicts)
+    return ClaimData(
+        name=claim_key(claim),
+        summary=(
+            f"{claim_key(claim)} is bound to {outcome.volume}, which is not in the snapshot."
+            if unknown
+            else _claim_summary(found, nodes, verdicts)
+        ),
+        phase=claim.status.phase,
+        size=str(claim.spec.resources.requests.get("storage", "")),
+        access_modes=tuple(claim.spec.access_modes),
+        storage_class=claim_class(outcome.claim),
+        binding_mode=_binding_mode(found, cluster),
+        volume=claim.spec.volume_name,
+        pods=found.pods,
+        controller=ControllerData(
+            ClaimAction.KEEP if unknown else outcome.action,
+            f"keeps it bound to {outcome.volume} if that volume exists" if unknown else _controller_summary(outcome),
+            "" if unknown else outcome.message,
+            outcome.volume,
+            outcome.provisioner,
+            outcome.default_class,
+            tuple(
+                NotTakenData(r.volume, tuple(MismatchData(m.field, m.wanted, m.found) for m in r.mismatches))
+                for r in outcome.rejected
+            ),
+        ),
+        zones=found.zones,
+        trap=_trap(found.trap, claim) if found.trap is not None else None,
+        usable=unknown or (may and not found.stranded and outcome.action not in _FAILURES),
+    )
+
+
+def _volumes_unknown(rests_on: Provenance) -> bool:
+    """Report whether the snapshot has no volumes at all although a claim is bound to one."""
+    return any(lack.kind == "PersistentVolume" for lack in rests_on.missing)
+
+
+def _nodes(nodes: tuple[NodeOverview, ...], cluster: Cluster) -> tuple[NodeVolumesData, ...]:
+    return tuple(
+        NodeVolumesData(
+            node.node,
+            zone_of(cluster.nodes.objects[row].metadata.labels),
+            node.usable,
+            tuple(OnNodeData(c.claim, c.verdict, c.volume, c.detail) for c in node.claims),
+        )
+        for row, node in enumerate(nodes)
+    )
+
+
+def _controller_summary(outcome: ClaimOutcome) -> str:
+    text = _ACTIONS[outcome.action].format(volume=outcome.volume, provisioner=outcome.provisioner)
+    if outcome.default_class:
+        return f"gives it the default class {outcome.default_class}, then {text}"
+    return text
+
+
+_ACTIONS = {
+    ClaimAction.KEEP: "keeps it bound to {volume}",
+    ClaimAction.BIND: "binds it to {volume}",
+    ClaimAction.PROVISION: "requests a volume from {provisioner}",
+    ClaimAction.WAIT_FOR_FIRST_CONSUMER: "waits for a pod that uses it",
+    ClaimAction.WAIT_FOR_POD: "waits for its pods to be scheduled",
+    ClaimAction.WAIT_FOR_VOLUME: "waits for volume {volume}, which does not exist",
+    ClaimAction.FAILED_BINDING: "finds no volume for it",
+    ClaimAction.VOLUME_MISMATCH: "does not bind it to {volume}, its volumeName",
+    ClaimAction.PROVISIONING_FAILED: "cannot provision a volume for it",
+    ClaimAction.LOST: "marks it as lost",
+    ClaimAction.UNKNOWN: "does what depends on kinds that cannot be listed by this user",
+}
+
+
+def _claim_summary(found: ClaimOverview, nodes: Sequence[NodeVolumesData], verdicts: Sequence[ClaimVerdict]) -> str:
+    name, outcome = claim_key(found.claim), found.outcome
+    match outcome.action:
+        case ClaimAction.KEEP | ClaimAction.BIND:
+            verb = "is bound" if outcome.action is ClaimAction.KEEP else "will be bound"
+            start = f"{name} {verb} to {outcome.volume}"
+        case (
+            ClaimAction.LOST
+            | ClaimAction.FAILED_BINDING
+            | ClaimAction.VOLUME_MISMATCH
+            | ClaimAction.PROVISIONING_FAILED
+        ):
+            return f"{name} has no volume: {outcome.message}"
+        case ClaimAction.UNKNOWN:
+            volume = f"names volume {outcome.volume}" if outcome.volume else "is not bound"
+            return f"{name} {volume}; what becomes of it depends on kinds that cannot be listed by this user."
+        case _:
+            start = f"{name} is not bound; the PersistentVolume controller {_controller_summary(outcome)}"
+    if ClaimVerdict.IMMEDIATE in verdicts:
+        return f"{start}. Its pods stay pending until then."
+    if not verdicts:
+        return f"{start}."
+    usable = [node for node, verdict in zip(nodes, verdicts, strict=True) if verdict.usable]
+    return f"{start}. A pod with it can run on {_share(usable, nodes) if usable else 'no node'}."
+
+
+def _share(usable: Sequence[NodeVolumesData], nodes: Sequence[NodeVolumesData]) -> str:
+    """Return the number of usable nodes as text, with their zones if not all zones have one; at least one is usable."""
+    zones = sorted({node.zone for node in usable})
+    tied = all(zones) and len(zones) < len({node.zone for node in nodes})
+    within = f", only in zone {listed(zones, 'or')}" if tied else ""
+    return f"{len(usable)} of {counted(len(nodes), 'node')}{within}"
+
+
+def _pod_summary(found: PodOverview, claims: tuple[ClaimData, ...], nodes: tuple[NodeVolumesData, ...]) -> str:
+    name = found.pod.key
+    if found.problem:
+        return f"{name} is not scheduled: {found.problem}."
+    if not claims:
+        return f"{name} uses no claims: its volumes do not restrict its nodes."
+    waiting = list(dict.fromkeys(c.claim for n in nodes for c in n.claims if c.verdict is ClaimVerdict.IMMEDIATE))
+    if waiting:
+        return f"{name} is pending until the PersistentVolume controller binds {listed(waiting)}."
+    usable = [node for node in nodes if node.usable]
+    allow = "claim allows" if len(claims) == 1 else f"{len(claims)} claims allow"
+    if found.conflict:
+        text = f"{name} can run on no node: {_conflict(found, claims)}."
+        if usable:
+            text += f" Its {allow} {_share(usable, nodes)}; its node selection allows none of these."
+        return text
+    text = f"{name}: its {allow} {_share(usable, nodes)}."
+    if found.selected_zones:
+        text += f" Its node selection requires zone {listed(found.selected_zones, 'or')}."
+    return text
+
+
+def _conflict(found: PodOverview, claims: tuple[ClaimData, ...]) -> str:
+    """Return the ties of the pod by its claims and its node selection, as text."""
+    ties = [f"claim {claim.name} requires zone {listed(claim.zones, 'or')}" for claim in claims if claim.zones]
+    ties += [f"claim {claim.name} can be used on no node" for claim in claims if not claim.usable]
+    if found.selected_zones:
+        ties.append(f"its node selection requires zone {listed(found.selected_zones, 'or')}")
+    return ", ".join(ties) or "its node selection and its claims allow no node"
+
+
+def _trap(trap: Trap, claim: PersistentVolumeClaim) -> TrapData:
+    name, others = trap.storage_class, listed(trap.other_zones, "or")
+    if trap.zones:
+        text = (
+            f"Claim {claim.name} got its volume in zone {listed(trap.zones)} before any pod was placed, because class "
+            f"{name} binds immediately. Its pods can no longer be scheduled to zone {others}, whatever else they need."
+        )
+    else:
+        text = (
+            f"Claim {claim.name} gets its volume before any pod is placed, because class {name} binds immediately: the "
+            f"provisioner picks one of the zones {listed(trap.other_zones)} without checking where its pods fit."
+        )
+    advice = "A class with volumeBindingMode: WaitForFirstConsumer provisions volumes where the pod is scheduled."
+    return TrapData(name, trap.zones, trap.other_zones, text, advice)

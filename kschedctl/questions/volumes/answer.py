@@ -1,0 +1,254 @@
+"""Claims and their volumes, as data: printed by ``volumes -o json``, and the source of its text.
+
+The form is part of the public interface. ``schema.json`` describes it and is made from these types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Annotated
+
+from msgspec import Meta
+
+from kschedctl.questions.answer import AnswerList, ClusterAnswer, Data
+from kschedctl.questions.answer_parts import DiagnosisData
+
+
+class ClaimAction(StrEnum):
+    """The action of the PersistentVolume controller for a claim."""
+
+    #: The claim stays bound.
+    KEEP = "Bound"
+    #: The claim is bound to an existing volume.
+    BIND = "Bind"
+    #: The provisioner is requested to create a volume.
+    PROVISION = "Provision"
+    #: The claim waits for a pod that uses it.
+    WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
+    #: The claim waits until the pods that use it are scheduled.
+    WAIT_FOR_POD = "WaitForPodScheduled"
+    #: The volume in ``spec.volumeName`` does not exist yet.
+    WAIT_FOR_VOLUME = "WaitForVolume"
+    #: No volume matches the claim, or ``spec.volumeName`` is bound to another claim.
+    FAILED_BINDING = "FailedBinding"
+    #: The volume in ``spec.volumeName`` does not satisfy the claim.
+    VOLUME_MISMATCH = "VolumeMismatch"
+    #: The storage class does not exist or cannot provision volumes.
+    PROVISIONING_FAILED = "ProvisioningFailed"
+    #: The claim was bound to a volume that is gone or belongs to another claim.
+    LOST = "Lost"
+    #: Unknown, as the volumes or StorageClasses could not be listed.
+    UNKNOWN = "Unknown"
+
+
+class ClaimVerdict(StrEnum):
+    """The outcome for one claim if its pod is scheduled to a node."""
+
+    #: The claim's volume can be used from the node.
+    BOUND = "bound"
+    #: The claim's volume cannot be used from the node.
+    UNREACHABLE = "unreachable"
+    #: The claim's volume is in another zone or region than the node.
+    OTHER_ZONE = "otherZone"
+    #: The claim's volume does not exist.
+    MISSING = "missing"
+    #: The claim is bound to an existing volume.
+    TAKES = "takes"
+    #: A volume is provisioned for the claim.
+    PROVISIONED = "provisioned"
+    #: A volume is being provisioned for the claim, for another node.
+    ELSEWHERE = "elsewhere"
+    #: No volume matches the claim, and none can be provisioned.
+    NONE = "none"
+    #: A volume could be provisioned, but there is too little storage capacity.
+    NO_SPACE = "noSpace"
+    #: The claim is bound by the PersistentVolume controller, not by the scheduler.
+    IMMEDIATE = "immediate"
+
+    @property
+    def usable(self) -> bool:
+        """True if the pod could run on the node as far as this claim is concerned."""
+        return self in (ClaimVerdict.BOUND, ClaimVerdict.TAKES, ClaimVerdict.PROVISIONED)
+
+
+class MismatchData(Data, frozen=True):
+    """A reason why a volume does not match a claim."""
+
+    field: Annotated[
+        str,
+        Meta(description="The field of the claim that does not match; claimRef if it is reserved for another claim."),
+    ]
+    wanted: Annotated[str, Meta(description="The value that the claim requires.")]
+    found: Annotated[str, Meta(description="The value that the volume has.")]
+
+
+class NotTakenData(Data, frozen=True):
+    """A volume that is not bound to the claim."""
+
+    volume: Annotated[str, Meta(description="The name of the volume.")]
+    mismatches: Annotated[
+        tuple[MismatchData, ...], Meta(description="All mismatches; empty if the volume matches but is not chosen.")
+    ]
+
+
+class ControllerData(Data, frozen=True):
+    """The next action of the PersistentVolume controller for a claim."""
+
+    action: Annotated[ClaimAction, Meta(description="The next action.")]
+    summary: Annotated[str, Meta(description="The action in words.")]
+    message: Annotated[str, Meta(description="The message of the event on the claim; empty if there is none.")]
+    volume: Annotated[str, Meta(description="The volume concerned; empty if there is none.")]
+    provisioner: Annotated[
+        str, Meta(description="The provisioner that is requested to create a volume; empty if there is none.")
+    ]
+    default_class: Annotated[
+        str, Meta(description="The default storage class that the claim is assigned; empty if there is none.")
+    ]
+    not_taken: Annotated[
+        tuple[NotTakenData, ...],
+        Meta(description="The other volumes, with the reasons why they are not bound to the claim."),
+    ]
+
+
+class OnNodeData(Data, frozen=True):
+    """The outcome for a claim if its pod is scheduled to a node."""
+
+    claim: Annotated[str, Meta(description="The claim, as namespace/name.")]
+    verdict: Annotated[ClaimVerdict, Meta(description="The outcome.")]
+    volume: Annotated[
+        str, Meta(description="The volume of the claim, or the one that would be bound to it; empty if there is none.")
+    ]
+    detail: Annotated[str, Meta(description="The reason why the claim is not usable; empty if it is.")]
+
+
+class NodeVolumesData(Data, frozen=True):
+    """The outcome for claims on a node."""
+
+    name: Annotated[str, Meta(description="The name of the node.")]
+    zone: Annotated[str, Meta(description="The value of the node's zone label; empty if the node has none.")]
+    usable: Annotated[bool, Meta(description="True if every claim is usable on the node.")]
+    claims: Annotated[tuple[OnNodeData, ...], Meta(description="The outcome by claim.")]
+
+
+class TrapData(Data, frozen=True):
+    """A volume whose zone is fixed before its pod is scheduled."""
+
+    storage_class: Annotated[str, Meta(description="The storage class, whose volumeBindingMode is Immediate.")]
+    zones: Annotated[
+        tuple[str, ...],
+        Meta(description="The zones from which the volume can be used; empty if it is not provisioned yet."),
+    ]
+    other_zones: Annotated[
+        tuple[str, ...],
+        Meta(description="The zones from which the volume cannot be used; all zones if it is not provisioned yet."),
+    ]
+    explanation: Annotated[str, Meta(description="The consequence, in words.")]
+    advice: Annotated[str, Meta(description="The recommended change, in words.")]
+
+
+class ClaimData(Data, frozen=True, kw_only=True):
+    """A PersistentVolumeClaim and its volume."""
+
+    name: Annotated[str, Meta(description="The claim, as namespace/name.")]
+    summary: Annotated[str, Meta(description="The result in one or two sentences.")]
+    phase: Annotated[str, Meta(description="The phase of the claim in the snapshot.")]
+    size: Annotated[str, Meta(description="The requested storage, as a quantity.")]
+    access_modes: Annotated[tuple[str, ...], Meta(description="The access modes that the claim requests.")]
+    storage_class: Annotated[
+        str, Meta(description="The storage class; the default class if the claim would be assigned it.")
+    ]
+    binding_mode: Annotated[
+        str,
+        Meta(
+            description="The volumeBindingMode of the storage class; empty if the class does not exist, Unknown if "
+            "storage classes could not be listed."
+        ),
+    ]
+    volume: Annotated[str, Meta(description="The volume in spec.volumeName; empty if there is none.")]
+    pods: Annotated[tuple[str, ...], Meta(description="The pods that use the claim, as namespace/name.")]
+    controller: Annotated[ControllerData, Meta(description="The next action of the PersistentVolume controller.")]
+    zones: Annotated[
+        tuple[str, ...],
+        Meta(description="The zones to which the claim restricts its pods; empty if there is no restriction."),
+    ]
+    trap: Annotated[
+        TrapData | None, Meta(description="A binding that is too early for the scheduler; null if there is none.")
+    ]
+    usable: Annotated[bool, Meta(description="True if the claim has a volume or may get one.")]
+
+
+class ClaimVolumes(ClusterAnswer, frozen=True, kw_only=True):
+    """The answer for one claim."""
+
+    claim: Annotated[ClaimData, Meta(description="The claim and its volume.")]
+    nodes: Annotated[
+        tuple[NodeVolumesData, ...] | None,
+        Meta(description="The outcome by node for a pod that uses only this claim; null in a list of all claims."),
+    ]
+    diagnoses: Annotated[
+        tuple[DiagnosisData, ...], Meta(description="The causes for which the claim is not bound.")
+    ] = ()
+    cures: Annotated[tuple[str, ...], Meta(description="Changes that could help, in words; they are not tried.")] = ()
+
+    @property
+    def usable(self) -> bool:
+        """True if the claim has a volume or may get one."""
+        return self.claim.usable
+
+    @property
+    def yes(self) -> bool:
+        """True if the claim has a volume or may get one."""
+        return self.usable
+
+    def names(self, *, single: bool = True) -> tuple[str, ...]:
+        """Return the volume that the claim has or would get, ``persistentvolume/NAME``."""
+        return _volume_names((self.claim,))
+
+
+class PodVolumes(ClusterAnswer, frozen=True, kw_only=True):
+    """The answer for one pod."""
+
+    pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
+    summary: Annotated[str, Meta(description="The result in one or two sentences.")]
+    problem: Annotated[
+        str, Meta(description="The reason why the claims cannot be used on any node; empty if they can.")
+    ]
+    claims: Annotated[tuple[ClaimData, ...], Meta(description="The claims of the pod.")]
+    zones: Annotated[
+        tuple[str, ...],
+        Meta(description="The zones to which the volumes restrict the pod; empty if there is no restriction."),
+    ]
+    selected_zones: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="The zones to which nodeSelector and node affinity restrict the pod; empty if there is no "
+            "restriction."
+        ),
+    ]
+    conflict: Annotated[bool, Meta(description="True if node selection and claims together leave no node.")]
+    nodes: Annotated[tuple[NodeVolumesData, ...], Meta(description="The outcome for all claims together, by node.")]
+
+    @property
+    def usable(self) -> bool:
+        """True if the claims leave at least one node for the pod."""
+        return not self.problem and not self.conflict
+
+    @property
+    def yes(self) -> bool:
+        """True if every claim is usable and at least one node is left for the pod."""
+        return self.usable
+
+    def names(self, *, single: bool = True) -> tuple[str, ...]:
+        """Return the volumes that the claims have or would get, one line per volume."""
+        return _volume_names(self.claims)
+
+
+class VolumesList(AnswerList, frozen=True, kw_only=True):
+    """The answers for several claims or pods."""
+
+    items: Annotated[tuple[ClaimVolumes | PodVolumes, ...], Meta(description="The answers, one per claim or pod.")]
+
+
+def _volume_names(claims: Iterable[ClaimData]) -> tuple[str, ...]:
+    return tuple(f"persistentvolume/{c.controller.volume}" for c in claims if c.controller.volume)

@@ -1,0 +1,193 @@
+"""The number of copies of a pod that fit, as data."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.choice import choose_release
+from kschedctl.objects.releases.release import RELEASES
+from kschedctl.objects.volume import CSINode
+from kschedctl.objects.workload import StatefulSet
+from kschedctl.output.json import as_json
+from kschedctl.questions.capacity.analysis import CapacityRequest, capacity_answer
+from kschedctl.questions.capacity.analysis import capacity as count
+from kschedctl.questions.capacity.analysis import capacity as gang_capacity_capacity
+from kschedctl.questions.capacity.answer import CapacityList, PodCapacity
+from kschedctl.questions.capacity.document import document
+from kschedctl.questions.explain.answer import WorkloadData
+from kschedctl.questions.frame import View
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.provenance import PodSubject, Provenance, pods_asked_about
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.trials.simulate.capacity import capacity
+from tests.answer_schema import validate
+from tests.builders import (
+    make_cluster,
+    make_container,
+    make_loaded,
+    make_node,
+    make_object,
+    make_pod,
+    make_storage_class,
+)
+from tests.gangs import RACK, make_group, make_grouping, make_members
+from tests.questions.presentation.printing import lines
+from tests.trials.simulate.test_capacity import copies_of
+
+
+def ask(cpu: str, most: int | None = None) -> PodCapacity:
+    cluster = make_cluster([make_node("a", cpu="4", zone="z1"), make_node("b", cpu="2", zone="z2")], [])
+    choice = choose_release("1.36", "", ())
+    found = capacity(Scheduler(cluster, choice.release), copies_of(make_pod(requests={"cpu": cpu})), most)
+    return capacity_answer("pod p", found, Provenance(release_choice=choice, paths=("here",), n_pods=0))
+
+
+ANSWERS = {"some": ask("1"), "none": ask("9"), "bounded": ask("1", 3)}
+
+
+@pytest.mark.parametrize("case", ANSWERS)
+def test_answers_are_valid_by_the_schema(case: str) -> None:
+    for answer in (ANSWERS[case], CapacityList(items=(ANSWERS[case],))):
+        value = json.loads(as_json(answer))
+        validate(value)
+
+
+@pytest.mark.parametrize(
+    ("case", "summary", "names"),
+    [
+        ("some", "pod p: 6 more pods fit, on 2 nodes", ("node/a 4", "node/b 2")),
+        ("none", "pod p: no more pods fit", ()),
+        ("bounded", "pod p: at least 3 more pods fit, on 2 nodes", ("node/a 2", "node/b 1")),
+    ],
+)
+def test_what_is_said(case: str, summary: str, names: tuple[str, ...]) -> None:
+    assert (ANSWERS[case].summary, ANSWERS[case].names()) == (summary, names)
+
+
+def test_rooms_of_zones_and_what_stops_the_next() -> None:
+    answer = ANSWERS["some"]
+    assert [(room.zone, room.nodes, room.copies) for room in answer.zones] == [("z1", 1, 4), ("z2", 1, 2)]
+    assert {node.name for node in answer.refusals} == {"a", "b"}
+    assert answer.message.startswith("0/2 nodes are available: 2 Insufficient cpu.")
+
+
+def test_the_copies_of_a_stateful_set_have_claims_of_their_own() -> None:
+    """A node attaches three volumes of the driver; all pods together would need one if they shared it."""
+    claim = {"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "1Gi"}}}}
+    spec = {
+        "selector": {"matchLabels": {"app": "db"}},
+        "replicas": 1,
+        "template": {"metadata": {"labels": {"app": "db"}}, "spec": {"containers": [make_container()]}},
+        "volumeClaimTemplates": [claim],
+    }
+    own = make_object(StatefulSet, "db", namespace="default", spec=spec)
+    driver = {"name": "csi.example.com", "nodeID": "a", "allocatable": {"count": 3}}
+    csi_node = make_object(CSINode, "a", spec={"drivers": [driver]})
+    cluster = make_loaded(
+        make_cluster([make_node("a")], [], own, csi_node, make_storage_class("standard", default=True))
+    )
+    found = pods_asked_about(cluster, own)
+    asked = PodSubject(found.missing[0].pod, workload=WorkloadData("StatefulSet", "default", "db", 1))
+    (answer,) = count(cluster.with_made(found.missing), CapacityRequest(pods=(asked,)), AnalysisHandle())
+    assert answer.summary == "StatefulSet default/db: 3 more pods fit, on 1 node, the first for 1 pod that it lacks"
+
+
+NODES = [
+    make_node("a", cpu="4", labels={RACK: "r1"}),
+    make_node("b", cpu="3", labels={RACK: "r1"}),
+    make_node("c", cpu="6", labels={RACK: "r2"}),
+]
+ONE = {"cpu": "1"}
+#: A running gang of four: CPUs left are 3, 3 and 3.
+RUNNING = [
+    *make_members(1, node="a", requests=ONE),
+    *(make_pod(f"gang-{i}", node="c", requests=ONE, schedulingGroup={"podGroupName": "gang"}) for i in (1, 2, 3)),
+]
+
+
+def made_by(kind: str, replicas: int, name: str = "job") -> PodSubject:
+    pod = make_pod(f"{name}-xxxxx", requests=ONE, schedulingGroup={"podGroupName": "gang"})
+    return PodSubject(pod, where="job.yaml", workload=WorkloadData(kind, "default", name, replicas))
+
+
+def gang_capacity_ask(*asked: PodSubject, topology: str = "", there: list[Pod] = RUNNING) -> PodCapacity:
+    cluster = make_grouping(make_cluster(NODES, there, make_group(min_count=4, topology=topology)))
+    (answer,) = gang_capacity_capacity(cluster, CapacityRequest(pods=asked), AnalysisHandle())
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("asked", "n_pods", "summary"),
+    [
+        pytest.param(
+            [PodSubject(RUNNING[0])],
+            4,
+            "gang default/gang: 2 more gangs of 4 pods fit, on 3 nodes",
+            id="a running member",
+        ),
+        pytest.param(
+            [made_by("Job", 4)], 4, "gang default/gang: 2 more gangs of 4 pods fit, on 3 nodes", id="a new Job"
+        ),
+        pytest.param(
+            [made_by("Job", 4), made_by("Job", 2, "leader")],
+            6,
+            "gang default/gang: 1 more gang of 6 pods fits, on 3 nodes",
+            id="two workloads are one gang",
+        ),
+        pytest.param(
+            [made_by("Job", 2)],
+            6,
+            "gang default/gang: 1 more gang of 6 pods fits, on 3 nodes",
+            id="fewer pods than minCount join those of the cluster",
+        ),
+        pytest.param([made_by("Job", 10)], 10, "gang default/gang: no more gangs of 10 pods fit", id="not one"),
+    ],
+)
+def test_the_pods_of_a_copy(asked: list[PodSubject], n_pods: int, summary: str) -> None:
+    answer = gang_capacity_ask(*asked)
+    assert answer.gang is not None
+    assert (answer.gang.pods, answer.summary) == (n_pods, summary)
+    assert answer.copied == asked[0].pod.key
+    assert answer.yes == (answer.copies > 0)
+    validate(json.loads(as_json(CapacityList(items=(answer,)))))
+
+
+def test_the_domains_and_what_stops_the_next_gang() -> None:
+    answer = gang_capacity_ask(PodSubject(RUNNING[0]), topology=RACK)
+    text = lines(document(answer, View(now=datetime(2026, 1, 1, tzinfo=UTC))))
+    start = text.index("Topology domains")
+    assert answer.summary == "gang default/gang: 1 more gang of 4 pods fits, on 2 nodes"
+    assert [line.rstrip() for line in text[start : start + 6]] == [
+        "Topology domains",
+        "  example.com/rack  gangs  pods of the next  what stops the next pod",
+        "  r1                    1  2 of 4            2 Insufficient cpu",
+        "  r2                    0  3 of 4            1 Insufficient cpu",
+        "",
+        "A further gang finds nodes for 3 of its 4 pods; minCount is 4.",
+    ]
+
+
+def test_a_group_that_nobody_created() -> None:
+    alone = make_pod("alone", requests=ONE, schedulingGroup={"podGroupName": "missing"})
+    cluster = make_grouping(make_cluster(NODES, [alone]))
+    (answer,) = gang_capacity_capacity(cluster, CapacityRequest(pods=(PodSubject(alone),)), AnalysisHandle())
+    assert (answer.copies, answer.gang) == (0, None)
+    assert answer.message == ""
+    assert answer.gate == 'waiting for pods\'s pod group "missing" to appear in scheduling queue'
+
+
+def test_without_gates_members_are_pods_as_any_other() -> None:
+    member, other = RUNNING[0], make_pod("gang-0", requests=ONE)
+    with_group = make_cluster(NODES, [], make_group(min_count=4))
+    answers = [
+        gang_capacity_capacity(
+            make_loaded(with_group, "1.37"), CapacityRequest(pods=(PodSubject(pod),)), AnalysisHandle()
+        )[0]
+        for pod in (member, other)
+    ]
+    assert "GenericWorkload" not in RELEASES["1.37"].features or not RELEASES["1.37"].features["GenericWorkload"]
+    assert [(answer.copies, answer.gang) for answer in answers] == [(13, None), (13, None)]
