@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import typer
 
 from kschedctl.cli.commands import COMMANDS
-from kschedctl.cli.examples import EXAMPLES
-from kschedctl.cli.help_layout import option_record
+from kschedctl.cli.help import EXAMPLES, option_record
 from kschedctl.cli.main import app
 from kschedctl.questions.schema.schema import ANSWERS
 

@@ -12,8 +12,8 @@ from typing import Annotated
 
 import typer
 
-from kschedctl.cli.exit_code import ExitCode
 from kschedctl.cli.options.shared import GatesOption, MaxUnpackedOption, feature_gates, max_bytes, version_option
+from kschedctl.cli.streams import ExitCode
 
 
 def batch(

@@ -7,14 +7,49 @@ seconds; the names found by then are offered. Errors are not reported, because t
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import typer
 
-from kschedctl.cli.snapshot_paths import STDIN, chosen_cluster, snapshot_paths
+# The paths of the snapshot that options or the environment select.
+
+SNAPSHOT_VARIABLE: Final = "KSCHEDCTL_SNAPSHOT"
+CLUSTER_VARIABLE: Final = "KSCHEDCTL_CLUSTER"
+STDIN: Final = "-"
+CACHE_VARIABLE: Final = "KSCHEDCTL_CACHE"
+
+
+def chosen_cluster(given: str, snapshot: Sequence[str] | None) -> str:
+    """Return the cluster of a snapshot that holds several; empty if none is chosen.
+
+    Parameters
+    ----------
+    given : str
+        The value of ``--cluster``.
+    snapshot : sequence of str or None
+        The values of ``--snapshot``: the environment variable is about the snapshot of the environment.
+    """
+    return given or ("" if snapshot else os.environ.get(CLUSTER_VARIABLE, ""))
+
+
+def snapshot_paths(given: Sequence[str] | None, *, live: bool) -> tuple[str, ...]:
+    """Return the paths of the snapshot; empty for a running cluster.
+
+    Parameters
+    ----------
+    given : sequence of str or None
+        The values of ``--snapshot``.
+    live : bool
+        True if other options select a running cluster: the environment variable is then ignored.
+    """
+    if given or live:
+        return tuple(given or ())
+    return tuple(path for path in os.environ.get(SNAPSHOT_VARIABLE, "").split(os.pathsep) if path)
+
 
 _SECONDS: Final = 2.0
 _WORKLOADS: Final = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController", "Job")
@@ -98,8 +133,7 @@ def table_forms(incomplete: str) -> list[str]:
 
 
 def _forms(incomplete: str, kind: str) -> list[str]:
-    from kschedctl.output.form import FormKind
-    from kschedctl.output.forms import FORMS, names
+    from kschedctl.output.forms import FORMS, FormKind, names
 
     return _beginning(incomplete, (f"{name}=" if FORMS[name].argument else name for name in names(FormKind[kind])))
 

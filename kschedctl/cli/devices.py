@@ -9,12 +9,11 @@ import typer
 from kschedctl.cli.command import command
 from kschedctl.cli.completion import device_subjects
 from kschedctl.cli.options.cluster import ClusterOptions
-from kschedctl.cli.options.output import OutputOptions
-from kschedctl.cli.options.shared import AllNamespacesOption, namespace_option
+from kschedctl.cli.options.shared import AllNamespacesOption, OutputOptions, namespace_option
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.command_result import CommandResult
+    from kschedctl.cli.command import CommandResult
 
 
 @command
@@ -42,7 +41,7 @@ def devices(
 
     The exit code is 1 if a claim cannot be allocated on any node, or if the devices of a pool are not used.
     """
-    from kschedctl.cli.command_result import CommandResult
+    from kschedctl.cli.command import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.questions.devices.analysis import DevicesRequest, devices
     from kschedctl.questions.devices.answer import DevicesList

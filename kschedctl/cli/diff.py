@@ -10,14 +10,19 @@ import typer
 
 from kschedctl.cli.command import command
 from kschedctl.cli.options.cluster import DecidingOptions
-from kschedctl.cli.options.group import OptionGroup
-from kschedctl.cli.options.output import OutputOptions
 from kschedctl.cli.options.pods import PodOptions
-from kschedctl.cli.options.shared import config_option, feature_gates, gates_option, version_option
+from kschedctl.cli.options.shared import (
+    OptionGroup,
+    OutputOptions,
+    config_option,
+    feature_gates,
+    gates_option,
+    version_option,
+)
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.command_result import CommandResult
+    from kschedctl.cli.command import CommandResult
     from kschedctl.questions.loading import ClusterRequest
 
 
@@ -149,7 +154,7 @@ def diff(
     before = cluster.request(admission=not which.no_admission)
     after = against.request(before, what_ifs)
 
-    from kschedctl.cli.command_result import CommandResult
+    from kschedctl.cli.command import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.questions.diff.analysis import diff
     from kschedctl.questions.diff.answer import AnswerPart

@@ -10,8 +10,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from kschedctl.cli.exit_code import ExitCode
-from kschedctl.cli.streams import prepare, report, say, write
+from kschedctl.cli.streams import ExitCode, prepare, report, say, write
 from kschedctl.common.errors import ClusterError, KschedctlError
 
 

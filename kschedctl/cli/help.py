@@ -2,14 +2,289 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 from typer.core import TyperCommand, TyperGroup
 
-from kschedctl.cli.help_layout import summary, write_commands, write_examples, write_options
-from kschedctl.cli.raw_arguments import GIVEN
 from kschedctl.cli.streams import write
+from kschedctl.common.text.characters import printable
+
+# Two examples per command, which are printed at the end of its help.
+
+
+class Example(NamedTuple):
+    """A description of an example, and the arguments of its command."""
+
+    what: str
+    arguments: str
+
+
+#: The examples by command; the empty name is the program itself.
+EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
+    "": (
+        Example("Explain why a pod is pending in the cluster of the current kubectl context:", "explain shop/web-7"),
+        Example("Explain a manifest against a snapshot:", "explain -f web.yaml --snapshot prod.tar.gz"),
+    ),
+    "nodes": (
+        Example("Show the free capacity of all nodes, the fullest first:", "nodes --sort-by cpu"),
+        Example("Show the free capacity of each zone, as JSON:", "nodes --by zone -o json"),
+    ),
+    "pending": (
+        Example("List pending pods by cause and age, with changes that would help:", "pending --snapshot prod.tar.gz"),
+        Example(
+            "Show changes, with commands, that would schedule the pods of one namespace:", "pending -n shop -o wide"
+        ),
+    ),
+    "explain": (
+        Example("Explain why a pod is pending:", "explain shop/web-7 --snapshot prod.tar.gz"),
+        Example(
+            "Check whether a manifest fits with more memory, with the details of one node:",
+            "explain -f web.yaml --set-request memory=2Gi --node node-1 --why",
+        ),
+    ),
+    "preempt": (
+        Example("Show the victims that a pod would evict, and all other candidates:", "preempt shop/search-3 -o wide"),
+        Example("Show the pending pods that would evict a pod:", "preempt --victim batch/report-6"),
+    ),
+    "volumes": (
+        Example("Explain why a claim has no volume:", "volumes shop/figures"),
+        Example("List all claims of all namespaces as JSON:", "volumes -A -o json"),
+    ),
+    "devices": (
+        Example("List all devices, the claims that hold them, and pools that are not used:", "devices"),
+        Example("Show the nodes with the devices of a claim, and what the others lack:", "devices ml/train -o wide"),
+    ),
+    "simulate": (
+        Example("Schedule the pending pods one after another, and show placements and evictions:", "simulate -o wide"),
+        Example(
+            "Add two workloads, remove a zone, and save the final state as a snapshot:",
+            "simulate web.yaml db.yaml --fail-zone eu-1a --save after",
+        ),
+    ),
+    "optimum": (
+        Example("Compare the scheduler with the best placement of all pending pods:", "optimum -o wide"),
+        Example("Add a workload, and use as few nodes as possible:", "optimum web.yaml --goal nodes --time-limit 10"),
+    ),
+    "capacity": (
+        Example("Count how many more replicas of a Deployment fit, and what stops the next:", "capacity deploy/web"),
+        Example(
+            "Count two sizes of pods after adding three nodes:", "capacity small.yaml large.yaml --apply node.yaml*3"
+        ),
+    ),
+    "drain": (
+        Example(
+            "Check whether a node can be drained, and where its pods are scheduled:", "drain node-7 --ignore-daemonsets"
+        ),
+        Example(
+            "Check whether a rolling upgrade of a node pool finishes, with one surge node:",
+            "drain -l pool=general --ignore-daemonsets --delete-emptydir-data --rolling --surge 1",
+        ),
+    ),
+    "rollout": (
+        Example("Check whether a restart of a Deployment finishes:", "rollout deploy/web -n shop"),
+        Example(
+            "Check whether the rollout of a new version finishes while two nodes are cordoned:",
+            "rollout -f web.yaml --cordon 'node-[12]'",
+        ),
+    ),
+    "sweep": (
+        Example(
+            "Answer all cases of a plan, and save the results so that the run can be resumed:",
+            "sweep plan.yaml --results r.jsonl",
+        ),
+        Example("Print the scheduler configuration of case 17:", "sweep plan.yaml --config-of 17"),
+    ),
+    "watch": (
+        Example("Report pending pods of all namespaces, and why, until interrupted:", "watch -A"),
+        Example(
+            "Write Events on the pods, from one of several replicas:",
+            "watch -A --events --leader-elect --lease kube-system/kschedctl-watch --metrics :8080 -o jsonl",
+        ),
+    ),
+    "serve": (
+        Example("Serve the cluster of the current kubectl context at http://127.0.0.1:8080/:", "serve"),
+        Example(
+            "Serve a snapshot to others, who need the token in a file:",
+            "serve --snapshot prod.tar.gz --listen :8080 --token-file token --host ksched.example.com",
+        ),
+    ),
+    "leader": (
+        Example("Show all leaders, and when another candidate would take over:", "leader"),
+        Example(
+            "Check whether a scheduler's configuration matches its Lease:",
+            "leader --snapshot prod.tar.gz --config scheduler.yaml",
+        ),
+    ),
+    "leader run": (
+        Example("Run one copy of a program at a time:", "leader run --lease shop/report -- ./report --forever"),
+        Example(
+            "Fail over within ten seconds after a crash:",
+            "leader run --lease shop/report --lease-duration 5s --renew-deadline 2s --retry-period 500ms "
+            "--grace-period 1s -- ./report",
+        ),
+    ),
+    "leader simulate": (
+        Example(
+            "Simulate a crash of the leader, then a network partition of the next one:",
+            "leader simulate --crash 20s --partition 40s-70s",
+        ),
+        Example(
+            "Find times for a fail-over within 10 seconds, with a clock drift of 1 %:",
+            "leader simulate --fail-over 10s --clock-drift 1%",
+        ),
+    ),
+    "diff": (
+        Example("Show what changes if some nodes are drained:", "diff -A --drain 'node-*'"),
+        Example(
+            "Show what another release decides differently:",
+            "diff -A --all-pods --snapshot prod.tar.gz --against-version 1.36",
+        ),
+    ),
+    "lint": (
+        Example("Check the manifests in a folder:", "lint deploy/"),
+        Example(
+            "Check manifests against a cluster, and write a SARIF log for code scanning:",
+            "lint deploy/ --snapshot prod.tar.gz -o human -o sarif --output-file lint.sarif",
+        ),
+    ),
+    "rule": (
+        Example("Show the documentation of a rule:", "rule KS201"),
+        Example("List all rules with a prefix:", "rule KS3"),
+    ),
+    "batch": (
+        Example("Decide the cases of a file on all cores:", "batch cases.jsonl.gz"),
+        Example(
+            "Decide cases from standard input by the rules of one release:",
+            "batch - --kubernetes-version 1.35 < cases.jsonl",
+        ),
+    ),
+    "verify": (
+        Example("Compare all answers with the decisions of the cluster's scheduler:", "verify"),
+        Example("List the pods of a snapshot that differ:", "verify --snapshot prod.tar.gz -o name"),
+    ),
+    "snapshot": (
+        Example("Write a snapshot of the cluster of the current kubectl context:", "snapshot -o prod.tar.gz"),
+        Example("Write an anonymised snapshot for a bug report:", "snapshot -o report.tar.gz --anonymize"),
+    ),
+    "snapshot info": (
+        Example("Show what a snapshot contains:", "snapshot info prod.tar.gz"),
+        Example("Show what several files contain, as JSON:", "snapshot info prod.tar.gz prod-version.json -o json"),
+    ),
+}
+
+
+# Suggested command lines, quoted so that pasting them into a shell runs exactly the suggested command.
+
+#: The characters besides letters and digits that need no escape in a printf format.
+_PLAIN: Final = "-._/:="
+
+
+def command_line(*words: str) -> str:
+    r"""Return a command line of this program, in the way the user calls it, ready to be pasted into a shell.
+
+    A word with invisible characters is written as a call of ``printf``, which every POSIX shell has; a newline at the
+    end of such a word is lost.
+
+    Parameters
+    ----------
+    *words : str
+        The command and its arguments.
+
+    Examples
+    --------
+    >>> print(command_line("explain", "shop/web 1", "--node", "n1; touch x #"))
+    kschedctl explain 'shop/web 1' --node 'n1; touch x #'
+    >>> print(command_line("explain", "web\x1b[2J"))
+    kschedctl explain "$(printf 'web\033\1332J')"
+    """
+    return " ".join([program(), *map(_quoted, words)])
+
+
+def program() -> str:
+    """Return the way the user calls the program: as a kubectl plugin or by its own name."""
+    name = Path(sys.argv[0]).name
+    return "kubectl ksched" if name.startswith("kubectl-") else "kschedctl"
+
+
+def _quoted(word: str) -> str:
+    if printable(word) == word:
+        return shlex.quote(word)
+    # Paths may contain bytes that are not valid UTF-8.
+    letters = (chr(byte) for byte in word.encode(errors="surrogateescape"))
+    spelled = "".join(c if c.isascii() and (c.isalnum() or c in _PLAIN) else f"\\{ord(c):03o}" for c in letters)
+    return f"\"$(printf '{spelled}')\""
+
+
+# The layout of the help sections. Typer's own rich help would take more time than everything else in the help.
+#
+# Typer either has its own copy of Click or uses the installed one, so contexts and formatters have no single type.
+
+_REPEATABLE: Final = "Repeatable."
+
+
+def write_options(command: Any, context: Any, formatter: Any) -> None:
+    """Write arguments and options in the order of their groups; options without a group come last."""
+    sections: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    own = []
+    for parameter in sorted(command.get_params(context), key=lambda each: each.param_type_name != "argument"):
+        record = option_record(parameter, context)
+        group = getattr(parameter, "rich_help_panel", None)
+        if record is not None and group:
+            sections[group].append(record)
+        elif record is not None:
+            own.append(record)
+    title = f"Only in {context.info_name}" if sections else "Options"
+    for name, records in {**sections, title: own}.items():
+        with formatter.section(name):
+            formatter.write_dl(records)
+
+
+def write_commands(group: Any, context: Any, formatter: Any) -> None:
+    """Write the subcommands of a group, each with the first sentence of its help."""
+    with formatter.section("Commands"):
+        formatter.write_dl([*group.summaries(context).items()])
+
+
+def write_examples(context: Any, formatter: Any) -> None:
+    """Write the examples of a command, each on one line that can be copied."""
+    path = context.command_path.partition(" ")[2] if context.parent else ""
+    with formatter.section("Examples"):
+        for example in EXAMPLES.get(path, ()):
+            formatter.write_text(example.what)
+            with formatter.indentation():
+                # A wrapped command cannot be copied.
+                line = f"{program()} {example.arguments}"
+                formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
+
+
+def option_record(parameter: Any, context: Any) -> tuple[str, str] | None:
+    """Return the notation of a parameter and its help text."""
+    record = parameter.get_help_record(context)
+    if record is None:
+        return None
+    written, meaning = record
+    if parameter.param_type_name == "argument":
+        several = "..." if parameter.nargs == -1 and not parameter.metavar.endswith("...") else ""
+        return f"{parameter.metavar}{several}", meaning
+    return written, f"{meaning} {_REPEATABLE}" if parameter.multiple else meaning
+
+
+def summary(text: str) -> str:
+    """Return the first sentence of a text, at most its first paragraph."""
+    paragraph = " ".join(text.strip().partition("\n\n")[0].split())
+    sentence, dot, _ = paragraph.partition(". ")
+    return sentence + dot.strip()
+
+
+# The raw arguments of a command, for options whose order on the command line matters.
+
+#: The key of the raw arguments in the ``meta`` dict of a command's context.
+GIVEN: Final = "kschedctl.given"
 
 
 def _show(context: Any, _parameter: Any, wanted: bool) -> None:

@@ -3,17 +3,45 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
+from functools import cache
 from typing import Any, Final
 
+import typer
+
+from kschedctl.cli.commands import COMMANDS
+from kschedctl.cli.help import command_line
 from kschedctl.cli.options.cluster import SourceOptions
-from kschedctl.cli.options.command_parameters import parameters_of
-from kschedctl.cli.options.output import OutputOptions
+from kschedctl.cli.options.shared import OutputOptions
 from kschedctl.cli.options.whatif import WhatIfOptions
-from kschedctl.cli.shell import command_line
 from kschedctl.questions.document import Question
+
+# The declared options of a command, from which suggested next commands are written.
+
+
+@cache
+def parameters_of(command: str) -> Mapping[str, inspect.Parameter]:
+    """Return the declared options of a command, such as ``explain`` or ``leader simulate``; only it is imported."""
+    name, _, below = command.partition(" ")
+    found = COMMANDS[name].load()
+    callback: Callable[..., None] | None = None
+    if not isinstance(found, typer.Typer):
+        callback = found
+    elif below:
+        every = found.registered_commands
+        callback = next(each.callback for each in every if each.callback and each.callback.__name__ == below)
+    elif found.registered_callback is not None:
+        callback = found.registered_callback.callback
+    assert callback is not None
+    # Parameters that typer itself passes, such as the context, are no options.
+    return {
+        name: parameter
+        for name, parameter in inspect.signature(callback).parameters.items()
+        if hasattr(parameter.annotation, "__metadata__")
+    }
+
 
 #: The parameters that name the subject of a command.
 _ARGUMENTS: Final = ("pods", "names", "manifests", "workload")

@@ -6,9 +6,18 @@ from typing import Annotated, NoReturn
 
 import typer
 
+import kschedctl
+from kschedctl.cli.commands import LazyGroup
 from kschedctl.cli.exiting import exit_with
-from kschedctl.cli.lazy_group import LazyGroup
-from kschedctl.cli.version import print_version
+from kschedctl.cli.streams import write
+
+# The answer to ``--version``.
+
+
+def print_version() -> None:
+    """Print the name and the version of the program."""
+    write(f"kschedctl {kschedctl.__version__}\n")
+
 
 #: Plain help: Typer's rich help would take more time than everything else in the help.
 app = typer.Typer(

@@ -8,12 +8,12 @@ import typer
 
 from kschedctl.cli.command import command
 from kschedctl.cli.options.cluster import DecidingOptions
-from kschedctl.cli.options.output import OutputOptions
+from kschedctl.cli.options.pods import WorkloadOptions
+from kschedctl.cli.options.shared import OutputOptions
 from kschedctl.cli.options.whatif import WhatIfOptions
-from kschedctl.cli.options.workload import WorkloadOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.command_result import CommandResult
+    from kschedctl.cli.command import CommandResult
 
 
 @command
@@ -37,7 +37,7 @@ def rollout(
         raise typer.BadParameter("name a workload, such as deploy/web, or give its manifest with -f")
     request = which.request(cluster.request(what_ifs))
 
-    from kschedctl.cli.command_result import CommandResult
+    from kschedctl.cli.command import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.questions.rollout.analysis import RolloutRequest, rollout
 

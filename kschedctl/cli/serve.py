@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Final
 import typer
 
 from kschedctl.cli.options.cluster import ClusterOptions
-from kschedctl.cli.options.group import OptionGroup, unfolded
+from kschedctl.cli.options.shared import OptionGroup, unfolded
 
 _LISTEN: Final = "127.0.0.1:8080"
 
@@ -136,8 +136,8 @@ def serve(
             raise
         hint = f"install it: {install_command('web')}"
         raise InputError("serve needs the server", hint=hint) from None
+    from kschedctl.web.served import LiveSource, SnapshotSource
     from kschedctl.web.settings import Limits, ServeSettings, read_token
-    from kschedctl.web.source import LiveSource, SnapshotSource
 
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(name)s: %(message)s")
     own = Limits(

@@ -10,13 +10,11 @@ import typer
 from kschedctl.cli.command import command
 from kschedctl.cli.help import Command, CommandGroup
 from kschedctl.cli.options.cluster import SourceOptions
-from kschedctl.cli.options.group import unfolded
-from kschedctl.cli.options.output import OutputOptions
-from kschedctl.cli.options.shared import ClusterOption, MaxUnpackedOption, max_bytes
+from kschedctl.cli.options.shared import ClusterOption, MaxUnpackedOption, OutputOptions, max_bytes, unfolded
 from kschedctl.cli.options.whatif import ClusterWhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.command_result import CommandResult
+    from kschedctl.cli.command import CommandResult
     from kschedctl.questions.loading import ClusterSource
     from kschedctl.trials.whatif.edits import WhatIfs
 
@@ -91,7 +89,7 @@ def info(
     output: OutputOptions,
 ) -> CommandResult:
     """Show what a snapshot contains: kinds and object counts, version, age, and whether it is anonymised."""
-    from kschedctl.cli.command_result import CommandResult
+    from kschedctl.cli.command import CommandResult
     from kschedctl.questions.snapshot.analysis import snapshot_info
 
     return CommandResult(answer=snapshot_info(paths, max_bytes(max_unpacked), cluster))

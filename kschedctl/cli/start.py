@@ -9,7 +9,7 @@ import sys
 from types import FrameType
 from typing import Final
 
-from kschedctl.cli.exit_code import ExitCode
+from kschedctl.cli.streams import ExitCode
 
 #: Python's own threshold is 700 objects: the imports of a command then cause 180 searches for garbage that find none.
 OBJECTS_BETWEEN_COLLECTIONS: Final = 100_000
@@ -29,7 +29,7 @@ def run() -> None:
     if sys.argv[1:] == ["--version"]:
         # The import of typer takes longer than everything else in this answer.
         from kschedctl.cli.exiting import exit_with
-        from kschedctl.cli.version import print_version
+        from kschedctl.cli.main import print_version
 
         exit_with(print_version)
     from kschedctl.cli.main import run as run_main

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kschedctl.cli.command import command
-from kschedctl.cli.options.output import TableOutputOptions
+from kschedctl.cli.options.shared import TableOutputOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.command_result import CommandResult
+    from kschedctl.cli.command import CommandResult
 
 _WORK = "Execution"
 
@@ -92,12 +92,12 @@ def sweep(
     if plot and not plot.endswith(".svg"):
         raise typer.BadParameter("the file name must end in .svg", param_hint="--plot")
 
-    from kschedctl.cli.command_result import CommandResult
+    from kschedctl.cli.command import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.cli.streams import write
     from kschedctl.common.errors import InputError
-    from kschedctl.output.svg import picture
-    from kschedctl.output.yaml import dumped
+    from kschedctl.output.data_forms import dumped
+    from kschedctl.output.page.drawing import picture
     from kschedctl.questions.documents import document
     from kschedctl.questions.frame import View
     from kschedctl.questions.sweep.analysis import SweepRequest, configuration, sweep

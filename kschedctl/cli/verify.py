@@ -9,12 +9,11 @@ import typer
 
 from kschedctl.cli.command import command
 from kschedctl.cli.options.cluster import DecidingOptions
-from kschedctl.cli.options.output import OutputOptions
-from kschedctl.cli.options.shared import AllNamespacesOption, namespace_option
+from kschedctl.cli.options.shared import AllNamespacesOption, OutputOptions, namespace_option
 from kschedctl.cli.options.whatif import ClusterWhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.command_result import CommandResult
+    from kschedctl.cli.command import CommandResult
 
 
 @command
@@ -84,7 +83,7 @@ def verify(
 
     from msgspec import structs
 
-    from kschedctl.cli.command_result import CommandResult
+    from kschedctl.cli.command import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.questions.verify.analysis import VerifyRequest, as_stored, verify
     from kschedctl.questions.verify.answer import ComparedPodData, RecordedCaseData

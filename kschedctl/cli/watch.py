@@ -12,8 +12,7 @@ from typing import Annotated, ClassVar, Final
 
 import typer
 
-from kschedctl.cli.leader.election_options import TimeOptions
-from kschedctl.cli.options.group import OptionGroup, unfolded
+from kschedctl.cli.leader import TimeOptions
 from kschedctl.cli.options.shared import (
     AllNamespacesOption,
     ConfigOption,
@@ -22,10 +21,12 @@ from kschedctl.cli.options.shared import (
     IdentityOption,
     KubeconfigOption,
     NamespaceOption,
+    OptionGroup,
     SelectorOption,
     VersionOption,
     feature_gates,
     request_seconds,
+    unfolded,
 )
 
 _JSON_LINES: Final = "jsonl"
@@ -147,7 +148,7 @@ def watch(
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.cli.streams import say, tell, write
     from kschedctl.leaderelection.settings import ElectionSettings
-    from kschedctl.output.jsonl import json_line
+    from kschedctl.output.data_forms import json_line
     from kschedctl.questions.loading import ClusterRequest, ClusterSource
     from kschedctl.questions.watch.answer import OfWatch, WatchBegun
     from kschedctl.questions.watch.document import begun_lines, said_lines

@@ -198,5 +198,5 @@ class ShownInNotebooks:
     def _repr_html_(self) -> str:
         """Return the object as HTML, which notebooks show."""
         # The objects do not depend on their presentation, so the module is looked up by its name.
-        html: str = import_module("kschedctl.output.html").as_html(self)
+        html: str = import_module("kschedctl.output.page.page").as_html(self)
         return html

@@ -15,17 +15,312 @@ tried in this order:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise, zip_longest
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import pairwise, takewhile, zip_longest
 from typing import Final
 
+import msgspec
 from rich.cells import cell_len
 
 from kschedctl.common.text.characters import printable
-from kschedctl.output.column import Column
-from kschedctl.output.short_names import Shortened, shortenings
-from kschedctl.output.wrapping import wrapped
 from kschedctl.questions.document import INDENT, Lines, Table, Tone
+
+# Wrapping of text at spaces. A name is never broken, as somebody may copy it.
+
+_WRAPPING_WORD: Final = re.compile(r"\s*\S+")
+#: Labels, taints and expressions, and the parts between which they may be broken: they are no names of objects.
+_LABEL: Final = re.compile(r"\s*\S*[=:]\w\S*")
+_PART_OF_LABEL: Final = re.compile(r"\s*[^\s/=:]*(?:[/=:]+|$)")
+_EXPRESSION: Final = re.compile(r"\s*\S*(?:\w[(\[]|\",\")\S*")
+_PART_OF_EXPRESSION: Final = re.compile(r"\s*[^\s,(\]]*(?:[,(\]]+|$)")
+
+
+def wrapped(text: str, width: int, *, breaks_labels: bool = False) -> list[str]:
+    """Return the lines of a text; a line exceeds the width only if it consists of a single longer word.
+
+    Parameters
+    ----------
+    width : int
+        The maximum line length, in terminal columns.
+    breaks_labels : bool
+        True to break labels and taints that are longer than a line after ``/``, ``=`` and ``:``, and CEL expressions
+        and JSON after commas and brackets.
+
+    Examples
+    --------
+    >>> wrapped("fits on 5 of 15 nodes", 10)
+    ['fits on 5', 'of 15', 'nodes']
+    >>> wrapped("taint nvidia.com/gpu=present:NoSchedule", 22, breaks_labels=True)
+    ['taint nvidia.com/gpu=', 'present:NoSchedule']
+    >>> wrapped('device.capacity["x"].compareTo(quantity("80Gi"))', 32, breaks_labels=True)
+    ['device.capacity["x"].compareTo(', 'quantity("80Gi"))']
+    """
+    if cell_len(text) <= width:
+        return [text]
+    lines: list[str] = []
+    line = ""
+    for word in _WRAPPING_WORD.findall(text):
+        for part in _wrapping_parts(word) if breaks_labels and cell_len(word.strip()) > width else (word,):
+            if line.strip() and cell_len(line) + cell_len(part) > width:
+                lines.append(line)
+                line = part.lstrip()
+            else:
+                line += part
+    return [*lines, line]
+
+
+def longest_word(text: str, *, breaks_labels: bool = False) -> int:
+    """Return the width of the widest word, which is the smallest possible width of a text."""
+    words = text.split()
+    if breaks_labels:
+        words = [part for word in words for part in _wrapping_parts(word)]
+    return max(map(cell_len, words), default=0)
+
+
+def _wrapping_parts(word: str) -> list[str]:
+    if _EXPRESSION.fullmatch(word):
+        return _PART_OF_EXPRESSION.findall(word)
+    return _PART_OF_LABEL.findall(word) if _LABEL.fullmatch(word) else [word]
+
+
+# A column of a table in the course of its layout.
+
+#: The positions at which a heading may be broken: ``NodeResources|Fit``, ``utilisation|.cpu``.
+_HEADING_BREAKS: Final = re.compile(r"(?<=[a-z])(?=[A-Z.])")
+#: The number of lines of a text above which a wider column is better, up to ``_ENOUGH`` terminal columns.
+_MOST_LINES: Final = 6
+_ENOUGH: Final = 20
+#: The width below which a text is hard to read, and the space beside its longest word, in terminal columns.
+_COMFORTABLE: Final = 24
+_BESIDE: Final = 12
+
+
+class Column(msgspec.Struct, frozen=True):
+    """The heading and the cells of a column.
+
+    Attributes
+    ----------
+    right : bool
+        True for right-aligned columns, whose cells are not wrapped.
+    names : bool
+        True if the cells are names.
+    breaks_labels : bool
+        True if labels and taints in the cells may be broken.
+    """
+
+    heading: Lines
+    cells: tuple[Lines, ...]
+    right: bool
+    names: bool
+    breaks_labels: bool = False
+
+    @property
+    def title(self) -> str:
+        """The heading on one line."""
+        return "".join(self.heading)
+
+    @property
+    def width(self) -> int:
+        """The width of the text, in terminal columns."""
+        return max(map(cell_len, (line for cell in (self.heading, *self.cells) for line in cell)), default=0)
+
+    @property
+    def floor(self) -> int:
+        """The smallest width: numbers are not wrapped, other text is wrapped between words, in few lines."""
+        cells = [line for cell in self.cells for line in cell]
+        of_cell = cell_len if self.right else self._longest_word
+        least = min(max(map(cell_len, cells), default=0) // _MOST_LINES, _ENOUGH)
+        return max(least, max(map(of_cell, cells), default=0), *map(longest_word, self.heading))
+
+    @property
+    def comfortable(self) -> int:
+        """The smallest width that is easy to read."""
+        return min(self.width, max(self.floor + _BESIDE, _COMFORTABLE))
+
+    def _longest_word(self, text: str) -> int:
+        return longest_word(text, breaks_labels=self.breaks_labels)
+
+    def wrapped(self, line: str, width: int) -> list[str]:
+        """Return the lines of a line of a cell in a column of a given width."""
+        return wrapped(line, width, breaks_labels=self.breaks_labels)
+
+    def with_split_heading(self) -> Column:
+        """Return the column with a heading that is broken inside its words."""
+        return msgspec.structs.replace(self, heading=tuple(_HEADING_BREAKS.split(self.heading[0])))
+
+    def with_broken_labels(self) -> Column:
+        """Return the column with labels and taints broken, unless its cells are names."""
+        return msgspec.structs.replace(self, breaks_labels=not self.names)
+
+    def with_lines(self, change: Callable[[str], str]) -> Column:
+        """Return the column with each line of its cells changed."""
+        return msgspec.structs.replace(self, cells=tuple(tuple(map(change, cell)) for cell in self.cells))
+
+
+# Shortened names in tables: the digits of UUIDs, then the text that the names of a column have in common.
+#
+# ``*`` stands for the omitted text, as in a pattern of ``--cordon``: ``pvc-0b1c2d3e*`` for a volume, and ``*x7k2`` for a
+# node in a sentence. What the names of a column have in common is said once, above the table:
+# ``node: gke-prod-default-pool-1a2b3c4d-*``. A column with nothing but names shows the rest without the star.
+
+#: The separators at which names are cut, and the shortest shared text that is worth a line, in characters.
+_SEPARATORS: Final = "-./:"
+_LEAST_IN_COMMON: Final = 4
+_UUID: Final = re.compile(r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])")
+#: The lengths to which UUIDs are cut; the first at which all of a table differ is used.
+_UUID_LENGTHS: Final = (8, 13, 18, 23)
+#: A long name in a sentence: in lower case, with a digit, and with a namespace or not.
+_WORD: Final = re.compile(r"[^\s,;()\"']+")
+_NAME: Final = re.compile(r"(?=.*[0-9])(?:[a-z0-9][-a-z0-9]*/)?[a-z0-9][-a-z0-9.]*[a-z0-9]")
+_LEAST_NAME: Final = 16
+#: The cell of a column of names that has none.
+_NO_NAME: Final = "-"
+
+
+#: The prefix and suffix of names that are omitted.
+_Cut = tuple[str, str]
+
+
+class Shortened(msgspec.Struct, frozen=True):
+    """Columns with shortened names.
+
+    Attributes
+    ----------
+    notes : tuple of str
+        The lines above the table that say what was cut.
+    cut : int
+        The length of the text that was cut last; 0 for the unchanged columns.
+    """
+
+    columns: tuple[Column, ...]
+    notes: tuple[str, ...] = ()
+    cut: int = 0
+
+
+def shortenings(columns: Sequence[Column], *, uuids: bool) -> Iterator[Shortened]:
+    """Yield the columns unchanged, then with one more kind of names shortened each time, the longest cut first.
+
+    Parameters
+    ----------
+    uuids : bool
+        True to shorten UUIDs, which nothing in the table completes.
+    """
+    now = Shortened(tuple(columns))
+    yield now
+    if uuids and (short := _with_short_uuids(now)) is not None:
+        now = short
+        yield now
+    found = {cut for column in now.columns if (cut := _in_common(column)) is not None}
+    known = sorted(found, key=lambda cut: (-len("".join(cut)), cut))
+    by_cut: dict[tuple[str, str], list[int]] = {}
+    for i, column in enumerate(now.columns):
+        # What the names of another column share is often what most names of this column share, or its only name has.
+        if fitting := [cut for cut in known if any(_rest(name, cut) for name in _names(column))]:
+            by_cut.setdefault(min(fitting, key=partial(_left, column)), []).append(i)
+    for cut in filter(by_cut.__contains__, known):
+        changed = list(now.columns)
+        alone = all(_is_alone(changed[i], cut) for i in by_cut[cut])
+        for i in by_cut[cut]:
+            changed[i] = _without(changed[i], cut, alone=alone)
+        note = f"{', '.join(columns[i].title for i in by_cut[cut])}: {'*'.join(cut)}"
+        now = Shortened(tuple(changed), (*now.notes, note), len("".join(cut)))
+        yield now
+
+
+def _with_short_uuids(before: Shortened) -> Shortened | None:
+    lines = [line for column in before.columns for cell in column.cells for line in cell]
+    every = {uuid for line in lines for uuid in _UUID.findall(line)}
+    length = next((n for n in _UUID_LENGTHS if len({uuid[:n] for uuid in every}) == len(every)), None)
+    if not every or length is None:
+        return None
+    note = "*: the rest of a UUID, which -o wide shows"
+
+    def cut(line: str) -> str:
+        return _UUID.sub(lambda uuid: f"{uuid[0][:length]}*", line)
+
+    columns = tuple(column.with_lines(cut) for column in before.columns)
+    return Shortened(columns, (*before.notes, note), len(next(iter(every))) - length)
+
+
+def _in_common(column: Column) -> _Cut | None:
+    """Return the prefix and suffix that names of a column share, the longest if there are several groups of names."""
+    groups: dict[str, set[str]] = {}
+    for name in _names(column):
+        # A column of names has one group; in a sentence, names of one kind begin with the same word.
+        groups.setdefault("" if column.names else re.split("[-./]", name, maxsplit=1)[0], set()).add(name)
+    cuts = (cut for names in groups.values() if (cut := _shared(names)) is not None)
+    return max(cuts, key=lambda cut: (len(cut[0]) + len(cut[1]), cut), default=None)
+
+
+def _names(column: Column) -> Iterator[str]:
+    if column.right:
+        return
+    lines = [line for cell in column.cells for line in cell if line not in ("", _NO_NAME)]
+    if column.names and not any(" " in line for line in lines):
+        # A word such as "pending" is no name.
+        yield from (line for line in lines if re.search("[-./:0-9]", line) and not line.endswith("*"))
+        return
+    words = (word.rstrip(".:") for line in lines for word in _WORD.findall(line))
+    yield from (word for word in words if len(word) >= _LEAST_NAME and _NAME.fullmatch(word))
+
+
+def _shared(names: Collection[str]) -> _Cut | None:
+    if len(names) < 2:
+        return None
+    start = _upto_separator(_same_start(names))
+    end = _upto_separator(_same_start([name[len(start) :][::-1] for name in names]))[::-1]
+    # Every name must retain a distinguishing part.
+    if any(len(name) <= len(start) + len(end) for name in names) or len(start) + len(end) < _LEAST_IN_COMMON:
+        return None
+    return start, end
+
+
+def _same_start(names: Collection[str]) -> str:
+    # A prefix that the first and the last name share is shared by all names between them.
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(min(names), max(names), strict=False))
+    return "".join(character for character, _ in alike)
+
+
+def _upto_separator(text: str) -> str:
+    return text[: max(map(text.rfind, _SEPARATORS)) + 1]
+
+
+def _rest(name: str, cut: _Cut) -> str:
+    """Return a name without a prefix and suffix; empty if it has no other text, or not both."""
+    start, end = cut
+    return name[len(start) : len(name) - len(end)] if name.startswith(start) and name.endswith(end) else ""
+
+
+def _left(column: Column, cut: _Cut) -> tuple[int, int]:
+    """Return the width that a column needs at least without a prefix and suffix, and the length of its text."""
+    short = _without(column, cut, alone=_is_alone(column, cut))
+    return short.floor, sum(len(line) for cell in short.cells for line in cell)
+
+
+def _is_alone(column: Column, cut: _Cut) -> bool:
+    """Report whether a column has nothing but names with a prefix and suffix."""
+    lines = {line for cell in column.cells for line in cell} - {"", _NO_NAME}
+    return column.names and all(_rest(line, cut) for line in lines)
+
+
+def _without(column: Column, cut: _Cut, *, alone: bool) -> Column:
+    """Return a column with the prefix and suffix of its names omitted; ``alone`` is true to show no star for them."""
+    names = {name for name in _names(column) if _rest(name, cut)}
+
+    def short(name: str) -> str:
+        if name not in names:
+            return name
+        rest = _rest(name, cut)
+        return rest if alone else f"{'*' * bool(cut[0])}{rest}{'*' * bool(cut[1])}"
+
+    def word(found: re.Match[str]) -> str:
+        name = found[0].rstrip(".:")
+        return short(name) + found[0][len(name) :]
+
+    return column.with_lines(lambda line: _WORD.sub(word, line))
+
 
 _COLUMN_GAP: Final = 2
 #: The first column with a heading that may be split; the columns before it identify the row.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import groupby
-from typing import Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from kschedctl.common.text.characters import printable
-from kschedctl.output.form import Console
-from kschedctl.output.grid import Printed, grid
-from kschedctl.output.wrapping import wrapped
+from kschedctl.output.forms import Console, Form, Medium
+from kschedctl.output.grid import Printed, grid, wrapped
 from kschedctl.questions.document import (
     Block,
     Gap,
@@ -23,6 +23,11 @@ from kschedctl.questions.document import (
     Tone,
     Verbatim,
 )
+
+if TYPE_CHECKING:
+    from kschedctl.output.forms import Answers
+    from kschedctl.questions.frame import View
+
 
 _STYLES: Final = {
     Tone.STRONG: "bold",
@@ -126,3 +131,26 @@ def _can_show(character: str, console: Console) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+# The forms for people: by default and ``-o human`` short, ``-o wide`` in full.
+
+
+class Text(Form):
+    """The default format: text for people."""
+
+    wide: ClassVar[bool] = False
+
+    def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
+        """Yield the blocks of the answer's document as text."""
+        from kschedctl.questions.documents import document
+
+        wide = self.wide or view.wide
+        blocks = document(answer, replace(view, wide=wide))
+        yield from render(blocks, medium.console(), medium.command_line, in_full=wide)
+
+
+class Wide(Text):
+    """Text with all items, one by one."""
+
+    wide = True

@@ -2,18 +2,166 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import monotonic
 from typing import Final
 
+from kschedctl.common.wording import counted
 from kschedctl.questions.face import SchedulingCluster
 from kschedctl.watch.cache import FEW_CHANGES, Cache, LeftOut
 from kschedctl.watch.feed import Feed
 from kschedctl.watch.leadership import Leadership
 from kschedctl.watch.pod_answers import PendingReport, PodAnswers, PodReport
-from kschedctl.watch.standstill import Standstill, StandstillMonitor
-from kschedctl.watch.status import LoopStatus
+
+# The standstills of a watch: times at which kinds cannot be watched, so that answers can be out of date.
+
+#: A problem of a watch is reported if it lasts longer than this, in seconds: a server's restart is not reported.
+PATIENCE: Final = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Standstill:
+    """The news about a standstill.
+
+    Attributes
+    ----------
+    seconds : float
+        The time since the stalest kind was last up to date; at the end, the duration of the standstill.
+    problem : str
+        The cause of the last failure; empty at the end.
+    kinds : int
+        The number of kinds that cannot be watched.
+    failures : int
+        The number of failed requests since the beginning.
+    """
+
+    seconds: float
+    problem: str
+    kinds: int
+    failures: int
+
+    def __str__(self) -> str:
+        if not self.problem:
+            return (
+                f"the API server answers again after {self.seconds:.0f} s ({counted(self.failures, 'failed request')})"
+            )
+        kinds = counted(self.kinds, "kind")
+        return f"warning: the cluster state is {self.seconds:.0f} s old, {kinds} cannot be watched: {self.problem}"
+
+
+class StandstillMonitor:
+    """An observer of a feed, which reports the beginning of a standstill, each further cause once, and the end.
+
+    Parameters
+    ----------
+    feed : Feed
+        The feed.
+    """
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+        self._since: dict[str, float] = {}
+        self._causes: set[str] = set()
+        self._began = 0.0
+        self._failures_before = 0
+
+    def news(self) -> Standstill | None:
+        """Return what has changed since the last call; ``None`` if there is nothing to report."""
+        now, reach = monotonic(), self._feed.reach
+        failing = {kind: each for kind, each in reach.items() if each.problem}
+        failures = sum(each.failures for each in reach.values())
+        self._since = {kind: self._since.get(kind, now) for kind in failing}
+        trouble = self._feed.trouble
+        if trouble is None:
+            causes, self._causes = self._causes, set()
+            before, self._failures_before = self._failures_before, failures
+            return Standstill(now - self._began, "", 0, failures - before) if causes else None
+        lasting = any(now - since > PATIENCE for since in self._since.values())
+        if not lasting or trouble.cause in self._causes:
+            return None
+        if not self._causes:
+            self._began = min(each.heard_at for each in failing.values())
+        self._causes.add(trouble.cause)
+        return Standstill(self._feed.age, trouble.problem, len(failing), failures - self._failures_before)
+
+
+# The status of a watch, for metrics and health checks.
+
+#: After this many seconds without a turn the loop counts as stuck; no round takes as long.
+_LONGEST_ROUND: Final = 120.0
+#: The age in seconds beyond which the cache is too old for answers; an API server sends a bookmark about every minute.
+MOST_AGE: Final = 180.0
+
+
+@dataclass(slots=True)
+class LoopStatus:
+    """The status of a watch's loop.
+
+    Attributes
+    ----------
+    feed : Feed
+        The source of changes.
+    leadership : Leadership
+        The right to report.
+    written : callable
+        Returns the number of Events by outcome.
+    nodes, pods : int
+        The size of the cache.
+    causes : Counter
+        The number of pending pods, by the plugin that rejects most nodes.
+    answers : Counter
+        The number of reported answers, by outcome.
+    decisions : int
+        The number of decisions made for the answers.
+    compactions : int
+        The number of times that the cache was rebuilt.
+    rounds : int
+        The number of rounds: of times that pods were decided for after changes.
+    round_seconds : float
+        The total duration of rounds, in seconds.
+    answered_after : float
+        The time from the first change of a round to its answers, summed over rounds, in seconds.
+    turned_at : float
+        The time of the loop's last turn, by ``time.monotonic``.
+    """
+
+    feed: Feed
+    leadership: Leadership
+    written: Callable[[], Counter[str]] = Counter
+    nodes: int = 0
+    pods: int = 0
+    causes: Counter[str] = field(default_factory=Counter)
+    answers: Counter[str] = field(default_factory=Counter)
+    decisions: int = 0
+    compactions: int = 0
+    rounds: int = 0
+    round_seconds: float = 0.0
+    answered_after: float = 0.0
+    turned_at: float = field(default_factory=monotonic)
+
+    @property
+    def leading(self) -> bool:
+        """True if this replica is allowed to report."""
+        return self.leadership.left > 0
+
+    def health(self) -> dict[str, str]:
+        """Return the problems that only a restart repairs, by check; empty texts for passed checks."""
+        stuck = monotonic() - self.turned_at
+        return {
+            "loop": f"no round for {stuck:.0f} s" if stuck > _LONGEST_ROUND else "",
+            "leaderElection": self.leadership.check(),
+        }
+
+    def readiness(self) -> dict[str, str]:
+        """Return the problems that keep answers from being current, by check; empty texts for passed checks."""
+        age = self.feed.age
+        trouble = self.feed.trouble
+        old = f"no response of the API server for {age:.0f} s" + (f"; {trouble.problem}" if trouble else "")
+        return {**self.health(), "cache": old if age > MOST_AGE else ""}
+
 
 #: The seconds to wait for further changes after a first one, as each kind is watched separately.
 SETTLE: Final = 0.1

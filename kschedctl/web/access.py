@@ -10,6 +10,7 @@ from hashlib import sha256
 from http import HTTPStatus
 from ipaddress import ip_address
 from typing import Any, Final
+from urllib.parse import quote
 
 from kschedctl.web.settings import ServeSettings
 
@@ -175,3 +176,38 @@ def _is_link(headers: list[tuple[bytes, bytes]]) -> bool:
 
 def _values(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
     return [value for each, value in headers if each.lower() == name]
+
+
+# The address of the form for the token, which names the page that is shown afterwards.
+
+#: An address on this server. Browsers read two slashes, or a slash and a backslash, as the name of another one, and
+#: ignore control characters.
+_LOGIN_ADDRESS_LOCAL: Final = re.compile(r"/(?!/)[!-\[\]-~]*")
+
+
+def login_address(path: str, query: bytes) -> str:
+    """Return the address of the form for the token.
+
+    Parameters
+    ----------
+    path, query
+        The address that the client asked for; the path is decoded.
+
+    Examples
+    --------
+    >>> login_address("/pods", b"q=a"), login_address("/", b"")
+    ('/login?next=/pods%3Fq%3Da', '/login')
+    """
+    wanted = quote(path) + (f"?{quote(query, safe='%&=+')}" if query else "")
+    return "/login" if wanted == "/" else f"/login?next={quote(wanted)}"
+
+
+def local_address(wanted: str) -> str:
+    """Return an address if it is one on this server, else that of the first page.
+
+    Examples
+    --------
+    >>> local_address("/pods?q=a"), local_address("//evil.example"), local_address("https://evil.example")
+    ('/pods?q=a', '/', '/')
+    """
+    return wanted if _LOGIN_ADDRESS_LOCAL.fullmatch(wanted) else "/"

@@ -9,8 +9,7 @@ from http import HTTPStatus
 from typing import Any, Final, TypeAlias
 
 from kschedctl.common.text.json_text import encoded_json
-from kschedctl.web.access import Access, RefusedError, only_header
-from kschedctl.web.login_address import login_address
+from kschedctl.web.access import Access, RefusedError, login_address, only_header
 from kschedctl.web.problems import MEDIA_TYPE, Problem
 from kschedctl.web.settings import ServeSettings
 

@@ -16,7 +16,7 @@ from kschedctl.common.findings import Finding
 from kschedctl.common.text.characters import printable
 from kschedctl.common.text.json_text import encodable, encoded_json
 from kschedctl.web.errors import BrokenWorkerError, BusyError, NotFoundError, TookTooLongError
-from kschedctl.web.pages.problem import problem_page
+from kschedctl.web.pages.sheet import problem_page
 
 _LOG: Final = logging.getLogger("kschedctl.web")
 MEDIA_TYPE: Final = "application/problem+json"

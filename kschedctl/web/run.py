@@ -14,9 +14,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from kschedctl.common.errors import InputError
 from kschedctl.web.app import create_app
-from kschedctl.web.served import Served
+from kschedctl.web.served import ClusterSource, Served
 from kschedctl.web.settings import ServeSettings
-from kschedctl.web.source import ClusterSource
 
 #: The time that open requests have when the server ends, in seconds.
 _GRACE: Final = 3

@@ -6,17 +6,220 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from dataclasses import replace
+from datetime import UTC, datetime
+from threading import Event as SourceEvent
+from threading import Lock, Thread
+from typing import Any, Final, Protocol
 
 from litestar import Litestar
 
-from kschedctl.watch.feed import FeedChanges
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.coordination import Lease, LeaseCandidate
+from kschedctl.objects.meta import ApiObject
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.loading import ClusterRequest
+from kschedctl.sources.snapshot.load import Snapshot
+from kschedctl.watch.cache import Cache
+from kschedctl.watch.feed import Feed, FeedChanges
+from kschedctl.watch.loop import MOST_AGE, SETTLE
+from kschedctl.watch.run import start as start_watch
 from kschedctl.web.events import Event, Events
 from kschedctl.web.jobs import Job, Jobs, job_event
 from kschedctl.web.settings import ServeSettings
-from kschedctl.web.source import ClusterSource
-from kschedctl.web.workers.messages import Result
+from kschedctl.web.workers.messages import Result, WorkerStart, pickled
 from kschedctl.web.workers.pool import Pool
+
+# The sources of the cluster that is served: a snapshot, or a running cluster that is followed.
+
+#: The longest wait for a change, in seconds.
+_TICK: Final = 0.25
+#: Kinds that change every few seconds in any cluster: their changes make no new version.
+_QUIET: Final[frozenset[type[ApiObject]]] = frozenset({Lease, LeaseCandidate})
+#: The namespace of the heartbeats of nodes, which no answer depends on.
+_HEARTBEATS: Final = "kube-node-lease"
+
+
+class ClusterSource(Protocol):
+    """The source of the cluster."""
+
+    @property
+    def name(self) -> str:
+        """The name of the cluster: its context, or the paths of its snapshot."""
+
+    @property
+    def is_live(self) -> bool:
+        """True if the cluster moves."""
+
+    @property
+    def cluster(self) -> Cluster:
+        """The current cluster."""
+
+    @property
+    def version(self) -> int:
+        """The version of the cluster, which grows with every change that is published."""
+
+    @property
+    def age(self) -> float | None:
+        """The time since the cluster was last known to be up to date, in seconds; ``None`` if unknown."""
+
+    @property
+    def problem(self) -> str:
+        """The reason why the cluster is out of date; empty if it is not."""
+
+    def start(self) -> bytes:
+        """Return the first message to a worker, pickled; it may be called in any thread."""
+
+    def follow(self, changed: Callable[[FeedChanges], None]) -> None:
+        """Begin to follow the cluster; ``changed`` receives all changes, in a thread of its own."""
+
+    def publish(self, changes: FeedChanges) -> None:
+        """Count changes as a new version, once all workers will receive them before their next task."""
+
+    def close(self) -> None:
+        """Stop following the cluster."""
+
+
+class SnapshotSource:
+    """A snapshot, which never changes.
+
+    Parameters
+    ----------
+    request : ClusterRequest
+        The snapshot, and the rules that apply to it.
+
+    Raises
+    ------
+    KschedctlError
+        If the snapshot cannot be read, or a scheduler cannot run over it.
+    """
+
+    is_live: Final = False
+    version: Final = 1
+    problem: Final = ""
+
+    def __init__(self, request: ClusterRequest) -> None:
+        handle = AnalysisHandle()
+        snapshot = request.read(handle)
+        loaded = request.require_nodes(request.over(snapshot, handle))
+        loaded.require_nodes()
+        self.name = ", ".join(request.source.paths)
+        self.cluster = loaded.cluster
+        self._start = pickled(WorkerStart(self.version, snapshot, request, {}))
+
+    @property
+    def age(self) -> float | None:
+        """The time since the snapshot was taken, in seconds; ``None`` if unknown."""
+        taken = self.cluster.taken_at
+        return None if taken is None else (datetime.now(UTC) - taken).total_seconds()
+
+    def start(self) -> bytes:
+        """Return the first message to a worker, pickled."""
+        return self._start
+
+    def follow(self, changed: Callable[[FeedChanges], None]) -> None:
+        """Do nothing."""
+
+    def publish(self, changes: FeedChanges) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class LiveSource:
+    """A running cluster, which is followed by watches.
+
+    Parameters
+    ----------
+    request : ClusterRequest
+        The running cluster, and the rules that apply to it.
+
+    Raises
+    ------
+    KschedctlError
+        If the cluster cannot be reached at the start; later failures are retried without end.
+    """
+
+    is_live: Final = True
+
+    def __init__(self, request: ClusterRequest) -> None:
+        live = replace(request.source.live(AnalysisHandle()), snapshot_would_do=False)
+        watched = start_watch(live, not_watched=frozenset())
+        loaded = request.over(watched.snapshot, AnalysisHandle())
+        self.name = watched.name
+        self.version = 1
+        self._request = request
+        self._snapshot: Snapshot = watched.snapshot
+        self._cache = Cache(loaded.cluster, left_out=watched.left_out)
+        self._feed: Feed = watched.feed
+        self._stopped = SourceEvent()
+        self._thread: Thread | None = None
+        self._broken = ""
+        # Derived clusters share tables that grow, so that none can be pickled meanwhile.
+        self._lock = Lock()
+
+    @property
+    def cluster(self) -> Cluster:
+        """The current cluster."""
+        return self._cache.cluster
+
+    @property
+    def age(self) -> float | None:
+        """The time since the stalest kind was last up to date, in seconds."""
+        return self._feed.age
+
+    @property
+    def problem(self) -> str:
+        """The reason why the cluster is out of date; empty if it is not."""
+        trouble = self._feed.trouble
+        if self._broken or trouble is not None:
+            return self._broken or (trouble.problem if trouble is not None else "")
+        return f"no response of the API server for {self._feed.age:.0f} s" if self._feed.age > MOST_AGE else ""
+
+    def start(self) -> bytes:
+        """Return the first message to a worker, pickled."""
+        with self._lock:
+            snapshot = replace(self._snapshot, cluster=self._cache.cluster)
+            return pickled(WorkerStart(self.version, snapshot, self._request, dict(self._cache.left_out)))
+
+    def follow(self, changed: Callable[[FeedChanges], None]) -> None:
+        """Begin to follow the cluster; ``changed`` receives all changes, in a thread of its own."""
+        self._thread = Thread(target=self._run, args=(changed,), name="cluster", daemon=True)
+        self._thread.start()
+
+    def _run(self, changed: Callable[[FeedChanges], None]) -> None:
+        try:
+            while not self._stopped.is_set():
+                changes = _without_heartbeats(self._feed.take(_TICK, SETTLE))
+                with self._lock:
+                    moved = bool(changes) and self._cache.apply(changes)
+                if moved:
+                    changed(changes)
+        except Exception as bug:
+            self._broken = f"the cluster is not followed any more: {type(bug).__name__}: {bug}"
+            raise
+
+    def publish(self, changes: FeedChanges) -> None:
+        """Count changes as a new version, once all workers will receive them before their next task."""
+        if not _QUIET.issuperset((*changes.lists, *changes.objects)):
+            self.version += 1
+
+    def close(self) -> None:
+        """Stop following the cluster."""
+        self._stopped.set()
+        self._feed.stop()
+
+
+def _without_heartbeats(changes: FeedChanges) -> FeedChanges:
+    of_leases = changes.objects.get(Lease)
+    if of_leases is not None:
+        for name in [name for name in of_leases if name[0] == _HEARTBEATS]:
+            del of_leases[name]
+        if not of_leases:
+            del changes.objects[Lease]
+    return changes
+
 
 #: The time between two events about the age of the cluster, in seconds.
 _AGE_STEP: Final = 15.0

@@ -8,9 +8,8 @@ from collections.abc import Callable
 import pytest
 import typer
 
-from kschedctl.cli.commands import COMMANDS
-from kschedctl.cli.help_layout import summary
-from kschedctl.cli.lazy_group import LazyCommands
+from kschedctl.cli.commands import COMMANDS, LazyCommands
+from kschedctl.cli.help import summary
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import typer
 
-from kschedctl.cli.examples import EXAMPLES, Example
+from kschedctl.cli.help import EXAMPLES, Example
 from kschedctl.cli.main import app
 
 PROGRAM: Any = typer.main.get_command(app)

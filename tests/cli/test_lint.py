@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from kschedctl.cli.lint.forms import _paired
+from kschedctl.cli.lint import _paired
 from kschedctl.cli.main import app
 from kschedctl.common.errors import InputError, KschedctlError
 from kschedctl.linter.rules import RULES

@@ -11,8 +11,8 @@ import pytest
 import typer
 
 from kschedctl.cli.commands import COMMANDS
-from kschedctl.cli.exit_code import ExitCode
 from kschedctl.cli.main import app
+from kschedctl.cli.streams import ExitCode
 from kschedctl.trials.whatif.edits import EDITS
 from tests.paths import ROOT
 from tools import picture

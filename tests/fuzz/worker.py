@@ -33,7 +33,7 @@ from kschedctl.linter.run import LintRequest, lint_files
 from kschedctl.linter.settings import read_settings
 from kschedctl.objects.kinds import CAPTURED_KINDS, FILE_KINDS
 from kschedctl.objects.meta import ApiObject
-from kschedctl.output.json import as_json
+from kschedctl.output.data_forms import as_json
 from kschedctl.questions.batch.analysis import Decider
 from kschedctl.questions.leader import analysis
 from kschedctl.questions.lint.analysis import report

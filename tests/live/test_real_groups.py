@@ -17,7 +17,7 @@ from kschedctl.sources.live.kubeconfig import LiveContext
 from kschedctl.sources.live.reader import load_live
 from kschedctl.sources.snapshot.load import load_snapshot
 from kschedctl.watch.cache import Cache
-from kschedctl.watch.start import start
+from kschedctl.watch.run import start
 from tests.cli import in_process
 from tests.live.conftest import node, pod
 from tests.live.control_plane import ControlPlane, assets_release, missing_assets

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.cli.examples import EXAMPLES
+from kschedctl.cli.help import EXAMPLES
 from tools.commands_page import contexts, options
 from tools.packaging.man_page import man_page, roff
 

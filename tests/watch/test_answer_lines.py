@@ -15,10 +15,9 @@ from kschedctl.questions.node_groups import group_nodes
 from kschedctl.questions.provenance import provenance
 from kschedctl.questions.watch.answer import PodGone, PodPlaced, PodWaits
 from kschedctl.questions.watch.document import begun_lines, said_lines
-from kschedctl.watch.answer_lines import Lines, begun, standstill_line
-from kschedctl.watch.closest_node import closest
+from kschedctl.watch.answer_lines import Lines, begun, closest, standstill_line
+from kschedctl.watch.loop import Standstill
 from kschedctl.watch.pod_answers import Gone, Placed, PodAnswers
-from kschedctl.watch.standstill import Standstill
 from tests.answer_schema import validate
 from tests.builders import decide, make_cluster, make_node, make_pod
 from tests.watch.test_pod_answers import scheduling

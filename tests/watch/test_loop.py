@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from kschedctl.common.errors import ClusterError
+from kschedctl.watch import loop
 from kschedctl.watch import loop as loop_module
-from kschedctl.watch import standstill
 from kschedctl.watch.feed import Feed
 from kschedctl.watch.leadership import Alone
-from kschedctl.watch.loop import Loop
+from kschedctl.watch.loop import Loop, Standstill
 from kschedctl.watch.pod_answers import PodAnswers
-from kschedctl.watch.standstill import Standstill
 from tests.builders import make_node, make_pod
 from tests.watch.test_feed import NODES, PODS, feed
 from tests.watch.test_pod_answers import BIG, A, B, scheduling, short
@@ -133,7 +132,7 @@ def test_a_standstill_is_reported_once_per_cause_and_its_end(feed: Feed, monkeyp
     feed.failed(NODES, ClusterError("it is away"))
     case.turn()
     assert not case.told, "one that is restarted is no news"
-    monkeypatch.setattr(standstill, "PATIENCE", 0.0)
+    monkeypatch.setattr(loop, "PATIENCE", 0.0)
     case.turn()
     feed.failed(PODS, ClusterError("it is away"))
     case.turn()
@@ -159,7 +158,7 @@ def test_a_standstill_is_reported_once_per_cause_and_its_end(feed: Feed, monkeyp
 
 
 def test_causes_that_differ_in_the_path_of_their_kind_are_one(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(standstill, "PATIENCE", -1.0)
+    monkeypatch.setattr(loop, "PATIENCE", -1.0)
     case = Case(feed)
     for kind in (NODES, PODS):
         feed.listed(kind, [])

@@ -11,12 +11,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from kschedctl.common.errors import ClusterError, InputError
-from kschedctl.watch import status as status_module
+from kschedctl.watch import loop as status_module
 from kschedctl.watch.feed import Feed
 from kschedctl.watch.leadership import Alone
-from kschedctl.watch.metrics import exposition
-from kschedctl.watch.server import Server, address
-from kschedctl.watch.status import LoopStatus
+from kschedctl.watch.loop import LoopStatus
+from kschedctl.watch.server import Server, address, exposition
 from tests.watch.test_feed import NODES, PODS, feed
 
 __all__ = ["feed"]

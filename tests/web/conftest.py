@@ -12,8 +12,8 @@ from litestar.testing import TestClient
 
 from kschedctl.questions.loading import ClusterRequest, ClusterSource
 from kschedctl.web.app import create_app
+from kschedctl.web.served import SnapshotSource
 from kschedctl.web.settings import Limits, ServeSettings
-from kschedctl.web.source import SnapshotSource
 from tests.paths import ROOT
 
 SHOP = ROOT / "fixtures" / "shop" / "cluster"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kschedctl.cli.examples import EXAMPLES
+from kschedctl.cli.help import EXAMPLES
 from kschedctl.cli.main import app
 from tools.commands_page import contexts, options
 

@@ -8,26 +8,20 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from kschedctl.cli.options.group import OptionGroup
+from kschedctl.cli.completion import CACHE_VARIABLE, SNAPSHOT_VARIABLE, STDIN, chosen_cluster, snapshot_paths
 from kschedctl.cli.options.shared import (
     CallExtendersOption,
     ClusterOption,
     ConfigOption,
     GatesOption,
     MaxUnpackedOption,
+    OptionGroup,
     VersionOption,
     feature_gates,
     max_bytes,
     request_seconds,
 )
 from kschedctl.cli.options.whatif import NO_WHAT_IFS, WhatIfOptions
-from kschedctl.cli.snapshot_paths import (
-    CACHE_VARIABLE,
-    SNAPSHOT_VARIABLE,
-    STDIN,
-    chosen_cluster,
-    snapshot_paths,
-)
 
 if TYPE_CHECKING:
     from kschedctl.questions.loading import ClusterRequest, ClusterSource

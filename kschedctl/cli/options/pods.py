@@ -8,19 +8,22 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from kschedctl.cli import completion
-from kschedctl.cli.options.group import OptionGroup
 from kschedctl.cli.options.shared import (
     STRICT,
     AllNamespacesOption,
+    EveryNamespaceOption,
     NamespaceOption,
+    OptionGroup,
     SelectorOption,
     ValidateOption,
+    namespace_option,
 )
 from kschedctl.sources.snapshot.decoding import Validation
 
 if TYPE_CHECKING:
     from kschedctl.questions.loading import ClusterRequest
-    from kschedctl.questions.pod_selection import PodRequest
+    from kschedctl.questions.manifests import ManifestRequest
+    from kschedctl.questions.pod_selection import PodRequest, WorkloadRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,4 +83,94 @@ class PodOptions(ScopeOptions):
             all_namespaces=self.all_namespaces,
             selector=self.selector,
             validation=self.validation,
+        )
+
+
+# The options that select the manifests of a command.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestOptions(OptionGroup):
+    """Manifests, as arguments or with ``-f``."""
+
+    title: ClassVar[str] = "Pods"
+
+    manifests: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="MANIFEST",
+            help="Pods and workloads to create: files, folders, or - for standard input.",
+            show_default=False,
+        ),
+    ] = None
+    filename: Annotated[
+        list[str] | None,
+        typer.Option("--filename", "-f", metavar="FILE", help="Same as MANIFEST, in kubectl's notation."),
+    ] = None
+    namespace: Annotated[
+        str, namespace_option("Namespace of objects that do not set one. Default: as for kubectl.")
+    ] = ""
+    all_namespaces: EveryNamespaceOption = False
+    validate: ValidateOption = STRICT
+
+    @property
+    def validation(self) -> Validation:
+        """The treatment of fields that an API server would reject."""
+        return Validation.of(self.validate)
+
+    def request(self) -> ManifestRequest:
+        """Return the request of the manifests."""
+        from kschedctl.questions.manifests import ManifestRequest
+
+        return ManifestRequest(
+            paths=tuple(self.manifests or ()),
+            filenames=tuple(self.filename or ()),
+            namespace=self.namespace,
+            validation=self.validation,
+            argument="manifests",
+        )
+
+
+# The options that select the workload of a command.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadOptions(OptionGroup):
+    """A workload of the cluster or of a manifest."""
+
+    title: ClassVar[str] = "Workload"
+
+    workload: Annotated[
+        str,
+        typer.Argument(
+            metavar="WORKLOAD",
+            autocompletion=completion.rolled,
+            help="deploy/NAME or sts/NAME; optional with -f if the manifests contain only one such workload.",
+            show_default=False,
+        ),
+    ] = ""
+    filename: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--filename",
+            "-f",
+            metavar="FILE",
+            help="Manifests with the new version of the workload: files, folders, or - for standard input.",
+        ),
+    ] = None
+    namespace: Annotated[str, namespace_option("Namespace of the workload. Default: as for kubectl.")] = ""
+    all_namespaces: AllNamespacesOption = False
+    validate: ValidateOption = STRICT
+
+    def request(self, cluster: ClusterRequest) -> WorkloadRequest:
+        """Return the request of the workload."""
+        from kschedctl.questions.pod_selection import WorkloadRequest
+
+        return WorkloadRequest(
+            cluster=cluster,
+            name=self.workload,
+            filenames=tuple(self.filename or ()),
+            namespace=self.namespace,
+            all_namespaces=self.all_namespaces,
+            validation=Validation.of(self.validate),
         )

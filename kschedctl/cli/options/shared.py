@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any, Final
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import MISSING, dataclass, fields
+from typing import Annotated, Any, ClassVar, Final, Self, get_origin, get_type_hints
 
 import typer
 
 from kschedctl.cli import completion
-from kschedctl.cli.snapshot_paths import CLUSTER_VARIABLE, SNAPSHOT_VARIABLE
+from kschedctl.cli.completion import CLUSTER_VARIABLE, SNAPSHOT_VARIABLE
+from kschedctl.cli.streams import ColorWhen
 from kschedctl.objects.releases.names import RELEASE_NAMES
+from kschedctl.output.forms import Form, FormError, FormKind, parse_form, usage
 
 #: A plain number of seconds has fewer digits than this; a longer one is a typing error.
 _MOST_DIGITS: Final = 10
@@ -236,3 +241,165 @@ def request_seconds(text: str) -> float:
     if seconds < 0:
         raise typer.BadParameter(f'"{text}" is not a duration such as 30s, 2m or 0', param_hint="--request-timeout")
     return seconds
+
+
+# Option groups: declared once as a dataclass, used by every command that has a parameter of that type.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionGroup:
+    """Base of all option groups: each field with an annotation of typer's is an option.
+
+    A field without such an annotation has the value of an option of another group, or its default.
+
+    Attributes
+    ----------
+    title : str
+        The heading of the group in the help.
+    """
+
+    title: ClassVar[str]
+
+    @classmethod
+    def parameters(cls) -> list[inspect.Parameter]:
+        """Return the options as function parameters, as typer reads them."""
+        hints = get_type_hints(cls, include_extras=True)
+        return [
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=field.default_factory() if field.default_factory is not MISSING else field.default,
+                annotation=cls._titled(hints[field.name]),
+            )
+            for field in fields(cls)
+            if get_origin(hints[field.name]) is Annotated
+        ]
+
+    @classmethod
+    def _titled(cls, annotation: Any) -> Any:
+        """Return a copy of an option with the title of the group; an option can be declared in several groups."""
+        declared = copy(annotation.__metadata__[0])
+        declared.rich_help_panel = cls.title
+        return Annotated[annotation.__origin__, declared]
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> Self:
+        """Create the group from all values that typer passes; values of other groups are ignored."""
+        return cls(**{field.name: values[field.name] for field in fields(cls) if field.name in values})
+
+
+def declared_parameters(command: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """Return the parameters of a function with evaluated annotations.
+
+    The annotation of the return value is not evaluated: its type need not be imported for the help.
+    """
+    scope: dict[str, Any] = getattr(command, "__globals__", {})
+    return {
+        name: parameter.replace(annotation=eval(parameter.annotation, scope))
+        if isinstance(parameter.annotation, str)
+        else parameter
+        for name, parameter in inspect.signature(command).parameters.items()
+    }
+
+
+def unfolded(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command with its option groups expanded into single options, as typer reads it.
+
+    Parameters
+    ----------
+    command : callable
+        A function with keyword parameters, some of them of a type derived from OptionGroup.
+    """
+    signature = inspect.signature(command)
+    declared = declared_parameters(command)
+    groups: dict[str, type[OptionGroup]] = {}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in declared.items():
+        kind = parameter.annotation
+        if isinstance(kind, type) and issubclass(kind, OptionGroup):
+            groups[name] = kind
+            parameters += kind.parameters()
+        else:
+            parameters.append(parameter)
+
+    def run(**values: Any) -> Any:
+        read = {name: group.read(values) for name, group in groups.items()}
+        own = {name: values[name] for name in declared if name not in groups}
+        return command(**own, **read)
+
+    run.__name__, run.__doc__, run.__module__ = command.__name__, command.__doc__, command.__module__
+    # Typer reads the options from the signature and the annotations.
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+# The options for the output format of a command, and for the strictness of its exit code.
+
+
+def _output(kind: FormKind) -> Any:
+    return typer.Option(
+        "--output",
+        "-o",
+        metavar=usage(kind),
+        help="Output format.",
+        autocompletion=completion.table_forms if kind is FormKind.TABLE else completion.forms,
+        show_default=False,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputOptions(OptionGroup):
+    """The output options."""
+
+    title: ClassVar[str] = "Output"
+    #: The kind of the answer, which determines the supported formats.
+    kind: ClassVar[FormKind] = FormKind.ANSWER
+
+    output: Annotated[str, _output(FormKind.ANSWER)] = ""
+    color: Annotated[
+        ColorWhen, typer.Option("--color", help="When to use colours. auto: on a terminal, unless NO_COLOR is set.")
+    ] = ColorWhen.AUTO
+    no_color: Annotated[bool, typer.Option("--no-color", help="Same as --color=never.")] = False
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 if the answer is uncertain or incomplete.")] = (
+        False
+    )
+
+    @property
+    def is_short(self) -> bool:
+        """True for the default text output, which may summarize; other formats contain everything."""
+        return not self.output
+
+    def colors(self) -> ColorWhen:
+        """Return the use of colours.
+
+        Raises
+        ------
+        typer.BadParameter
+            If both options are given and contradict each other.
+        """
+        if self.no_color and self.color is ColorWhen.ALWAYS:
+            raise typer.BadParameter("--no-color is given, too", param_hint="--color")
+        return ColorWhen.NEVER if self.no_color else self.color
+
+    def form(self) -> Form:
+        """Return the output format.
+
+        Raises
+        ------
+        typer.BadParameter
+            If there is no such format, or its template is invalid.
+        """
+        try:
+            return parse_form(self.output, self.kind)
+        except FormError as error:
+            raise typer.BadParameter(str(error), param_hint="--output") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableOutputOptions(OutputOptions):
+    """The output options of commands with a tabular answer."""
+
+    kind: ClassVar[FormKind] = FormKind.TABLE
+
+    output: Annotated[str, _output(FormKind.TABLE)] = ""

@@ -10,8 +10,7 @@ from typing import Annotated, Any, ClassVar, Final, Self
 import typer
 
 from kschedctl.cli import completion
-from kschedctl.cli.options.group import OptionGroup
-from kschedctl.cli.options.shared import STRICT, ValidateOption, max_bytes
+from kschedctl.cli.options.shared import STRICT, OptionGroup, ValidateOption, max_bytes
 from kschedctl.sources.snapshot.decoding import Validation
 from kschedctl.trials.whatif.edit import Edit, Option, PodEdit
 from kschedctl.trials.whatif.edits import EDITS, WhatIfs

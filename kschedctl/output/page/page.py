@@ -1,15 +1,231 @@
-"""Documents as HTML: a self-contained page, or a fragment."""
+"""``-o html``: a self-contained page, to be looked at in a browser and attached to a ticket; and HTML for notebooks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import base64
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
 
+from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from kschedctl.output.page.assets import assets
-from kschedctl.output.page.environment import shared_environment
-from kschedctl.output.page.sections import nowhere, page_of
-from kschedctl.questions.document import Block, Question
+from kschedctl.common.text.characters import printable
+from kschedctl.output.forms import Form, Medium
+from kschedctl.output.page.drawing import FILTERS, is_short
+from kschedctl.questions.document import Block, Gap, Heading, Paragraph, Question, Questions, Tone, Verbatim
+
+if TYPE_CHECKING:
+    from kschedctl.output.forms import Answers
+    from kschedctl.questions.answer import Answer
+    from kschedctl.questions.frame import View
+
+
+class Html(Form):
+    """A page with the answer, charts, and tables that can be sorted and filtered."""
+
+    draws = True
+
+    def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
+        """Yield the page."""
+        from kschedctl.questions.documents import document
+
+        yield as_page(document(answer, replace(view, wide=True, drawn=True)), medium.command_line)
+
+
+def as_html(answer: Answer) -> str:
+    """Return an answer as an HTML fragment with its style, for notebooks.
+
+    Examples
+    --------
+    >>> import kschedctl
+    >>> "node-8 is ready" in as_html(kschedctl.load("fixtures/shop/cluster").describe_node("node-8"))
+    True
+    """
+    from kschedctl.questions.documents import document
+    from kschedctl.questions.frame import View
+
+    return as_fragment(document(answer, View()))
+
+
+# The style sheet and the script of pages, and the Content-Security-Policy that allows nothing else.
+
+
+@dataclass(frozen=True, slots=True)
+class Assets:
+    """The texts that a self-contained page contains.
+
+    Attributes
+    ----------
+    style, script : Markup
+        The style sheet and the script.
+    policy : str
+        The Content-Security-Policy: only this style and this script, and no request to anywhere.
+    """
+
+    style: Markup
+    script: Markup
+    policy: str
+
+
+@cache
+def assets() -> Assets:
+    """Return the assets of self-contained pages."""
+    style, script = asset("style.css"), asset("script.js")
+    policy = {
+        "default-src": "'none'",
+        "style-src": _hash(style),
+        "script-src": _hash(script),
+        "img-src": "data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    return Assets(Markup(style), Markup(script), "; ".join(f"{name} {value}" for name, value in policy.items()))
+
+
+def asset(name: str) -> str:
+    """Return the text of a file of this package: ``style.css`` or ``script.js``."""
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+# The Jinja environment of all pages: every text is escaped, and invisible characters are shown.
+
+
+def environment(loaders: Iterable[BaseLoader] = ()) -> Environment:
+    """Return an environment with the templates of this package, after those of ``loaders``.
+
+    Names in a cluster can contain any character. So autoescape is on for all templates, and control and invisible
+    characters are shown as escape sequences.
+    """
+    made = Environment(
+        loader=ChoiceLoader([*loaders, PackageLoader(__package__)]),
+        autoescape=True,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    made.filters.update(FILTERS)
+    made.tests["short"] = is_short
+    return made
+
+
+@cache
+def shared_environment() -> Environment:
+    """Return the environment of pages without templates of others."""
+    return environment()
+
+
+def _shown(value: Any) -> Any:
+    return value if isinstance(value, Markup) else printable(str(value))
+
+
+# The sections of a page: the blocks of a document, by the headings that they come after.
+
+
+@dataclass(frozen=True, slots=True)
+class NextQuestion:
+    """A next question, with the command that answers it and the address of the page that does; either may be empty."""
+
+    text: str
+    command: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class NextQuestions:
+    """The next questions that can be answered by a command or a page."""
+
+    questions: tuple[NextQuestion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines that are shown as they are, such as commands."""
+
+    lines: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Section:
+    """A section: a heading, empty for none, and the blocks below it."""
+
+    heading: str
+    blocks: list[Block | Lines | NextQuestions] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Page:
+    """The contents of a page.
+
+    Attributes
+    ----------
+    title : str
+        The first paragraph of the document, which is the answer in a sentence.
+    tone : Tone
+        The tone of the answer.
+    sections : list of Section
+        Everything else.
+    """
+
+    title: str = ""
+    tone: Tone = Tone.PLAIN
+    sections: list[Section] = field(default_factory=lambda: [Section("")])
+
+
+def page_of(
+    blocks: Iterable[Block], command_line: Callable[[Question], str], address: Callable[[Question], str]
+) -> Page:
+    """Divide a document into the answer and sections.
+
+    Parameters
+    ----------
+    command_line : callable
+        Writes a next question as the command that answers it; empty for none.
+    address : callable
+        Returns the address of the page that answers a next question; empty for none.
+    """
+    page = Page()
+    for block in blocks:
+        match block:
+            case Paragraph() if not page.title and not block.indent:
+                page.title, page.tone = block.text, block.tone
+            case Heading():
+                page.sections.append(Section(block.text))
+            case Gap():
+                page.sections.append(Section(""))
+            case Questions():
+                asked = (NextQuestion(q.text, command_line(q), address(q)) for q in block.questions)
+                page.sections[-1].blocks.append(NextQuestions(tuple(q for q in asked if q.command or q.address)))
+            case Verbatim():
+                _append_line(page.sections[-1].blocks, block)
+            case _:
+                page.sections[-1].blocks.append(block)
+    page.sections = [each for each in page.sections if each.blocks]
+    return page
+
+
+def _append_line(blocks: list[Block | Lines | NextQuestions], block: Verbatim) -> None:
+    """Append a line to the lines before it, so that lines in a row are one element."""
+    before = blocks.pop() if blocks and isinstance(blocks[-1], Lines) else Lines(())
+    assert isinstance(before, Lines)
+    blocks.append(Lines((*before.lines, block.text)))
+
+
+def nowhere(question: Question) -> str:
+    """Return no address: for pages that are not served."""
+    return ""
+
+
+# Documents as HTML: a self-contained page, or a fragment.
 
 
 def as_page(blocks: Iterable[Block], command_line: Callable[[Question], str]) -> str:

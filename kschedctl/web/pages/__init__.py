@@ -10,14 +10,8 @@ from typing import Final
 
 from litestar import Router
 
-from kschedctl.web.pages.job_forms import FORMS
-from kschedctl.web.pages.jobs import JOBS
-from kschedctl.web.pages.lists import LISTS
-from kschedctl.web.pages.login import LOGIN
-from kschedctl.web.pages.objects import OBJECTS
-from kschedctl.web.pages.overview import OVERVIEW
-from kschedctl.web.pages.pending import PENDING_PODS
-from kschedctl.web.pages.try_manifest import TRY
+from kschedctl.web.pages.forms import FORMS, JOBS, LOGIN, TRY
+from kschedctl.web.pages.objects import LISTS, OBJECTS, OVERVIEW, PENDING_PODS
 
 #: The routers of all pages.
 ROUTES: Final[tuple[Router, ...]] = (LOGIN, OVERVIEW, PENDING_PODS, LISTS, OBJECTS, TRY, FORMS, JOBS)

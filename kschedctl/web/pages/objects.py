@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
+import msgspec
 from litestar import Router
 
-from kschedctl.common.errors import KschedctlError
+from kschedctl.cluster.records import PENDING
+from kschedctl.common.errors import ClusterError, KschedctlError
+from kschedctl.common.wording import counted
+from kschedctl.objects.core import Namespace
+from kschedctl.questions.charts import Bars, NodeMap
+from kschedctl.questions.document import Paragraph, Provenance, Questions, Table
 from kschedctl.questions.explain.answer import Explanation
 from kschedctl.questions.explain.document import ExplainView
 from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.inventory.analysis import pod_items
-from kschedctl.questions.volumes.answer import PodVolumes
-from kschedctl.web.pages.handler import page
+from kschedctl.questions.inventory.answer import BudgetsOverview, PodsOverview, SearchResults
+from kschedctl.questions.volumes.answer import PodVolumes, VolumesList
 from kschedctl.web.pages.sheet import Part, Sheet, error_blocks
-from kschedctl.web.pages.visit import Values, Visit
-from kschedctl.web.questions.pods import ExplainPodQuery
+from kschedctl.web.pages.visit import Values, Visit, page
+from kschedctl.web.questions.questions import ExplainPodQuery
 
 
 def pod_page(cluster: SchedulingCluster, visit: Visit, handle: AnalysisHandle) -> str:
@@ -112,3 +118,136 @@ OBJECTS: Final = Router(
         page("/budgets/{namespace:str}/{name:str}", budget_page),
     ],
 )
+
+
+# The lists of objects, and search.
+
+#: The lists: path, question, title, fields of the form, and the kind of the names in the list.
+_LISTS: Final = (
+    ("/pods", "show_pods", "Pods", ("namespace", "q", "selector"), "Pod"),
+    ("/nodes", "list_nodes", "Nodes", ("selector", "by", "sort-by"), "Node"),
+    ("/workloads", "show_workloads", "Workloads", ("namespace", "q"), "Pod"),
+    ("/claims", "show_claims", "Claims", ("namespace", "selector"), "PersistentVolumeClaim"),
+    ("/budgets", "show_budgets", "Disruption budgets", ("namespace", "q"), "PodDisruptionBudget"),
+)
+
+
+def list_page(
+    cluster: SchedulingCluster,
+    visit: Visit,
+    question: str,
+    title: str,
+    fields: tuple[str, ...],
+    prefer: str,
+    handle: AnalysisHandle,
+) -> str:
+    """Return a list of objects, with a form to select them."""
+    sheet = Sheet(cluster, visit, handle, prefer=prefer)
+    answer = sheet.answer(question, visit.asked)
+    if isinstance(answer, VolumesList) and not answer.items:
+        part = sheet.laid_out((Paragraph("no claims"),))
+    else:
+        part = sheet.part(answer, sheet.view())
+    known = namespaces(sheet) if "namespace" in fields else []
+    values = {"fields": fields, "namespaces": known, "sent": dict(visit.own)}
+    return sheet.html("list.html.j2", title, (part,), **values)
+
+
+def namespaces(sheet: Sheet) -> list[str]:
+    """Return the namespaces to choose from."""
+    known = {each.name for each in sheet.cluster.cluster.list(Namespace)}
+    return sorted(known | {namespace for namespace, _ in sheet.cluster.pods.index})
+
+
+def search_page(cluster: SchedulingCluster, visit: Visit, handle: AnalysisHandle) -> str:
+    """Return the objects that a search found, the best ones first."""
+    sheet = Sheet(cluster, visit, handle)
+    found: SearchResults = sheet.answer("find_objects", visit.asked or (("q", ""),))
+    items = tuple((item, sheet.links.of(item.kind, item.namespace, item.name)) for item in found.items)
+    return sheet.html("search.html.j2", "Search", found=found, items=items)
+
+
+LISTS: Final = Router(
+    "/",
+    route_handlers=[*(page(path, list_page, *about) for path, *about in _LISTS), page("/search", search_page)],
+)
+
+
+# The pending pods by cause, on a page of their own and on the first page.
+
+#: The largest number of nodes times owners of pending pods for which a page waits: about a second.
+_MOST: Final = 25_000
+_FIELDS: Final = ("namespace", "selector")
+
+
+def pending_page(cluster: SchedulingCluster, visit: Visit, handle: AnalysisHandle) -> str:
+    """Return the page about pending pods."""
+    sheet = Sheet(cluster, visit, handle)
+    part = pending_part(sheet, visit.asked)
+    values = {"fields": _FIELDS, "namespaces": namespaces(sheet), "sent": dict(visit.own)}
+    actions = (("Find causes, and changes that help, in the background", visit.address("/changes", visit.asked)),)
+    return sheet.html("list.html.j2", "Pending pods", (part,), actions=actions, **values)
+
+
+def pending_part(sheet: Sheet, values: Values, heading: str = "", only: Collection[type] = ()) -> Part:
+    """Return the pending pods by cause; only their list if the causes would take too long for a page.
+
+    Parameters
+    ----------
+    only : collection of type
+        The types of blocks that are shown after the first one; all by default.
+    """
+    n_owners = _owners_of_pending(sheet.cluster)
+    if n_owners * len(sheet.cluster.nodes) <= _MOST:
+        return sheet.attempt(heading, "show_pending", values, only)
+    pods: PodsOverview = sheet.answer("show_pods", (*values, ("pending", "true"), ("limit", "20")))
+    part = sheet.part(pods, sheet.view(), heading)
+    size = f"{counted(n_owners, 'workload')} on {counted(len(sheet.cluster.nodes), 'node')}"
+    reason = f"The causes are not shown here, because finding them for {size} takes too long for a page."
+    part.page.sections[-1].blocks.append(Paragraph(reason))
+    return part
+
+
+def _owners_of_pending(cluster: SchedulingCluster) -> int:
+    """Return the number of owners of pending pods: the pods of one owner are mostly alike, and decided together."""
+    pods = cluster.pods
+    owners = set()
+    for i in (pods.node_row == PENDING).nonzero()[0]:
+        owner = pods.owner(i)
+        metadata = pods.records[i].metadata
+        owners.add((metadata.namespace, owner.uid if owner is not None else metadata.name))
+    return len(owners)
+
+
+PENDING_PODS: Final = Router("/", route_handlers=[page("/pending", pending_page)])
+
+
+# The first page: pending pods by cause, the map of the nodes, budgets that block, and elections.
+
+
+def overview_page(cluster: SchedulingCluster, visit: Visit, handle: AnalysisHandle) -> str:
+    """Return the first page."""
+    sheet = Sheet(cluster, visit, handle)
+    size = sheet.part(sheet.answer("show_cluster", visit.asked), sheet.view(), only=(Provenance,))
+    parts = (
+        size,
+        pending_part(sheet, (), "Pending pods", (Bars, Paragraph, Questions, Table)),
+        sheet.attempt("Nodes", "list_nodes", only=(NodeMap,)),
+        _blocking_budgets(sheet),
+        sheet.attempt("Leader elections", "show_leaders", only=(Paragraph, Table)),
+    )
+    return sheet.html("answer.html.j2", visit.server.name, parts)
+
+
+def _blocking_budgets(sheet: Sheet) -> Part:
+    heading = "Disruption budgets that allow no eviction"
+    try:
+        answer: BudgetsOverview = sheet.answer("show_budgets")
+    except ClusterError as error:
+        return sheet.laid_out(error_blocks(error), heading)
+    blocking = tuple(each for each in answer.budgets if not each.allowed and each.selected)
+    shown = msgspec.structs.replace(answer, budgets=blocking, total=len(blocking))
+    return sheet.part(shown, sheet.view(), heading, only=(Table,))
+
+
+OVERVIEW: Final = Router("/", route_handlers=[page("/", overview_page)])

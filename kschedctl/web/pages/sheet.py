@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property, partial
@@ -14,8 +14,7 @@ from markupsafe import Markup, escape
 
 from kschedctl.common.errors import ClusterError, KschedctlError
 from kschedctl.common.text.characters import is_invisible, printable
-from kschedctl.output.page.environment import environment
-from kschedctl.output.page.sections import Page, nowhere, page_of
+from kschedctl.output.page.page import Page, environment, nowhere, page_of
 from kschedctl.questions.answer import Answer
 from kschedctl.questions.document import Block, Paragraph, Provenance, Tone
 from kschedctl.questions.document import Question as NextQuestion
@@ -26,9 +25,8 @@ from kschedctl.questions.frame import age as age_in_words
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.nodes.analysis import NodesRequest, describe_node, nodes_overview
 from kschedctl.questions.nodes.answer import NodesOverview
-from kschedctl.web.pages.links import Links
-from kschedctl.web.pages.visit import ServerState, Values, Visit
-from kschedctl.web.questions.asked import OFFERED, Asked, Query
+from kschedctl.web.pages.visit import Links, ServerState, Values, Visit, address_values, local_path
+from kschedctl.web.questions.question import OFFERED, Asked, Query
 from kschedctl.web.questions.registry import BY_NAME
 
 T = TypeVar("T")
@@ -255,3 +253,24 @@ def _no_command(_: NextQuestion) -> str:
 
 def _no_link(_: str) -> str:
     return ""
+
+
+# The page that shows an error.
+
+
+def problem_page(
+    status: int, title: str, problems: Sequence[tuple[str, str, str, str]], *, path: str = "/", query: bytes = b""
+) -> str:
+    """Return the page of an error.
+
+    Parameters
+    ----------
+    status, title
+        The status of the response and its name.
+    problems : sequence of (where, field, problem, hint)
+        The problems, at least one.
+    path, query
+        The address of the request, so that a what-if that caused the error can be removed.
+    """
+    visit = Visit(server=ServerState(name=""), path=local_path(path), values=address_values(query))
+    return framed("problem.html.j2", visit, title=title, status=status, problems=problems)

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qsl, quote, urlencode
+from weakref import WeakKeyDictionary
 
-from litestar import Request
+from litestar import MediaType, Request, Response, get
+from litestar.di import NamedDependency
+from litestar.handlers import HTTPRouteHandler
+from litestar.response import Redirect
 
-from kschedctl.web.parameters import parameters
-from kschedctl.web.questions.asked import OFFERED
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.controllers.workloads.ownership import MAKERS
+from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.workload import PodDisruptionBudget
+from kschedctl.questions.document import Question
+from kschedctl.questions.inventory.analysis import pods_by_workload
+from kschedctl.web.questions.question import OFFERED, parameters
 from kschedctl.web.served import Served
 
 #: The parameter for the whole answer, named and valued as on the command line.
@@ -195,3 +204,162 @@ def address_values(query: bytes) -> Values:
 
 def _filled_in(values: Iterable[tuple[str, str]]) -> Values:
     return tuple((name, value) for name, value in values if value.strip())
+
+
+# Handlers of pages: a worker process makes the page, with the cluster that it holds.
+
+AnyRequest: TypeAlias = Request[Any, Any, Any]
+
+
+def page(path: str, make: Callable[..., str], *arguments: object) -> HTTPRouteHandler:
+    """Return the handler of a page.
+
+    Parameters
+    ----------
+    path : str
+        The path of the page.
+    make : callable
+        A function of a module that returns the page; a worker process calls it as
+        ``make(cluster, visit, *arguments, handle)``.
+    *arguments
+        Its further arguments, which can be pickled.
+    """
+
+    async def handle(request: AnyRequest, served: NamedDependency[Served]) -> Response[Any]:
+        visit = Visit.of(request, served)
+        if visit.new_what_if:
+            return Redirect(visit.new_what_if, status_code=303)
+        return Response(await served.ask(make, visit, *arguments), media_type=MediaType.HTML)
+
+    return get(path)(handle)
+
+
+# The addresses of pages: of the objects that texts name, and of the next questions of documents.
+
+#: The pages of kinds, by kind; those of workloads have the kind in their path.
+_PAGES: Final[Mapping[str, str]] = {
+    "Pod": "pods",
+    "Node": "nodes",
+    "PersistentVolumeClaim": "claims",
+    "PodDisruptionBudget": "budgets",
+    **dict.fromkeys((kind.__name__ for kind in MAKERS), "workloads"),
+}
+#: The pages that answer a command, and the parameter for the object that it is about, if that is not in the path.
+_COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
+    "capacity": ("/capacity", "pod"),
+    "drain": ("/drain", "node"),
+    "nodes": ("/nodes", ""),
+    "pending": ("/pending", ""),
+    "simulate": ("/simulate", ""),
+}
+#: The options of next questions that pages have as parameters.
+_OPTIONS: Final = frozenset(
+    (
+        "by",
+        "ignore_daemonsets",
+        "node",
+        "output",
+        "place_pending_first",
+        "prefer",
+        "sampling",
+        "sort_by",
+        "why",
+        "withstand",
+    )
+)
+_workloads: WeakKeyDictionary[Cluster, frozenset[tuple[str, str, str]]] = WeakKeyDictionary()
+
+
+class Links:
+    """The addresses of pages about a cluster, with the what-ifs of a visit.
+
+    Parameters
+    ----------
+    visit : Visit
+        The visit.
+    cluster : Cluster
+        The cluster; only its objects have addresses.
+    prefer : str
+        The kind of a name that several objects have; pods by default.
+    """
+
+    def __init__(self, visit: Visit, cluster: Cluster, prefer: str = "Pod") -> None:
+        self._visit = visit
+        self._cluster = cluster
+        self._kinds = tuple(dict.fromkeys((prefer, "Pod", "PersistentVolumeClaim", "PodDisruptionBudget")))
+
+    def __call__(self, text: str) -> str:
+        """Return the address of the page about an object, by its name as answers write it; empty if there is none.
+
+        Nodes have one word, pods, claims and budgets ``namespace/name``, and workloads ``Deployment namespace/name``.
+        """
+        kind, space, key = text.rpartition(" ")
+        namespace, slash, name = key.partition("/")
+        if not slash:
+            return "" if space else self.of("Node", "", text)
+        for each in (kind,) if space else self._kinds:
+            if address := self.of(each, namespace, name):
+                return address
+        return ""
+
+    def of(self, kind: str, namespace: str, name: str) -> str:
+        """Return the address of the page about an object; empty if the kind has none, or the object does not exist."""
+        page = _PAGES.get(kind, "")
+        if not page or not self._exists(kind, namespace, name):
+            return ""
+        parts = (name,) if kind == "Node" else (namespace, name)
+        path = path_of(page, kind, *parts) if page == "workloads" else path_of(page, *parts)
+        return self._visit.address(path) if path else ""
+
+    def question(self, question: Question) -> str:
+        """Return the address of the page that answers a next question; empty if there is none."""
+        values = tuple(_values(question))
+        if len(values) < sum(value is not None for value in question.options.values()) or question.snapshot:
+            return ""
+        page = self(question.about) if question.about else ""
+        match question.command:
+            case "explain" | "preempt" | "volumes":
+                address = page
+            case "nodes" if question.about:
+                address = page
+            case command if command in _COMMANDS:
+                path, parameter = _COMMANDS[command]
+                values = (((parameter, question.about),) if question.about and parameter else ()) + values
+                address = self._visit.address(path)
+            case _:
+                address = ""
+        if not address:
+            return ""
+        full = self._visit.address(address.partition("?")[0], values)
+        return "" if full == self._visit.here else full
+
+    def _exists(self, kind: str, namespace: str, name: str) -> bool:
+        cluster = self._cluster
+        match kind:
+            case "Node":
+                return name in cluster.nodes.row
+            case "Pod":
+                return (namespace, name) in cluster.pods.index
+            case "PersistentVolumeClaim":
+                return cluster.get(PersistentVolumeClaim, name, namespace) is not None
+            case "PodDisruptionBudget":
+                return cluster.get(PodDisruptionBudget, name, namespace) is not None
+            case _:
+                return (kind, namespace, name) in _workloads_of(cluster)
+
+
+def _workloads_of(cluster: Cluster) -> frozenset[tuple[str, str, str]]:
+    found = _workloads.get(cluster)
+    if found is None:
+        found = _workloads[cluster] = frozenset(pods_by_workload(cluster))
+    return found
+
+
+def _values(question: Question) -> Iterator[tuple[str, str]]:
+    """Yield the options of a question as parameters of a page."""
+    for name, value in question.options.items():
+        if name not in _OPTIONS or value is None:
+            continue
+        every = value if isinstance(value, tuple) else (value,)
+        for one in every:
+            yield name.replace("_", "-"), "true" if one is True else str(one)

@@ -19,10 +19,13 @@ from kschedctl.questions.pending import answer as pending
 from kschedctl.questions.preempt import answer as preempt
 from kschedctl.questions.simulate import answer as simulate
 from kschedctl.questions.volumes import answer as volumes
-from kschedctl.web.questions import inventory, overview, pods, simulations, storage
-from kschedctl.web.questions import nodes as of_nodes
-from kschedctl.web.questions.asked import NoParameters, ObjectQuery
-from kschedctl.web.questions.question import Body, Question
+from kschedctl.web.questions import questions as inventory
+from kschedctl.web.questions import questions as of_nodes
+from kschedctl.web.questions import questions as overview
+from kschedctl.web.questions import questions as pods
+from kschedctl.web.questions import questions as simulations
+from kschedctl.web.questions import questions as storage
+from kschedctl.web.questions.question import Body, NoParameters, ObjectQuery, Question
 
 _POD: Final = "/pods/{namespace}/{name}"
 

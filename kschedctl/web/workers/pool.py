@@ -3,16 +3,93 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, Protocol
 
 from kschedctl.watch.feed import FeedChanges
 from kschedctl.web.errors import BrokenWorkerError, BusyError, TookTooLongError
-from kschedctl.web.feed_changes import merge
 from kschedctl.web.workers.messages import Failure, Progress, Result
-from kschedctl.web.workers.turns import Turns
 from kschedctl.web.workers.worker import NotReceivedError, Worker, WorkerDiedError
+
+# The collection of changes of a running cluster for a process that has not received them yet.
+
+
+def merge(into: FeedChanges, changes: FeedChanges) -> None:
+    """Add later changes to earlier ones; only the last state of each object is kept.
+
+    Examples
+    --------
+    >>> from kschedctl.objects.core import Node
+    >>> earlier = FeedChanges(objects={Node: {("", "a"): None, ("", "b"): None}})
+    >>> merge(earlier, FeedChanges(objects={Node: {("", "b"): Node(), ("", "c"): None}}))
+    >>> [(name, node is None) for (_, name), node in earlier.objects[Node].items()]
+    [('a', True), ('b', False), ('c', True)]
+    """
+    for kind, listed in changes.lists.items():
+        into.objects.pop(kind, None)
+        into.lists[kind] = dict(listed)
+    for kind, changed in changes.objects.items():
+        known = into.lists.get(kind)
+        if known is None:
+            into.objects.setdefault(kind, {}).update(changed)
+            continue
+        for name, obj in changed.items():
+            if obj is None:
+                known.pop(name, None)
+            else:
+                known[name] = obj
+
+
+# A semaphore whose places users get in turn, so that nobody waits for all tasks of another user.
+
+
+class Turns:
+    """A semaphore whose places users get in turn; the tasks of one user get theirs in the order of their requests.
+
+    Parameters
+    ----------
+    places : int
+        The number of places.
+    """
+
+    def __init__(self, places: int) -> None:
+        self._free = places
+        #: The tasks that wait, by user; the user whose turn is next comes first.
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+
+    def locked(self) -> bool:
+        """Report whether a task would have to wait."""
+        return not self._free
+
+    async def acquire(self, user: str = "") -> None:
+        """Wait for a place."""
+        if self._free:
+            self._free -= 1
+            return
+        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(user, deque()).append(place)
+        try:
+            await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled():
+                self.release()
+            raise
+
+    def release(self) -> None:
+        """Give a place back: the first task of the next user gets it."""
+        while self._waiting:
+            user, tasks = next(iter(self._waiting.items()))
+            place = tasks.popleft()
+            del self._waiting[user]
+            if tasks:
+                self._waiting[user] = tasks
+            if not place.done():
+                place.set_result(None)
+                return
+        self._free += 1
+
 
 #: The time that a cancelled task has to end before its process is killed, in seconds.
 _GRACE: Final = 5.0

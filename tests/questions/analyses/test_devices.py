@@ -9,7 +9,7 @@ import pytest
 from kschedctl.objects.device import DeviceClass, ResourceClaim
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.releases.choice import choose_release
-from kschedctl.output.json import as_json
+from kschedctl.output.data_forms import as_json
 from kschedctl.questions.devices.analysis import claim_answer, class_answer, overview_answer
 from kschedctl.questions.devices.answer import DevicesList, DevicesOverview, DeviceSupply
 from kschedctl.questions.provenance import Provenance

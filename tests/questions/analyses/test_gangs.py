@@ -12,7 +12,7 @@ from msgspec.structs import replace
 import kschedctl
 from kschedctl.common.errors import InputError
 from kschedctl.objects.core import Condition
-from kschedctl.output.json import as_json
+from kschedctl.output.data_forms import as_json
 from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.frame import View
 from kschedctl.questions.handle import AnalysisHandle

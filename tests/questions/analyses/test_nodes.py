@@ -7,7 +7,7 @@ import json
 import pytest
 
 from kschedctl.common.errors import InputError
-from kschedctl.output.json import as_json
+from kschedctl.output.data_forms import as_json
 from kschedctl.questions.nodes.answer import NodeDescription, NodesOverview
 from tests.answer_schema import validate
 from tests.builders import GPU, make_cluster, make_loaded, make_node, make_pod

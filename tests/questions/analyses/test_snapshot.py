@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kschedctl.objects.core import Node
-from kschedctl.output.json import as_json
+from kschedctl.output.data_forms import as_json
 from kschedctl.questions.frame import View
 from kschedctl.questions.snapshot.analysis import snapshot_info as read_info
 from kschedctl.questions.snapshot.analysis import snapshot_info_answer as snapshot_info

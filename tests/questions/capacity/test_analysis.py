@@ -12,7 +12,7 @@ from kschedctl.objects.releases.choice import choose_release
 from kschedctl.objects.releases.release import RELEASES
 from kschedctl.objects.volume import CSINode
 from kschedctl.objects.workload import StatefulSet
-from kschedctl.output.json import as_json
+from kschedctl.output.data_forms import as_json
 from kschedctl.questions.capacity.analysis import CapacityRequest, capacity_answer
 from kschedctl.questions.capacity.analysis import capacity as count
 from kschedctl.questions.capacity.analysis import capacity as gang_capacity_capacity

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.output.json import as_json
+from kschedctl.output.data_forms import as_json
 from kschedctl.questions.charts import Bars, NodeMap
 from kschedctl.questions.explain.answer import (
     ConstraintData,

@@ -14,8 +14,7 @@ from kschedctl.objects.defaults import default_pod
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.objects.resources import exact_quantity
-from kschedctl.output.json import as_json
-from kschedctl.output.yaml import as_yaml
+from kschedctl.output.data_forms import as_json, as_yaml
 from kschedctl.questions.explain.answer import (
     CandidateData,
     ConstraintData,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from kschedctl.linter.rules import RULES
-from kschedctl.output.json import as_json
+from kschedctl.output.data_forms import as_json
 from kschedctl.questions.frame import View
 from kschedctl.questions.lint.analysis import pages
 from kschedctl.questions.lint.document import rule_document

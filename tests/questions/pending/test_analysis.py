@@ -13,7 +13,7 @@ from kschedctl.common.errors import InputError
 from kschedctl.diagnosis.why.unblocking_changes import group_pending_pods, unblock
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.workload import ReplicaSet
-from kschedctl.output.json import as_json
+from kschedctl.output.data_forms import as_json
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.pending.analysis import PendingRequest, explain_group, pending, pending_answer
 from kschedctl.questions.pending.answer import Pending

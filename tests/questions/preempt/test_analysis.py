@@ -13,7 +13,7 @@ from msgspec import structs
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import choose_release
-from kschedctl.output.json import as_json
+from kschedctl.output.data_forms import as_json
 from kschedctl.questions.explain.explanation import explanation
 from kschedctl.questions.preempt.analysis import PreemptionView, exposure, preemption_answer, threat_answer
 from kschedctl.questions.preempt.answer import (

@@ -11,10 +11,9 @@ import pyarrow.parquet
 import pytest
 from rich.console import Console
 
-from kschedctl.output.form import FormKind, Medium
-from kschedctl.output.forms import parse_form
-from kschedctl.output.parquet import _alike
-from kschedctl.output.svg import picture as drawn
+from kschedctl.output.data_forms import _alike
+from kschedctl.output.forms import FormKind, Medium, parse_form
+from kschedctl.output.page.drawing import picture as drawn
 from kschedctl.questions.frame import View
 from kschedctl.questions.sweep.analysis import sweep_answer
 from kschedctl.questions.sweep.answer import Sweep, cell

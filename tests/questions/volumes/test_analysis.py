@@ -12,7 +12,7 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.objects.volume import CSINode, PersistentVolumeClaim
-from kschedctl.output.json import as_json
+from kschedctl.output.data_forms import as_json
 from kschedctl.questions.provenance import Provenance
 from kschedctl.questions.volumes.analysis import claim_answer, pod_answer
 from kschedctl.questions.volumes.answer import ClaimAction, ClaimVolumes, PodVolumes, VolumesList

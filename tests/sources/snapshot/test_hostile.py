@@ -16,7 +16,7 @@ from kschedctl.cli.batch import print_answers
 from kschedctl.common.errors import InputError, KschedctlError, SnapshotError
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.objects.selectors import parse_int64
-from kschedctl.output.jsonpath_steps import parse_steps, walk
+from kschedctl.output.jsonpath import parse_steps, walk
 from kschedctl.sources.snapshot.load import SnapshotReader, load_snapshot
 
 NODE = b"apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\n"

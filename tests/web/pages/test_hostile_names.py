@@ -19,12 +19,9 @@ import kschedctl
 from kschedctl.common.errors import KschedctlError
 from kschedctl.common.text.characters import is_invisible
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.web.pages.lists import list_page, search_page
-from kschedctl.web.pages.objects import node_page, pod_page
-from kschedctl.web.pages.overview import overview_page
-from kschedctl.web.pages.problem import problem_page
-from kschedctl.web.pages.sheet import framed
-from kschedctl.web.pages.try_manifest import tried_page
+from kschedctl.web.pages.forms import tried_page
+from kschedctl.web.pages.objects import list_page, node_page, overview_page, pod_page, search_page
+from kschedctl.web.pages.sheet import framed, problem_page
 from kschedctl.web.pages.visit import ServerState, Visit, path_of
 
 _NASTY = (

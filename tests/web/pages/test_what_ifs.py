@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 from litestar.testing import TestClient
 
-from kschedctl.web.questions.asked import OFFERED
+from kschedctl.web.questions.question import OFFERED
 from tests.web.pages.reading import HTML, links, opened, texts
 
 #: Links that lead to the cluster as it is, or to a part of the page.

@@ -14,7 +14,7 @@ from hypothesis import given
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import choose_release
-from kschedctl.output.json import as_json
+from kschedctl.output.data_forms import as_json
 from kschedctl.questions.answer import MissingData
 from kschedctl.questions.diff.analysis import SideAnswer, compare
 from kschedctl.questions.diff.answer import AnswerPart, Diff, PodChangeData, SideData

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from kschedctl.cluster.builder import ClusterBuilder
-from kschedctl.output.json import as_json
+from kschedctl.output.data_forms import as_json
 from kschedctl.questions.frame import View
 from kschedctl.questions.verify.answer import Verification
 from kschedctl.questions.verify.document import document

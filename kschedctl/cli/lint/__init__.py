@@ -1,1 +1,0 @@
-"""``kschedctl lint``: problems in manifests before they are applied."""

@@ -1,1 +1,0 @@
-"""Presentation: conversion of an answer to a document of paragraphs, tables and suggested next commands."""

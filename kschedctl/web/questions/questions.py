@@ -1,0 +1,565 @@
+"""Questions about the objects of the cluster: its size, lists of objects, and search."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Annotated, Final, TypeVar
+
+from msgspec import Meta
+
+from kschedctl.common.errors import InputError
+from kschedctl.common.findings import Severity
+from kschedctl.common.wording import listed
+from kschedctl.linter.cluster import ClusterOverlay
+from kschedctl.linter.run import LintRequest, LintResult, lint
+from kschedctl.linter.selection import selected_rules
+from kschedctl.objects.device import DeviceClass, ResourceClaim
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.selectors import matches, parse_label_query
+from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.questions.answer import Answer
+from kschedctl.questions.capacity.analysis import CapacityRequest, capacity
+from kschedctl.questions.capacity.answer import CapacityList
+from kschedctl.questions.devices.analysis import DevicesRequest, devices
+from kschedctl.questions.diff.analysis import DiffRequest, diff
+from kschedctl.questions.drain.analysis import drain
+from kschedctl.questions.drain.run import DrainRequest
+from kschedctl.questions.explain.analysis import ExplainRequest, explain
+from kschedctl.questions.explain.answer import ExplanationList
+from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.inventory.analysis import (
+    MOST_FOUND,
+    PodsRequest,
+    WorkloadsRequest,
+    cluster_summary,
+    describe_budget,
+    describe_workload,
+    list_budgets,
+    list_pods,
+    list_workloads,
+    search,
+)
+from kschedctl.questions.leader.analysis import leader
+from kschedctl.questions.lint.analysis import report
+from kschedctl.questions.nodes.analysis import BY_NAME, BY_TAINTS, NodesRequest, describe_node, nodes_overview
+from kschedctl.questions.pending.analysis import PendingRequest, pending
+from kschedctl.questions.pod_selection import PodRequest
+from kschedctl.questions.preempt.analysis import PreemptRequest, preempt
+from kschedctl.questions.preempt.answer import PreemptionList
+from kschedctl.questions.provenance import PodSubject
+from kschedctl.questions.simulate.analysis import SimulateRequest, simulate
+from kschedctl.questions.volumes.analysis import ClaimSubject, VolumesRequest, volumes
+from kschedctl.questions.volumes.answer import VolumesList
+from kschedctl.sources.snapshot.files import STDIN
+from kschedctl.sources.snapshot.pod_choice import find_pod
+from kschedctl.trials.completeness import require_listed
+from kschedctl.trials.simulate.drain import DrainOptions
+from kschedctl.web.errors import NotFoundError, not_found
+from kschedctl.web.questions.question import (
+    MOST_UNPACKED,
+    Asked,
+    Name,
+    Namespace,
+    NoParameters,
+    ObjectQuery,
+    Query,
+    Seed,
+)
+
+_MOST: Final = 5000
+_OnlyNamespace = Annotated[str, Meta(description="The namespace; all without it.")]
+_Text = Annotated[str, Meta(description="A text that the names contain.", max_length=253)]
+_Limit = Annotated[int, Meta(description="The number of objects to return.", ge=1, le=_MOST)]
+
+
+class PodsQuery(Query, frozen=True, kw_only=True):
+    """The selection of pods."""
+
+    namespace: _OnlyNamespace = ""
+    selector: Annotated[str, Meta(description="All pods with matching labels, such as app=web.")] = ""
+    node: Annotated[str, Meta(description="The node that the pods are bound to.")] = ""
+    pending: Annotated[bool, Meta(description="Pending pods only.")] = False
+    q: _Text = ""
+    limit: _Limit = 500
+
+
+class ListQuery(Query, frozen=True, kw_only=True):
+    """The selection of objects."""
+
+    namespace: _OnlyNamespace = ""
+    q: _Text = ""
+    limit: _Limit = 500
+
+
+class WorkloadQuery(Query, frozen=True, kw_only=True):
+    """The name of a workload."""
+
+    kind: Annotated[str, Meta(description="The kind of the workload, such as Deployment.")]
+    namespace: Namespace
+    name: Name
+    limit: _Limit = 500
+
+
+class SearchQuery(Query, frozen=True, kw_only=True):
+    """The text to find."""
+
+    q: Annotated[str, Meta(description="A part of the name, or of namespace/name.", max_length=253)]
+    limit: _Limit = MOST_FOUND
+
+
+def show_cluster(cluster: SchedulingCluster, asked: Asked[NoParameters], handle: AnalysisHandle) -> Answer:
+    """Count the objects of the cluster."""
+    return cluster_summary(asked.over(cluster, handle))
+
+
+def show_pods(cluster: SchedulingCluster, asked: Asked[PodsQuery], handle: AnalysisHandle) -> Answer:
+    """List pods, the pending ones first."""
+    query = asked.query
+    request = PodsRequest(
+        namespace=query.namespace,
+        selector=query.selector,
+        node=query.node,
+        pending=query.pending,
+        text=query.q,
+        most=query.limit,
+    )
+    return list_pods(asked.over(cluster, handle), request)
+
+
+def show_workloads(cluster: SchedulingCluster, asked: Asked[ListQuery], handle: AnalysisHandle) -> Answer:
+    """List workloads, those with most pending pods first."""
+    query = asked.query
+    request = WorkloadsRequest(namespace=query.namespace, text=query.q, most=query.limit)
+    return list_workloads(asked.over(cluster, handle), request)
+
+
+def show_workload(cluster: SchedulingCluster, asked: Asked[WorkloadQuery], handle: AnalysisHandle) -> Answer:
+    """Describe a workload and its pods."""
+    query = asked.query
+    changed = asked.over(cluster, handle)
+    with not_found():
+        return describe_workload(changed, query.kind, query.namespace, query.name, query.limit)
+
+
+def show_budgets(cluster: SchedulingCluster, asked: Asked[ListQuery], handle: AnalysisHandle) -> Answer:
+    """List disruption budgets, those that allow no eviction first."""
+    query = asked.query
+    return list_budgets(asked.over(cluster, handle), query.namespace, query.q, query.limit)
+
+
+def show_budget(cluster: SchedulingCluster, asked: Asked[ObjectQuery], handle: AnalysisHandle) -> Answer:
+    """Describe a disruption budget and the pods that it selects."""
+    changed = asked.over(cluster, handle)
+    with not_found():
+        return describe_budget(changed, asked.query.namespace, asked.query.name)
+
+
+def find_objects(cluster: SchedulingCluster, asked: Asked[SearchQuery], handle: AnalysisHandle) -> Answer:
+    """Find objects by a part of their names."""
+    return search(asked.over(cluster, handle), asked.query.q, asked.query.limit)
+
+
+# Questions about nodes.
+
+
+class NodesQuery(Query, frozen=True, kw_only=True):
+    """The selection and the grouping of nodes."""
+
+    selector: Annotated[str, Meta(description="All nodes with matching labels, such as pool=general.")] = ""
+    by: Annotated[str, Meta(description="Groups: taints, zone, type, pool, or the key of a label.")] = BY_TAINTS
+    sort_by: Annotated[str, Meta(description="Order: name, or the largest requested share of a resource.")] = BY_NAME
+
+
+class NodeQuery(Query, frozen=True, kw_only=True):
+    """The name of a node."""
+
+    name: Annotated[str, Meta(description="The name of the node.")]
+
+
+def list_nodes(cluster: SchedulingCluster, asked: Asked[NodesQuery], handle: AnalysisHandle) -> Answer:
+    """Show the free and allocatable capacity of nodes, one by one and in groups."""
+    query = asked.query
+    request = NodesRequest(selector=query.selector, by=query.by, sort_by=query.sort_by)
+    return nodes_overview(asked.over(cluster, handle), request, handle)
+
+
+def show_node(cluster: SchedulingCluster, asked: Asked[NodeQuery], handle: AnalysisHandle) -> Answer:
+    """Show the capacity of a node, the workloads on it, its conditions and taints."""
+    changed = asked.over(cluster, handle)
+    with not_found():
+        return describe_node(changed, asked.query.name)
+
+
+# Questions about the whole cluster: pending pods, elections, and the check of manifests.
+
+#: The name of the body in findings.
+BODY: Final = "request"
+
+
+class PendingQuery(Query, frozen=True, kw_only=True):
+    """The selection of pending pods."""
+
+    namespace: Annotated[str, Meta(description="The namespace; all without it.")] = ""
+    selector: Annotated[str, Meta(description="Pods with matching labels only.")] = ""
+
+
+class ChangesQuery(PendingQuery, frozen=True, kw_only=True):
+    """The selection of pending pods, and the search for changes."""
+
+    changes: Annotated[int, Meta(description="Search for up to N changes that help.", ge=0, le=20)] = 3
+
+
+class LintQuery(Query, frozen=True, kw_only=True):
+    """The options of lint."""
+
+    namespace: Annotated[str, Meta(description="Namespace of objects that do not set one.")] = ""
+    select: Annotated[tuple[str, ...], Meta(description="Codes, prefixes of codes or names of the rules.")] = ()
+    extend_select: Annotated[tuple[str, ...], Meta(description="Rules to check in addition.")] = ()
+    ignore: Annotated[tuple[str, ...], Meta(description="Rules not to check.")] = ()
+    severity: Annotated[Severity, Meta(description="The least severe findings to report.")] = Severity.INFO
+
+
+def show_pending(cluster: SchedulingCluster, asked: Asked[PendingQuery], handle: AnalysisHandle) -> Answer:
+    """List pending pods by cause and age."""
+    request = PendingRequest(namespace=asked.query.namespace, selector=asked.query.selector, changes=0)
+    return pending(asked.over(cluster, handle), request, handle)
+
+
+def find_changes(cluster: SchedulingCluster, asked: Asked[ChangesQuery], handle: AnalysisHandle) -> Answer:
+    """List pending pods by cause and age, and the fewest changes that would schedule most of them."""
+    query = asked.query
+    request = PendingRequest(namespace=query.namespace, selector=query.selector, changes=query.changes)
+    return pending(asked.over(cluster, handle), request, handle)
+
+
+def show_leaders(cluster: SchedulingCluster, asked: Asked[NoParameters], handle: AnalysisHandle) -> Answer:
+    """Show the leader of every election, and when another candidate would take over."""
+    return leader(cluster)
+
+
+def lint_manifest(cluster: SchedulingCluster, asked: Asked[LintQuery], handle: AnalysisHandle) -> Answer:
+    """Find the problems of manifests before they are applied to the cluster."""
+    return report(linted_manifest(cluster, asked, handle))
+
+
+def linted_manifest(cluster: SchedulingCluster, asked: Asked[LintQuery], handle: AnalysisHandle) -> LintResult:
+    """Check the manifests of a request.
+
+    Raises
+    ------
+    InputError
+        If there are none.
+    """
+    content = asked.content()
+    query = asked.query
+    changed = asked.over(cluster, handle)
+    request = LintRequest(
+        rules=selected_rules(query.select, query.extend_select, query.ignore, complete=True),
+        namespace=query.namespace,
+        release=changed.release_choice.release,
+        overlay=lambda given: ClusterOverlay(changed, given, namespace=query.namespace),
+        least=query.severity,
+        # A name of its own: for unnamed input, comments of Helm would name files of this machine.
+        stdin_name=BODY,
+        max_unpacked=MOST_UNPACKED,
+    )
+    linted = lint([STDIN], request, BytesIO(content))
+    for what in linted.unread:
+        handle.warn(what)
+    return linted
+
+
+# Questions about single pods of the cluster, and about pods of manifests.
+
+_NodeNames = Annotated[tuple[str, ...], Meta(description="Show these nodes only.", max_length=100)]
+_Suggest = Annotated[
+    Annotated[int, Meta(ge=0, le=20)] | None,
+    Meta(description="Search for up to N changes with which the pod would fit; by default 5, 0 for many pods."),
+]
+
+
+class ExplainOptions(Query, frozen=True, kw_only=True):
+    """The options of an explanation."""
+
+    node: _NodeNames = ()
+    why: Annotated[bool, Meta(description="Add comparisons and arithmetic of the nodes of `node`.")] = False
+    suggest: _Suggest = None
+    prefer: Annotated[str, Meta(description="Search for changes that would move the pod to this node.")] = ""
+    withstand: Annotated[bool, Meta(description="Add the failures that the pod survives.")] = False
+    sampling: Annotated[
+        bool, Meta(description="End the search for feasible nodes as kube-scheduler does, from every possible start.")
+    ] = False
+    seed: Seed = None
+
+    def request(self, pods: list[PodSubject]) -> ExplainRequest:
+        """Return the request of the analysis."""
+        return ExplainRequest(
+            pods=tuple(pods),
+            nodes=self.node,
+            stories=self.why,
+            suggest=self.suggest,
+            prefer=self.prefer,
+            withstand=self.withstand,
+            sampling=self.sampling,
+            seed=self.seed,
+        )
+
+
+class ExplainPodQuery(ExplainOptions, frozen=True, kw_only=True):
+    """The pod to explain, and the options."""
+
+    namespace: Namespace
+    name: Name
+
+
+class ExplainManifestQuery(ExplainOptions, frozen=True, kw_only=True):
+    """The options of an explanation of manifests."""
+
+    namespace: Annotated[str, Meta(description="Namespace of objects that do not set one.")] = ""
+
+
+class PreemptPodQuery(ObjectQuery, frozen=True, kw_only=True):
+    """The pod that would evict others, and the options."""
+
+    seed: Seed = None
+
+
+def explain_pod(cluster: SchedulingCluster, asked: Asked[ExplainPodQuery], handle: AnalysisHandle) -> Answer:
+    """Explain where kube-scheduler would schedule a pod of the cluster, or why it cannot."""
+    changed = asked.over(cluster, handle)
+    pod = pod_of(changed, asked.query.namespace, asked.query.name)
+    return next(explain(changed, asked.query.request([pod]), handle))
+
+
+def explain_manifest(cluster: SchedulingCluster, asked: Asked[ExplainManifestQuery], handle: AnalysisHandle) -> Answer:
+    """Explain where kube-scheduler would schedule the pods of a manifest, or why it cannot."""
+    changed, pods = new_pods(cluster, asked, asked.query.namespace, handle)
+    answers = tuple(explain(changed, asked.query.request(pods), handle))
+    return answers[0] if len(answers) == 1 else ExplanationList(items=answers)
+
+
+def preempt_pod(cluster: SchedulingCluster, asked: Asked[PreemptPodQuery], handle: AnalysisHandle) -> Answer:
+    """Show which pods kube-scheduler would evict to schedule a pod of the cluster, on which node, and why."""
+    changed = asked.over(cluster, handle)
+    pod = pod_of(changed, asked.query.namespace, asked.query.name)
+    answers = preempt(changed, PreemptRequest(pods=(pod,), seed=asked.query.seed), handle)
+    return answers[0] if len(answers) == 1 else PreemptionList(items=answers)
+
+
+def pod_of(cluster: SchedulingCluster, namespace: str, name: str) -> PodSubject:
+    """Return a pod of the cluster.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such pod.
+    ClusterError
+        If the pods could not be listed.
+    """
+    require_listed(cluster.cluster, "Pod")
+    with not_found():
+        return PodSubject(find_pod(cluster.pods, name, namespace))
+
+
+def new_pods(
+    cluster: SchedulingCluster, asked: Asked[Query], namespace: str, handle: AnalysisHandle
+) -> tuple[SchedulingCluster, list[PodSubject]]:
+    """Return the cluster with the changes to try and the manifests' other objects, and the pods of the manifests.
+
+    Raises
+    ------
+    InputError
+        If the manifests cannot be read, or an API server would refuse them.
+    """
+    manifests = asked.manifests(handle, namespace)
+    changed, pods = manifests.pods(asked.over(cluster, handle, manifests.others), handle)
+    named = PodRequest(filenames=(STDIN,))
+    return changed, named.answerable(pods, handle, changed.configuration.profiles)
+
+
+# Questions about volumes and devices.
+
+T = TypeVar("T", bound=ApiObject)
+
+
+class ClaimsQuery(Query, frozen=True, kw_only=True):
+    """The selection of claims."""
+
+    namespace: Annotated[str, Meta(description="The namespace; all without it.")] = ""
+    selector: Annotated[str, Meta(description="All claims with matching labels, such as app=web.")] = ""
+    limit: Annotated[int, Meta(description="The number of claims to return.", ge=1, le=1000)] = 200
+
+
+class DeviceClassQuery(Query, frozen=True, kw_only=True):
+    """The name of a DeviceClass."""
+
+    name: Name
+
+
+def show_claims(cluster: SchedulingCluster, asked: Asked[ClaimsQuery], handle: AnalysisHandle) -> Answer:
+    """List volume claims, and the volume that each has or would get."""
+    changed = asked.over(cluster, handle)
+    require_listed(changed.cluster, "PersistentVolumeClaim")
+    query = parse_label_query(asked.query.selector) if asked.query.selector else None
+    claims = [
+        claim
+        for claim in changed.cluster.list(PersistentVolumeClaim)
+        if asked.query.namespace in ("", claim.namespace) and (query is None or matches(query, claim.metadata.labels))
+    ]
+    subjects = tuple(map(ClaimSubject, claims[: asked.query.limit]))
+    if len(claims) > len(subjects):
+        handle.note(f"{len(claims) - len(subjects)} more claims")
+    return VolumesList(items=volumes(changed, VolumesRequest(subjects=subjects, by_node=False), handle))
+
+
+def show_claim(cluster: SchedulingCluster, asked: Asked[ObjectQuery], handle: AnalysisHandle) -> Answer:
+    """Show the volume that a claim has or would get, and the nodes from which it can be used."""
+    changed = asked.over(cluster, handle)
+    subject = ClaimSubject(_object(changed, PersistentVolumeClaim, asked.query.name, asked.query.namespace))
+    return volumes(changed, VolumesRequest(subjects=(subject,)), handle)[0]
+
+
+def show_pod_volumes(cluster: SchedulingCluster, asked: Asked[ObjectQuery], handle: AnalysisHandle) -> Answer:
+    """Show the volumes of a pod's claims, and the nodes on which all can be used together."""
+    changed = asked.over(cluster, handle)
+    subject: PodSubject = pod_of(changed, asked.query.namespace, asked.query.name)
+    return volumes(changed, VolumesRequest(subjects=(subject,)), handle)[0]
+
+
+def show_devices(cluster: SchedulingCluster, asked: Asked[NoParameters], handle: AnalysisHandle) -> Answer:
+    """Show all devices, the claims that hold them, and pools that are not used."""
+    return devices(asked.over(cluster, handle), DevicesRequest(), handle)[0]
+
+
+def show_device_claim(cluster: SchedulingCluster, asked: Asked[ObjectQuery], handle: AnalysisHandle) -> Answer:
+    """Show the nodes on which a ResourceClaim can be allocated."""
+    changed = asked.over(cluster, handle)
+    subject = _object(changed, ResourceClaim, asked.query.name, asked.query.namespace)
+    return devices(changed, DevicesRequest(subjects=(subject,)), handle)[0]
+
+
+def show_device_class(cluster: SchedulingCluster, asked: Asked[DeviceClassQuery], handle: AnalysisHandle) -> Answer:
+    """Show the nodes on which a device of a DeviceClass can be allocated."""
+    changed = asked.over(cluster, handle)
+    return devices(changed, DevicesRequest(subjects=(_object(changed, DeviceClass, asked.query.name),)), handle)[0]
+
+
+def _object(cluster: SchedulingCluster, kind: type[T], name: str, namespace: str = "") -> T:
+    require_listed(cluster.cluster, kind.__name__, namespace)
+    found = cluster.cluster.get(kind, name, namespace)
+    if found is None:
+        raise NotFoundError(f"the cluster has no {kind.__name__} {f'{namespace}/' if namespace else ''}{name}")
+    return found
+
+
+# Questions that take long, and run as jobs: drains, simulations, capacity and comparison.
+
+_Namespace = Annotated[str, Meta(description="Namespace of objects that do not set one.")]
+
+
+class DrainQuery(Query, frozen=True, kw_only=True):
+    """The nodes to drain, and the options of ``kubectl drain``."""
+
+    node: Annotated[tuple[str, ...], Meta(description="Nodes by name, or by a pattern such as node-*.")] = ()
+    selector: Annotated[str, Meta(description="All nodes with matching labels, such as pool=old.")] = ""
+    zone: Annotated[str, Meta(description="All nodes in this zone.")] = ""
+    ignore_daemonsets: Annotated[bool, Meta(description="Ignore pods managed by a DaemonSet.")] = False
+    delete_emptydir_data: Annotated[bool, Meta(description="Evict pods with an emptyDir volume, too.")] = False
+    force: Annotated[bool, Meta(description="Evict pods without a controller, too.")] = False
+    disable_eviction: Annotated[bool, Meta(description="Delete pods, ignoring disruption budgets.")] = False
+    rolling: Annotated[bool, Meta(description="Drain one node after another, as an upgrade does.")] = False
+    surge: Annotated[int, Meta(description="Add N nodes first.", ge=0, le=1000)] = 0
+    place_pending_first: Annotated[bool, Meta(description="Schedule the pending pods before the drain.")] = False
+    seed: Seed = None
+
+
+class SimulateQuery(Query, frozen=True, kw_only=True):
+    """The options of a simulation."""
+
+    namespace: _Namespace = ""
+    seed: Seed = None
+    seeds: Annotated[int, Meta(description="Also try N random orders of creation.", ge=0, le=1000)] = 0
+
+
+class CapacityQuery(Query, frozen=True, kw_only=True):
+    """The pod to copy, if the request has no manifest, and the options."""
+
+    pod: Annotated[str, Meta(description="A pod of the cluster, as NAMESPACE/NAME.")] = ""
+    namespace: _Namespace = ""
+    max: Annotated[Annotated[int, Meta(ge=1, le=1_000_000)] | None, Meta(description="Stop after N copies.")] = None
+
+
+#: The other snapshots, by path: a process reads each once.
+_LOADED: Final[dict[str, SchedulingCluster]] = {}
+
+
+class CompareQuery(Query, frozen=True, kw_only=True):
+    """The snapshot to compare with."""
+
+    to: Annotated[str, Meta(description="One of the snapshots that the server was started with.")] = ""
+
+
+def simulate_drain(cluster: SchedulingCluster, asked: Asked[DrainQuery], handle: AnalysisHandle) -> Answer:
+    """Simulate kubectl drain: what blocks it, where each pod would go, and which pods stay pending."""
+    query = asked.query
+    if not (query.node or query.selector or query.zone):
+        raise InputError("no node is named", path="node", hint="give node, selector or zone")
+    options = DrainOptions(
+        ignore_daemon_sets=query.ignore_daemonsets,
+        force=query.force,
+        delete_empty_dir_data=query.delete_emptydir_data,
+        disable_eviction=query.disable_eviction,
+        rolling=query.rolling,
+    )
+    request = DrainRequest(
+        nodes=query.node,
+        selector=query.selector,
+        zone=query.zone,
+        options=options,
+        surge=query.surge,
+        seed=query.seed,
+        place_pending_first=query.place_pending_first,
+    )
+    return drain(asked.over(cluster, handle), request, handle)
+
+
+def simulate_queue(cluster: SchedulingCluster, asked: Asked[SimulateQuery], handle: AnalysisHandle) -> Answer:
+    """Schedule the pending pods, and those of a manifest, one after another."""
+    if asked.body.strip():
+        manifests = asked.manifests(handle, asked.query.namespace)
+        created = [(each.obj, each.place) for each in manifests.asked if each.place is not None]
+        changed = asked.over(cluster, handle, (*manifests.others, *created))
+        manifests.accepted(changed, handle)
+    else:
+        changed = asked.over(cluster, handle)
+    return simulate(changed, SimulateRequest(seed=asked.query.seed, n_orders=asked.query.seeds), handle)
+
+
+def count_copies(cluster: SchedulingCluster, asked: Asked[CapacityQuery], handle: AnalysisHandle) -> Answer:
+    """Count how many more copies of a pod or workload fit, and show what stops the next copy."""
+    query = asked.query
+    if bool(query.pod) == bool(asked.body.strip()):
+        raise InputError("either a pod or a manifest is needed", path="pod", hint="give one of them")
+    if query.pod:
+        namespace, _, name = query.pod.rpartition("/")
+        changed = asked.over(cluster, handle)
+        pods = [pod_of(changed, namespace or query.namespace or "default", name)]
+    else:
+        changed, pods = new_pods(cluster, asked, query.namespace, handle)
+    answers = capacity(changed, CapacityRequest(pods=tuple(pods), most=query.max), handle)
+    return answers[0] if len(answers) == 1 else CapacityList(items=answers)
+
+
+def compare(cluster: SchedulingCluster, asked: Asked[CompareQuery], handle: AnalysisHandle) -> Answer:
+    """Show what changes for the pending pods from the cluster to another snapshot."""
+    # Paths come from whoever started the server, never from a request.
+    others = {other.source.paths[0]: other for other in asked.compare}
+    to = asked.query.to or next(iter(others), "")
+    if to not in others:
+        known = f"the snapshots are {listed(tuple(others))}" if others else "kschedctl serve --compare PATH"
+        raise InputError("the server was not started with this snapshot to compare with", path="to", hint=known)
+    changed = asked.over(cluster, handle)
+    if to not in _LOADED:
+        _LOADED[to] = others[to].load(handle)
+    return diff(changed, DiffRequest.of(changed, _LOADED[to]), handle)

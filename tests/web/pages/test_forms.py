@@ -1,0 +1,158 @@
+"""Forms start jobs, whose pages show progress and then the answer."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import lxml.html
+import pytest
+from litestar.testing import TestClient
+
+from tests.web.pages.reading import HTML, Root, links, opened, texts
+
+SHOP_PATH = "fixtures/shop/cluster"
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: new}\nspec: {containers: [{name: c, image: x}]}\n"
+
+
+def started(client: TestClient[Any], **form: str) -> str:
+    """Send a form that starts a job, and return the address of its page."""
+    response = client.post("/jobs", data=form, headers=HTML, follow_redirects=False)
+    assert response.status_code == 303, response.text
+    address: str = response.headers["Location"]
+    return address
+
+
+def ended(client: TestClient[Any], address: str) -> Any:
+    """Return the page of a job once the job has ended."""
+    while True:
+        root = opened(client, address)
+        if not root.cssselect("#job"):
+            return root
+        assert root.cssselect("noscript meta[http-equiv=refresh]")
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("form", "answer"),
+    [
+        (
+            {"question": "simulate_drain", "node": "node-8", "ignore-daemonsets": "true"},
+            "node-8 can be drained: 2 pods move",
+        ),
+        ({"question": "simulate_queue", "seed": ""}, "4 of 5 pods placed; 1 pending, 1 evicted"),
+        ({"question": "simulate_queue", "manifest": POD.replace("\n", "\r\n")}, "5 of 6 pods placed"),
+        ({"question": "count_copies", "pod": "shop/web-7"}, "9 more pods fit, on 5 nodes"),
+        ({"question": "find_changes", "changes": "1"}, "4 pods are pending in 4 groups"),
+        ({"question": "compare", "cordon": "node-8"}, "3 of 4 pods have another outcome"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value["question"],
+)
+def test_a_form_starts_a_job_whose_page_has_the_answer(
+    shop: TestClient[Any], form: dict[str, str], answer: str
+) -> None:
+    root = ended(shop, started(shop, **form))
+    assert answer in " ".join(texts(root, "main"))
+
+
+def test_jobs_of_pages_and_of_the_api_have_a_user(shop: TestClient[Any]) -> None:
+    started(shop, question="simulate_queue")
+    shop.post("/api/v1/simulate")
+    assert [job.user for job in shop.app.state.served.jobs.all][-2:] == ["testclient", "testclient"]
+
+
+def test_the_map_shows_the_nodes_of_the_what_ifs(shop: TestClient[Any]) -> None:
+    root = ended(shop, started(shop, **{"question": "simulate_queue", "fail-zone": "eu-central-1a"}))
+    assert texts(root, "summary .group") == ["zone eu-central-1b", "zone eu-central-1c"]
+
+
+def test_the_links_of_an_answer_keep_the_what_ifs_of_the_job(shop: TestClient[Any]) -> None:
+    address = started(shop, question="simulate_drain", node="node-8", cordon="node-7")
+    assert address.endswith("?cordon=node-7")
+    assert links(ended(shop, address), "main a")["node-8"] == "/nodes/node-8?cordon=node-7"
+
+
+def test_a_job_that_fails_says_why(shop: TestClient[Any]) -> None:
+    assert "no node is named" in " ".join(texts(ended(shop, started(shop, question="simulate_drain")), "main"))
+
+
+@pytest.mark.parametrize(
+    ("form", "status", "problem"),
+    [
+        ({}, 400, "names no question"),
+        ({"question": "explain_pod"}, 400, "names no question"),
+        ({"question": "simulate_queue", "colour": "red"}, 400, '"colour" is not a parameter here'),
+        ({"question": "simulate_queue", "seed": "x"}, 400, "seed: is not a whole number"),
+    ],
+)
+def test_a_wrong_form_says_why(shop: TestClient[Any], form: dict[str, str], status: int, problem: str) -> None:
+    response = shop.post("/jobs", data=form, headers=HTML)
+    assert response.status_code == status
+    assert problem in " ".join(texts(lxml.html.fromstring(response.text), "main"))
+
+
+def test_a_job_is_cancelled_by_its_button(shop: TestClient[Any]) -> None:
+    address = started(shop, question="simulate_queue", seeds="1000")
+    path = address.partition("?")[0]
+    response = shop.post(f"{path}/cancel", headers=HTML, follow_redirects=False)
+    assert (response.status_code, response.headers["Location"]) == (303, path)
+    assert "cancelled" in " ".join(texts(ended(shop, address), "main"))
+    assert "cancelled" in " ".join(texts(opened(shop, "/jobs"), "main tr"))
+
+
+def test_a_server_with_one_snapshot_says_how_to_compare(shop: TestClient[Any]) -> None:
+    paths = [each.text for each in opened(shop, "/compare").cssselect("select[name=to] option")]
+    assert len(paths) == 1
+    assert paths[0].endswith(SHOP_PATH)
+
+
+def test_the_fields_of_a_form_are_the_parameters_of_the_question(shop: TestClient[Any]) -> None:
+    root = opened(shop, "/drain?node=node-8&ignore-daemonsets=true&surge=2")
+    filled = {each.get("name"): each.get("value") for each in root.cssselect("main input[value]:not([type=checkbox])")}
+    assert {"node": "node-8", "surge": "2", "zone": ""}.items() <= filled.items()
+    assert [each.get("name") for each in root.cssselect("main input[checked]")] == ["ignore-daemonsets"]
+
+
+FITS = """apiVersion: v1
+kind: Pod
+metadata: {name: new}
+spec:
+  containers: [{name: c, image: "registry.example/a:1", resources: {requests: {cpu: 100m}}}]
+"""
+
+
+def tried(client: TestClient[Any], manifest: str, address: str = "/try") -> Root:
+    """Send a manifest."""
+    response = client.post(address, data={"manifest": manifest}, headers=HTML)
+    assert response.status_code == 200, response.text
+    return lxml.html.fromstring(response.text)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "scheduling", "lint"),
+    [
+        (FITS, "default/new fits on", ""),
+        (FITS.replace("100m", "100"), "default/new fits on none of 15 nodes", ""),
+        (FITS.replace("cpu:", "cpus:"), "cpus", "cpus"),
+        ("a: [", "line 2", "1 unreadable file"),
+        (" ", "the request has no manifest", "the request has no manifest"),
+        ("kind: Pod", "apiVersion", ""),
+    ],
+)
+def test_a_manifest_is_explained_and_linted(shop: TestClient[Any], manifest: str, scheduling: str, lint: str) -> None:
+    parts = texts(tried(shop, manifest), "#answer .part")
+    assert [part.split()[0] for part in parts] == ["Scheduling", "Lint"]
+    assert scheduling in parts[0]
+    assert lint in parts[1]
+
+
+def test_what_ifs_apply_to_the_manifest(shop: TestClient[Any]) -> None:
+    assert "fits on none" in texts(tried(shop, FITS, "/try?set-request=cpu%3D100"), "#answer .part")[0]
+
+
+@pytest.mark.parametrize("text", ["</textarea><script>x</script>", "a\n\n  b\t\u202e\u200b c", "&lt;", "\n\na"])
+def test_the_box_has_what_was_sent(shop: TestClient[Any], text: str) -> None:
+    root = tried(shop, text)
+    # The first newline of the element is no part of its value.
+    assert root.cssselect("textarea")[0].text.removeprefix("\n") == text
+    assert len(root.cssselect("script")) == 2
