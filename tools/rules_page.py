@@ -57,7 +57,7 @@ def _rule(rule: Rule) -> Iterator[str]:
     for part in rule.page.split("\n\n"):
         yield ""
         yield part.replace("``", "`")
-    for title, text in (("Fails", rule.fails), ("Passes", rule.passes)):
+    for title, text in (("Fails", rule.failing_manifests), ("Passes", rule.passing_manifests)):
         yield ""
         yield f"{title}:"
         yield ""

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from kschedctl.cluster.labels import LabelColumns
 from kschedctl.cluster.versions import next_version
 from kschedctl.common.arrays import Int64Array, Mask, Rows
+from kschedctl.common.errors import InputError
+from kschedctl.common.wording import near
 from kschedctl.objects.core import ContainerImage, Node, QuantityText, Taint
 from kschedctl.objects.resources import parse_resources, scheduler_units
 
@@ -207,6 +209,21 @@ class Nodes:
         place = np.zeros(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))
         return place, np.array([self.names[row] for row in order], dtype=np.object_)
+
+    def find(self, name: str) -> int:
+        """Return the row of the node with this name, which may be written as ``node/NAME``.
+
+        Raises
+        ------
+        InputError
+            If there is no such node.
+        """
+        # -o name prints node/NAME, and kubectl accepts it.
+        name = name.removeprefix("node/")
+        row = self.row.get(name)
+        if row is None:
+            raise InputError(f"the cluster has no node {name}", hint=near(name, self.names, "nodes"))
+        return row
 
     def sorted_names(self, rows: Rows) -> tuple[str, ...]:
         """Return the names of some nodes in alphabetical order."""

@@ -158,3 +158,48 @@ def nearest(name: str, names: Iterable[str], most: int = 2) -> str:
     """
     ranked = sorted((edits(name.lower(), each.lower()), edits(name, each), each) for each in names)
     return ranked[0][2] if ranked and ranked[0][0] <= most else ""
+
+
+#: The longest duration in seconds alone, and the shortest one in years.
+_IN_SECONDS, _YEARS = 120, 2
+
+
+_YEAR: Final = 365 * 86_400
+
+
+def duration(seconds: int) -> str:
+    """Format a duration in its two largest units.
+
+    Examples
+    --------
+    >>> duration(30), duration(3600), duration(95), duration(200_000)
+    ('30 s', '1 h', '1 min 35 s', '2 d 7 h')
+    """
+    parts = []
+    for size, unit in ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s")):
+        amount, seconds = divmod(seconds, size)
+        parts.append((amount, unit))
+    first = next((i for i, (amount, _) in enumerate(parts) if amount), len(parts) - 1)
+    return " ".join(f"{amount} {unit}" for amount, unit in parts[first : first + 2] if amount) or "0 s"
+
+
+def time_span(seconds: float) -> str:
+    """Format a duration of any length: up to two minutes in seconds, from two years on in years.
+
+    Examples
+    --------
+    >>> time_span(100), time_span(3700), time_span(2_147_483_647)
+    ('100 s', '1 h 1 min', '68 years')
+    """
+    whole = max(round(seconds), 0)
+    years = whole // _YEAR
+    return f"{years:,} years" if years >= _YEARS else f"{whole} s" if whole <= _IN_SECONDS else duration(whole)
+
+
+def near(name: str, names: Iterable[str], what: str) -> str:
+    """Return a hint for an unknown name: similar known names, or else all known names."""
+    known = list(dict.fromkeys(names))
+    close = similar(name, known)
+    if close:
+        return f"did you mean {listed(close, 'or')}?"
+    return f"the {what} are {listed(known)}" if known else f"there are no {what}"

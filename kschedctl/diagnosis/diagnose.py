@@ -1,24 +1,97 @@
-"""The diagnosis of a decision: all rules are asked, the most important cause comes first."""
+"""The diagnosis of a decision or a cluster: all rules are asked, the most important cause comes first."""
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
 
-from kschedctl.diagnosis.cluster_rules import RULES as DiagnoseClusterRULES
 from kschedctl.diagnosis.diagnosis import ClusterDiagnosis, ClusterSituation, Diagnosis, Situation
-from kschedctl.diagnosis.rules import (
-    LAST,
-    OF_BOUND,
-    OF_OTHER_SCHEDULERS,
-    RULES,
-    RULES_OF_FAILED,
-    RULES_OF_GATED,
-    RULES_OF_PLACED,
-    DiagnosisRule,
-)
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.scheduler import Scheduler
+
+DiagnosisRule: TypeAlias = Callable[[Situation], Iterable[Diagnosis]]
+
+# The rules are imported when they are first asked: most pods need few of them.
+
+
+def rules_of_unscheduled() -> tuple[DiagnosisRule, ...]:
+    """Return the rules for pods that fit nowhere; the first cause found is that of the first line."""
+    from kschedctl.diagnosis.rules import (
+        affinity,
+        claims,
+        devices,
+        gangs,
+        labels,
+        pod_claims,
+        queue,
+        requests,
+        spread,
+        taints,
+        volumes,
+    )
+
+    return (
+        queue.nominated_waits,
+        labels.mistyped_label,
+        pod_claims.missing_claim,
+        claims.unbound_claim,
+        volumes.volume_place,
+        pod_claims.waiting_claim,
+        pod_claims.claim_in_use,
+        volumes.csi_driver,
+        taints.mistyped_toleration,
+        devices.mistyped_resource,
+        devices.no_device_plugin,
+        spread.foreign_spread,
+        spread.blocked_domain,
+        taints.unhealthy_nodes,
+        taints.reserved_nodes,
+        requests.oversized_request,
+        spread.missing_topology,
+        affinity.affinity_matches_no_pod,
+        queue.rolling_update,
+        affinity.anti_affinity,
+        affinity.host_port_taken,
+        gangs.gang_members,
+        devices.devices_in_use,
+        requests.daemon_set_node,
+        devices.device_claims,
+    )
+
+
+def last_rule() -> DiagnosisRule:
+    """Return the rule that always finds a cause; it is asked if no other finds one."""
+    from kschedctl.diagnosis.rules.obstacles import obstacles
+
+    return obstacles
+
+
+def rules_of_gated() -> tuple[DiagnosisRule, ...]:
+    """Return the rules for pods that a gate keeps out of the queue."""
+    from kschedctl.diagnosis.rules import gangs, queue
+
+    return queue.scheduling_gates, gangs.waiting_gang
+
+
+def rules_of_placed() -> tuple[DiagnosisRule, ...]:
+    """Return the rules for pods that are scheduled, or run."""
+    from kschedctl.diagnosis.rules import claims, queue, volumes
+
+    return (
+        claims.claim_without_scheduler,
+        volumes.attached_elsewhere,
+        volumes.csi_driver_of_placed,
+        claims.provisioning,
+        queue.idle_scheduler,
+    )
+
+
+def rules_of_failed() -> tuple[DiagnosisRule, ...]:
+    """Return the rules for pods for which kube-scheduler returns an error."""
+    from kschedctl.diagnosis.rules import devices
+
+    return (devices.unscored_claims,)
 
 
 def diagnose(decision: Decision, node: str = "") -> tuple[Diagnosis, ...]:
@@ -27,46 +100,56 @@ def diagnose(decision: Decision, node: str = "") -> tuple[Diagnosis, ...]:
     For a pod that is scheduled, these are the reasons why it does not start all the same; usually there are none.
     An error for which no rule has a cause is its own cause.
 
-    Parameters
-    ----------
-    decision : Decision
-        The decision for the pod.
-    node : str
-        The node that the pod is bound to in the snapshot; empty if it is pending.
+    Args:
+        node: The node that the pod is bound to in the snapshot; empty if it is pending.
     """
     situation = Situation(decision, node)
     if decision.other_scheduler:
-        return tuple(OF_OTHER_SCHEDULERS.check(situation))
+        from kschedctl.diagnosis.rules.queue import other_scheduler
+
+        return tuple(other_scheduler(situation))
     rules: list[DiagnosisRule] = []
     if decision.schedulable or node:
-        rules += RULES_OF_PLACED
+        rules += rules_of_placed()
     if decision.outcome is Outcome.GATED:
-        rules += RULES_OF_GATED
+        rules += rules_of_gated()
     if decision.outcome is Outcome.ERROR:
-        rules += RULES_OF_FAILED
+        rules += rules_of_failed()
     if decision.outcome is Outcome.UNSCHEDULABLE:
-        rules += RULES
-    found = tuple(found for rule in rules for found in rule.check(situation))
+        rules += rules_of_unscheduled()
+    found = [found for rule in rules for found in rule(situation)]
     if not found and decision.outcome is Outcome.UNSCHEDULABLE:
-        found = tuple(LAST.check(situation))
-    return (*found, *OF_BOUND.check(situation)) if node else found
+        found += last_rule()(situation)
+    if node:
+        from kschedctl.diagnosis.rules.queue import unstarted
+
+        # Asked last: a bound pod can fit on no node as well.
+        found += unstarted(situation)
+    return tuple(found)
 
 
-# The diagnosis of a cluster: all rules are asked, in the order of their importance.
+def cluster_rules() -> tuple[Callable[[ClusterSituation], Iterator[ClusterDiagnosis]], ...]:
+    """Return the rules about a cluster, in the order of their importance."""
+    from kschedctl.diagnosis.cluster_rules import cluster
+    from kschedctl.diagnosis.cluster_rules.refused_pods import refused_pods
+
+    return (
+        cluster.idle_control_plane,
+        refused_pods,
+        cluster.ordinal_waits,
+        cluster.unstarted_pods,
+        cluster.lost_nodes,
+        cluster.stuck_deletions,
+        cluster.sick_components,
+    )
 
 
 def diagnose_cluster(scheduler: Scheduler) -> tuple[ClusterDiagnosis, ...]:
-    """Return the problems of workloads, nodes and components, those of the most important rule first.
-
-    Parameters
-    ----------
-    scheduler : Scheduler
-        The scheduler over the cluster.
-    """
+    """Return the problems of workloads, nodes and components, those of the most important rule first."""
     situation = ClusterSituation(scheduler)
     found: dict[tuple[str, str], ClusterDiagnosis] = {}
-    for module in DiagnoseClusterRULES:
-        for each in import_module(f"kschedctl.diagnosis.cluster_rules.{module}").check(situation):
+    for rule in cluster_rules():
+        for each in rule(situation):
             # A workload that lacks pods for two reasons is reported with the first.
             found.setdefault((each.subject, each.state if not each.missing else ""), each)
     return tuple(found.values())

@@ -1,21 +1,18 @@
-"""The definition of a lint rule: an entry of the list of rules, and a module with page, examples and check."""
+"""The definition of a lint rule: a check, with its code, its page and its examples above it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
-from importlib import import_module
-from types import ModuleType
-from typing import Any, Final, Protocol
+from typing import Any, Final, Self, TypeAlias
 
 from kschedctl.common.findings import Severity
 from kschedctl.linter.examples import MARK, manifests
 from kschedctl.linter.fix import Fix
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.values import Steps
-
-RULES_PACKAGE: Final = "kschedctl.linter.rules"
 
 
 class Stage(StrEnum):
@@ -49,7 +46,7 @@ class RuleSubject(StrEnum):
     OBJECT = "object"
     #: A file (``kschedctl.linter.lint_files.LintFile``).
     FILE = "file"
-    #: An ignore (``kschedctl.linter.ignore.Ignore``); these rules run last, after ignores were applied.
+    #: An ignore (``kschedctl.linter.ignores.Ignore``); these rules run last, after ignores were applied.
     IGNORES = "ignores"
 
 
@@ -85,16 +82,13 @@ class Problem:
     column: int | None = None
 
 
-class RuleCheck(Protocol):
-    """The check of a rule."""
-
-    def __call__(self, subject: Any, run: Any, /) -> Iterator[Problem]:
-        """Yield the problems of one subject of the rule."""
+#: The check of a rule: yields the problems of one subject.
+RuleCheck: TypeAlias = Callable[[Any, Any], Iterator[Problem]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Rule:
-    """A rule: an entry of the list of rules."""
+    """A rule: the decorator of its check, whose docstring is the rule's page."""
 
     #: Code and name, such as ``KS201`` and ``rollout-needs-spare-domain``.
     code: str
@@ -105,31 +99,27 @@ class Rule:
     stop: Stage | None
     #: The subject that is checked: an ``RuleSubject``, or a kind.
     about: str
-    #: The module's path below ``kschedctl.linter.rules``.
-    module: str
+    _: KW_ONLY
+    #: An example with problems, in which each line with a finding ends with ``# <-``, and the same after the repair.
+    fails: str
+    passes: str
+    #: The options to lint the examples with: ``snapshot``, ``settings``, ``name`` of the file, ``release``.
+    options: Mapping[str, Any] = field(default_factory=dict)
     #: True if the rule runs without being selected.
-    on: bool = field(default=True, kw_only=True)
+    on: bool = True
     #: True if a rule that is off runs where the manifest set is complete: by the settings, or with a snapshot.
-    if_complete: bool = field(default=False, kw_only=True)
+    if_complete: bool = False
     #: True if output for people shows only the number of findings that are info.
-    counted: bool = field(default=False, kw_only=True)
+    counted: bool = False
     #: True if the rule needs a snapshot.
-    snapshot: bool = field(default=False, kw_only=True)
+    snapshot: bool = False
+    check: RuleCheck = field(init=False)
+    #: The problem, its reasons and effect, and the repair.
+    page: str = field(init=False)
 
-    @property
-    def _loaded(self) -> ModuleType:
-        return import_module(f"{RULES_PACKAGE}.{self.module}")
-
-    @property
-    def check(self) -> RuleCheck:
-        """The check function of the rule's module."""
-        found: RuleCheck = self._loaded.check
-        return found
-
-    @property
-    def page(self) -> str:
-        """The rule's page: the problem, its reasons and effect, and the repair."""
-        return (self._loaded.__doc__ or "").strip()
+    def __call__(self, check: RuleCheck) -> Self:
+        self.check, self.page = check, inspect.getdoc(check) or ""
+        return self
 
     @property
     def summary(self) -> str:
@@ -137,15 +127,11 @@ class Rule:
         return self.page.split("\n\n", 1)[0].replace("\n", " ")
 
     @property
-    def fails(self) -> str:
-        """An example with problems; each line with a finding ends with ``# <-``."""
-        return manifests(self._loaded.FAILS)
+    def failing_manifests(self) -> str:
+        """The example with problems, with the skeletons of the kinds; lines with a finding are marked."""
+        return manifests(self.fails)
 
     @property
-    def passes(self) -> str:
+    def passing_manifests(self) -> str:
         """The same example after the repair, without marks."""
-        return manifests(self._loaded.PASSES).replace(MARK, "")
-
-    def example_options(self) -> dict[str, Any]:
-        """Return the options to lint the examples with: ``snapshot``, ``settings``, ``name`` of the file."""
-        return dict(getattr(self._loaded, "OPTIONS", {}))
+        return manifests(self.passes).replace(MARK, "")

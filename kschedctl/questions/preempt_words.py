@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from kschedctl.common.wording import counted, listed
+from kschedctl.common.wording import counted, duration, listed
 from kschedctl.questions.preempt.answer import (
     BudgetData,
     LostAtData,
@@ -27,9 +27,6 @@ _MOST_COUNTED: Final = 1000
 _FEW: Final = 3
 #: The offset that kube-scheduler adds to every priority before it sums up the priorities of victims.
 _SHIFT: Final = 2**31
-#: The longest duration in seconds alone, and the shortest one in years.
-_IN_SECONDS, _YEARS = 120, 2
-_YEAR: Final = 365 * 86_400
 
 
 def violated(victims: Sequence[VictimData]) -> str:
@@ -193,35 +190,6 @@ def running(victim: VictimData) -> str:
     if victim.running_seconds is None:
         return f"since {victim.started_at:%Y-%m-%d}"
     return duration(victim.running_seconds)
-
-
-def duration(seconds: int) -> str:
-    """Format a duration in its two largest units.
-
-    Examples
-    --------
-    >>> duration(30), duration(3600), duration(95), duration(200_000)
-    ('30 s', '1 h', '1 min 35 s', '2 d 7 h')
-    """
-    parts = []
-    for size, unit in ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s")):
-        amount, seconds = divmod(seconds, size)
-        parts.append((amount, unit))
-    first = next((i for i, (amount, _) in enumerate(parts) if amount), len(parts) - 1)
-    return " ".join(f"{amount} {unit}" for amount, unit in parts[first : first + 2] if amount) or "0 s"
-
-
-def time_span(seconds: float) -> str:
-    """Format a duration of any length: up to two minutes in seconds, from two years on in years.
-
-    Examples
-    --------
-    >>> time_span(100), time_span(3700), time_span(2_147_483_647)
-    ('100 s', '1 h 1 min', '68 years')
-    """
-    whole = max(round(seconds), 0)
-    years = whole // _YEAR
-    return f"{years:,} years" if years >= _YEARS else f"{whole} s" if whole <= _IN_SECONDS else duration(whole)
 
 
 def owner_words(owner: OwnerData | None) -> str:

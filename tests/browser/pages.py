@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from tests.cli.in_process import run
-from tests.cli.transcript import ROOT, make_room
+from tests.cli.transcript import make_room
 from tests.hostile_names import AS_IT_IS, MARKUP, NASTY, snapshot
+from tests.paths import ROOT
 
 _GANGS: Final = ROOT / "fixtures" / "gangs" / "cluster"
 _SPREAD: Final = ROOT / "fixtures" / "shop" / "manifests" / "checkout.yaml"

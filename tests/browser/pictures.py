@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from tests.cli.transcript import ROOT
+from tests.paths import ROOT
 
 MOST_BYTES: Final = 150_000
 #: A page of `tests.browser.pages.PAGES` and the height of its picture in pixels, by the name of the picture.

@@ -9,7 +9,8 @@ import pytest
 
 from tests.cli.cloud_names import CLOUDS, renamed, renamed_folder
 from tests.cli.in_process import run
-from tests.cli.transcript import ROOT, SHOP
+from tests.cli.transcript import SHOP
+from tests.paths import ROOT
 
 COMMANDS: Final = (
     "explain -A",

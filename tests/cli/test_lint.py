@@ -61,7 +61,7 @@ def rules(done: Result) -> list[str]:
 
 
 def fails(code: str) -> str:
-    return next(rule.fails for rule in RULES if rule.code == code)
+    return next(rule.failing_manifests for rule in RULES if rule.code == code)
 
 
 @pytest.mark.parametrize(

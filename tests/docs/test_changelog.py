@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.changelog import CHANGELOG, FOLDER, FRAGMENTS, OTHERS, ROOT
+from tests.docs.changelog import CHANGELOG, FOLDER, FRAGMENTS, OTHERS
 from tests.docs.test_readme import LINK
+from tests.paths import ROOT
 from tools.licences import PYPROJECT
 
 TYPES = {each["directory"]: each["name"] for each in PYPROJECT["tool"]["towncrier"]["type"]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.browser.pictures import MOST_BYTES, PICTURES, path_of
-from tests.cli.transcript import ROOT
+from tests.paths import ROOT
 
 
 def test_pictures_are_those_of_the_tests_and_small() -> None:

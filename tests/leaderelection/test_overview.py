@@ -9,7 +9,7 @@ import pytest
 
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.leaderelection.overview import check_config, check_elections, elections
+from kschedctl.leaderelection.overview import Election, check_config, check_elections, elections
 from kschedctl.objects.coordination import (
     LEADER_ANNOTATION,
     ConfigMap,
@@ -20,7 +20,6 @@ from kschedctl.objects.coordination import (
 )
 from kschedctl.objects.duration import Duration
 from kschedctl.objects.meta import ApiObject, ObjectMeta
-from kschedctl.questions.leader.answer import Election
 from kschedctl.scheduler.framework.config.types import LeaderElection
 from tests.builders import make_node, make_pod
 

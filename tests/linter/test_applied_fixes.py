@@ -124,13 +124,13 @@ WITH_FIX = [
     for rule in RULES
     if rule.about != RuleSubject.IGNORES
     and not rule.snapshot
-    and any(each.fix for each in lint([read_text(rule.fails.encode(), "f.yaml")], rule).found)
+    and any(each.fix for each in lint([read_text(rule.failing_manifests.encode(), "f.yaml")], rule).found)
 ]
 
 
 @pytest.mark.parametrize("rule", WITH_FIX, ids=lambda rule: rule.code)
 def test_the_repair_of_a_rule_repairs_its_failing_example(rule: Rule) -> None:
-    file = read_text(rule.fails.encode(), "f.yaml", on_disk=True)
+    file = read_text(rule.failing_manifests.encode(), "f.yaml", on_disk=True)
     before = lint([file], rule)
     out = apply_fixes(before, lambda files: lint(list(files), rule), unsafe=True)
     with_fix = [each for each in before.found if each.fix is not None]
@@ -193,7 +193,7 @@ def test_two_rules_add_one_toleration() -> None:
 @pytest.mark.parametrize("code", ["KS106", "KS107", "KS109", "KS110", "KS114"])
 def test_a_repair_that_changes_where_pods_go_is_not_safe(code: str) -> None:
     [rule] = [rule for rule in RULES if rule.code == code]
-    fixes = [each.fix for each in lint([read_text(rule.fails.encode(), "f.yaml")], rule).found]
+    fixes = [each.fix for each in lint([read_text(rule.failing_manifests.encode(), "f.yaml")], rule).found]
     assert [fix.safe for fix in fixes if fix is not None] == [False] * len(fixes)
 
 
@@ -230,12 +230,12 @@ def test_a_removal_leaves_the_items_of_a_list() -> None:
 @given(data=st.data())
 def test_repairs_keep_comments_and_settle(rule: Rule, unsafe: bool, data: st.DataObject) -> None:
     """Repairs give the same objects with and without comments, keep comments if they are safe, and need one run."""
-    text = data.draw(commented(rule.fails.replace("  # <-", "")))
+    text = data.draw(commented(rule.failing_manifests.replace("  # <-", "")))
     out = repaired({"a.yaml": text, "b.yaml": text}, unsafe=unsafe)
     after = [file.text.decode() for file in out.linted.files]
     assert after[0] == after[1]
     if unsafe:
-        plain = repaired({"a.yaml": rule.fails.replace("  # <-", "")}, unsafe=True)
+        plain = repaired({"a.yaml": rule.failing_manifests.replace("  # <-", "")}, unsafe=True)
         assert values(after[0]) == values(plain.linted.files[0].text.decode())
     else:
         assert [each.text for each in comments(text)] == [each.text for each in comments(after[0])]

@@ -15,16 +15,18 @@ MARK = "# <-"
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_the_failing_example_fails_where_it_is_marked(rule: Rule) -> None:
-    marked = [number for number, line in enumerate(rule.fails.splitlines(), 1) if line.rstrip().endswith(MARK)]
-    found = lint(rule.fails, [rule], **rule.example_options())
+    marked = [
+        number for number, line in enumerate(rule.failing_manifests.splitlines(), 1) if line.rstrip().endswith(MARK)
+    ]
+    found = lint(rule.failing_manifests, [rule], **rule.options)
     assert marked
     assert sorted({each.region.line for each in found}) == marked
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_the_passing_example_passes(rule: Rule) -> None:
-    assert rule.passes != rule.fails
-    assert [each.message for each in lint(rule.passes, [rule], **rule.example_options())] == []
+    assert rule.passing_manifests != rule.failing_manifests
+    assert [each.message for each in lint(rule.passing_manifests, [rule], **rule.options)] == []
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)

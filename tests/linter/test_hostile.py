@@ -18,7 +18,7 @@ from kschedctl.linter.rules import RULES
 from kschedctl.linter.run import LintRequest, LintResult, lint_files
 
 WITHOUT_SNAPSHOT = [rule for rule in RULES if not rule.snapshot]
-TEXTS = [rule.fails for rule in WITHOUT_SNAPSHOT if rule.code not in ("KS901", "KS902")]
+TEXTS = [rule.failing_manifests for rule in WITHOUT_SNAPSHOT if rule.code not in ("KS901", "KS902")]
 JUNK: list[Any] = [
     *(None, "", 0, -1, True, [], {}, "x", "${X}", "{{ a }}", [None], [{}], {"a": None}, 1.5, "1%", "-5%", 10**30),
     *(["x", 1], {"matchLabels": []}, {"matchExpressions": {}}, {"matchExpressions": [{"key": "a", "operator": "Gt"}]}),

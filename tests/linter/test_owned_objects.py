@@ -98,7 +98,7 @@ def in_deployments(text: str) -> str:
 WITH_OWNED: Final = [
     pytest.param(rule, text, how, id=f"{rule.code} {name} {how}")
     for rule in RULES
-    for example, text_of_rule in (("fails", rule.fails), ("passes", rule.passes))
+    for example, text_of_rule in (("fails", rule.failing_manifests), ("passes", rule.passing_manifests))
     for name, text in ((example, text_of_rule), (f"{example} in Deployments", in_deployments(text_of_rule)))
     for how in ("with intermediate objects", "pods alone", "owned first")
     if owned_objects(text)
@@ -111,7 +111,7 @@ def test_owned_objects_change_no_finding(rule: Rule, example: str, how: str) -> 
     if how == "pods alone":
         owned = [each for each in owned if each["kind"] not in ("ReplicaSet", "Job")]
     dump = yaml.safe_dump_all(owned)
-    options = rule.example_options()
+    options = rule.options
     before = places(lint(example, [rule], **options))
     if how == "owned first":
         n_lines = dump.count("\n") + 1

@@ -175,7 +175,7 @@ def test_rollouts(play: Play, code: str, repaired: bool) -> None:
     namespace = f"{code.lower()}-{'passes' if repaired else 'fails'}"
     if code == "KS205":
         play.plane.create([volume()])
-    with play.applied(rule.passes if repaired else rule.fails, namespace) as objects:
+    with play.applied(rule.passing_manifests if repaired else rule.failing_manifests, namespace) as objects:
         if cordoned:
             wait_for(lambda: bool(play.pods(namespace)), "pods")
             play.plane.kubectl("cordon", *cordoned)
@@ -193,14 +193,14 @@ def test_rollouts(play: Play, code: str, repaired: bool) -> None:
 
 
 BUDGETS = ("KS301", "KS303", "KS306", "KS307")
-WORKLOAD = EXAMPLES["KS304"].passes.partition("---\n")[2]
+WORKLOAD = EXAMPLES["KS304"].passing_manifests.partition("---\n")[2]
 
 
 @pytest.mark.parametrize("code", BUDGETS)
 @pytest.mark.parametrize("repaired", [False, True], ids=["fails", "passes"])
 def test_budgets(play: Play, code: str, repaired: bool) -> None:
     rule = EXAMPLES[code]
-    text = rule.passes if repaired else rule.fails
+    text = rule.passing_manifests if repaired else rule.failing_manifests
     text = text if "kind: PodDisruptionBudget" not in text or "containers:" in text else f"{text}---\n{WORKLOAD}"
     namespace = f"{code.lower()}-{'passes' if repaired else 'fails'}"
     n = {"KS301": 3, "KS307": 3}.get(code, 1)
@@ -220,7 +220,7 @@ def test_budgets(play: Play, code: str, repaired: bool) -> None:
 def test_pods_that_tolerate_the_taint_of_cordoned_nodes_come_back(play: Play, repaired: bool) -> None:
     rule = EXAMPLES["KS108"]
     namespace = f"ks108-{'passes' if repaired else 'fails'}"
-    with play.applied(rule.passes if repaired else rule.fails, namespace):
+    with play.applied(rule.passing_manifests if repaired else rule.failing_manifests, namespace):
         wait_for(lambda: play.ready(namespace, 1), "a pod")
         play.plane.kubectl("cordon", *NODES)
         before = {pod.metadata.name for pod in play.pods(namespace)}
@@ -244,7 +244,7 @@ def test_a_tainted_node_that_is_counted_lets_pods_wait(play: Play, repaired: boo
     namespace = f"ks510-{'passes' if repaired else 'fails'}"
     play.plane.kubectl("taint", "node", NODES[2], "gpu=true:NoSchedule")
     try:
-        with play.applied(rule.passes if repaired else rule.fails, namespace):
+        with play.applied(rule.passing_manifests if repaired else rule.failing_manifests, namespace):
             if repaired:
                 wait_for(lambda: play.ready(namespace, 4), "all pods")
             else:

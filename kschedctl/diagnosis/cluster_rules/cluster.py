@@ -11,7 +11,7 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import LOST, PENDING
-from kschedctl.common.wording import counted, listed, similar
+from kschedctl.common.wording import counted, duration, listed, similar
 from kschedctl.controllers.workloads.ownership import wanted_replicas
 from kschedctl.diagnosis.diagnosis import Advice, ClusterDiagnosis, ClusterSituation, Diagnosis
 from kschedctl.diagnosis.node_health import condition_of_pod, health_problem, is_unhealthy, silent_node_advice, since
@@ -21,7 +21,6 @@ from kschedctl.objects.pod import Pod, PodSpec, PodStatus
 from kschedctl.objects.volume import PersistentVolumeClaim, StorageClass
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.workload import StatefulSet
-from kschedctl.questions.preempt_words import duration
 from kschedctl.scheduler.framework.remedy import Risk, delete_command
 
 _NAMESPACE: Final = "kube-system"

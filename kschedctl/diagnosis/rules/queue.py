@@ -12,7 +12,7 @@ import numpy as np
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import ManifestError
-from kschedctl.common.wording import counted, listed
+from kschedctl.common.wording import counted, duration, listed
 from kschedctl.controllers.workloads.ownership import intermediate_owners, pods_made_by
 from kschedctl.controllers.workloads.pods import revision
 from kschedctl.controllers.workloads.update_strategy import deployment_rolling
@@ -30,7 +30,6 @@ from kschedctl.diagnosis.node_health import condition_of_pod, since
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.objects.coordination import NODE_LEASES, Lease
 from kschedctl.objects.workload import Deployment, ReplicaSet
-from kschedctl.questions.preempt_words import duration
 from kschedctl.scheduler.cycle.scheduler import meant_profile
 from kschedctl.scheduler.framework.remedy import Remedy, Risk, add_operation
 from kschedctl.scheduler.framework.status import Code

@@ -558,7 +558,7 @@ def csi_driver(situation: Situation) -> Iterator[Diagnosis]:
             yield not_registered(one.driver, names, f"CSI driver {one.driver} is not registered on {names}{scope}")
 
 
-def check_placed(situation: Situation) -> Iterator[Diagnosis]:
+def csi_driver_of_placed(situation: Situation) -> Iterator[Diagnosis]:
     """Yield the drivers that are not registered on the node of a pod that has not started."""
     if situation.pod.status.phase == "Pending":
         yield from unregistered_on(situation.cluster, situation.pod, situation.node)

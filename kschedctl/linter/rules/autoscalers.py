@@ -11,7 +11,7 @@ from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import removing, setting
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.pods import HPA, SCALED, SCALED_OBJECT, ScaleTarget, WorkloadPods, autoscaler, scale_target
-from kschedctl.linter.rule import Problem, Related, RuleSubject, rule
+from kschedctl.linter.rule import Problem, Related, Rule, RuleSubject
 from kschedctl.linter.values import at
 
 _HPA_AND_REPLICAS = """apps/v1 Deployment web
@@ -23,7 +23,7 @@ maxReplicas: 10
 """
 
 
-@rule(
+@Rule(
     "KS211",
     "hpa-and-replicas",
     Severity.INFO,
@@ -73,7 +73,7 @@ apps/v1 StatefulSet db
 """
 
 
-@rule(
+@Rule(
     "KS212",
     "hpa-target-mismatch",
     Severity.WARNING,
@@ -150,7 +150,7 @@ apps/v1 Deployment web
 """
 
 
-@rule(
+@Rule(
     "KS213",
     "hpa-target-not-given",
     Severity.WARNING,
@@ -202,7 +202,7 @@ maxReplicas: 8
 """
 
 
-@rule(
+@Rule(
     "KS214",
     "hpas-conflict",
     Severity.WARNING,

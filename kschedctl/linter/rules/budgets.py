@@ -13,7 +13,7 @@ from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.pods import SCALED, WorkloadPods, replicas_steps
 from kschedctl.linter.related_objects import PDB, SELECTOR, counts, one_may_go, related_pods, selected, threshold
 from kschedctl.linter.relations import scaler_of
-from kschedctl.linter.rule import Problem, Related, RuleSubject, Stage, rule
+from kschedctl.linter.rule import Problem, Related, Rule, RuleSubject, Stage
 from kschedctl.linter.values import at, items, mapping
 
 _BUDGET_FORBIDS_EVICTION = """policy/v1 PodDisruptionBudget db
@@ -24,7 +24,7 @@ replicas: 3
 """
 
 
-@rule(
+@Rule(
     "KS301",
     "budget-forbids-eviction",
     Severity.WARNING,
@@ -77,7 +77,7 @@ maxReplicas: 10
 """
 
 
-@rule(
+@Rule(
     "KS302",
     "budget-forbids-at-minimum",
     Severity.WARNING,
@@ -131,7 +131,7 @@ labels: {app: web, part-of: shop}
 """
 
 
-@rule(
+@Rule(
     "KS303",
     "budgets-overlap",
     Severity.ERROR,
@@ -178,7 +178,7 @@ apps/v1 Deployment web
 """
 
 
-@rule(
+@Rule(
     "KS304",
     "budget-selects-nobody",
     Severity.WARNING,
@@ -221,7 +221,7 @@ selector: {}  # <-
 """
 
 
-@rule(
+@Rule(
     "KS305",
     "budget-selects-everything",
     Severity.WARNING,
@@ -260,7 +260,7 @@ spec:  # <-
 """
 
 
-@rule(
+@Rule(
     "KS306",
     "budget-without-threshold",
     Severity.ERROR,
@@ -295,7 +295,7 @@ apps/v1 DaemonSet agent
 """
 
 
-@rule(
+@Rule(
     "KS307",
     "budget-cannot-count",
     Severity.WARNING,
@@ -342,7 +342,7 @@ maxUnavailable: 1
 """
 
 
-@rule(
+@Rule(
     "KS308",
     "unhealthy-eviction-policy",
     Severity.INFO,
@@ -380,7 +380,7 @@ replicas: 3  # <-
 """
 
 
-@rule(
+@Rule(
     "KS314",
     "replicas-without-budget",
     Severity.INFO,

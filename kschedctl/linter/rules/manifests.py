@@ -15,7 +15,7 @@ from kschedctl.linter.fix import removing
 from kschedctl.linter.ignore import Ignore
 from kschedctl.linter.lint_files import Flaw, LintDocument, LintFile, found_in
 from kschedctl.linter.manifest_set import LintObject
-from kschedctl.linter.rule import Problem, RuleSubject, Stage, rule
+from kschedctl.linter.rule import Problem, Rule, RuleSubject, Stage
 from kschedctl.linter.unreadable_files import TEMPLATES, Unreadable
 from kschedctl.linter.values import at, is_rendered, steps_of
 from kschedctl.objects.schema.schema import kinds_by_version, unknown_with_steps
@@ -29,7 +29,7 @@ containers: []  # <-
 """
 
 
-@rule(
+@Rule(
     "KS901",
     "not-yaml",
     Severity.ERROR,
@@ -83,7 +83,7 @@ spec:
 """
 
 
-@rule(
+@Rule(
     "KS902",
     "unrendered-template",
     Severity.INFO,
@@ -149,7 +149,7 @@ spec:
 """
 
 
-@rule(
+@Rule(
     "KS903",
     "duplicate-key",
     Severity.ERROR,
@@ -208,7 +208,7 @@ spec:
 """
 
 
-@rule(
+@Rule(
     "KS904",
     "misplaced-field",
     Severity.ERROR,
@@ -333,7 +333,7 @@ maxUnavailable: 1
 """
 
 
-@rule(
+@Rule(
     "KS905",
     "api-gone",
     Severity.ERROR,
@@ -482,7 +482,7 @@ strategy:
 """
 
 
-@rule(
+@Rule(
     "KS906",
     "api-server-refuses",
     Severity.ERROR,
@@ -518,7 +518,7 @@ overhead:  # <-
 """
 
 
-@rule(
+@Rule(
     "KS907",
     "pods-refused",
     Severity.ERROR,
@@ -547,7 +547,7 @@ def pods_refused(obj: LintObject, context: LintContext) -> Iterator[Problem]:
             yield replace(found, fix=fix)
 
 
-@rule(
+@Rule(
     "KS908",
     "partial",
     Severity.INFO,
@@ -599,7 +599,7 @@ nodeName: node-1
 """
 
 
-@rule(
+@Rule(
     "KS909",
     "live",
     Severity.INFO,
@@ -632,7 +632,7 @@ annotations:
 """
 
 
-@rule(
+@Rule(
     "KS910",
     "unused-ignore",
     Severity.WARNING,
@@ -669,7 +669,7 @@ nodeName: node-1
 """
 
 
-@rule(
+@Rule(
     "KS911",
     "ignore-without-reason",
     Severity.WARNING,
@@ -703,7 +703,7 @@ spec:
 """
 
 
-@rule(
+@Rule(
     "KS912",
     "not-an-object",
     Severity.ERROR,

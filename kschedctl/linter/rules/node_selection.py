@@ -26,7 +26,7 @@ from kschedctl.linter.node_terms import (
     wanted_keys,
 )
 from kschedctl.linter.pods import DO_NOT_SCHEDULE, REQUIRED, SCALED, AnyPart, WorkloadPods
-from kschedctl.linter.rule import Problem, RuleSubject, Stage, rule
+from kschedctl.linter.rule import Problem, Rule, RuleSubject, Stage
 from kschedctl.linter.values import Steps, at, is_rendered, items, mapping, text
 from kschedctl.objects.pod import NO_SCHEDULE, UNSCHEDULABLE_TAINT
 from kschedctl.objects.selectors import DOES_NOT_EXIST, IN, NOT_IN
@@ -46,7 +46,7 @@ affinity:
 """
 
 
-@rule(
+@Rule(
     "KS101",
     "node-affinity-unsatisfiable",
     Severity.ERROR,
@@ -106,7 +106,7 @@ affinity:
 """
 
 
-@rule(
+@Rule(
     "KS102",
     "node-affinity-dead-term",
     Severity.WARNING,
@@ -170,7 +170,7 @@ nodeSelector:
 """
 
 
-@rule(
+@Rule(
     "KS103",
     "impossible-node-label-value",
     Severity.ERROR,
@@ -275,7 +275,7 @@ tolerations:
 """
 
 
-@rule(
+@Rule(
     "KS104",
     "master-label",
     Severity.WARNING,
@@ -320,7 +320,7 @@ nodeSelector:
 """
 
 
-@rule(
+@Rule(
     "KS105",
     "deprecated-node-label",
     Severity.INFO,
@@ -365,7 +365,7 @@ tolerations:
 """
 
 
-@rule(
+@Rule(
     "KS106",
     "master-taint-only",
     Severity.INFO,
@@ -417,7 +417,7 @@ nodeSelector:
 """
 
 
-@rule(
+@Rule(
     "KS107",
     "control-plane-untolerated",
     Severity.WARNING,
@@ -471,7 +471,7 @@ tolerations:
 """
 
 
-@rule(
+@Rule(
     "KS108",
     "tolerates-cordon",
     Severity.WARNING,
@@ -515,7 +515,7 @@ nodeName: node-1  # <-
 """
 
 
-@rule(
+@Rule(
     "KS119",
     "node-name-set",
     Severity.WARNING,
@@ -556,7 +556,7 @@ nodeSelector:
 """
 
 
-@rule(
+@Rule(
     "KS125",
     "selects-one-host",
     Severity.INFO,
@@ -621,7 +621,7 @@ nodeSelector:
 """
 
 
-@rule(
+@Rule(
     "KS128",
     "region-as-zone",
     Severity.WARNING,

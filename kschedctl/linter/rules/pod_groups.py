@@ -30,7 +30,7 @@ from kschedctl.linter.related_objects import (
     members,
     shown,
 )
-from kschedctl.linter.rule import Problem, Related, RuleSubject, Stage, rule
+from kschedctl.linter.rule import Problem, Related, Rule, RuleSubject, Stage
 from kschedctl.linter.scheduler_profiles import DEFAULT_SCHEDULER
 from kschedctl.linter.values import Steps, at, is_rendered, mapping, numbered, text, whole
 from kschedctl.objects.releases.release import LATEST
@@ -48,7 +48,7 @@ schedulingGroup: {podGroupName: train}
 """
 
 
-@rule(
+@Rule(
     "KS701",
     "min-count-out-of-reach",
     Severity.ERROR,
@@ -121,7 +121,7 @@ value: 1000
 """
 
 
-@rule(
+@Rule(
     "KS702",
     "group-members-differ",
     Severity.ERROR,
@@ -230,7 +230,7 @@ schedulingPolicy: {gang: {minCount: 4}}
 """
 
 
-@rule(
+@Rule(
     "KS703",
     "pod-group-not-given",
     Severity.ERROR,
@@ -286,7 +286,7 @@ parallelism: 4
 """
 
 
-@rule(
+@Rule(
     "KS704",
     "pod-group-without-members",
     Severity.INFO,
@@ -333,7 +333,7 @@ schedulingConstraints:
 """
 
 
-@rule(
+@Rule(
     "KS705",
     "no-such-topology-key",
     Severity.ERROR,
@@ -383,7 +383,7 @@ schedulingGroup: {podGroupName: train}
 """
 
 
-@rule(
+@Rule(
     "KS706",
     "pod-group-gate-off",
     Severity.WARNING,

@@ -9,13 +9,13 @@ from kschedctl.common.findings import Severity
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import removing, renaming, setting
 from kschedctl.linter.pods import TemplateContainer, WorkloadPods
-from kschedctl.linter.rule import Problem, RuleSubject, Stage, rule
+from kschedctl.linter.rule import Problem, Rule, RuleSubject, Stage
 from kschedctl.linter.values import Steps, at, items, mapping, nano_units, text
 from kschedctl.objects.quantity import NANO
 from kschedctl.objects.resources import format_nanos
 
 
-@rule(
+@Rule(
     "KS120",
     "gates-left-on",
     Severity.WARNING,
@@ -61,7 +61,7 @@ resources:
 """
 
 
-@rule(
+@Rule(
     "KS121",
     "tiny-quantity",
     Severity.ERROR,
@@ -118,7 +118,7 @@ resources:
 """
 
 
-@rule(
+@Rule(
     "KS122",
     "huge-cpu",
     Severity.WARNING,
@@ -174,7 +174,7 @@ resources:
 """
 
 
-@rule(
+@Rule(
     "KS123",
     "init-dominates",
     Severity.INFO,
@@ -219,7 +219,7 @@ def _field(container: TemplateContainer, resource: str) -> str:
     return "requests" if requests.get(resource) is not None else "limits"
 
 
-@rule(
+@Rule(
     "KS124",
     "no-requests",
     Severity.INFO,
@@ -268,7 +268,7 @@ _INSTEAD: Final = {
 }
 
 
-@rule(
+@Rule(
     "KS126",
     "dead-annotation",
     Severity.WARNING,
@@ -315,7 +315,7 @@ def dead_annotation(pods: WorkloadPods, context: LintContext) -> Iterator[Proble
 _OF_PODS: Final = ("cluster-autoscaler.kubernetes.io/safe-to-evict", "karpenter.sh/do-not-disrupt")
 
 
-@rule(
+@Rule(
     "KS127",
     "pod-annotation-on-workload",
     Severity.WARNING,

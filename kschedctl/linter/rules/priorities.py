@@ -11,7 +11,7 @@ from kschedctl.linter.fix import removing
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.related_objects import computed_priority
-from kschedctl.linter.rule import Problem, RuleSubject, Stage, rule
+from kschedctl.linter.rule import Problem, Rule, RuleSubject, Stage
 from kschedctl.linter.values import at, is_rendered, items, text, whole
 
 _SYSTEM: Final = ("system-cluster-critical", "system-node-critical")
@@ -26,7 +26,7 @@ priorityClassName: system-cluster-critical  # <-
 """
 
 
-@rule(
+@Rule(
     "KS309",
     "system-class-elsewhere",
     Severity.INFO,
@@ -77,7 +77,7 @@ def system_class_elsewhere(pods: WorkloadPods, context: LintContext) -> Iterator
     )
 
 
-@rule(
+@Rule(
     "KS310",
     "priority-by-hand",
     Severity.ERROR,
@@ -131,7 +131,7 @@ priorityClassName: shop  # <-
 """
 
 
-@rule(
+@Rule(
     "KS311",
     "class-not-given",
     Severity.WARNING,
@@ -172,7 +172,7 @@ globalDefault: true  # <-
 """
 
 
-@rule(
+@Rule(
     "KS312",
     "global-default",
     Severity.INFO,
@@ -208,7 +208,7 @@ value: -100  # <-
 """
 
 
-@rule(
+@Rule(
     "KS313",
     "below-autoscaler-cutoff",
     Severity.INFO,

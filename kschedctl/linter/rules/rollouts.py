@@ -26,7 +26,7 @@ from kschedctl.linter.relations import (
     scaler_of,
     self_terms,
 )
-from kschedctl.linter.rule import Problem, Related, RuleSubject, Stage, rule
+from kschedctl.linter.rule import Problem, Related, Rule, RuleSubject, Stage
 from kschedctl.linter.values import Steps, at, mapping, nano_units
 from kschedctl.objects.quantity import NANO
 from kschedctl.objects.resources import format_nanos
@@ -43,7 +43,7 @@ affinity:
 """
 
 
-@rule(
+@Rule(
     "KS201",
     "rollout-needs-spare-domain",
     Severity.WARNING,
@@ -101,7 +101,7 @@ ports:
 """
 
 
-@rule(
+@Rule(
     "KS202",
     "rollout-needs-spare-node",
     Severity.WARNING,
@@ -151,7 +151,7 @@ ports:
 """
 
 
-@rule(
+@Rule(
     "KS203",
     "daemonset-surge-host-port",
     Severity.ERROR,
@@ -207,7 +207,7 @@ accessModes: [ReadWriteOnce]
 """
 
 
-@rule(
+@Rule(
     "KS204",
     "rollout-attaches-twice",
     Severity.WARNING,
@@ -259,14 +259,16 @@ def new_pods_before_old(
             )
 
 
-@rule(
+@Rule(
     "KS205",
     "rollout-deadlock-rwop",
     Severity.ERROR,
     Stage.HANGS,
     RuleSubject.PODS,
-    fails=FAILS.replace("ReadWriteOnce", "ReadWriteOncePod"),
-    passes=PASSES.replace("ReadWriteOnce", "ReadWriteOncePod"),
+    fails=_ROLLOUT_ATTACHES_TWICE.replace("ReadWriteOnce", "ReadWriteOncePod"),
+    passes=_ROLLOUT_ATTACHES_TWICE.replace("ReadWriteOnce", "ReadWriteOncePod").replace(
+        "volumes:", "strategy:\n  type: Recreate\nvolumes:"
+    ),
 )
 def rollout_deadlock_rwop(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """A rollout starts a new pod while the old one uses a claim that one pod at a time can use, so the rollout never ends.
@@ -296,7 +298,7 @@ accessModes: [ReadWriteOnce]
 """
 
 
-@rule(
+@Rule(
     "KS206",
     "claim-shared-by-replicas",
     Severity.WARNING,
@@ -362,7 +364,7 @@ affinity:
 """
 
 
-@rule(
+@Rule(
     "KS207",
     "more-replicas-than-domains",
     Severity.ERROR,
@@ -428,7 +430,7 @@ resources:
 """
 
 
-@rule(
+@Rule(
     "KS208",
     "rollout-exceeds-quota",
     Severity.WARNING,
@@ -521,7 +523,7 @@ affinity:
 """
 
 
-@rule(
+@Rule(
     "KS209",
     "job-cannot-run",
     Severity.ERROR,
@@ -560,7 +562,7 @@ replicas: 2  # <-
 """
 
 
-@rule(
+@Rule(
     "KS210",
     "no-spreading",
     Severity.INFO,

@@ -11,7 +11,7 @@ from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import removing, setting
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.pods import WorkloadPods
-from kschedctl.linter.rule import Problem, Related, RuleSubject, Stage, rule
+from kschedctl.linter.rule import Problem, Related, Rule, RuleSubject, Stage
 from kschedctl.linter.scheduler_profiles import (
     ALL,
     CONFIG,
@@ -39,7 +39,7 @@ _CONFIG_VERSION_GONE = """kubescheduler.config.k8s.io/v1beta3 KubeSchedulerConfi
 """
 
 
-@rule(
+@Rule(
     "KS601",
     "config-version-gone",
     Severity.ERROR,
@@ -90,7 +90,7 @@ profiles:
 """
 
 
-@rule(
+@Rule(
     "KS602",
     "unknown-plugin",
     Severity.WARNING,
@@ -152,7 +152,7 @@ profiles:
 """
 
 
-@rule(
+@Rule(
     "KS603",
     "weight-without-effect",
     Severity.WARNING,
@@ -225,7 +225,7 @@ profiles:
 """
 
 
-@rule(
+@Rule(
     "KS604",
     "filter-disabled",
     Severity.WARNING,
@@ -282,7 +282,7 @@ profiles:
 """
 
 
-@rule(
+@Rule(
     "KS605",
     "profiles-conflict",
     Severity.ERROR,
@@ -349,7 +349,7 @@ profiles:
 """
 
 
-@rule(
+@Rule(
     "KS606",
     "default-constraints-ignored",
     Severity.ERROR,
@@ -403,7 +403,7 @@ schedulerName: bathc  # <-
 """
 
 
-@rule(
+@Rule(
     "KS607",
     "schedulername-unserved",
     Severity.WARNING,

@@ -33,7 +33,7 @@ from kschedctl.linter.node_terms import Demand, demands_of, selector_demands
 from kschedctl.linter.pods import WorkloadPods, replicas_steps
 from kschedctl.linter.related_objects import SELECTOR, one_may_go, threshold
 from kschedctl.linter.relations import one_down_first, scaler_of, self_terms
-from kschedctl.linter.rule import Problem, RuleSubject, Stage, rule
+from kschedctl.linter.rule import Problem, Rule, RuleSubject, Stage
 from kschedctl.linter.rules.manifests import validation_findings
 from kschedctl.linter.trial import MOST, Trial
 from kschedctl.linter.values import at, is_rendered, steps_of, text
@@ -56,7 +56,7 @@ resources:
 """
 
 
-@rule(
+@Rule(
     "KS501",
     "fits-no-empty-node",
     Severity.ERROR,
@@ -104,7 +104,7 @@ resources:
 """
 
 
-@rule(
+@Rule(
     "KS502",
     "unschedulable-now",
     Severity.WARNING,
@@ -142,7 +142,7 @@ resources:
 """
 
 
-@rule(
+@Rule(
     "KS503",
     "only-by-preemption",
     Severity.WARNING,
@@ -188,7 +188,7 @@ resources:
 """
 
 
-@rule(
+@Rule(
     "KS504",
     "replicas-do-not-fit",
     Severity.ERROR,
@@ -238,7 +238,7 @@ resources:
 """
 
 
-@rule(
+@Rule(
     "KS505",
     "surge-does-not-fit",
     Severity.WARNING,
@@ -288,7 +288,7 @@ nodeSelector:
 """
 
 
-@rule(
+@Rule(
     "KS506",
     "no-such-label",
     Severity.ERROR,
@@ -364,7 +364,7 @@ priorityClassName: shpo  # <-
 """
 
 
-@rule(
+@Rule(
     "KS507",
     "no-such-object",
     Severity.ERROR,
@@ -441,7 +441,7 @@ volumes:
 """
 
 
-@rule(
+@Rule(
     "KS508",
     "volume-zone-conflict",
     Severity.ERROR,
@@ -516,7 +516,7 @@ affinity:
 """
 
 
-@rule(
+@Rule(
     "KS509",
     "too-few-domains",
     Severity.ERROR,
@@ -590,7 +590,7 @@ topologySpreadConstraints:
 """
 
 
-@rule(
+@Rule(
     "KS510",
     "blocked-domain",
     Severity.ERROR,
@@ -649,7 +649,7 @@ resources:
 """
 
 
-@rule(
+@Rule(
     "KS511",
     "zone-loss",
     Severity.WARNING,
@@ -702,7 +702,7 @@ resources:
 """
 
 
-@rule(
+@Rule(
     "KS512",
     "quota",
     Severity.ERROR,
@@ -796,7 +796,7 @@ minAvailable: 1  # <-
 """
 
 
-@rule(
+@Rule(
     "KS513",
     "drain-impossible",
     Severity.WARNING,
@@ -845,7 +845,7 @@ nodeSelector:
 """
 
 
-@rule(
+@Rule(
     "KS514",
     "daemonset-without-nodes",
     Severity.WARNING,

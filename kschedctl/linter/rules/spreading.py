@@ -11,7 +11,7 @@ from kschedctl.linter.labels import differing, holds, selects_everything
 from kschedctl.linter.node_terms import pinned
 from kschedctl.linter.pods import DO_NOT_SCHEDULE, TemplatePart, WorkloadPods, holds_for
 from kschedctl.linter.relations import is_kept_apart, own_selector, self_terms
-from kschedctl.linter.rule import Problem, Related, RuleSubject, Stage, rule
+from kschedctl.linter.rule import Problem, Related, Rule, RuleSubject, Stage
 from kschedctl.linter.values import Steps, at, is_rendered, numbered
 from kschedctl.objects.pod import TopologySpreadConstraint
 from kschedctl.objects.well_known import HOSTNAME, POD_TEMPLATE_HASH
@@ -25,7 +25,7 @@ topologySpreadConstraints:
 """
 
 
-@rule(
+@Rule(
     "KS109",
     "spread-without-selector",
     Severity.WARNING,
@@ -86,7 +86,7 @@ topologySpreadConstraints:
 """
 
 
-@rule(
+@Rule(
     "KS110",
     "spread-misses-own-pods",
     Severity.WARNING,
@@ -146,7 +146,7 @@ topologySpreadConstraints:
 """
 
 
-@rule(
+@Rule(
     "KS111",
     "spread-one-domain",
     Severity.INFO,
@@ -201,7 +201,7 @@ topologySpreadConstraints:
 """
 
 
-@rule(
+@Rule(
     "KS112",
     "spread-domains-out-of-reach",
     Severity.ERROR,
@@ -251,7 +251,7 @@ topologySpreadConstraints:
 """
 
 
-@rule(
+@Rule(
     "KS113",
     "spread-counts-tainted-nodes",
     Severity.INFO,
@@ -307,7 +307,7 @@ topologySpreadConstraints:
 """
 
 
-@rule(
+@Rule(
     "KS114",
     "spread-across-revisions",
     Severity.INFO,
@@ -360,7 +360,7 @@ topologySpreadConstraints:
 """
 
 
-@rule(
+@Rule(
     "KS115",
     "match-label-key-absent",
     Severity.WARNING,
@@ -405,7 +405,7 @@ affinity:
 """
 
 
-@rule(
+@Rule(
     "KS116",
     "affinity-matches-nobody",
     Severity.WARNING,
@@ -452,7 +452,7 @@ labels: {app: cache}
 """
 
 
-@rule(
+@Rule(
     "KS117",
     "anti-affinity-matches-nobody",
     Severity.INFO,
@@ -504,7 +504,7 @@ affinity:
 """
 
 
-@rule(
+@Rule(
     "KS118",
     "affinity-against-itself",
     Severity.ERROR,

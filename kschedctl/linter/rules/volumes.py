@@ -14,7 +14,7 @@ from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.node_terms import pinned
 from kschedctl.linter.pods import WorkloadPods, holds_for
 from kschedctl.linter.relations import PV, PVC, RWO, RWOP, attaches_to_one_node, mounted_claims
-from kschedctl.linter.rule import Problem, Related, RuleSubject, Stage, rule
+from kschedctl.linter.rule import Problem, Related, Rule, RuleSubject, Stage
 from kschedctl.linter.values import Steps, at, is_rendered, items, mapping, nano_units, numbered, text
 from kschedctl.objects.well_known import HOSTNAME
 
@@ -31,7 +31,7 @@ provisioner: kubernetes.io/no-provisioner  # <-
 """
 
 
-@rule(
+@Rule(
     "KS402",
     "immediate-local",
     Severity.WARNING,
@@ -88,7 +88,7 @@ provisioner: ebs.csi.aws.com  # <-
 """
 
 
-@rule(
+@Rule(
     "KS401",
     "immediate-zonal",
     Severity.WARNING,
@@ -136,7 +136,7 @@ hostPath:  # <-
 """
 
 
-@rule(
+@Rule(
     "KS403",
     "host-path-volume-unpinned",
     Severity.INFO,
@@ -181,7 +181,7 @@ nfs: {server: nfs.example.com, path: /data}
 """
 
 
-@rule(
+@Rule(
     "KS404",
     "claim-and-volume-disagree",
     Severity.ERROR,
@@ -250,7 +250,7 @@ volumes:
 """
 
 
-@rule(
+@Rule(
     "KS405",
     "claim-not-given",
     Severity.WARNING,
@@ -304,7 +304,7 @@ volumes:
 """
 
 
-@rule(
+@Rule(
     "KS406",
     "removed-volume-plugin",
     Severity.ERROR,
@@ -351,7 +351,7 @@ volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
 """
 
 
-@rule(
+@Rule(
     "KS407",
     "claim-of-several-workloads",
     Severity.WARNING,

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.common.wording import counted, listed
+from kschedctl.common.wording import counted, duration, listed
 from kschedctl.questions.charts import Kind, utilisation_bars
 from kschedctl.questions.document import Document, Heading, Paragraph, Question, Tone, table
 from kschedctl.questions.drain.answer import Drained, DrainedNodeData, MovedPodData
@@ -23,7 +23,6 @@ from kschedctl.questions.frame import (
 from kschedctl.questions.node_map import NodeChange, pods_map
 from kschedctl.questions.nodes.answer import NodesOverview
 from kschedctl.questions.pod_timeline import pod_timeline
-from kschedctl.questions.preempt_words import duration
 from kschedctl.questions.simulate.document import (
     UTILISATION,
     evictions,

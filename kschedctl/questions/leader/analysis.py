@@ -10,10 +10,18 @@ from typing import Final
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Finding, ObjectRef, Severity, shortened
-from kschedctl.common.wording import counted
+from kschedctl.common.wording import counted, time_span
 from kschedctl.leaderelection.bounds import Bounds, Conditions, bounds, settings_for, with_exclusive_deadline
 from kschedctl.leaderelection.network import Fault, LeaderTerm, Scenario, Timeline, as_option
-from kschedctl.leaderelection.overview import Elections, check_config, check_elections, elections, settings_of
+from kschedctl.leaderelection.overview import (
+    Election,
+    Elections,
+    ElectionState,
+    check_config,
+    check_elections,
+    elections,
+    settings_of,
+)
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.leaderelection.simulation import Counterexample, find_counterexample, simulate
 from kschedctl.objects.coordination import Lease
@@ -21,8 +29,6 @@ from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.leader.answer import (
     BoundsData,
     CounterexampleData,
-    Election,
-    ElectionState,
     EventData,
     LeaderOverview,
     LeaderSimulation,
@@ -30,7 +36,6 @@ from kschedctl.questions.leader.answer import (
     TermData,
     TimesData,
 )
-from kschedctl.questions.preempt_words import time_span
 from kschedctl.questions.provenance import Provenance, envelope, provenance
 from kschedctl.scheduler.framework.config.types import LeaderElection
 from kschedctl.trials.completeness import Missing, Part, not_listed, require_listed

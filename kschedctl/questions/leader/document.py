@@ -7,15 +7,14 @@ from math import ceil, floor
 from typing import Final, cast
 
 from kschedctl.common.findings import shortened
+from kschedctl.common.wording import time_span
 from kschedctl.leaderelection.network import ElectionEvent
-from kschedctl.leaderelection.overview import AHEAD
+from kschedctl.leaderelection.overview import AHEAD, Election, ElectionState
 from kschedctl.questions.charts import Bar, Bars, Kind, Lane, Segment, Span, Timeline
 from kschedctl.questions.document import GAP, Document, Paragraph, Phrases, Question, Tone, table
 from kschedctl.questions.frame import View, cautions, first_line, header, next_questions
 from kschedctl.questions.leader.answer import (
     CounterexampleData,
-    Election,
-    ElectionState,
     EventData,
     LeaderOverview,
     LeaderSimulation,
@@ -23,7 +22,6 @@ from kschedctl.questions.leader.answer import (
     TermData,
     TimesData,
 )
-from kschedctl.questions.preempt_words import time_span
 
 # Charts of leader elections: the validity of each lease, and the terms of the leaders over time.
 

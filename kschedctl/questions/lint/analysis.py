@@ -143,8 +143,8 @@ def pages(rules: Sequence[Rule]) -> RulePages:
                 place_in_words=rule.stop.words if rule.stop is not None else "",
                 needs_snapshot=rule.snapshot,
                 page=rule.page,
-                fails=rule.fails,
-                passes=rule.passes,
+                fails=rule.failing_manifests,
+                passes=rule.passing_manifests,
             )
             for rule in rules
         )

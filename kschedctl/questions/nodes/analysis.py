@@ -13,7 +13,7 @@ import numpy as np
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Mask, PodIndices, Rows
 from kschedctl.common.errors import InputError
-from kschedctl.common.wording import counted, listed
+from kschedctl.common.wording import counted, listed, near
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.node_health import condition_of, health_problem, health_taints, is_unhealthy, since
 from kschedctl.objects.core import Node
@@ -37,7 +37,7 @@ from kschedctl.questions.nodes.answer import (
 from kschedctl.questions.provenance import envelope, provenance
 from kschedctl.trials.completeness import missing_for_nodes
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.whatif.targets import find_node, find_nodes, is_pattern, near
+from kschedctl.trials.whatif.targets import find_nodes, is_pattern
 
 # The capacity of nodes as columns: allocatable, requested by pods, and requested by nominated pods.
 
@@ -274,7 +274,7 @@ def describe_node(cluster: LoadedCluster, name: str) -> NodeDescription:
         If the cluster has no such node.
     """
     cluster.require_nodes()
-    return _description(cluster, _capacity(cluster), find_node(cluster.cluster, name))
+    return _description(cluster, _capacity(cluster), cluster.cluster.nodes.find(name))
 
 
 def _capacity(cluster: LoadedCluster) -> NodeCapacity:

@@ -6,20 +6,12 @@ The multi-step placement is the scheduler's own, one pod after another. The form
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Any
 
 from msgspec import Meta
 
 from kschedctl.questions.answer import ClusterAnswer, Data
-
-
-class Lever(StrEnum):
-    """The kind of adjustment that leads the scheduler to the best placement."""
-
-    ORDER = "order"
-    PRIORITY = "priority"
-    REQUESTS = "requests"
+from kschedctl.trials.optimum.comparison import Lever
 
 
 class GoalData(Data, frozen=True):

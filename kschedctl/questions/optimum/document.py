@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kschedctl.common.wording import counted, listed
+from kschedctl.common.wording import counted, duration, listed
 from kschedctl.questions.charts import Kind, zone_bars
 from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Question, Tone, table
 from kschedctl.questions.frame import View, cautions, first_line, header, next_questions
@@ -19,7 +19,6 @@ from kschedctl.questions.optimum.answer import (
     OptimumWorkloadData,
     Purchased,
 )
-from kschedctl.questions.preempt_words import duration
 
 # Charts of a best placement: the goals on both sides, the nodes with other pods, and the pods per zone.
 

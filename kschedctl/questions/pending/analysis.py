@@ -11,7 +11,7 @@ import msgspec
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
-from kschedctl.common.wording import counted, listed, similar
+from kschedctl.common.wording import counted, duration, listed, similar
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnose import diagnose, diagnose_cluster
 from kschedctl.diagnosis.diagnosis import ClusterDiagnosis, Diagnosis
@@ -33,7 +33,6 @@ from kschedctl.questions.explain.analysis import cause, suggestion_data
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.pending.answer import AdviceData, GroupData, Pending, UnblockingData
 from kschedctl.questions.pod_groups import cause_in_group, pod_group_data
-from kschedctl.questions.preempt_words import duration
 from kschedctl.questions.provenance import Provenance, diagnosis_data, envelope, provenance
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import Outcome

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kschedctl.common.wording import counted, listed
+from kschedctl.common.wording import counted, duration, listed
 from kschedctl.questions.charts import Bar, Bars, Kind, Segment
 from kschedctl.questions.document import GAP, INDENT, Document, Paragraph, Question, Tone, Verbatim, table
 from kschedctl.questions.frame import View, cautions, first_line, header, next_questions
 from kschedctl.questions.node_map import nodes_map
 from kschedctl.questions.pending.answer import AdviceData, GroupData, Pending, UnblockingData
-from kschedctl.questions.preempt_words import duration
 from kschedctl.scheduler.framework.remedy import Risk
 
 #: The number of groups that are shown without ``-o wide``.

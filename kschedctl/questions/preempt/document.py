@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kschedctl.common.wording import counted, listed
+from kschedctl.common.wording import counted, duration, listed
 from kschedctl.questions.answer import merged_envelope
 from kschedctl.questions.charts import Bar, Bars, Colouring, Kind, NodeMap, Segment
 from kschedctl.questions.document import (
@@ -51,7 +51,6 @@ from kschedctl.questions.preempt.answer import (
 from kschedctl.questions.preempt_words import (
     below_words,
     deletions,
-    duration,
     fates,
     in_vain_words,
     lost_words,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from math import ceil
 from typing import Final
 
-from kschedctl.common.wording import counted, listed
+from kschedctl.common.wording import counted, duration, listed
 from kschedctl.questions.charts import Bar, Bars, Kind, Lane, Segment, Span, Timeline
 from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Question, Tone, Verbatim, table
 from kschedctl.questions.frame import (
@@ -22,7 +22,6 @@ from kschedctl.questions.frame import (
 )
 from kschedctl.questions.node_map import pods_map
 from kschedctl.questions.nodes.answer import NodesOverview
-from kschedctl.questions.preempt_words import duration
 from kschedctl.questions.rollout.answer import RolledOut
 from kschedctl.trials.simulate.rolling_workloads import RolloutStep
 

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from kschedctl.cluster.records import PENDING
-from kschedctl.common.wording import counted, listed
+from kschedctl.common.wording import counted, duration, listed
 from kschedctl.questions.answer import readable
 from kschedctl.questions.charts import shares, utilisation_bars
 from kschedctl.questions.document import Document, Heading, Paragraph, Question, Tone, table
@@ -20,7 +20,6 @@ from kschedctl.questions.frame import View, cautions, cures_section, first_line,
 from kschedctl.questions.node_map import pods_map
 from kschedctl.questions.nodes.answer import NodesOverview
 from kschedctl.questions.pod_timeline import pod_timeline
-from kschedctl.questions.preempt_words import duration
 from kschedctl.questions.simulate.answer import (
     EvictionData,
     GroupResult,

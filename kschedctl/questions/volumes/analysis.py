@@ -18,7 +18,6 @@ from kschedctl.questions.answer_parts import DiagnosisData
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.provenance import Arguments, PodSubject, Provenance, envelope, provenance
 from kschedctl.questions.volumes.answer import (
-    ClaimAction,
     ClaimData,
     ClaimVerdict,
     ClaimVolumes,
@@ -34,7 +33,7 @@ from kschedctl.questions.volumes.overview import ClaimOverview, NodeOverview, Po
 from kschedctl.scheduler.volumes.claims import claim_class, claim_key, is_delayed, is_undecidable
 from kschedctl.trials.completeness import CLAIM_KINDS, missing_for_claims
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.persistent_volumes import ClaimOutcome
+from kschedctl.trials.persistent_volumes import ClaimAction, ClaimOutcome
 
 _FAILURES = (
     ClaimAction.WAIT_FOR_VOLUME,

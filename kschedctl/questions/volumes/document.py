@@ -34,7 +34,6 @@ from kschedctl.questions.frame import (
 from kschedctl.questions.node_map import NodeResult, results_map
 from kschedctl.questions.nodes.answer import NodesOverview
 from kschedctl.questions.volumes.answer import (
-    ClaimAction,
     ClaimData,
     ClaimVerdict,
     ClaimVolumes,
@@ -45,6 +44,7 @@ from kschedctl.questions.volumes.answer import (
     PodVolumes,
     VolumesList,
 )
+from kschedctl.trials.persistent_volumes import ClaimAction
 
 #: The number of volumes that are named per row.
 _NAMED: Final = 3

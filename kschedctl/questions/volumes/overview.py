@@ -19,7 +19,7 @@ from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.volume import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from kschedctl.objects.well_known import BETA_ZONE, ZONE
-from kschedctl.questions.volumes.answer import ClaimAction, ClaimVerdict
+from kschedctl.questions.volumes.answer import ClaimVerdict
 from kschedctl.scheduler.volumes.binder import Binder, BoundCheck, FoundVolumes, ProvisionCheck
 from kschedctl.scheduler.volumes.claims import (
     SELECTED_NODE,
@@ -34,7 +34,7 @@ from kschedctl.scheduler.volumes.claims import (
 )
 from kschedctl.scheduler.volumes.reasons import allowed_terms, explain_bound, explain_space, show_terms
 from kschedctl.scheduler.volumes.zones import volume_labels, zoned_nodes
-from kschedctl.trials.persistent_volumes import ClaimOutcome, sync_claim
+from kschedctl.trials.persistent_volumes import ClaimAction, ClaimOutcome, sync_claim
 
 # The nodes from which a volume can be used, and their zones.
 

@@ -23,7 +23,6 @@ from kschedctl.scheduler.framework.node_statuses import NodeStatuses
 from kschedctl.scheduler.framework.runtime import Framework, PreFilterOutcome
 from kschedctl.scheduler.framework.scoring import Scores
 from kschedctl.scheduler.framework.status import SUCCESS, Code, Reason, Status
-from kschedctl.trials.whatif.targets import find_node
 
 if TYPE_CHECKING:
     from kschedctl.scheduler.preemption.result import PreemptionResult
@@ -195,7 +194,7 @@ class Decision:
         InputError
             If the cluster has no node of that name. The error suggests similar names.
         """
-        return self.verdict(find_node(self.cluster, name))
+        return self.verdict(self.cluster.nodes.find(name))
 
     def verdict(self, row: int) -> NodeVerdict:
         """Return the verdict on the node in a row."""

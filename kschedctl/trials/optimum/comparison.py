@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import partial
 from typing import Final
 
@@ -16,7 +17,6 @@ from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.objects.pod import Container, Pod
 from kschedctl.objects.quantity import NANO, parse_quantity
 from kschedctl.objects.resources import CPU, MEMORY, format_amount
-from kschedctl.questions.optimum.answer import Lever
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.optimum.goals import FinalGoal, Goal, Running, goal_values, goals_of
 from kschedctl.trials.optimum.kinds import Placement
@@ -363,3 +363,11 @@ def _evictions(comparison: Comparison, simulation: Simulation) -> int | None:
         return None
     reached = running(question, placement_of(question, simulation))
     return evicted if reached >= running(question, comparison.best.placement) else None
+
+
+class Lever(StrEnum):
+    """The kind of adjustment that leads the scheduler to the best placement."""
+
+    ORDER = "order"
+    PRIORITY = "priority"
+    REQUESTS = "requests"

@@ -41,7 +41,7 @@ from kschedctl.objects.workload import StatefulSet
 from kschedctl.sources.snapshot.manifest import ManifestObject, refuse
 from kschedctl.trials.whatif.nodes import copies_of_belongings, copy_of_node, numbered_names, without_nodes
 from kschedctl.trials.whatif.pods import freed_in_words, move_pods, with_pods_of
-from kschedctl.trials.whatif.targets import find_kind, find_node, not_found
+from kschedctl.trials.whatif.targets import find_kind, not_found
 
 if TYPE_CHECKING:
     from kschedctl.trials.whatif.edit import Changed
@@ -229,7 +229,7 @@ def delete(cluster: Cluster, kind_name: str, name: str, namespace: str, *, relea
     """
     kind = find_kind(kind_name)
     if kind is Node:
-        evicted = without_nodes(cluster, [find_node(cluster, name)], release=release)
+        evicted = without_nodes(cluster, [cluster.nodes.find(name)], release=release)
         return evicted.cluster, (f"Node {name} is deleted: {evicted}", *freed_in_words(evicted.freed))
     if kind is Namespace:
         return _namespace(cluster, name)

@@ -297,9 +297,9 @@ class SetPriority(PodEdit):
 
 
 def _find(cluster: Cluster, name: str) -> PriorityClass:
+    from kschedctl.common.wording import near
     from kschedctl.controllers.admission.priority import priority_class
     from kschedctl.objects.policies import SYSTEM_CLASSES, PriorityClass
-    from kschedctl.trials.whatif.targets import near
 
     found = priority_class(cluster, name)
     if found is None:

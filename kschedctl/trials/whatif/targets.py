@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from fnmatch import translate
 from typing import Final, TypeVar
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
-from kschedctl.common.wording import listed, similar
+from kschedctl.common.wording import listed, near, similar
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.kinds import cannot_be_listed, is_namespaced, kind_by_name, kind_names
 from kschedctl.objects.meta import ApiObject
@@ -29,22 +28,6 @@ def is_pattern(name: str) -> bool:
     return _WILDCARD.search(name) is not None
 
 
-def find_node(cluster: Cluster, name: str) -> int:
-    """Return the row of the node with this name.
-
-    Raises
-    ------
-    InputError
-        If the cluster has no such node.
-    """
-    # -o name prints node/NAME, and kubectl accepts it.
-    name = name.removeprefix(_PREFIX)
-    row = cluster.nodes.row.get(name)
-    if row is None:
-        raise InputError(f"the cluster has no node {name}", hint=near(name, cluster.nodes.names, "nodes"))
-    return row
-
-
 def find_nodes(cluster: Cluster, name: str) -> list[int]:
     """Return the rows of the nodes that match a name or a glob, in the order of the cluster.
 
@@ -56,7 +39,7 @@ def find_nodes(cluster: Cluster, name: str) -> list[int]:
     name, names = name.removeprefix(_PREFIX), cluster.nodes.names
     wildcard = _WILDCARD.search(name)
     if wildcard is None:
-        return [find_node(cluster, name)]
+        return [cluster.nodes.find(name)]
     matches = re.compile(translate(name)).match
     rows = [row for row, known in enumerate(names) if matches(known)]
     if not rows:
@@ -160,15 +143,6 @@ def thing(kind: type[ApiObject] | None, namespace: str, name: str) -> Thing:
 def written_target(kind: str, namespace: str, name: str) -> str:
     """Return an object in the form of the command line: ``KIND/NAME`` or ``KIND/NAMESPACE/NAME``."""
     return "/".join(part for part in (kind, namespace, name) if part)
-
-
-def near(name: str, names: Iterable[str], what: str) -> str:
-    """Return a hint for an unknown name: similar known names, or else all known names."""
-    known = list(dict.fromkeys(names))
-    close = similar(name, known)
-    if close:
-        return f"did you mean {listed(close, 'or')}?"
-    return f"the {what} are {listed(known)}" if known else f"there are no {what}"
 
 
 # Parsers and checks for the parts of a what-if option's value.

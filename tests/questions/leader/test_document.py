@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from kschedctl.leaderelection.network import Crash, Partition, Scenario
+from kschedctl.leaderelection.overview import Election, ElectionState
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.objects.releases.choice import ChosenBy
 from kschedctl.questions.answer import RulesData, SnapshotData
 from kschedctl.questions.frame import View
 from kschedctl.questions.leader.analysis import SimulationRequest, simulate_election
-from kschedctl.questions.leader.answer import CounterexampleData, Election, ElectionState, LeaderOverview, TermData
+from kschedctl.questions.leader.answer import CounterexampleData, LeaderOverview, TermData
 from kschedctl.questions.leader.document import counterexample_timeline, lease_bars, overview_document, terms_timeline
 from tests.questions.presentation.printing import lines
 

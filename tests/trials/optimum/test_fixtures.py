@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import kschedctl
-from kschedctl.questions.optimum.answer import Lever
-from kschedctl.trials.optimum.comparison import Comparison, compare, find_adjustments, stranded
+from kschedctl.trials.optimum.comparison import Comparison, Lever, compare, find_adjustments, stranded
 from tests.paths import ROOT
 
 FIXTURES = ROOT / "fixtures" / "optimum"

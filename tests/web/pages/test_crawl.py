@@ -11,7 +11,8 @@ from litestar.testing import TestClient
 
 from kschedctl.web.app import create_app
 from kschedctl.web.settings import ServeSettings
-from tests.web.conftest import ADDRESS, LIMITS, ROOT, snapshot
+from tests.paths import ROOT
+from tests.web.conftest import ADDRESS, LIMITS, snapshot
 from tests.web.pages.reading import opened
 
 #: Pages of one pod are alike: only this many of them are opened.

@@ -13,7 +13,7 @@ from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.loading import ClusterRequest, ClusterSource
 from kschedctl.web.questions.question import Asked
 from kschedctl.web.questions.questions import CompareQuery, SimulateQuery, compare, simulate_queue
-from tests.cli.transcript import ROOT
+from tests.paths import ROOT
 
 SHOP = str(ROOT / "fixtures/shop/cluster")
 
