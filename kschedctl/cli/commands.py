@@ -108,7 +108,7 @@ COMMANDS: Final[Mapping[str, RegisteredCommand]] = {
         "Serve pages and a JSON API about a cluster, for a team or for one's own browser.",
     ),
     "leader": RegisteredCommand(
-        "leader.command:app",
+        "leader:app",
         "Show the leader of every election on a Lease, since when it leads, and when another candidate "
         "would take over.",
     ),
@@ -117,7 +117,7 @@ COMMANDS: Final[Mapping[str, RegisteredCommand]] = {
         "Compare scheduling decisions: show which nodes, scores, chosen nodes, victims and messages change for pods.",
     ),
     "lint": RegisteredCommand(
-        "lint.command:lint",
+        "lint:lint",
         "Report problems in manifests before they are applied: pods that never schedule, rollouts and "
         "drains that hang.",
     ),

@@ -118,7 +118,7 @@ class Form(ABC):
         """
 
 
-# The registry of output formats: the values of ``-o``. A new format is a module beside this one and a line here.
+# The registry of output formats: the values of ``-o``. A new format is a class beside the others and a line here.
 
 _ANSWERS: Final = frozenset({FormKind.ANSWER, FormKind.TABLE})
 _TABLE: Final = frozenset({FormKind.TABLE})
@@ -150,22 +150,22 @@ class RegisteredForm(NamedTuple):
 #: The formats by name; the empty name is the default format.
 FORMS: Final[Mapping[str, RegisteredForm]] = MappingProxyType(
     {
-        "": RegisteredForm("text:Text"),
-        "wide": RegisteredForm("text:Wide"),
-        "human": RegisteredForm("text:Text", _FINDINGS),
-        "concise": RegisteredForm("concise:Concise", _FINDINGS),
-        "html": RegisteredForm("html:Html", _ANSWERS | _FINDINGS),
-        "json": RegisteredForm("json:Json", _ANSWERS | _FINDINGS),
-        "yaml": RegisteredForm("yaml:Yaml"),
-        "name": RegisteredForm("name:Name"),
+        "": RegisteredForm("terminal:Text"),
+        "wide": RegisteredForm("terminal:Wide"),
+        "human": RegisteredForm("terminal:Text", _FINDINGS),
+        "concise": RegisteredForm("finding_forms:Concise", _FINDINGS),
+        "html": RegisteredForm("page.page:Html", _ANSWERS | _FINDINGS),
+        "json": RegisteredForm("data_forms:Json", _ANSWERS | _FINDINGS),
+        "yaml": RegisteredForm("data_forms:Yaml"),
+        "name": RegisteredForm("data_forms:Name"),
         "jsonpath": RegisteredForm("jsonpath:JsonPath", argument="TEMPLATE"),
-        "jsonl": RegisteredForm("jsonl:JsonLines", _TABLE | _FINDINGS),
-        "csv": RegisteredForm("csv:Csv", _TABLE),
-        "parquet": RegisteredForm("parquet:Parquet", _TABLE),
-        "sarif": RegisteredForm("sarif:Sarif", _FINDINGS),
-        "junit": RegisteredForm("junit:JUnit", _FINDINGS),
-        "github": RegisteredForm("github:GitHub", _FINDINGS),
-        "gitlab": RegisteredForm("gitlab:GitLab", _FINDINGS),
+        "jsonl": RegisteredForm("data_forms:JsonLines", _TABLE | _FINDINGS),
+        "csv": RegisteredForm("data_forms:Csv", _TABLE),
+        "parquet": RegisteredForm("data_forms:Parquet", _TABLE),
+        "sarif": RegisteredForm("finding_forms:Sarif", _FINDINGS),
+        "junit": RegisteredForm("finding_forms:JUnit", _FINDINGS),
+        "github": RegisteredForm("finding_forms:GitHub", _FINDINGS),
+        "gitlab": RegisteredForm("finding_forms:GitLab", _FINDINGS),
     }
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from kschedctl.common.wording import counted, listed
 from kschedctl.objects.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, PODS
@@ -22,6 +22,10 @@ from kschedctl.questions.nodes.answer import (
     NodesOverview,
     ResourceTotalData,
 )
+from kschedctl.trials.simulate.simulated_cluster import pending_pods
+
+if TYPE_CHECKING:
+    from kschedctl.questions.face import SchedulingCluster
 
 # Bars of a node: what each workload requests of its resources, what is free, and what a pod asks for.
 
@@ -383,3 +387,19 @@ def _details_section(answer: NodeDescription) -> Document:
     if answer.owners:
         yield Heading("Pods")
         yield table(("workload", "pods"), [(each.owner, each.pods) for each in answer.owners])
+
+
+#: The number of pending pods that are named.
+_MOST_PENDING_NAMED: Final = 5
+
+
+def loaded_cluster_document(cluster: SchedulingCluster, view: View) -> Document:
+    """Lay out the state of a loaded cluster for notebooks; nothing is simulated, so that a large cluster is shown at once."""
+    pending = [cluster.pods.key(index) for index in pending_pods(cluster.cluster)]
+    if pending:
+        verb = "is" if len(pending) == 1 else "are"
+        of = f"{len(pending)} of {counted(len(cluster.pods), 'pod')} {verb} pending"
+        yield Paragraph(f"{of}: {listed(pending, most=_MOST_PENDING_NAMED)}", Tone.MIXED)
+    else:
+        yield Paragraph("no pod is pending", Tone.GOOD)
+    yield from overview_document(cluster.nodes_overview(), view)
