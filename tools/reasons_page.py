@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import tomllib
 from collections import defaultdict
@@ -36,9 +37,10 @@ def reference() -> str:
 
 
 def description(plugin: type[Plugin]) -> str:
-    """Return the documentation of a plugin, without its name in front: that of its module, or of its package."""
+    """Return the documentation of a plugin, without its name in front: its own, or that of its module or package."""
+    own, _, _ = (inspect.getdoc(plugin) or "").rpartition("\n\nUpstream: ")
     module, package = sys.modules[plugin.__module__], sys.modules[plugin.__module__.rpartition(".")[0]]
-    text = (package if module.__name__.endswith(".plugin") else module).__doc__ or ""
+    text = own or (package if module.__name__.endswith(".plugin") else module).__doc__ or ""
     text = text.strip().removeprefix(f"{plugin.name}: ").replace("``", "`")
     return text[:1].upper() + text[1:]
 

@@ -130,8 +130,8 @@ def diagnose(decision: Decision, node: str = "") -> tuple[Diagnosis, ...]:
 
 def cluster_rules() -> tuple[Callable[[ClusterSituation], Iterator[ClusterDiagnosis]], ...]:
     """Return the rules about a cluster, in the order of their importance."""
-    from kschedctl.diagnosis.cluster_rules import cluster
-    from kschedctl.diagnosis.cluster_rules.refused_pods import refused_pods
+    from kschedctl.diagnosis.rules import cluster
+    from kschedctl.diagnosis.rules.refused_pods import refused_pods
 
     return (
         cluster.idle_control_plane,

@@ -1,1 +1,1 @@
-"""Rendering: the output formats, one module each."""
+"""How an answer looks: terminal, pages, data, and the formats of other programs."""

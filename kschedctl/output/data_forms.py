@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Json(Form):
-    """Indented JSON."""
+    """``-o json``: indented JSON."""
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
         """Yield the answer as JSON."""
@@ -35,7 +35,7 @@ def as_json(value: Answer) -> str:
 
 
 class Yaml(Form):
-    """YAML."""
+    """``-o yaml``: YAML."""
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
         """Yield the answer as YAML."""
@@ -77,7 +77,7 @@ def dumped(data: Any, *, unicode: bool = False) -> str:
 
 
 class Csv(Form):
-    """CSV: a line of headings, then a line per row."""
+    """``-o csv``: a line of headings, then a line per row."""
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
         """Yield the lines of the table."""
@@ -105,7 +105,7 @@ def _text(cell: object) -> object:
 
 
 class JsonLines(Form):
-    """JSON Lines: one object per row or finding."""
+    """``-o jsonl``: one object per row or finding."""
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
         """Yield a line per row or finding."""
@@ -132,7 +132,7 @@ def json_line(answer: Answer) -> str:
 
 
 class Parquet(Form):
-    """An Apache Parquet file, for a file or a pipe."""
+    """``-o parquet``: an Apache Parquet file, for a file or a pipe."""
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[bytes]:
         """Yield the table as the bytes of one file.
@@ -173,7 +173,7 @@ def _alike(cells: list[Any]) -> list[Any]:
 
 
 class Name(Form):
-    """The names of the resulting objects."""
+    """``-o name``: the names of the resulting objects."""
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
         """Yield the names, one per line."""

@@ -43,7 +43,7 @@ class FindingsForm(Form):
 
 
 class Concise(FindingsForm):
-    """Compiler-style output: one line per finding."""
+    """``-o concise``: one line per finding, as compilers print them."""
 
     def render_findings(self, run: LintView) -> Iterator[str]:
         """Yield the findings, then a line with their number."""
@@ -60,7 +60,7 @@ _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severi
 
 
 class GitHub(FindingsForm):
-    """Annotations, most severe first, because GitHub shows at most ten of each kind."""
+    """``-o github``: annotations of a pull request, most severe first, because GitHub shows at most ten of each kind."""
 
     def render_findings(self, run: LintView) -> Iterator[str]:
         """Yield the annotations, then a line with the number of findings."""
@@ -110,7 +110,7 @@ _SEMANTIC: Final = re.compile(r"\d+\.\d+\.\d+")
 
 
 class Sarif(FindingsForm):
-    """SARIF 2.1.0."""
+    """``-o sarif``: SARIF 2.1.0."""
 
     def render_findings(self, run: LintView) -> Iterator[str]:
         """Yield the SARIF log."""
@@ -237,7 +237,7 @@ _SEVERITIES: Final = {Severity.ERROR: "critical", Severity.WARNING: "major", Sev
 
 
 class GitLab(FindingsForm):
-    """A GitLab code quality report; an empty array if there are no findings."""
+    """``-o gitlab``: a code quality report; an empty array if there are no findings."""
 
     def render_findings(self, run: LintView) -> Iterator[str]:
         """Yield the report."""
@@ -276,7 +276,7 @@ _NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ff
 
 
 class JUnit(FindingsForm):
-    """JUnit XML."""
+    """``-o junit``: JUnit XML."""
 
     def render_findings(self, run: LintView) -> Iterator[str]:
         """Yield the test suites."""

@@ -137,7 +137,7 @@ def _can_show(character: str, console: Console) -> bool:
 
 
 class Text(Form):
-    """The default format: text for people."""
+    """The default format and ``-o human``: text for people."""
 
     wide: ClassVar[bool] = False
 
@@ -151,6 +151,6 @@ class Text(Form):
 
 
 class Wide(Text):
-    """Text with all items, one by one."""
+    """``-o wide``: text with all items, one by one."""
 
     wide = True

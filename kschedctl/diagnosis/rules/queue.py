@@ -16,7 +16,10 @@ from kschedctl.common.wording import counted, duration, listed
 from kschedctl.controllers.workloads.ownership import intermediate_owners, pods_made_by
 from kschedctl.controllers.workloads.pods import revision
 from kschedctl.controllers.workloads.update_strategy import deployment_rolling
-from kschedctl.diagnosis.cluster_rules.cluster import (
+from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation
+from kschedctl.diagnosis.node_health import condition_of_pod, since
+from kschedctl.diagnosis.rules import obstacles
+from kschedctl.diagnosis.rules.cluster import (
     SCHEDULER,
     idle_component,
     is_lost,
@@ -25,9 +28,6 @@ from kschedctl.diagnosis.cluster_rules.cluster import (
     on_unhealthy_node,
     waiting_containers,
 )
-from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation
-from kschedctl.diagnosis.node_health import condition_of_pod, since
-from kschedctl.diagnosis.rules import obstacles
 from kschedctl.objects.coordination import NODE_LEASES, Lease
 from kschedctl.objects.workload import Deployment, ReplicaSet
 from kschedctl.scheduler.cycle.scheduler import meant_profile

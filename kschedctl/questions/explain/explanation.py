@@ -386,7 +386,7 @@ def _binding(decision: Decision, node: str) -> str:
     if not node:
         return ""
     # Most questions are about pending pods.
-    from kschedctl.diagnosis.cluster_rules.cluster import binding
+    from kschedctl.diagnosis.rules.cluster import binding
 
     return binding(decision.cluster, decision.pod, node)
 

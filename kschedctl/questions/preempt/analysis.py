@@ -11,7 +11,7 @@ from msgspec import structs
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.wording import counted, listed
-from kschedctl.diagnosis.cluster_rules.cluster import binding
+from kschedctl.diagnosis.rules.cluster import binding
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.policies import PriorityClass

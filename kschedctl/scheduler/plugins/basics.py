@@ -33,7 +33,10 @@ from kschedctl.scheduler.plugins.taint_toleration import taint_remedies
 
 
 class PrioritySort(QueueSortPlugin):
-    """Upstream: plugins/queuesort."""
+    """PrioritySort: orders the queue by descending priority, then by time of arrival.
+
+    Upstream: plugins/queuesort.
+    """
 
     name = "PrioritySort"
 
@@ -46,7 +49,10 @@ class PrioritySort(QueueSortPlugin):
 
 
 class SchedulingGates(PreEnqueuePlugin):
-    """Upstream: plugins/schedulinggates."""
+    """SchedulingGates: a pod with scheduling gates does not enter the queue (KEP-3521).
+
+    Upstream: plugins/schedulinggates.
+    """
 
     name = "SchedulingGates"
 
@@ -89,7 +95,12 @@ class OtherNodeNamed(Operands, frozen=True):
 
 
 class NodeName(PreFilterPlugin, FilterPlugin):
-    """Upstream: plugins/nodename."""
+    """NodeName: a pod with ``spec.nodeName`` fits on that node only.
+
+    From 1.37 on PreFilter restricts the search to that node, whether the node exists or not.
+
+    Upstream: plugins/nodename.
+    """
 
     name = "NodeName"
     reads = OF_NODE
@@ -144,7 +155,10 @@ class Cordoned(Operands, frozen=True):
 
 
 class NodeUnschedulable(PreFilterPlugin, FilterPlugin):
-    """Upstream: plugins/nodeunschedulable."""
+    """NodeUnschedulable: cordoned nodes accept only pods that tolerate ``node.kubernetes.io/unschedulable:NoSchedule``.
+
+    Upstream: plugins/nodeunschedulable.
+    """
 
     name = "NodeUnschedulable"
     reads = OF_NODE
@@ -235,7 +249,10 @@ class _State(msgspec.Struct, frozen=True):
 
 
 class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
-    """Upstream: plugins/nodedeclaredfeatures."""
+    """NodeDeclaredFeatures: the node must declare the kubelet features that the pod needs (KEP-5328).
+
+    Upstream: plugins/nodedeclaredfeatures.
+    """
 
     name = "NodeDeclaredFeatures"
     reads = OF_NODE
@@ -302,7 +319,10 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
 
 
 class DefaultBinder(BindPlugin):
-    """Upstream: plugins/defaultbinder."""
+    """DefaultBinder: writes the binding. Offline there is no API server to write to, so every pod counts as bound.
+
+    Upstream: plugins/defaultbinder.
+    """
 
     name = "DefaultBinder"
 

@@ -37,7 +37,10 @@ _PERMIT_SECONDS: Final = 5 * 60.0
 
 
 class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
-    """Upstream: plugins/gangscheduling."""
+    """GangScheduling: a gang waits until ``minCount`` of its pods exist, and until as many have a node (KEP-4671).
+
+    Upstream: plugins/gangscheduling.
+    """
 
     name = "GangScheduling"
 
@@ -151,7 +154,10 @@ def _is_lowered(pod: Pod, old: PodGroup | None, new: PodGroup | None) -> bool:
 
 
 class TopologyPlacementGenerator(PlacementGeneratePlugin):
-    """Upstream: plugins/topologyaware."""
+    """TopologyPlacementGenerator: a placement per value of the label in a group's topology constraint (KEP-5732).
+
+    Upstream: plugins/topologyaware.
+    """
 
     name = "TopologyPlacementGenerator"
 
@@ -203,7 +209,10 @@ def _undetermined(problem: str) -> PluginError:
 
 
 class PodGroupPodsCount(PlacementScorePlugin):
-    """Upstream: plugins/podgrouppodscount."""
+    """PodGroupPodsCount: prefers the placement in which most members of a group have a node (KEP-5732).
+
+    Upstream: plugins/podgrouppodscount.
+    """
 
     name = "PodGroupPodsCount"
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.diagnosis.cluster_rules.cluster import binding
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.diagnosis.rules.cluster import binding
 from kschedctl.objects.workload import Deployment, ReplicaSet
 from kschedctl.scheduler.cycle.decision import Decision
 from tests.builders import decide, make_cluster, make_node, make_object, make_pod

@@ -1,1 +1,0 @@
-"""The rules about a cluster; ``diagnose`` has their order."""
