@@ -21,7 +21,8 @@ from conformance.jsonlines import Object
 from conformance.recordings import RECORDINGS
 from kschedctl.objects.releases.release import RELEASES
 from kschedctl.questions.batch.cases import CaseCluster, read_case_cluster, read_case_pod
-from kschedctl.scheduler.cycle.decision import Decision, SearchScope
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.outcome import SearchScope
 from kschedctl.scheduler.cycle.sampling import nodes_to_find, samples, search_scope
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.config.types import API_VERSION, KIND

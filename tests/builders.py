@@ -31,8 +31,8 @@ from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.config.load import load_configuration
 from kschedctl.scheduler.framework.config.types import API_VERSION, KIND
 from kschedctl.scheduler.framework.interface import Plugin
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.registry import Registry
-from kschedctl.scheduler.framework.remedy import Operands
 from kschedctl.scheduler.framework.status import Reason, Status
 from kschedctl.scheduler.plugins.registry import in_tree_registry
 from kschedctl.sources.snapshot.load import Snapshot

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from kschedctl.scheduler.devices.explain import NotAllocated
-from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.plugins import node_ports as ports
 from kschedctl.scheduler.plugins import volume_restrictions as restrictions
 from kschedctl.scheduler.plugins.basics import Cordoned, OtherNodeNamed, UndeclaredFeatures

@@ -13,7 +13,7 @@ from typing import Any, Final
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.releases.rules import GENERIC_WORKLOAD
 from kschedctl.scheduler.framework.interface import Plugin
-from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.plugins.registry import IN_TREE_PLUGINS, in_tree_registry
 from tools.reason_meanings import MEANINGS, BeforeFilter, Meaning
 

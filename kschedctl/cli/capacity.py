@@ -13,7 +13,7 @@ from kschedctl.cli.options.shared import OutputOptions
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
 
 
 @command
@@ -42,7 +42,7 @@ def capacity(
     """
     request = which.request(cluster.request(what_ifs, admission=not which.no_admission))
 
-    from kschedctl.cli.command import shown_list
+    from kschedctl.cli.command_result import shown_list
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.questions.capacity.analysis import CapacityRequest, capacity
     from kschedctl.questions.capacity.answer import CapacityList

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 import typer
 
 from kschedctl.cli.options.shared import OutputOptions, declared_parameters, unfolded
 from kschedctl.cli.streams import ExitCode, open_console, write
-from kschedctl.questions.answer import Answer, AnswerList, AnswerOutcome, AnswerStream
-from kschedctl.questions.frame import View
-from kschedctl.trials.loaded_cluster import LoadedCluster
 
 if TYPE_CHECKING:
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.questions.answer import AnswerOutcome
     from kschedctl.questions.frame import View
 
@@ -87,61 +85,3 @@ def leave(outcome: AnswerOutcome, *, strict: bool) -> None:
 
 
 # The result of a command: an answer, and the part of it that is shown.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandResult:
-    """The result of a command.
-
-    Attributes
-    ----------
-    answer : Answer or AnswerStream
-        The answer.
-    cluster : LoadedCluster or None
-        The cluster, for charts of its nodes; ``None`` for answers without such charts.
-    view : View
-        The part of the answer that is shown in text output.
-    outcome : AnswerOutcome or None
-        The outcome that sets the exit code, if an option overrides that of the answer.
-    arguments : mapping
-        The options that select a single pod, by its name as namespace/name; empty for pods of the snapshot.
-    """
-
-    answer: Answer | AnswerStream[Any]
-    cluster: LoadedCluster | None = None
-    view: View = field(default_factory=View)
-    outcome: AnswerOutcome | None = None
-    arguments: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-
-
-class NamedSubject(Protocol):
-    """A pod or another object that an answer is about."""
-
-    @property
-    def key(self) -> str:
-        """The object's name, as namespace/name."""
-
-    @property
-    def arguments(self) -> Mapping[str, object]:
-        """The options that select only this object; empty if its name is sufficient."""
-
-
-def shown_list(
-    answers: AnswerList, subjects: Iterable[NamedSubject], *, named: bool, cluster: LoadedCluster | None = None
-) -> CommandResult:
-    """Return the answers about pods or other objects as the result of a command.
-
-    Parameters
-    ----------
-    named : bool
-        True if the objects were named, not selected: a single answer is then not wrapped in a list.
-    cluster : LoadedCluster or None
-        The cluster, for charts of its nodes.
-    """
-    only = answers.answers[0] if named and len(answers.answers) == 1 else answers
-    return CommandResult(answer=only, cluster=cluster, view=View(named=named), arguments=arguments_of(subjects))
-
-
-def arguments_of(subjects: Iterable[NamedSubject]) -> dict[str, Mapping[str, object]]:
-    """Return the options that select each object alone, by the object's name."""
-    return {one.key: one.arguments for one in subjects if one.arguments}

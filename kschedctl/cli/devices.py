@@ -13,7 +13,7 @@ from kschedctl.cli.options.shared import AllNamespacesOption, OutputOptions, nam
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
 
 
 @command
@@ -41,7 +41,7 @@ def devices(
 
     The exit code is 1 if a claim cannot be allocated on any node, or if the devices of a pool are not used.
     """
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.questions.devices.analysis import DevicesRequest, devices
     from kschedctl.questions.devices.answer import DevicesList

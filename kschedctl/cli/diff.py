@@ -22,7 +22,7 @@ from kschedctl.cli.options.shared import (
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.questions.loading import ClusterRequest
 
 
@@ -154,7 +154,7 @@ def diff(
     before = cluster.request(admission=not which.no_admission)
     after = against.request(before, what_ifs)
 
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.questions.diff.analysis import diff
     from kschedctl.questions.diff.answer import AnswerPart

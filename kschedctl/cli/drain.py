@@ -13,7 +13,7 @@ from kschedctl.cli.options.shared import EveryNamespaceOption, OutputOptions
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
 
 _NODES = "Nodes"
 _DRAIN = "Eviction"
@@ -136,7 +136,7 @@ def drain(
         raise typer.BadParameter("name nodes, or use --selector or --zone", param_hint="NODE")
     request = cluster.request(what_ifs)
 
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.questions.drain.analysis import drain
     from kschedctl.questions.drain.run import DrainRequest

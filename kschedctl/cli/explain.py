@@ -14,7 +14,7 @@ from kschedctl.cli.options.shared import OutputOptions, SeedOption
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
 
 
 @command
@@ -99,7 +99,7 @@ def explain(
         raise typer.BadParameter(f"{other} is given, too: give only one of them", param_hint="--no-suggest")
     request = which.request(cluster.request(what_ifs, admission=not which.no_admission))
 
-    from kschedctl.cli.command import CommandResult, arguments_of
+    from kschedctl.cli.command_result import CommandResult, arguments_of
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.questions.answer import AnswerStream
     from kschedctl.questions.explain import analysis

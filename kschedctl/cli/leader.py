@@ -35,7 +35,7 @@ from kschedctl.sources.live.api_server import ObjectClient
 from kschedctl.sources.live.kubeconfig import LiveContext
 
 if TYPE_CHECKING:
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.leaderelection.network import Fault
     from kschedctl.leaderelection.settings import ElectionSettings
 
@@ -372,7 +372,7 @@ def simulate(
     if length == 0:
         raise typer.BadParameter("must be greater than 0", param_hint="--duration")
 
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.leaderelection.network import Scenario
     from kschedctl.questions.leader.analysis import SimulationRequest, long_enough, simulate_election
@@ -421,7 +421,7 @@ def leader(
     """
     if ctx.invoked_subcommand is not None:
         return None
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.questions.leader.analysis import leader
 

@@ -6,17 +6,11 @@ from typing import Annotated, NoReturn
 
 import typer
 
-import kschedctl
 from kschedctl.cli.commands import LazyGroup
 from kschedctl.cli.exiting import exit_with
-from kschedctl.cli.streams import write
+from kschedctl.cli.start import print_version
 
 # The answer to ``--version``.
-
-
-def print_version() -> None:
-    """Print the name and the version of the program."""
-    write(f"kschedctl {kschedctl.__version__}\n")
 
 
 #: Plain help: Typer's rich help would take more time than everything else in the help.

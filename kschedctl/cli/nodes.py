@@ -13,7 +13,7 @@ from kschedctl.cli.options.shared import OutputOptions
 from kschedctl.cli.options.whatif import ClusterWhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
 
 _NODES = "Nodes"
 
@@ -74,7 +74,7 @@ def nodes(
 
     The exit code is 1 if a node is unhealthy: it is not ready, or has a taint that stands for a problem.
     """
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.questions.nodes.analysis import BY_NAME, BY_TAINTS, NodesRequest, nodes
 

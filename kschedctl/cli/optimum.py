@@ -14,7 +14,7 @@ from kschedctl.cli.options.shared import OutputOptions
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
 
 _HOW = "Goal"
 _OTHER = "Other analyses"
@@ -95,7 +95,7 @@ def optimum(
         raise typer.BadParameter("cannot be combined with --minimize", param_hint="--buy")
     request = cluster.request(what_ifs)
 
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.questions.manifests import load_with_manifests
     from kschedctl.questions.optimum.analysis import OptimumRequest, consolidate, purchase

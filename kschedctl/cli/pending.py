@@ -12,7 +12,7 @@ from kschedctl.cli.options.shared import AllNamespacesOption, OutputOptions, nam
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
 
 
 @command
@@ -51,7 +51,7 @@ def pending(
 
     The exit code is 0 if there are none, and every pending pod could be scheduled without a change; otherwise it is 1.
     """
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.questions.pending.analysis import PendingRequest, pending
 

@@ -14,7 +14,7 @@ from kschedctl.cli.options.shared import OutputOptions, SeedOption
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
 
 
 @command
@@ -72,7 +72,7 @@ def preempt(
 
     from dataclasses import replace
 
-    from kschedctl.cli.command import CommandResult, shown_list
+    from kschedctl.cli.command_result import CommandResult, shown_list
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.questions.preempt.analysis import PreemptRequest, in_queue_order, preempt, threat
     from kschedctl.questions.preempt.answer import PreemptionList

@@ -12,13 +12,14 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from kschedctl.cli.streams import note, show_progress, warn, warn_of
-from kschedctl.common.findings import Finding
 from kschedctl.common.processes import WaitingTimer
 from kschedctl.common.text.characters import printable
 from kschedctl.questions.handle import AnalysisHandle
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
+    from kschedctl.common.findings import Finding
 
 T = TypeVar("T")
 #: The time before progress is shown, in seconds.

@@ -13,7 +13,7 @@ from kschedctl.cli.options.shared import OutputOptions
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
 
 
 @command
@@ -37,7 +37,7 @@ def rollout(
         raise typer.BadParameter("name a workload, such as deploy/web, or give its manifest with -f")
     request = which.request(cluster.request(what_ifs))
 
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.questions.rollout.analysis import RolloutRequest, rollout
 

@@ -10,7 +10,7 @@ from kschedctl.cli.command import command
 from kschedctl.cli.options.shared import OutputOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
 
 
 @command
@@ -22,7 +22,7 @@ def rule(
     output: OutputOptions,
 ) -> CommandResult:
     """Show lint rules: what they find, why it is wrong, where it takes effect, and how to repair it, with examples."""
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.linter.selection import rules_of
     from kschedctl.questions.lint.analysis import pages
 

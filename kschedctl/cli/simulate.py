@@ -13,7 +13,7 @@ from kschedctl.cli.options.shared import OutputOptions
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
 
 
 @command
@@ -68,7 +68,7 @@ def simulate(
         raise typer.BadParameter("requires --save", param_hint="--force")
     request = cluster.request(what_ifs)
 
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.questions.manifests import load_with_manifests
     from kschedctl.questions.simulate.analysis import SimulateRequest, run_simulation, simulation_answer, with_orders

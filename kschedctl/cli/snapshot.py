@@ -14,7 +14,7 @@ from kschedctl.cli.options.shared import ClusterOption, MaxUnpackedOption, Outpu
 from kschedctl.cli.options.whatif import ClusterWhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.questions.loading import ClusterSource
     from kschedctl.trials.whatif.edits import WhatIfs
 
@@ -89,7 +89,7 @@ def info(
     output: OutputOptions,
 ) -> CommandResult:
     """Show what a snapshot contains: kinds and object counts, version, age, and whether it is anonymised."""
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.questions.snapshot.analysis import snapshot_info
 
     return CommandResult(answer=snapshot_info(paths, max_bytes(max_unpacked), cluster))

@@ -9,7 +9,8 @@ import sys
 from types import FrameType
 from typing import Final
 
-from kschedctl.cli.streams import ExitCode
+import kschedctl
+from kschedctl.cli.streams import ExitCode, write
 
 #: Python's own threshold is 700 objects: the imports of a command then cause 180 searches for garbage that find none.
 OBJECTS_BETWEEN_COLLECTIONS: Final = 100_000
@@ -29,7 +30,6 @@ def run() -> None:
     if sys.argv[1:] == ["--version"]:
         # The import of typer takes longer than everything else in this answer.
         from kschedctl.cli.exiting import exit_with
-        from kschedctl.cli.main import print_version
 
         exit_with(print_version)
     from kschedctl.cli.main import run as run_main
@@ -41,3 +41,8 @@ def run() -> None:
 
 def _leave(_number: int, _frame: FrameType | None) -> None:
     os._exit(ExitCode.INTERRUPTED)
+
+
+def print_version() -> None:
+    """Print the name and the version of the program."""
+    write(f"kschedctl {kschedctl.__version__}\n")

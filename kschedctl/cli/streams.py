@@ -7,12 +7,14 @@ import os
 import shutil
 import sys
 from enum import IntEnum, StrEnum
-from typing import IO, Final, Literal, NamedTuple, TextIO
+from typing import IO, TYPE_CHECKING, Final, Literal, NamedTuple, TextIO
 
 from kschedctl.common.errors import InputError, KschedctlError
-from kschedctl.common.findings import Finding
 from kschedctl.common.text.characters import json_escape, printable
-from kschedctl.output.forms import Console
+
+if TYPE_CHECKING:
+    from kschedctl.common.findings import Finding
+    from kschedctl.output.forms import Console
 
 # The exit codes of the program.
 

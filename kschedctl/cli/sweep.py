@@ -11,7 +11,7 @@ from kschedctl.cli.command import command
 from kschedctl.cli.options.shared import TableOutputOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
 
 _WORK = "Execution"
 
@@ -92,7 +92,7 @@ def sweep(
     if plot and not plot.endswith(".svg"):
         raise typer.BadParameter("the file name must end in .svg", param_hint="--plot")
 
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.cli.streams import write
     from kschedctl.common.errors import InputError

@@ -13,7 +13,7 @@ from kschedctl.cli.options.shared import AllNamespacesOption, OutputOptions, nam
 from kschedctl.cli.options.whatif import ClusterWhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
 
 
 @command
@@ -83,7 +83,7 @@ def verify(
 
     from msgspec import structs
 
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.questions.verify.analysis import VerifyRequest, as_stored, verify
     from kschedctl.questions.verify.answer import ComparedPodData, RecordedCaseData

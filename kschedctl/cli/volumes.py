@@ -14,7 +14,7 @@ from kschedctl.cli.options.shared import OutputOptions
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.cli.command import CommandResult
+    from kschedctl.cli.command_result import CommandResult
 
 
 @command
@@ -43,7 +43,7 @@ def volumes(
 
     The exit code is 1 if a claim cannot have a volume, or if the claims of a pod leave no node for it.
     """
-    from kschedctl.cli.command import shown_list
+    from kschedctl.cli.command_result import shown_list
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.questions.volumes.analysis import VolumesRequest, volumes
     from kschedctl.questions.volumes.answer import VolumesList

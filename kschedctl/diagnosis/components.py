@@ -15,7 +15,7 @@ from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import condition_of_pod, since
 from kschedctl.objects.volume import CSIDriver, StorageClass
-from kschedctl.scheduler.framework.remedy import Risk
+from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.volumes.csi_nodes import PLUGINS_BY_NAME, CSINodes
 
 #: The names of pods of network plugins (CNI).

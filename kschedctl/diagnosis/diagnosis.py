@@ -23,7 +23,9 @@ from kschedctl.objects.releases.release import Release
 from kschedctl.objects.resources import pod_requests, scheduler_units
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.scheduler.framework.remedy import Operands, Remedy, RemedyContext, Risk
+from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
+from kschedctl.scheduler.framework.risk import Risk
 
 
 class Advice(msgspec.Struct, frozen=True, kw_only=True):

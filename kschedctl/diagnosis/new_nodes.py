@@ -22,7 +22,8 @@ from kschedctl.objects.pod import OWN_TAINTS
 from kschedctl.objects.quantity import parse_quantity
 from kschedctl.objects.resources import CPU, MEMORY, amount_of, exact_quantity
 from kschedctl.objects.well_known import INSTANCE_TYPE, POOL_LABELS, ZONE, zone_of
-from kschedctl.scheduler.framework.remedy import Change, Create, Remedy, RemedyScope, Risk, created
+from kschedctl.scheduler.framework.remedy import Change, Create, Remedy, created
+from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 from kschedctl.trials.whatif.nodes import copies_of_belongings, copy_of_node, numbered_names
 
 #: The family of remedies that add nodes.

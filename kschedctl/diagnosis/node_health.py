@@ -10,7 +10,7 @@ from kschedctl.cluster.records import PodRecord
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.objects.core import Condition, Node, Taint
 from kschedctl.objects.pod import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, Toleration, tolerated
-from kschedctl.scheduler.framework.remedy import Risk
+from kschedctl.scheduler.framework.risk import Risk
 
 #: The taint of a node that the cluster autoscaler is about to delete; its value is the Unix time of the tainting.
 AUTOSCALER_REMOVAL: Final = "ToBeDeletedByClusterAutoscaler"

@@ -41,7 +41,8 @@ from kschedctl.objects.schema.schema import kinds_by_version
 from kschedctl.sources.snapshot.archives import Unpacking
 from kschedctl.sources.snapshot.documents import read_envelope
 from kschedctl.sources.snapshot.files import Source, read_sources, whole_source
-from kschedctl.sources.snapshot.summary import HIDDEN, ReadSummary
+from kschedctl.sources.snapshot.names import HIDDEN
+from kschedctl.sources.snapshot.summary import ReadSummary
 
 # Regions of fields in a text: from line and column to line and column of the value, the key, or the nearest parent.
 

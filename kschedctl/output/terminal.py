@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from kschedctl.common.text.characters import printable
-from kschedctl.output.forms import Console, Form, Medium
+from kschedctl.output.forms import Console
 from kschedctl.output.grid import Printed, grid, wrapped
 from kschedctl.questions.document import (
     Block,
@@ -25,8 +24,7 @@ from kschedctl.questions.document import (
 )
 
 if TYPE_CHECKING:
-    from kschedctl.output.forms import Answers
-    from kschedctl.questions.frame import View
+    pass
 
 
 _STYLES: Final = {
@@ -134,23 +132,3 @@ def _can_show(character: str, console: Console) -> bool:
 
 
 # The forms for people: by default and ``-o human`` short, ``-o wide`` in full.
-
-
-class Text(Form):
-    """The default format and ``-o human``: text for people."""
-
-    wide: ClassVar[bool] = False
-
-    def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
-        """Yield the blocks of the answer's document as text."""
-        from kschedctl.questions.documents import document
-
-        wide = self.wide or view.wide
-        blocks = document(answer, replace(view, wide=wide))
-        yield from render(blocks, medium.console(), medium.command_line, in_full=wide)
-
-
-class Wide(Text):
-    """``-o wide``: text with all items, one by one."""
-
-    wide = True

@@ -18,7 +18,7 @@ from kschedctl.common.text.json_text import encoded_json
 from kschedctl.objects.quantity import parse_quantity
 from kschedctl.objects.releases.choice import ChosenBy
 from kschedctl.objects.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, format_amount, scheduler_units
-from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.framework.operands import Operands
 
 # The operands of a reason in an answer: typed until the answer is encoded, then a plain JSON object.
 

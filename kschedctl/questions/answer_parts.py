@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from kschedctl.questions.answer import Data
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
-from kschedctl.scheduler.framework.remedy import RemedyScope
+from kschedctl.scheduler.framework.risk import RemedyScope
 
 
 class CureData(Data, frozen=True):

@@ -25,11 +25,11 @@ from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.loading import ClusterRequest
 from kschedctl.questions.provenance import Arguments, PodSubject, pods_asked_about
-from kschedctl.sources.snapshot.decoding import Validation
 from kschedctl.sources.snapshot.files import STDIN, open_stdin
 from kschedctl.sources.snapshot.load import read_manifest
 from kschedctl.sources.snapshot.manifest import ManifestObject, ManifestSet, refuse
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
+from kschedctl.sources.snapshot.validation import Validation
 from kschedctl.trials.completeness import require_listed
 
 T = TypeVar("T", bound=ApiObject)

@@ -14,7 +14,7 @@ from kschedctl.common.text.characters import printable
 from kschedctl.common.wording import counted, listed
 from kschedctl.objects.resources import format_amount
 from kschedctl.questions.explain.answer import NodeData, ReasonData
-from kschedctl.scheduler.framework.remedy import Shortfall
+from kschedctl.scheduler.framework.operands import Shortfall
 
 # Merging of texts about many nodes into one line: shared words once, differing values with their counts.
 

@@ -28,8 +28,8 @@ from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.loading import ClusterRequest, ClusterSource
 from kschedctl.questions.manifests import ManifestRequest, Manifests, ObjectSubject, read_manifests
 from kschedctl.questions.provenance import PodSubject
-from kschedctl.sources.snapshot.decoding import Validation
 from kschedctl.sources.snapshot.pod_choice import find_pod, is_manifest
+from kschedctl.sources.snapshot.validation import Validation
 from kschedctl.trials.completeness import require_listed
 from kschedctl.trials.simulate.rollout import ROLLED, restarted
 

@@ -22,7 +22,7 @@ from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Dependencies, Reach
 from kschedctl.scheduler.framework.explanation import Arithmetic
 from kschedctl.scheduler.framework.interface import FilterPlugin, Plugin, ScorePlugin
-from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.testing.probe import PluginAnswers, PluginSubject, ask, prepare, prepare_scores, run_filter
 from kschedctl.testing.samples import Sample, SampleChange

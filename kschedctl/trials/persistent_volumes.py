@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import groupby
 from typing import Final
 
@@ -38,6 +37,7 @@ from kschedctl.scheduler.volumes.matching import (
     mismatches,
     serves_access_modes,
 )
+from kschedctl.trials.claim_action import ClaimAction
 
 # The decision of the PersistentVolume controller about a claim.
 
@@ -281,30 +281,3 @@ def _provision(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[ClaimAct
         "registered."
     )
     return ClaimAction.PROVISION, message, driver
-
-
-class ClaimAction(StrEnum):
-    """The action of the PersistentVolume controller for a claim."""
-
-    #: The claim stays bound.
-    KEEP = "Bound"
-    #: The claim is bound to an existing volume.
-    BIND = "Bind"
-    #: The provisioner is requested to create a volume.
-    PROVISION = "Provision"
-    #: The claim waits for a pod that uses it.
-    WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
-    #: The claim waits until the pods that use it are scheduled.
-    WAIT_FOR_POD = "WaitForPodScheduled"
-    #: The volume in ``spec.volumeName`` does not exist yet.
-    WAIT_FOR_VOLUME = "WaitForVolume"
-    #: No volume matches the claim, or ``spec.volumeName`` is bound to another claim.
-    FAILED_BINDING = "FailedBinding"
-    #: The volume in ``spec.volumeName`` does not satisfy the claim.
-    VOLUME_MISMATCH = "VolumeMismatch"
-    #: The storage class does not exist or cannot provision volumes.
-    PROVISIONING_FAILED = "ProvisioningFailed"
-    #: The claim was bound to a volume that is gone or belongs to another claim.
-    LOST = "Lost"
-    #: Unknown, as the volumes or StorageClasses could not be listed.
-    UNKNOWN = "Unknown"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kschedctl.sources.snapshot.summary import CACHE_PREFIX
+from kschedctl.sources.snapshot.names import CACHE_PREFIX
 from tests.cli.in_process import run
 from tests.paths import ROOT
 

@@ -24,7 +24,7 @@ HEAVY = (
     "kschedctl.web",
     "kschedctl.scheduler.cycle",
     "kschedctl.cluster",
-    "kschedctl.objects",
+    "kschedctl.objects.meta",
 )
 #: The modules of all commands.
 COMMAND_MODULES = {f"kschedctl.cli.{command.place.partition(':')[0]}" for command in COMMANDS.values()}

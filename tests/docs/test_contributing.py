@@ -12,7 +12,7 @@ import pytest
 
 from kschedctl.objects.releases.release import RELEASES
 from kschedctl.scheduler.framework.interface import Plugin
-from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.plugins.registry import IN_TREE_PLUGINS
 from kschedctl.testing.plugin_checks import undocumented_fields
 from kschedctl.trials.whatif.cluster_edits import NodeEdit

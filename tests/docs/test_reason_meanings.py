@@ -10,7 +10,7 @@ from conformance.coverage import shape
 from conformance.recordings import cases, our_decision, themes
 from kschedctl.common.errors import KschedctlError
 from kschedctl.objects.releases.release import RELEASES
-from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.plugins.registry import IN_TREE_PLUGINS
 from tools.reason_meanings import MEANINGS, BeforeFilter
 from tools.reasons_page import REASONS, cures

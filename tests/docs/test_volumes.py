@@ -7,7 +7,7 @@ import pytest
 import kschedctl
 from kschedctl.objects.releases.release import RELEASES
 from kschedctl.questions.volumes.overview import Trap, VolumeOverview
-from kschedctl.trials.persistent_volumes import ClaimAction
+from kschedctl.trials.claim_action import ClaimAction
 from tests.paths import ROOT
 
 FOLDER = ROOT / "fixtures" / "volumes"

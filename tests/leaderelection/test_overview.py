@@ -9,7 +9,8 @@ import pytest
 
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.leaderelection.overview import Election, check_config, check_elections, elections
+from kschedctl.leaderelection.election import Election
+from kschedctl.leaderelection.overview import check_config, check_elections, elections
 from kschedctl.objects.coordination import (
     LEADER_ANNOTATION,
     ConfigMap,

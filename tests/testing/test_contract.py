@@ -15,7 +15,7 @@ from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import OF_NODE, OF_NOTHING, Dependencies, Reach
 from kschedctl.scheduler.framework.explanation import Arithmetic, FilterCheck, Step
 from kschedctl.scheduler.framework.interface import FilterPlugin, Plugin, PreFilterPlugin, PreFilterResult, ScorePlugin
-from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Code, Reason, Rejections, Status
 from kschedctl.scheduler.plugins.registry import IN_TREE_PLUGINS
 from kschedctl.testing.contract import CLAUSES, check_plugin, plugin_checks

@@ -10,7 +10,8 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.scheduler.volumes.claims import SELECTED_NODE
-from kschedctl.trials.persistent_volumes import ClaimAction, ClaimOutcome, find_best_match, rejected_volumes, sync_claim
+from kschedctl.trials.claim_action import ClaimAction
+from kschedctl.trials.persistent_volumes import ClaimOutcome, find_best_match, rejected_volumes, sync_claim
 from tests.builders import make_claim, make_cluster, make_pod, make_storage_class, make_volume, mount
 
 NOW = make_storage_class("now", waits=False)

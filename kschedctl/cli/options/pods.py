@@ -18,7 +18,7 @@ from kschedctl.cli.options.shared import (
     ValidateOption,
     namespace_option,
 )
-from kschedctl.sources.snapshot.decoding import Validation
+from kschedctl.sources.snapshot.validation import Validation
 
 if TYPE_CHECKING:
     from kschedctl.questions.loading import ClusterRequest

@@ -109,7 +109,7 @@ def validation(text: str) -> str:
     typer.BadParameter
         If the value is invalid.
     """
-    from kschedctl.sources.snapshot.decoding import Validation
+    from kschedctl.sources.snapshot.validation import Validation
 
     try:
         return Validation.of(text)

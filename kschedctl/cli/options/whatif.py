@@ -11,7 +11,7 @@ import typer
 
 from kschedctl.cli import completion
 from kschedctl.cli.options.shared import STRICT, OptionGroup, ValidateOption, max_bytes
-from kschedctl.sources.snapshot.decoding import Validation
+from kschedctl.sources.snapshot.validation import Validation
 from kschedctl.trials.whatif.edit import Edit, Option, PodEdit
 from kschedctl.trials.whatif.edits import EDITS, WhatIfs
 

@@ -19,7 +19,8 @@ from kschedctl.objects.pod import Container, ContainerPort, Pod, PodAffinityTerm
 from kschedctl.objects.selectors import IN, Requirement, Selector, SelectorError
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
-from kschedctl.scheduler.framework.remedy import Operation, Remedy, Risk, add_operation, replace_operation
+from kschedctl.scheduler.framework.remedy import Operation, Remedy, add_operation, replace_operation
+from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import ExistingAntiAffinity, OwnAntiAffinity, PodsInTheWay
 from kschedctl.scheduler.plugins.inter_pod_affinity.terms import (
     AffinityTerm,

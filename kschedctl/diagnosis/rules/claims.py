@@ -21,15 +21,8 @@ from kschedctl.objects.selectors import SelectorError
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.workload import StatefulSet
-from kschedctl.scheduler.framework.remedy import (
-    Operation,
-    Remedy,
-    RemedyScope,
-    Risk,
-    add_operation,
-    patched,
-    remove_operation,
-)
+from kschedctl.scheduler.framework.remedy import Operation, Remedy, add_operation, patched, remove_operation
+from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.scheduler.volumes.claims import (
     SELECTED_NODE,

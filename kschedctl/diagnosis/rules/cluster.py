@@ -21,7 +21,8 @@ from kschedctl.objects.pod import Pod, PodSpec, PodStatus
 from kschedctl.objects.volume import PersistentVolumeClaim, StorageClass
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.workload import StatefulSet
-from kschedctl.scheduler.framework.remedy import Risk, delete_command
+from kschedctl.scheduler.framework.remedy import delete_command
+from kschedctl.scheduler.framework.risk import Risk
 
 _NAMESPACE: Final = "kube-system"
 SCHEDULER: Final = "kube-scheduler"

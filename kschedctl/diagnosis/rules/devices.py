@@ -26,15 +26,8 @@ from kschedctl.objects.resources import CPU, MEMORY, exact_quantity, format_amou
 from kschedctl.objects.workload import DaemonSet, Deployment
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.devices.explain import NotAllocated, RequestSupply
-from kschedctl.scheduler.framework.remedy import (
-    Operation,
-    Remedy,
-    RemedyScope,
-    Risk,
-    add_operation,
-    patched,
-    replace_operation,
-)
+from kschedctl.scheduler.framework.remedy import Operation, Remedy, add_operation, patched, replace_operation
+from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 from kschedctl.scheduler.plugins.dynamic_resources.filtering import State
 from kschedctl.scheduler.plugins.taint_toleration import taint_remedies, untolerated_taint
 

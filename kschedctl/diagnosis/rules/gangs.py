@@ -15,7 +15,8 @@ from kschedctl.objects.resources import amount_of
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
 from kschedctl.scheduler.cycle.pod_group_cycle import decide_group, pending_members
 from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision, group_of
-from kschedctl.scheduler.framework.remedy import Remedy, Risk, min_count_lowered
+from kschedctl.scheduler.framework.remedy import Remedy, min_count_lowered
+from kschedctl.scheduler.framework.risk import Risk
 
 _FIT = "NodeResourcesFit"
 

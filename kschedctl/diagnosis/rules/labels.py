@@ -15,14 +15,8 @@ from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.objects.selectors import IN, Requirement, SelectorError, label_map_selector, parse_node_term
 from kschedctl.objects.well_known import PLACE_LABELS
-from kschedctl.scheduler.framework.remedy import (
-    Operation,
-    Remedy,
-    Risk,
-    add_operation,
-    remove_operation,
-    replace_operation,
-)
+from kschedctl.scheduler.framework.remedy import Operation, Remedy, add_operation, remove_operation, replace_operation
+from kschedctl.scheduler.framework.risk import Risk
 
 #: The present label, by deprecated label (pkg/api/node/util.go).
 PRESENT_LABELS: Final = {

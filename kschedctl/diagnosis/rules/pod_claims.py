@@ -28,15 +28,8 @@ from kschedctl.objects.selectors import SelectorError
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.workload import Deployment
-from kschedctl.scheduler.framework.remedy import (
-    Create,
-    Remedy,
-    RemedyScope,
-    Risk,
-    delete_command,
-    patched,
-    remove_operation,
-)
+from kschedctl.scheduler.framework.remedy import Create, Remedy, delete_command, patched, remove_operation
+from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 from kschedctl.scheduler.plugins.volume_restrictions import ClaimInUse
 from kschedctl.scheduler.volumes.binder import Binder, FoundVolumes, ProvisionCheck
 from kschedctl.scheduler.volumes.claims import (

@@ -31,7 +31,8 @@ from kschedctl.diagnosis.rules.cluster import (
 from kschedctl.objects.coordination import NODE_LEASES, Lease
 from kschedctl.objects.workload import Deployment, ReplicaSet
 from kschedctl.scheduler.cycle.scheduler import meant_profile
-from kschedctl.scheduler.framework.remedy import Remedy, Risk, add_operation
+from kschedctl.scheduler.framework.remedy import Remedy, add_operation
+from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.scheduler.preemption.evaluator import TERMINATING, evicted_by_scheduler
 

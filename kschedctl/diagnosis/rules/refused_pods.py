@@ -25,7 +25,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.quantity import NANO, Amount, QuantityError, parse_quantity
 from kschedctl.objects.resources import CPU, MEMORY, RequestRules, format_nanos
 from kschedctl.objects.workload import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
-from kschedctl.scheduler.framework.remedy import Risk
+from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.trials.simulate.capacity import capacity
 from kschedctl.trials.whatif.pods import workload_pods
 

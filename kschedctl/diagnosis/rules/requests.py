@@ -35,7 +35,8 @@ from kschedctl.objects.resources import (
     scheduler_units,
 )
 from kschedctl.objects.workload import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
-from kschedctl.scheduler.framework.remedy import Operation, Remedy, RemedyScope, Risk, add_operation, patched
+from kschedctl.scheduler.framework.remedy import Operation, Remedy, add_operation, patched
+from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 from kschedctl.scheduler.plugins.node_resources.remedies import MOST_LOWERED
 
 

@@ -15,7 +15,8 @@ from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.rules.labels import PRESENT_LABELS
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, scope_of
 from kschedctl.objects.well_known import HOSTNAME
-from kschedctl.scheduler.framework.remedy import Remedy, Risk, add_operation, replace_operation
+from kschedctl.scheduler.framework.remedy import Remedy, add_operation, replace_operation
+from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.plugins.pod_topology_spread.filtering import DO_NOT_SCHEDULE, DomainCounts
 from kschedctl.scheduler.plugins.pod_topology_spread.plugin import PodTopologySpread
 

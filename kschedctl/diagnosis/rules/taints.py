@@ -33,15 +33,8 @@ from kschedctl.objects.pod import (
     tolerated,
     tolerates,
 )
-from kschedctl.scheduler.framework.remedy import (
-    Operation,
-    Remedy,
-    RemedyScope,
-    Risk,
-    add_operation,
-    patched,
-    remove_operation,
-)
+from kschedctl.scheduler.framework.remedy import Operation, Remedy, add_operation, patched, remove_operation
+from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 from kschedctl.scheduler.plugins.taint_toleration import untolerated_taint
 
 # A toleration that misses a taint by a typing mistake in its key or value, or by its effect.

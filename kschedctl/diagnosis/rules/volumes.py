@@ -26,7 +26,8 @@ from kschedctl.objects.resources import CPU, MEMORY
 from kschedctl.objects.selectors import IN, Requirement
 from kschedctl.objects.volume import PersistentVolume, VolumeAttachment
 from kschedctl.objects.well_known import BETA_ZONE, HOSTNAME, ZONE
-from kschedctl.scheduler.framework.remedy import Remedy, Risk
+from kschedctl.scheduler.framework.remedy import Remedy
+from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.plugins.node_volume_limits import DriverNotInstalled
 from kschedctl.scheduler.volumes.binder import Binder
 from kschedctl.scheduler.volumes.claims import claim_uses, group_claims, pod_claims, required_affinity

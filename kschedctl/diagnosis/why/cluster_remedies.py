@@ -20,12 +20,10 @@ from kschedctl.objects.policies import PriorityClass
 from kschedctl.objects.resources import PODS, RequestRules, amount_of
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision, group_of
+from kschedctl.scheduler.framework.operands import Shortfall
 from kschedctl.scheduler.framework.remedy import (
     Remedy,
     RemedyContext,
-    RemedyScope,
-    Risk,
-    Shortfall,
     add_operation,
     can_make_way,
     delete_command,
@@ -33,6 +31,7 @@ from kschedctl.scheduler.framework.remedy import (
     pod_deleted,
     wait_command,
 )
+from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import ExistingAntiAffinity
 
 #: At most 16 kinds of nodes are tried, from the smallest.

@@ -20,7 +20,8 @@ from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.pod_group_cycle import decide_group, decide_in_group
 from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision, group_of
-from kschedctl.scheduler.framework.remedy import Change, Patch, Remedy, RemedyScope
+from kschedctl.scheduler.framework.remedy import Change, Patch, Remedy
+from kschedctl.scheduler.framework.risk import RemedyScope
 from kschedctl.scheduler.preemption.budgets import get_pod_disruption_budgets
 from kschedctl.scheduler.preemption.result import Candidate
 from kschedctl.trials.simulate.rollout import Rollout

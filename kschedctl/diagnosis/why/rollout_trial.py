@@ -28,7 +28,8 @@ from kschedctl.objects.workload import ReplicaSet, StatefulSet
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.scheduler.framework.remedy import Patch, Remedy, Risk
+from kschedctl.scheduler.framework.remedy import Patch, Remedy
+from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.trials.simulate.rollout import ROLLED, Rollout, roll_out
 from kschedctl.trials.whatif.patches import make_changes
 from kschedctl.trials.whatif.pods import workload_pods

@@ -34,7 +34,8 @@ from kschedctl.objects.resources import PODS, pod_requests, scheduler_units
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.framework.node_statuses import NodeStatuses
-from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext, RemedyScope, Risk
+from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
+from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 from kschedctl.scheduler.framework.status import SUCCESS, Code, Status
 
 # The remedies that the nodes' rejection reasons propose, each with the nodes that it could help.

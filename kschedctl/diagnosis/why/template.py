@@ -24,11 +24,10 @@ from kschedctl.scheduler.framework.remedy import (
     Operation,
     Patch,
     Remedy,
-    RemedyScope,
-    Risk,
     patched,
     pointer,
 )
+from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 from kschedctl.trials.whatif.patches import make_changes
 
 _SPEC: Final = "/spec"

@@ -31,7 +31,8 @@ from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision, group_of
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.scheduler.framework.remedy import Change, ObjectDeletion, Patch, Remedy, RemedyContext, RemedyScope, Risk
+from kschedctl.scheduler.framework.remedy import Change, ObjectDeletion, Patch, Remedy, RemedyContext
+from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 from kschedctl.scheduler.plugins.node_resources.remedies import MOST_LOWERED, request_remedies, requested
 from kschedctl.scheduler.volumes.claims import claim_uses
 from kschedctl.trials.simulate.capacity import capacity

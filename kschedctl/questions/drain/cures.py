@@ -36,7 +36,8 @@ from kschedctl.questions.drain.run import DrainRequest, DrainRun, run_drain
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.run_results import PendingCauses, suggested_cure
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.scheduler.framework.remedy import ObjectDeletion, Patch, Risk
+from kschedctl.scheduler.framework.remedy import ObjectDeletion, Patch
+from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.volumes.attach_once import attach_once_claims
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.drain import DAEMON_SET, LOCAL_STORAGE, UNMANAGED, DrainedNode, DrainOptions

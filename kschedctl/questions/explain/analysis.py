@@ -40,12 +40,13 @@ from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.pod_groups import pod_group_data, with_new_members
 from kschedctl.questions.preempt.answer import Preemption
 from kschedctl.questions.provenance import PodSubject, Provenance, envelope, provenance
-from kschedctl.scheduler.cycle.decision import MIN_FEASIBLE_NODES_TO_FIND, Decision, SearchScope
-from kschedctl.scheduler.cycle.outcome import Outcome
+from kschedctl.scheduler.cycle.decision import MIN_FEASIBLE_NODES_TO_FIND, Decision
+from kschedctl.scheduler.cycle.outcome import Outcome, SearchScope
 from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision, group_of
 from kschedctl.scheduler.cycle.sampling import nodes_to_find, sampled_choice, search_scope
 from kschedctl.scheduler.framework.cycle_state import NotModelled
-from kschedctl.scheduler.framework.remedy import RemedyScope, delete_command
+from kschedctl.scheduler.framework.remedy import delete_command
+from kschedctl.scheduler.framework.risk import RemedyScope
 from kschedctl.trials.completeness import Missing
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.whatif.pods import fresh_names

@@ -14,9 +14,8 @@ from kschedctl.common.frames import Cell, ColumnType, Tabular
 from kschedctl.questions.answer import AnswerList, AnswerOutcome, ClusterAnswer, CompoundAnswer, Data, OperandsData
 from kschedctl.questions.answer_parts import AppliedData, DiagnosisData, PodGroupData, ThenData, TriedData
 from kschedctl.questions.devices.answer import AllocationData, PlaceData
-from kschedctl.scheduler.cycle.decision import SearchScope
-from kschedctl.scheduler.cycle.outcome import Outcome
-from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.cycle.outcome import Outcome, SearchScope
+from kschedctl.scheduler.framework.operands import Operands
 
 if TYPE_CHECKING:
     from kschedctl.scheduler.framework.status import Reason

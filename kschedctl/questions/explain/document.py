@@ -66,8 +66,7 @@ from kschedctl.questions.frame import (
     whose_nodes,
 )
 from kschedctl.questions.node_groups import NodeGroup, deciding_reasons, group_nodes, nearest_node, wording
-from kschedctl.scheduler.cycle.decision import SearchScope
-from kschedctl.scheduler.cycle.outcome import Outcome
+from kschedctl.scheduler.cycle.outcome import Outcome, SearchScope
 
 # The section about the changes that admission made to a pod.
 

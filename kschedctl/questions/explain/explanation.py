@@ -43,8 +43,8 @@ from kschedctl.questions.explain.answer import (
 )
 from kschedctl.questions.pod_groups import pod_group_data
 from kschedctl.questions.provenance import Provenance, diagnosis_data, envelope
-from kschedctl.scheduler.cycle.decision import Decision, SearchScope
-from kschedctl.scheduler.cycle.outcome import GroupOutcome, Outcome
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.outcome import GroupOutcome, Outcome, SearchScope
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.devices.allocator import Place, merge_places
 from kschedctl.scheduler.devices.explain import NotAllocated

@@ -31,11 +31,10 @@ from kschedctl.scheduler.framework.remedy import (
     Patch,
     Remedy,
     RemedyContext,
-    RemedyScope,
-    Risk,
     add_operation,
     remove_operation,
 )
+from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 from kschedctl.scheduler.framework.scoring import Scores
 from kschedctl.scheduler.plugins.taint_toleration import taint_remedies
 from kschedctl.trials.whatif.patches import make_changes

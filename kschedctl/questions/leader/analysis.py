@@ -12,16 +12,9 @@ from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Finding, ObjectRef, Severity, shortened
 from kschedctl.common.wording import counted, time_span
 from kschedctl.leaderelection.bounds import Bounds, Conditions, bounds, settings_for, with_exclusive_deadline
+from kschedctl.leaderelection.election import Election, ElectionState
 from kschedctl.leaderelection.network import Fault, LeaderTerm, Scenario, Timeline, as_option
-from kschedctl.leaderelection.overview import (
-    Election,
-    Elections,
-    ElectionState,
-    check_config,
-    check_elections,
-    elections,
-    settings_of,
-)
+from kschedctl.leaderelection.overview import Elections, check_config, check_elections, elections, settings_of
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.leaderelection.simulation import Counterexample, find_counterexample, simulate
 from kschedctl.objects.coordination import Lease

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from kschedctl.leaderelection.overview import Election
+from kschedctl.leaderelection.election import Election
 from kschedctl.questions.answer import ClusterAnswer, CompoundAnswer, Data
 
 Seconds = Annotated[float, Meta(description="A duration, in seconds.")]

@@ -8,8 +8,9 @@ from typing import Final, cast
 
 from kschedctl.common.findings import shortened
 from kschedctl.common.wording import time_span
+from kschedctl.leaderelection.election import Election, ElectionState
 from kschedctl.leaderelection.network import ElectionEvent
-from kschedctl.leaderelection.overview import AHEAD, Election, ElectionState
+from kschedctl.leaderelection.overview import AHEAD
 from kschedctl.questions.charts import Bar, Bars, Kind, Lane, Segment, Span, Timeline
 from kschedctl.questions.document import GAP, Document, Paragraph, Phrases, Question, Tone, table
 from kschedctl.questions.frame import View, cautions, first_line, header, next_questions

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from kschedctl.questions.answer import ClusterAnswer, Data
-from kschedctl.trials.optimum.comparison import Lever
+from kschedctl.trials.optimum.levers import Lever
 
 
 class GoalData(Data, frozen=True):

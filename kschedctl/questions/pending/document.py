@@ -11,7 +11,7 @@ from kschedctl.questions.document import GAP, INDENT, Document, Paragraph, Quest
 from kschedctl.questions.frame import View, cautions, first_line, header, next_questions
 from kschedctl.questions.node_map import nodes_map
 from kschedctl.questions.pending.answer import AdviceData, GroupData, Pending, UnblockingData
-from kschedctl.scheduler.framework.remedy import Risk
+from kschedctl.scheduler.framework.risk import Risk
 
 #: The number of groups that are shown without ``-o wide``.
 _FEW: Final = 10

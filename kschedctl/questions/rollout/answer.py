@@ -10,7 +10,7 @@ from kschedctl.questions.answer import ClusterAnswer
 from kschedctl.questions.answer_parts import CureData, DiagnosisData, GroupLossData
 from kschedctl.questions.explain.answer import WorkloadData
 from kschedctl.questions.simulate.answer import PlacementData
-from kschedctl.trials.simulate.rolling_workloads import RolloutStep, RolloutWaiting
+from kschedctl.trials.simulate.rollout_steps import RolloutStep, RolloutWaiting
 
 
 class RolledOut(ClusterAnswer, frozen=True, kw_only=True, tag="Rollout"):

@@ -31,7 +31,8 @@ from kschedctl.objects.workload import Deployment, DeploymentStrategy, RollingUp
 from kschedctl.questions.answer_parts import CureData, DiagnosisData
 from kschedctl.questions.run_results import PendingCauses
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.scheduler.framework.remedy import Change, ObjectDeletion, Patch, Risk
+from kschedctl.scheduler.framework.remedy import Change, ObjectDeletion, Patch
+from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.rollout import Rollout, roll_out

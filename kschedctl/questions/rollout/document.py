@@ -23,7 +23,7 @@ from kschedctl.questions.frame import (
 from kschedctl.questions.node_map import pods_map
 from kschedctl.questions.nodes.answer import NodesOverview
 from kschedctl.questions.rollout.answer import RolledOut
-from kschedctl.trials.simulate.rolling_workloads import RolloutStep
+from kschedctl.trials.simulate.rollout_steps import RolloutStep
 
 # Charts of a rollout: its pods over time, the available pods after each step, and the nodes of the new pods.
 

@@ -31,9 +31,10 @@ from kschedctl.questions.volumes.answer import (
 )
 from kschedctl.questions.volumes.overview import ClaimOverview, NodeOverview, PodOverview, Trap, VolumeOverview
 from kschedctl.scheduler.volumes.claims import claim_class, claim_key, is_delayed, is_undecidable
+from kschedctl.trials.claim_action import ClaimAction
 from kschedctl.trials.completeness import CLAIM_KINDS, missing_for_claims
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.persistent_volumes import ClaimAction, ClaimOutcome
+from kschedctl.trials.persistent_volumes import ClaimOutcome
 
 _FAILURES = (
     ClaimAction.WAIT_FOR_VOLUME,

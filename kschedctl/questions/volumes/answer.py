@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from kschedctl.questions.answer import AnswerList, ClusterAnswer, Data
 from kschedctl.questions.answer_parts import DiagnosisData
-from kschedctl.trials.persistent_volumes import ClaimAction
+from kschedctl.trials.claim_action import ClaimAction
 
 
 class ClaimVerdict(StrEnum):

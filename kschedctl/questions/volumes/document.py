@@ -44,7 +44,7 @@ from kschedctl.questions.volumes.answer import (
     PodVolumes,
     VolumesList,
 )
-from kschedctl.trials.persistent_volumes import ClaimAction
+from kschedctl.trials.claim_action import ClaimAction
 
 #: The number of volumes that are named per row.
 _NAMED: Final = 3

@@ -34,7 +34,8 @@ from kschedctl.scheduler.volumes.claims import (
 )
 from kschedctl.scheduler.volumes.reasons import allowed_terms, explain_bound, explain_space, show_terms
 from kschedctl.scheduler.volumes.zones import volume_labels, zoned_nodes
-from kschedctl.trials.persistent_volumes import ClaimAction, ClaimOutcome, sync_claim
+from kschedctl.trials.claim_action import ClaimAction
+from kschedctl.trials.persistent_volumes import ClaimOutcome, sync_claim
 
 # The nodes from which a volume can be used, and their zones.
 

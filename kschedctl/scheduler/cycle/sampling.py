@@ -26,7 +26,8 @@ from kschedctl.cluster.nodes import Nodes
 from kschedctl.common.arrays import Int64Array, Mask, Rows
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
-from kschedctl.scheduler.cycle.decision import MIN_FEASIBLE_NODES_TO_FIND, Decision, SearchScope
+from kschedctl.scheduler.cycle.decision import MIN_FEASIBLE_NODES_TO_FIND, Decision
+from kschedctl.scheduler.cycle.outcome import SearchScope
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint

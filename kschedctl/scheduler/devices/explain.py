@@ -15,7 +15,9 @@ from kschedctl.scheduler.devices.claims import AllocationError
 from kschedctl.scheduler.devices.inventory import Inventory
 from kschedctl.scheduler.devices.requests import Alternative, ClaimPlan
 from kschedctl.scheduler.devices.search import NodeDevices, Search, TooManyStepsError
-from kschedctl.scheduler.framework.remedy import Operands, Remedy, RemedyContext, Risk, Shortfall, replace_operation
+from kschedctl.scheduler.framework.operands import Operands, Shortfall
+from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext, replace_operation
+from kschedctl.scheduler.framework.risk import Risk
 
 # Devices rejected by selectors: their number, and the fields that a selector read. For explanations only.
 

@@ -11,7 +11,7 @@ import msgspec
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.framework.config import types
-from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.framework.operands import Operands
 
 #: The plugin name that stands for all extenders, in statuses and queueing hints.
 EXTENDER_NAME: Final = "Extender"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import IntEnum, StrEnum
 from typing import Any, TypeAlias
 
 import msgspec
@@ -20,16 +19,9 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.release import Release
+from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 
 # The scope of a remedy.
-
-
-class RemedyScope(StrEnum):
-    """The kind of object that a remedy changes: the pod itself, a node, or another object of the cluster."""
-
-    POD = "pod"
-    NODE = "node"
-    CLUSTER = "cluster"
 
 
 #: A JSON Patch operation (RFC 6902): add, replace or remove.
@@ -94,29 +86,6 @@ class ObjectDeletion(msgspec.Struct, frozen=True):
 
 
 Change: TypeAlias = Patch | Create | ObjectDeletion
-
-
-class Risk(IntEnum):
-    """The risk of a remedy, from the lowest. Remedies of lower risk are reported first."""
-
-    #: Nothing is changed: preemption, which is on its way, places the pod.
-    WAIT = 1
-    #: An obvious mistake is corrected, such as the name of a claim that does not exist, or a forgotten cordon.
-    MISTAKE = 2
-    #: The pod's own spec is changed, with no loss of safety.
-    POD = 3
-    #: A node of an existing shape is added.
-    CAPACITY = 4
-    #: A node or another object is changed that other pods share.
-    SHARED = 5
-    #: Other pods are evicted or deleted.
-    EVICTION = 6
-    #: The pod gets less: a smaller request, or a weaker constraint.
-    REDUCED = 7
-    #: The pod loses a constraint.
-    DROPPED = 8
-    #: Data must be copied.
-    DATA = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -388,75 +357,3 @@ def replace_operation(value: object, *path: str | int) -> Operation:
 def remove_operation(*path: str | int) -> Operation:
     """Return the operation that removes a field."""
     return {"op": "remove", "path": pointer(*path)}
-
-
-# The operands of a reason: the numbers and names behind it, from which text, data and remedies are derived.
-#
-# A plugin defines a struct next to its rule. It creates an instance when a node is explained, never during scheduling:
-#
-#     class UntoleratedTaint(Operands, frozen=True):
-#         taint: Taint
-#
-#         def words(self) -> str:
-#             return f"taint {self.taint} is not tolerated"
-
-
-class Shortfall(msgspec.Struct, frozen=True):
-    """The amount of a resource that a node is short of for a pod.
-
-    Attributes
-    ----------
-    resource : str
-        The resource.
-    wanted : int
-        The amount that the pod requests: milli-CPU, bytes or a count; more than 0.
-    lacking : int
-        The missing part of that amount, in the same unit; more than ``wanted`` if the node is overcommitted.
-    offered : int
-        The node's total amount, in the same unit.
-    """
-
-    resource: str
-    wanted: int
-    lacking: int
-    offered: int
-
-    @property
-    def hopeless(self) -> bool:
-        """True if the pod would not fit even on the empty node."""
-        return self.wanted > self.offered
-
-    @property
-    def share(self) -> float:
-        """The missing amount divided by the requested amount, by which nodes are compared."""
-        return self.lacking / self.wanted
-
-
-class Operands(msgspec.Struct, frozen=True, rename="camel"):
-    """Base class of the operands of reasons.
-
-    The fields have types that msgspec encodes and decodes, so that operands can be stored and read back.
-    """
-
-    def words(self) -> str:
-        """Return this project's text for the reason, including the operands."""
-        raise NotImplementedError(f"{type(self).__name__} has no words")
-
-    def data(self) -> dict[str, Any]:
-        """Return the operands as ``-o json`` shows them; by default every field.
-
-        The result is part of the public interface.
-        """
-        out: dict[str, Any] = msgspec.to_builtins(self)
-        return out
-
-    def shortfall(self) -> Shortfall | None:
-        """Return the shortfall if the reason is about an amount, else ``None``; it is used to find the closest node."""
-        return None
-
-    def remedies(self, context: RemedyContext) -> Iterable[Remedy]:
-        """Yield single changes that could remove the reason; by default none.
-
-        Each is tried before it is reported.
-        """
-        return ()

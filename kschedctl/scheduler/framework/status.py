@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedctl.common.arrays import Int64Array, Mask
-from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.framework.operands import Operands
 
 
 class Code(IntEnum):

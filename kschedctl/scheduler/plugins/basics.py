@@ -26,7 +26,8 @@ from kschedctl.scheduler.framework.interface import (
     PreFilterResult,
     QueueSortPlugin,
 )
-from kschedctl.scheduler.framework.remedy import Operands, Remedy, RemedyContext
+from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
 from kschedctl.scheduler.framework.runtime import signed_tolerations
 from kschedctl.scheduler.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, Status
 from kschedctl.scheduler.plugins.taint_toleration import taint_remedies

@@ -56,15 +56,9 @@ from kschedctl.scheduler.framework.interface import (
     default_normalize_score,
     explain_default_normalize_score,
 )
-from kschedctl.scheduler.framework.remedy import (
-    Operands,
-    Operation,
-    Remedy,
-    RemedyContext,
-    Risk,
-    add_operation,
-    remove_operation,
-)
+from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.framework.remedy import Operation, Remedy, RemedyContext, add_operation, remove_operation
+from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.framework.runtime import encoded
 from kschedctl.scheduler.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, Status
 

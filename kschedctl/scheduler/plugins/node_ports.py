@@ -17,7 +17,9 @@ from kschedctl.scheduler.framework.dependencies import Dependencies, Reach
 from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, is_on_node, registered
 from kschedctl.scheduler.framework.explanation import FilterCheck
 from kschedctl.scheduler.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
-from kschedctl.scheduler.framework.remedy import Operands, Remedy, RemedyContext, Risk, remove_operation
+from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext, remove_operation
+from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.framework.status import SKIP, Code, Reason, Rejections
 
 REASON: Final = "node(s) didn't have free ports for the requested pod ports"

@@ -23,7 +23,7 @@ from kschedctl.scheduler.framework.dependencies import OF_NOTHING, Dependencies,
 from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, is_on_node, registered
 from kschedctl.scheduler.framework.explanation import FilterCheck
 from kschedctl.scheduler.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
-from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.runtime import signed_volumes
 from kschedctl.scheduler.framework.status import SKIP, Code, Reason, Rejections, Status
 from kschedctl.scheduler.volumes.attachments import (

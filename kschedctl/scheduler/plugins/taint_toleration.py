@@ -44,16 +44,16 @@ from kschedctl.scheduler.framework.interface import (
     default_normalize_score,
     explain_default_normalize_score,
 )
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.remedy import (
-    Operands,
     Operation,
     Remedy,
     RemedyContext,
-    Risk,
     add_operation,
     remove_operation,
     replace_operation,
 )
+from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.framework.runtime import signed_tolerations
 from kschedctl.scheduler.framework.status import SUCCESS, Code, Reason, Rejections, Status
 from kschedctl.scheduler.plugins.node_resources.remedies import requested

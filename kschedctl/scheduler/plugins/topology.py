@@ -9,16 +9,16 @@ from typing import Final
 
 from kschedctl.objects.pod import Pod, PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
 from kschedctl.objects.well_known import HOSTNAME
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.remedy import (
-    Operands,
     Remedy,
     RemedyContext,
-    Risk,
     add_operation,
     patched,
     remove_operation,
     replace_operation,
 )
+from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.plugins.taint_toleration import without_toleration
 
 # Remedies of plugins with topology domains: relax constraints and terms, or label the node.

@@ -17,7 +17,8 @@ from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Dependencies, Reach
 from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.scheduler.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
-from kschedctl.scheduler.framework.remedy import Operands, Remedy, RemedyContext
+from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
 from kschedctl.scheduler.framework.runtime import signed_volumes
 from kschedctl.scheduler.framework.status import SKIP, Code, Reason, Rejections, Status
 from kschedctl.scheduler.volumes.claims import READ_WRITE_ONCE_POD, claim_not_found, claim_uses

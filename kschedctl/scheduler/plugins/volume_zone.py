@@ -20,7 +20,8 @@ from kschedctl.scheduler.framework.dependencies import Dependencies, Reach
 from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.scheduler.framework.explanation import FilterCheck
 from kschedctl.scheduler.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
-from kschedctl.scheduler.framework.remedy import Operands, Remedy, RemedyContext
+from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
 from kschedctl.scheduler.framework.runtime import signed_volumes
 from kschedctl.scheduler.framework.status import SKIP, Code, Reason, Rejections, Status
 from kschedctl.scheduler.volumes.claims import (

@@ -12,7 +12,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Rows
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.framework.extender import EXTENDER_NAME
-from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.scheduler.preemption.budgets import Budget, violated_budgets
 from kschedctl.scheduler.preemption.dry_run_preemption import DryRun, lower_priority_pods

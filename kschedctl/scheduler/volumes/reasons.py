@@ -14,16 +14,9 @@ from kschedctl.objects.meta import Labels
 from kschedctl.objects.selectors import IN, NodeSelectorRequirement, NodeSelectorTerm, Requirement, Selector
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim, TopologySelectorTerm
 from kschedctl.objects.well_known import HOSTNAME
-from kschedctl.scheduler.framework.remedy import (
-    Operands,
-    Operation,
-    Remedy,
-    RemedyContext,
-    RemedyScope,
-    Risk,
-    patched,
-    replace_operation,
-)
+from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.framework.remedy import Operation, Remedy, RemedyContext, patched, replace_operation
+from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 from kschedctl.scheduler.volumes.binder import Binder, BoundCheck, FoundVolumes, ProvisionCheck
 from kschedctl.scheduler.volumes.claims import SELECTED_NODE, claim_use, requested_storage, required_affinity
 from kschedctl.scheduler.volumes.csi_nodes import in_tree_plugin, migrated_affinity

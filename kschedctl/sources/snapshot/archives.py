@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, Self
 from kschedctl.common.errors import InputError
 from kschedctl.objects.quantity import QuantityError, parse_quantity, value
 from kschedctl.sources.snapshot.content_sniffing import GZIP_MAGIC, HEAD, passed_file
-from kschedctl.sources.snapshot.summary import HIDDEN, IS_ONE, NOT_A_FILE, VERSION_CONTROL, SkippedFile, why_not_read
+from kschedctl.sources.snapshot.names import HIDDEN, IS_ONE, NOT_A_FILE, VERSION_CONTROL, why_not_read
+from kschedctl.sources.snapshot.summary import SkippedFile
 
 if TYPE_CHECKING:
     import tarfile

@@ -33,7 +33,8 @@ from kschedctl.objects.pod import PodSpec, PodStatus
 from kschedctl.sources.snapshot.archives import Unpacking
 from kschedctl.sources.snapshot.files import STDIN, State, check_unchanged, read_sources
 from kschedctl.sources.snapshot.load import Snapshot, load_snapshot
-from kschedctl.sources.snapshot.summary import CACHE_PREFIX, ReadSummary
+from kschedctl.sources.snapshot.names import CACHE_PREFIX
+from kschedctl.sources.snapshot.summary import ReadSummary
 
 # The content of a cache file: a loaded snapshot as data, in MessagePack.
 #

@@ -14,7 +14,7 @@ from typing import Final
 from kschedctl.objects.core import Node
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.sources.snapshot.summary import READABLE
+from kschedctl.sources.snapshot.names import READABLE
 
 #: The reason for which files are skipped.
 OTHER_CLUSTER: Final = "of another cluster"

@@ -12,7 +12,8 @@ from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Finding, Position
 from kschedctl.common.text.characters import utf8_text
 from kschedctl.objects.kinds import KINDS, kind_by_name
-from kschedctl.sources.snapshot.summary import IS_ONE, MARKDOWN, OTHER_NAME, SkippedFile
+from kschedctl.sources.snapshot.names import IS_ONE, MARKDOWN, OTHER_NAME
+from kschedctl.sources.snapshot.summary import SkippedFile
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
 ZIP_MAGICS: Final = (b"PK\x03\x04", b"PK\x05\x06")

@@ -27,17 +27,16 @@ from kschedctl.sources.snapshot.archives import (
 )
 from kschedctl.sources.snapshot.clusters import outside, path_inside
 from kschedctl.sources.snapshot.content_sniffing import GZIP_MAGIC, HEAD, ZIP_MAGICS, is_tar, passed_file
-from kschedctl.sources.snapshot.summary import (
+from kschedctl.sources.snapshot.names import (
     CACHE_PREFIX,
     FOLDER_LINK,
     HIDDEN,
     NOT_A_FILE,
     NOT_REACHED,
     VERSION_CONTROL,
-    ReadSummary,
-    SkippedFile,
     why_not_read,
 )
+from kschedctl.sources.snapshot.summary import ReadSummary, SkippedFile
 
 # Detection of files that change while they are read: the result would be a mix of both versions.
 

@@ -16,12 +16,12 @@ from kschedctl.common.wording import listed
 from kschedctl.objects.meta import ApiObject
 from kschedctl.sources.snapshot.archives import Unpacking
 from kschedctl.sources.snapshot.clusters import chosen
-from kschedctl.sources.snapshot.decoding import Validation
 from kschedctl.sources.snapshot.files import STDIN, Source, read_sources
 from kschedctl.sources.snapshot.manifest import ManifestReading, ManifestSet
 from kschedctl.sources.snapshot.objects import MOST_CLUSTERS, Reading
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
 from kschedctl.sources.snapshot.summary import ReadSummary
+from kschedctl.sources.snapshot.validation import Validation
 
 # The entry points for reading the objects of a snapshot or a manifest, each with its location.
 

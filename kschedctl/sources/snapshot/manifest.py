@@ -17,11 +17,12 @@ from kschedctl.objects.kinds import kind_type
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.schema.schema import decode_object, is_known, repeated_field, unknown_fields
-from kschedctl.sources.snapshot.decoding import JsonValue, Validation, plain
+from kschedctl.sources.snapshot.decoding import JsonValue, plain
 from kschedctl.sources.snapshot.documents import Document, steps_to
 from kschedctl.sources.snapshot.objects import Reading, described
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
 from kschedctl.sources.snapshot.summary import ReadSummary
+from kschedctl.sources.snapshot.validation import Validation
 
 
 class ManifestObject(msgspec.Struct, frozen=True):

@@ -39,8 +39,9 @@ from kschedctl.sources.snapshot.files import (
     read_sources,
     whole_source,
 )
+from kschedctl.sources.snapshot.names import SUFFIXES
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
-from kschedctl.sources.snapshot.summary import SUFFIXES, ReadSummary, SkippedFile
+from kschedctl.sources.snapshot.summary import ReadSummary, SkippedFile
 
 # Streaming of a large JSON list in pieces, so that memory does not grow with the file.
 #

@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import partial
 from typing import Final
 
@@ -20,6 +19,7 @@ from kschedctl.objects.resources import CPU, MEMORY, format_amount
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.optimum.goals import FinalGoal, Goal, Running, goal_values, goals_of
 from kschedctl.trials.optimum.kinds import Placement
+from kschedctl.trials.optimum.levers import Lever
 from kschedctl.trials.optimum.question import PlacementQuestion, no_evictions, pose
 from kschedctl.trials.optimum.search import Best, best
 from kschedctl.trials.optimum.trial import PlacementStep
@@ -363,11 +363,3 @@ def _evictions(comparison: Comparison, simulation: Simulation) -> int | None:
         return None
     reached = running(question, placement_of(question, simulation))
     return evicted if reached >= running(question, comparison.best.placement) else None
-
-
-class Lever(StrEnum):
-    """The kind of adjustment that leads the scheduler to the best placement."""
-
-    ORDER = "order"
-    PRIORITY = "priority"
-    REQUESTS = "requests"

@@ -41,15 +41,8 @@ from kschedctl.scheduler.volumes.attach_once import AttachedElsewhere
 from kschedctl.trials.simulate.aftermath import GroupLoss, group_losses
 from kschedctl.trials.simulate.attempts import Attempt
 from kschedctl.trials.simulate.choice import Choose, first_by_name
-from kschedctl.trials.simulate.rolling_workloads import (
-    Revisions,
-    RollingDeployment,
-    RollingStatefulSet,
-    RolloutStep,
-    RolloutWaiting,
-    Side,
-    with_name,
-)
+from kschedctl.trials.simulate.rolling_workloads import Revisions, RollingDeployment, RollingStatefulSet, with_name
+from kschedctl.trials.simulate.rollout_steps import RolloutStep, RolloutWaiting, Side
 from kschedctl.trials.simulate.simulation import Simulation
 from kschedctl.trials.simulate.world import World
 

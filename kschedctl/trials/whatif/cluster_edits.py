@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from kschedctl.common.errors import InputError
-from kschedctl.sources.snapshot.decoding import Validation
+from kschedctl.sources.snapshot.validation import Validation
 from kschedctl.trials.whatif.edit import Edit, FileEdit, Option, Thing
 
 if TYPE_CHECKING:

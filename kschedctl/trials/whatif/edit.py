@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from kschedctl.sources.snapshot.decoding import Validation
+from kschedctl.sources.snapshot.validation import Validation
 
 if TYPE_CHECKING:
     from kschedctl.cluster.cluster import Cluster

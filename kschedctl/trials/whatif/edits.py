@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Finding, Subject, Where, subject_of
-from kschedctl.objects.pod import Pod
-from kschedctl.objects.releases.release import Release
-from kschedctl.sources.snapshot.decoding import Validation
+from kschedctl.sources.snapshot.validation import Validation
 from kschedctl.trials.whatif.cluster_edits import (
     Apply,
     Cordon,
@@ -24,6 +21,11 @@ from kschedctl.trials.whatif.cluster_edits import (
 )
 from kschedctl.trials.whatif.edit import Edit, FileEdit, PodEdit, Thing
 from kschedctl.trials.whatif.pod_edits import DropConstraint, SetNodeSelector, SetPriority, SetRequest, Tolerate
+
+if TYPE_CHECKING:
+    from kschedctl.cluster.cluster import Cluster
+    from kschedctl.objects.pod import Pod
+    from kschedctl.objects.releases.release import Release
 
 #: All edit classes, in the order in which the edits take effect.
 EDITS: Final[tuple[type[Edit], ...]] = (

@@ -24,7 +24,8 @@ from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.objects.well_known import PLATFORM_LABELS
 from kschedctl.questions.batch.cases import Case, decide
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.scheduler.framework.remedy import ObjectDeletion, Patch, Risk
+from kschedctl.scheduler.framework.remedy import ObjectDeletion, Patch
+from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.plugins.node_resources.remedies import MOST_LOWERED
 from kschedctl.scheduler.plugins.registry import in_tree_registry
 

@@ -12,7 +12,8 @@ from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.framework.config.types import API_VERSION, KIND
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.interface import FilterPlugin
-from kschedctl.scheduler.framework.remedy import Operands, Remedy, RemedyContext, add_operation
+from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext, add_operation
 from kschedctl.scheduler.framework.status import Code, Reason, Rejections
 from tests.builders import decide, make_cluster, make_node, make_pod
 

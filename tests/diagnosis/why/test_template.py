@@ -14,14 +14,13 @@ from kschedctl.scheduler.framework.remedy import (
     Change,
     Patch,
     Remedy,
-    RemedyScope,
-    Risk,
     add_operation,
     created,
     deleted,
     patched,
     remove_operation,
 )
+from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 from tests.builders import decide, make_claim, make_cluster, make_node, make_object, make_pod
 
 OWNER = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "uid-web", "controller": True}

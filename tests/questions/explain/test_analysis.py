@@ -9,7 +9,7 @@ import pytest
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.questions.explain.document import ExplainView, document
-from kschedctl.scheduler.cycle.decision import SearchScope
+from kschedctl.scheduler.cycle.outcome import SearchScope
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
 from tests.questions.presentation.printing import lines
 from tests.sampling_clusters import many_nodes

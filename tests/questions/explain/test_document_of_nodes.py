@@ -38,7 +38,7 @@ from kschedctl.questions.explain.document_of_nodes import (
 )
 from kschedctl.questions.explain.story import story_data
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Reason
 from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import ExistingAntiAffinity, OwnAntiAffinity
 from kschedctl.scheduler.plugins.pod_topology_spread.filtering import SkewTooHigh

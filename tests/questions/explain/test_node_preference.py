@@ -22,7 +22,7 @@ from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.config.load import load_configuration
 from kschedctl.scheduler.framework.config.types import API_VERSION, KIND
-from kschedctl.scheduler.framework.remedy import RemedyScope
+from kschedctl.scheduler.framework.risk import RemedyScope
 from kschedctl.scheduler.plugins.registry import in_tree_registry
 from tests.builders import ZONE, make_cluster, make_node, make_pod
 from tests.strategies import World

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from kschedctl.leaderelection.election import Election, ElectionState
 from kschedctl.leaderelection.network import Crash, Partition, Scenario
-from kschedctl.leaderelection.overview import Election, ElectionState
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.objects.releases.choice import ChosenBy
 from kschedctl.questions.answer import RulesData, SnapshotData

@@ -17,8 +17,8 @@ from kschedctl.questions.provenance import Provenance
 from kschedctl.questions.volumes.analysis import claim_answer, pod_answer
 from kschedctl.questions.volumes.answer import ClaimVolumes, PodVolumes, VolumesList
 from kschedctl.questions.volumes.overview import VolumeOverview
+from kschedctl.trials.claim_action import ClaimAction
 from kschedctl.trials.completeness import missing_for_claims
-from kschedctl.trials.persistent_volumes import ClaimAction
 from tests.answer_schema import validate
 from tests.builders import (
     ZONE,

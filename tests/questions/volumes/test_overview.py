@@ -10,7 +10,8 @@ from kschedctl.questions.volumes.answer import ClaimVerdict
 from kschedctl.questions.volumes.overview import ClaimOverview, PodOverview, Trap, VolumeOverview, find_trap
 from kschedctl.scheduler.volumes.binder import Binder
 from kschedctl.scheduler.volumes.claims import storage_class_of
-from kschedctl.trials.persistent_volumes import ClaimAction, sync_claim
+from kschedctl.trials.claim_action import ClaimAction
+from kschedctl.trials.persistent_volumes import sync_claim
 from tests.builders import (
     ZONE,
     make_claim,

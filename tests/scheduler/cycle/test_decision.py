@@ -5,7 +5,7 @@ import pytest
 from kschedctl.common.errors import InputError
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.scheduler.framework.interface import PreFilterPlugin
-from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Reason
 from kschedctl.testing.samples import SAMPLES, Sample
 from tests.builders import decide, make_cluster, make_node, make_pod, make_profile

@@ -17,7 +17,8 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.scheduler.cycle.cycle import schedule_pod
-from kschedctl.scheduler.cycle.decision import Decision, SearchScope
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.outcome import SearchScope
 from kschedctl.scheduler.cycle.sampling import (
     num_feasible_nodes_to_find,
     sampled_choice,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kschedctl.objects.meta import ApiObject
-from kschedctl.scheduler.framework.remedy import Shortfall
+from kschedctl.scheduler.framework.operands import Shortfall
 from kschedctl.testing.plugin_checks import check_operands
 from tests.builders import decide, make_cluster, make_node, reason
 from tests.scheduler.devices.builders import (

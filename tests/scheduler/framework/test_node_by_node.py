@@ -7,7 +7,7 @@ from kschedctl.cluster.overlay import Overlay
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.node_by_node import NodeByNodeFilter, NodeByNodeScore, NodeInfo, node_infos
-from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Code, Reason, Status
 from kschedctl.testing.contract import check_plugin
 from tests.builders import decide, make_cluster, make_node, make_pod, make_profile, raw_scores, reason, said

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.scheduler.framework.remedy import Operands, Shortfall
+from kschedctl.scheduler.framework.operands import Operands, Shortfall
 
 
 class Full(Operands, frozen=True):

@@ -10,7 +10,7 @@ from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
 from kschedctl.scheduler.framework.interface import BindPlugin, QueueSortPlugin
-from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.scheduler.plugins.basics import Cordoned, OtherNodeNamed, UndeclaredFeatures
 from tests.builders import (

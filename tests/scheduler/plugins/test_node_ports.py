@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.scheduler.plugins.node_ports import HostPort, PortInUse, PortOfNominatedPod
 from tests.builders import decide, make_cluster, make_container, make_node, make_pod, reason, said, told

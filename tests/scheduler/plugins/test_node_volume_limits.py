@@ -8,7 +8,7 @@ import pytest
 
 from kschedctl.objects.releases.release import RELEASES
 from kschedctl.objects.volume import CSIDriver, VolumeAttachment
-from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.scheduler.plugins.node_volume_limits import DriverNotInstalled, TooManyVolumes
 from tests.builders import (

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kschedctl.objects.core import Taint
 from kschedctl.objects.releases.release import LATEST
-from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.scheduler.plugins.taint_toleration import UntoleratedTaint
 from tests.builders import decide, fitting, make_cluster, make_node, make_pod, raw_scores, reason, said, scores, told

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kschedctl.objects.releases.release import LATEST
-from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.scheduler.plugins.volume_restrictions import (
     ClaimInUse,

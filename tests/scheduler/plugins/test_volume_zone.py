@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.scheduler.plugins.volume_zone import OtherZone
 from tests.builders import (

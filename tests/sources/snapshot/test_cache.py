@@ -19,7 +19,7 @@ from kschedctl.sources.snapshot import cache as cached_load
 from kschedctl.sources.snapshot import cache as fingerprint
 from kschedctl.sources.snapshot.cache import load_cached
 from kschedctl.sources.snapshot.load import Snapshot, SnapshotReader, load_snapshot
-from kschedctl.sources.snapshot.summary import CACHE_PREFIX
+from kschedctl.sources.snapshot.names import CACHE_PREFIX
 from tests.paths import ROOT
 
 FIXTURES = ROOT / "fixtures"

@@ -8,9 +8,9 @@ import pytest
 
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings import Finding
-from kschedctl.sources.snapshot.decoding import Validation
 from kschedctl.sources.snapshot.load import SnapshotReader, read_manifest
 from kschedctl.sources.snapshot.pod_choice import pod_of
+from kschedctl.sources.snapshot.validation import Validation
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n"
 UNKNOWN = POD + "  nodeSelectors:\n    a: b\n"

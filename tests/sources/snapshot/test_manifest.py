@@ -21,10 +21,11 @@ from kschedctl.common.text.yaml_lines import LineReader
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.schema.schema import decode_object
-from kschedctl.sources.snapshot.decoding import Validation, decode
+from kschedctl.sources.snapshot.decoding import decode
 from kschedctl.sources.snapshot.documents import YamlText
 from kschedctl.sources.snapshot.load import read_manifest
 from kschedctl.sources.snapshot.manifest import refuse
+from kschedctl.sources.snapshot.validation import Validation
 from tests.cli import in_process
 
 NODE = """\

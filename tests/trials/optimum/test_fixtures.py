@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import kschedctl
-from kschedctl.trials.optimum.comparison import Comparison, Lever, compare, find_adjustments, stranded
+from kschedctl.trials.optimum.comparison import Comparison, compare, find_adjustments, stranded
+from kschedctl.trials.optimum.levers import Lever
 from tests.paths import ROOT
 
 FIXTURES = ROOT / "fixtures" / "optimum"

@@ -28,7 +28,8 @@ from kschedctl.scheduler.devices.extended_resources import CLAIM_NAME, can_be_ba
 from kschedctl.scheduler.devices.inventory import Inventory, with_claims
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.events import ObjectChange, changed_objects
-from kschedctl.scheduler.framework.remedy import Operands, Remedy, RemedyContext
+from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
 from kschedctl.scheduler.framework.status import Code, Reason, Rejections
 
 if TYPE_CHECKING:

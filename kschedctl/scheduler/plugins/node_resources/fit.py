@@ -55,8 +55,9 @@ from kschedctl.scheduler.framework.interface import (
     PreScorePlugin,
     ScorePlugin,
 )
+from kschedctl.scheduler.framework.operands import Operands, Shortfall
 from kschedctl.scheduler.framework.pod_groups import PodGroupAssignments, PodGroupInfo
-from kschedctl.scheduler.framework.remedy import Operands, Remedy, RemedyContext, Shortfall
+from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
 from kschedctl.scheduler.framework.status import SUCCESS, Code, Reason, Rejections, Status
 from kschedctl.scheduler.plugins.node_resources.backed_resources import READS, backed_allocations, backed_resources
 from kschedctl.scheduler.plugins.node_resources.remedies import request_remedies

@@ -27,7 +27,8 @@ from kschedctl.objects.resources import (
     pod_requests,
     scheduler_units,
 )
-from kschedctl.scheduler.framework.remedy import Operation, Remedy, RemedyContext, Risk, add_operation
+from kschedctl.scheduler.framework.remedy import Operation, Remedy, RemedyContext, add_operation
+from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.plugins.node_resources.scoring import spec_only
 
 # The usage of a workload's pods, from the PodMetrics of a snapshot.

@@ -44,7 +44,8 @@ from kschedctl.scheduler.framework.interface import (
     ReservePlugin,
     ScorePlugin,
 )
-from kschedctl.scheduler.framework.remedy import Operands, Remedy, RemedyContext
+from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
 from kschedctl.scheduler.framework.runtime import signed_volumes
 from kschedctl.scheduler.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, Status
 from kschedctl.scheduler.plugins.node_resources.scoring import requested_to_capacity_ratio

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kschedctl.objects.selectors import Requirement
-from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import (
     ExistingAntiAffinity,
     NominatedPodInTheWay,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedctl.objects.releases.release import LATEST, RELEASES
-from kschedctl.scheduler.framework.remedy import Operands, Shortfall
+from kschedctl.scheduler.framework.operands import Operands, Shortfall
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.scheduler.plugins.node_resources.fit import InsufficientResource
 from tests.builders import (

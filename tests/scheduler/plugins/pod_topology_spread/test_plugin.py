@@ -10,7 +10,7 @@ from kschedctl.objects.core import Service
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import RELEASES
 from kschedctl.objects.workload import ReplicaSet, ReplicationController, StatefulSet
-from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.scheduler.plugins.pod_topology_spread.filtering import SkewTooHigh
 from kschedctl.scheduler.plugins.topology import NoTopologyLabel

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from kschedctl.objects.releases.release import RELEASES
 from kschedctl.objects.selectors import Requirement
 from kschedctl.objects.volume import CSIDriver, CSIStorageCapacity, PersistentVolumeClaim
-from kschedctl.scheduler.framework.remedy import Operands
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.scheduler.volumes.reasons import (
     NotEnoughStorage,

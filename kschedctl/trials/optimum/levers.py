@@ -1,0 +1,13 @@
+"""The changes that would let more pods be placed; answers read them without the solver."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Lever(StrEnum):
+    """The kind of adjustment that leads the scheduler to the best placement."""
+
+    ORDER = "order"
+    PRIORITY = "priority"
+    REQUESTS = "requests"
