@@ -16,7 +16,7 @@ from typing import Final
 
 from conformance.builds import build, versions
 
-TABLE: Final = Path(__file__).parents[1] / "kschedctl" / "releases" / "feature_gates.txt"
+TABLE: Final = Path(__file__).parents[1] / "kschedctl" / "objects" / "releases" / "feature_gates.txt"
 #: The mark of a gate whose effect on scheduling decisions is still to be assessed; the tests reject it.
 UNDECIDED: Final = "?"
 _ABSENT: Final = "."

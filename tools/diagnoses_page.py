@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterable, Iterator
 
 from kschedctl.diagnosis.diagnose import (
@@ -35,5 +36,6 @@ def page() -> str:
 def _section(title: str, rules: Iterable[DiagnosisRule]) -> Iterator[str]:
     yield from ("", f"## {title}")
     for rule in rules:
-        name = rule.__name__.removesuffix("_of_placed").replace("_", "-")
-        yield from ("", f"### {name}", "", (inspect.getdoc(rule) or "").replace("``", "`"))
+        name = rule.__name__.removesuffix("_of_placed")
+        text = inspect.getdoc(getattr(sys.modules[rule.__module__], name)) or ""
+        yield from ("", f"### {name.replace('_', '-')}", "", text.replace("``", "`"))

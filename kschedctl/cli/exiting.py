@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+import kschedctl
 from kschedctl.cli.streams import ExitCode, prepare, report, say, write
 from kschedctl.common.errors import ClusterError, KschedctlError
 
@@ -75,3 +76,8 @@ def _interrupted() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     say("interrupted")
     return ExitCode.INTERRUPTED
+
+
+def print_version() -> None:
+    """Print the name and the version of the program."""
+    write(f"kschedctl {kschedctl.__version__}\n")

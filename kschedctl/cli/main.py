@@ -7,8 +7,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from kschedctl.cli.commands import LazyGroup
-from kschedctl.cli.exiting import exit_with
-from kschedctl.cli.start import print_version
+from kschedctl.cli.exiting import exit_with, print_version
 
 # The answer to ``--version``.
 

@@ -9,8 +9,7 @@ import sys
 from types import FrameType
 from typing import Final
 
-import kschedctl
-from kschedctl.cli.streams import ExitCode, write
+from kschedctl.cli.streams import ExitCode
 
 #: Python's own threshold is 700 objects: the imports of a command then cause 180 searches for garbage that find none.
 OBJECTS_BETWEEN_COLLECTIONS: Final = 100_000
@@ -29,7 +28,7 @@ def run() -> None:
         signal.signal(signal.SIGINT, _leave)
     if sys.argv[1:] == ["--version"]:
         # The import of typer takes longer than everything else in this answer.
-        from kschedctl.cli.exiting import exit_with
+        from kschedctl.cli.exiting import exit_with, print_version
 
         exit_with(print_version)
     from kschedctl.cli.main import run as run_main
@@ -41,8 +40,3 @@ def run() -> None:
 
 def _leave(_number: int, _frame: FrameType | None) -> None:
     os._exit(ExitCode.INTERRUPTED)
-
-
-def print_version() -> None:
-    """Print the name and the version of the program."""
-    write(f"kschedctl {kschedctl.__version__}\n")

@@ -8,10 +8,11 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from kschedctl.cluster.cluster import Cluster, Unread
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PodInterner, PodRecord
+from kschedctl.cluster.unread_objects import Unread
 from kschedctl.common.errors import SnapshotError
 from kschedctl.common.findings import Place, Subject, field_path
 from kschedctl.common.wording import listed

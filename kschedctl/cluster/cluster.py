@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
-from typing import NamedTuple, TypeVar, cast
+from typing import TypeVar, cast
 
 import numpy as np
 from msgspec import structs
@@ -15,6 +15,7 @@ from kschedctl.cluster.overlay import Numbering, Overlay, PodsInWorlds
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PodInterner
 from kschedctl.cluster.requests import ResourceColumns
+from kschedctl.cluster.unread_objects import Unread
 from kschedctl.cluster.versions import Versions, next_version
 from kschedctl.common.arrays import PodIndices, Rows
 from kschedctl.common.wording import counted
@@ -24,21 +25,6 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import RequestRules
 
 # Kinds of objects that belong to a cluster and were not read.
-
-
-class Unread(NamedTuple):
-    """Objects that seem to belong to the cluster and were not read.
-
-    Parameters
-    ----------
-    kind : str
-        The kind of the objects, as far as it is known.
-    what : str
-        A description of the objects, and the reason why they were not read.
-    """
-
-    kind: str
-    what: str
 
 
 T = TypeVar("T", bound=ApiObject)

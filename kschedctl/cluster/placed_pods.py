@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.records import PENDING
 from kschedctl.objects.pod import Pod
 
 
@@ -46,3 +48,20 @@ def is_on(cluster: Cluster, pod: Pod, node: str) -> bool:
     """Report whether a pod is on a node, terminating or not."""
     index = cluster.pods.index.get((pod.namespace, pod.name))
     return index is not None and cluster.pods.records[index].node_name == node
+
+
+def pending_pods(cluster: Cluster) -> list[int]:
+    """Return the indices into ``Cluster.pods`` of the pods without a node: highest priority first, then oldest."""
+    pods = cluster.pods
+    return sorted(np.flatnonzero(pods.node_row == PENDING).tolist(), key=lambda index: queue_order(pods.pod(index)))
+
+
+def scheduler_message(pod: Pod) -> str:
+    """Return the message of kube-scheduler for a pending pod, from its condition PodScheduled; empty without one."""
+    return next((each.message for each in pod.status.conditions if each.type == "PodScheduled"), "")
+
+
+def queue_order(pod: Pod) -> tuple[int, float]:
+    """Return the sort key of a pending pod: highest priority first, then oldest; without a creation time, last."""
+    created = pod.metadata.creation_timestamp
+    return -(pod.spec.priority or 0), created.timestamp() if created is not None else float("inf")

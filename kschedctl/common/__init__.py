@@ -1,1 +1,1 @@
-"""What every room uses: errors, findings, texts of YAML and JSON, arrays, clocks and processes."""
+"""The foundation of every room: errors, findings, texts of YAML and JSON, arrays, clocks and processes."""

@@ -1,1 +1,1 @@
-"""What admission and the controllers of a cluster make of objects."""
+"""Admission and controllers: their effects on objects."""

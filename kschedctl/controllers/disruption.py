@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import numpy as np
 from msgspec.structs import replace
 
-from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.placed_pods import pod_at
-from kschedctl.controllers.workloads.ownership import SCALABLE, wanted_replicas, workload_of
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import SelectorError, matches, parse_label_selector
-from kschedctl.objects.workload import PodDisruptionBudget
+from kschedctl.objects.workload import PodDisruptionBudget, share
+
+if TYPE_CHECKING:
+    from kschedctl.cluster.cluster import Cluster
 
 # Disruption budgets: the evictions that they can ever allow, and the numbers that would allow one.
 #
@@ -33,23 +32,6 @@ WITHOUT_SCALE: Final = {
 }
 #: A budget that allows no eviction for any number of pods up to this one is said to allow none at all.
 _MOST_PODS: Final = 1000
-
-
-def share(value: Any, of: int, *, up: bool) -> int | None:
-    """Return a number, or a percentage of `of` rounded up or down; ``None`` if `value` is neither.
-
-    Examples
-    --------
-    >>> share("25%", 3, up=True), share("25%", 3, up=False), share(2, 3, up=True), share("2", 3, up=True)
-    (1, 0, 2, None)
-    """
-    if isinstance(value, str):
-        number = value.removesuffix("%")
-        if number == value or not (number.isascii() and number.isdigit()):
-            return None
-        percent = int(number)
-        return -(-percent * of // 100) if up else percent * of // 100
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def forbids(field: str, value: Any, n: int) -> bool:
@@ -136,6 +118,8 @@ class BudgetedPods:
     """
 
     def __init__(self, cluster: Cluster, budget: PodDisruptionBudget) -> None:
+        from kschedctl.controllers.workloads.ownership import workload_of
+
         self.cluster = cluster
         self.budget = budget
         self.selected = _selected(cluster, budget)
@@ -162,6 +146,8 @@ class BudgetedPods:
 
         Pods without a controller do not count. Where the cluster lacks a controller, its pods are counted instead.
         """
+        from kschedctl.controllers.workloads.ownership import workload_of
+
         pods = Counter(workload_of(self.cluster, pod.metadata) for pod in self.selected)
         pods = Counter({key: number for key, number in pods.items() if key[0] != _POD})
         scales = {key: scale_of(self.cluster, key) for key in pods}
@@ -194,6 +180,10 @@ def _why(pod: Pod) -> str:
 
 
 def _selected(cluster: Cluster, budget: PodDisruptionBudget) -> list[Pod]:
+    import numpy as np
+
+    from kschedctl.cluster.placed_pods import pod_at
+
     if budget.spec.selector is None:
         return []
     try:
@@ -219,6 +209,8 @@ def limit_of(budget: PodDisruptionBudget) -> Limit | None:
 
 def scale_of(cluster: Cluster, key: WorkloadKey) -> int | None:
     """Return the number of replicas of a workload; ``None`` if the cluster has no such workload or it has none."""
+    from kschedctl.controllers.workloads.ownership import SCALABLE, wanted_replicas
+
     workload = find_workload(cluster, key)
     if not isinstance(workload, SCALABLE):
         return None
@@ -227,6 +219,8 @@ def scale_of(cluster: Cluster, key: WorkloadKey) -> int | None:
 
 def find_workload(cluster: Cluster, key: WorkloadKey) -> ApiObject | None:
     """Return a workload of the cluster; ``None`` if there is none, or its kind has no replicas."""
+    from kschedctl.controllers.workloads.ownership import SCALABLE
+
     kind = next((kind for kind in SCALABLE if kind.__name__ == key[0]), None)
     return cluster.get(kind, key[2], key[1]) if kind is not None else None
 

@@ -1,1 +1,1 @@
-"""Diagnoses: the cause of a problem as an operator would say it, with cures; one rule per module of ``rules``."""
+"""Causes of a pending pod, and cures that were tried."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
-from kschedctl.controllers.disruption import share
 from kschedctl.linter.labels import PodLabels, holds
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.values import TEMPLATES, Steps, at, converted, is_rendered, items, mapping, numbered, text, whole
@@ -21,6 +20,7 @@ from kschedctl.objects.pod import (
     TopologySpreadConstraint,
     tolerates,
 )
+from kschedctl.objects.workload import share
 
 T = TypeVar("T", bound=ApiStruct)
 

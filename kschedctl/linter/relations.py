@@ -12,8 +12,8 @@ from kschedctl.linter.node_terms import pinned
 from kschedctl.linter.pods import Replicas, WorkloadPods, holds_for
 from kschedctl.linter.rule import Related
 from kschedctl.linter.values import Steps, at, items, mapping, numbered, text, whole
+from kschedctl.objects.volume import is_shared_or_local
 from kschedctl.objects.well_known import HOSTNAME, POD_TEMPLATE_HASH
-from kschedctl.scheduler.volumes.attach_once import is_shared_or_local
 
 PVC: Final = "PersistentVolumeClaim"
 PV: Final = "PersistentVolume"

@@ -1,1 +1,1 @@
-"""The Kubernetes objects that scheduling reads, one module per API group, and parsers for their field values."""
+"""Kubernetes objects: their types, releases, and what an API server accepts."""

@@ -8,7 +8,14 @@ from typing import Final
 from msgspec import field
 
 from kschedctl.objects.core import Condition, ResourceList, Taint
-from kschedctl.objects.meta import ApiObject, ApiStruct, Int32, Int64, LabelSelector, Time
+from kschedctl.objects.meta import (
+    ApiObject,
+    ApiStruct,
+    Int32,
+    Int64,
+    LabelSelector,
+    Time,
+)
 from kschedctl.objects.selectors import NodeAffinity
 from kschedctl.objects.volume import Volume
 
@@ -246,3 +253,15 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
 def tolerated(tolerations: Iterable[Toleration], taint: Taint) -> bool:
     """Report whether any of the tolerations tolerates a taint."""
     return any(tolerates(toleration, taint) for toleration in tolerations)
+
+
+_TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+
+
+_SECONDS: Final = 300
+
+
+#: The added tolerations, in the order in which they are appended.
+DEFAULT_TOLERATIONS: Final = tuple(
+    Toleration(key=key, operator="Exists", effect=NO_EXECUTE, toleration_seconds=_SECONDS) for key in _TAINTS
+)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from msgspec import field
 
 from kschedctl.objects.core import QuantityText, ResourceList
@@ -246,3 +249,33 @@ class VolumeAttachment(ApiObject, frozen=True, kw_only=True):
 class VolumeAttributesClass(ApiObject, frozen=True, kw_only=True):
     driver_name: str = ""
     parameters: dict[str, str] = {}
+
+
+#: Words in names of storage classes, provisioners and drivers: of volumes that nodes share, and of volumes on one node.
+_SHARED: Final = ("nfs", "efs", "filestore", "azurefile", "cephfs", "smb", "cifs", "nas", "glusterfs", "fsx", "rwx")
+
+
+_NODE_LOCAL: Final = ("hostpath", "local", "topolvm")
+
+
+_LOCAL_OR_SHARED: Final = frozenset(
+    ("file.csi.azure.com", "kubernetes.io/azure-file", "kubernetes.io/no-provisioner", "openebs.io/local")
+)
+
+
+_WORDS: Final = re.compile(r"[a-z0-9]+")
+
+
+def is_shared_or_local(name: str) -> bool:
+    """Report whether a storage class, provisioner, driver or kind of volume is of shared or node-local storage.
+
+    Examples
+    --------
+    >>> is_shared_or_local("efs.csi.aws.com"), is_shared_or_local("ebs.csi.aws.com")
+    (True, False)
+    """
+    lower = name.lower()
+    if lower in _LOCAL_OR_SHARED:
+        return True
+    words = _WORDS.findall(lower)
+    return any(word.startswith((*_SHARED, *_NODE_LOCAL)) or word.endswith("hostpath") for word in words)

@@ -217,3 +217,20 @@ class PodDisruptionBudget(ApiObject, frozen=True, kw_only=True):
     metadata: PodDisruptionBudgetMeta = PodDisruptionBudgetMeta()
     spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
     status: PodDisruptionBudgetStatus = PodDisruptionBudgetStatus()
+
+
+def share(value: Any, of: int, *, up: bool) -> int | None:
+    """Return a number, or a percentage of `of` rounded up or down; ``None`` if `value` is neither.
+
+    Examples
+    --------
+    >>> share("25%", 3, up=True), share("25%", 3, up=False), share(2, 3, up=True), share("2", 3, up=True)
+    (1, 0, 2, None)
+    """
+    if isinstance(value, str):
+        number = value.removesuffix("%")
+        if number == value or not (number.isascii() and number.isdigit()):
+            return None
+        percent = int(number)
+        return -(-percent * of // 100) if up else percent * of // 100
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -1,1 +1,1 @@
-"""How an answer looks: terminal, pages, data, and the formats of other programs."""
+"""Forms of an answer: terminal, pages, data, and the formats of other programs."""

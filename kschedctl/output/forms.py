@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum, auto
 from pkgutil import resolve_name
 from types import MappingProxyType
@@ -150,9 +150,9 @@ class RegisteredForm(NamedTuple):
 #: The formats by name; the empty name is the default format.
 FORMS: Final[Mapping[str, RegisteredForm]] = MappingProxyType(
     {
-        "": RegisteredForm("forms:Text"),
-        "wide": RegisteredForm("forms:Wide"),
-        "human": RegisteredForm("forms:Text", _FINDINGS),
+        "": RegisteredForm("text:Text"),
+        "wide": RegisteredForm("text:Wide"),
+        "human": RegisteredForm("text:Text", _FINDINGS),
         "concise": RegisteredForm("finding_forms:Concise", _FINDINGS),
         "html": RegisteredForm("page.page:Html", _ANSWERS | _FINDINGS),
         "json": RegisteredForm("data_forms:Json", _ANSWERS | _FINDINGS),
@@ -195,24 +195,3 @@ def parse_form(text: str, kind: FormKind) -> Form:
     if form is None or bool(equals) != bool(form.argument) or kind not in form.kinds:
         raise FormError(f'"{text}" is not one of {usage(kind, ", ", argument="")}')
     return form.load().parse(argument)
-
-
-class Text(Form):
-    """The default format and ``-o human``: text for people."""
-
-    wide: ClassVar[bool] = False
-
-    def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
-        """Yield the blocks of the answer's document as text."""
-        from kschedctl.output.terminal import render
-        from kschedctl.questions.documents import document
-
-        wide = self.wide or view.wide
-        blocks = document(answer, replace(view, wide=wide))
-        yield from render(blocks, medium.console(), medium.command_line, in_full=wide)
-
-
-class Wide(Text):
-    """``-o wide``: text with all items, one by one."""
-
-    wide = True

@@ -1,1 +1,1 @@
-"""What people ask: one folder per question, with its request, analysis, answer and document."""
+"""Questions: one folder for each, with its request, analysis, answer and document."""

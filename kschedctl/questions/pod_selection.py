@@ -31,7 +31,6 @@ from kschedctl.questions.provenance import PodSubject
 from kschedctl.sources.snapshot.pod_choice import find_pod, is_manifest
 from kschedctl.sources.snapshot.validation import Validation
 from kschedctl.trials.completeness import require_listed
-from kschedctl.trials.simulate.rollout import ROLLED, restarted
 
 # The namespaces that a request is about, with kubectl's meaning of names, ``-n`` and ``-A``.
 
@@ -502,10 +501,16 @@ class WorkloadRequest:
         if manifests.asked:
             return cluster, _chosen(manifests, name)
         found = named_workload(cluster.cluster, name, scope)
+        # Needed for rollouts only.
+        from kschedctl.trials.simulate.rollout import restarted
+
         return cluster, ObjectSubject(restarted(found.obj), found.arguments)
 
 
 def _chosen(manifests: Manifests, name: str) -> ObjectSubject:
+    # Needed for rollouts only.
+    from kschedctl.trials.simulate.rollout import ROLLED
+
     rolled = [asked for asked in manifests.asked if isinstance(asked.obj, ROLLED)]
     if name:
         kind, own = workload_kind(name), name.partition("/")[2]

@@ -1,4 +1,4 @@
-"""What answers about simulations share: evictions, losses of pod groups, causes for pending pods, and utilisation."""
+"""Shared parts of answers about simulations: evictions, losses of pod groups, causes for pending pods, and utilisation."""
 
 from __future__ import annotations
 

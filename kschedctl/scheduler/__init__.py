@@ -1,1 +1,1 @@
-"""What kube-scheduler does with a pod: the framework, its plugins, preemption and the cycle."""
+"""The work of kube-scheduler for a pod: framework, plugins, preemption, volumes, devices and the cycle."""

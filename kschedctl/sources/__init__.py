@@ -1,1 +1,1 @@
-"""Where a cluster comes from: files of a snapshot, or a running cluster."""
+"""Sources of a cluster: files of a snapshot, or a running cluster."""

@@ -1,1 +1,1 @@
-"""What happens if something changes, and what happens next."""
+"""Trials: the effects of a change, and of time."""

@@ -1,4 +1,4 @@
-"""What the persistent volume controller does with a claim; answers read it without the controller."""
+"""Actions of the persistent volume controller on a claim; answers read them without the controller."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from msgspec import structs
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.nodes import Nodes
+from kschedctl.cluster.placed_pods import pending_pods, scheduler_message
 from kschedctl.cluster.pods import Pods
 from kschedctl.common.findings import ObjectRef, Subject, Where, found_at, subject_of
 from kschedctl.common.wording import counted
@@ -34,7 +35,6 @@ from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.sources.snapshot.pod_choice import defaulted, given_pod, is_manifest
 from kschedctl.trials.completeness import Missing, find_missing, require_listed
 from kschedctl.trials.simulate.choice import Choose, first_by_name
-from kschedctl.trials.simulate.simulated_cluster import pending_pods, scheduler_message
 from kschedctl.trials.whatif.edit import PodEdit
 from kschedctl.trials.whatif.edits import apply_pod_edits
 

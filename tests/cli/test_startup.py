@@ -43,7 +43,6 @@ UNUSED = {
     "kschedctl.sources.live",
     "kschedctl.trials.optimum",
     "kschedctl.scheduler.preemption.evaluator",
-    "kschedctl.questions.explain.document_of_nodes",
     "kschedctl.scheduler.cycle.pod_group_cycle",
     "kschedctl.trials.simulate.simulation",
     "kschedctl.questions.sweep",

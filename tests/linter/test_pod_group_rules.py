@@ -342,7 +342,7 @@ def test_members_are_tried_against_a_cluster_one_by_one() -> None:
         assert [each.message for each in answers] == messages
 
 
-@pytest.mark.parametrize("name", ["fails", "passes"])
+@pytest.mark.parametrize("name", ["failing_manifests", "passing_manifests"])
 @pytest.mark.parametrize(
     ("code", "more"),
     [
@@ -360,4 +360,4 @@ def test_the_engine_agrees_with_the_examples(tmp_path: Path, code: str, more: st
     gates = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
     words = ["explain", "-f", str(tmp_path / "manifest.yaml"), "--snapshot", str(tmp_path / "cluster.yaml")]
     done = CliRunner().invoke(app, [*words, "--feature-gates", gates])
-    assert done.exit_code == (name == "fails"), done.output
+    assert done.exit_code == (name == "failing_manifests"), done.output

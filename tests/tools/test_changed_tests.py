@@ -24,12 +24,10 @@ from tools.changed_tests import ROOT, changed_files, main, select
             ["kschedctl/common/text/yaml.py", "tests/common/text/test_yaml.py"],
             id="and its doctests",
         ),
+        pytest.param(["kschedctl/scheduler/cycle/outcome.py"], ["tests/scheduler/cycle"], id="or else the folder"),
         pytest.param(
-            ["kschedctl/scheduler/preemption/result.py"], ["tests/scheduler/preemption"], id="or else the folder"
-        ),
-        pytest.param(
-            ["kschedctl/questions/explain/story.py"],
-            ["tests/questions/analyses/explain"],
+            ["kschedctl/questions/explain/answer.py"],
+            ["tests/questions/explain"],
             id="of the same depth",
         ),
         pytest.param(["kschedctl/output/page/style.css"], ["tests/output/page"], id="also for other files"),

@@ -23,7 +23,7 @@ from kschedctl.controllers.admission.resource_quota import quota_refusals
 from kschedctl.controllers.admission.runtime_class import admit_runtime_class
 from kschedctl.objects.defaults import default_pod
 from kschedctl.objects.meta import Labels, LabelSelector, LabelSelectorRequirement
-from kschedctl.objects.pod import NO_EXECUTE, Pod, PodAffinity, PodAffinityTerm, Toleration
+from kschedctl.objects.pod import DEFAULT_TOLERATIONS, NO_EXECUTE, Pod, PodAffinity, PodAffinityTerm
 from kschedctl.objects.quantity import QUANTITY_HINT, QuantityError
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.resources import RequestRules
@@ -34,13 +34,6 @@ from kschedctl.objects.validation.validate import pod_findings
 # The DefaultTolerationSeconds admission plugin.
 #
 # Pods stay for 300 seconds on nodes that are not ready or unreachable, unless they set their own tolerations.
-
-_TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-_SECONDS: Final = 300
-#: The added tolerations, in the order in which they are appended.
-DEFAULT_TOLERATIONS: Final = tuple(
-    Toleration(key=key, operator="Exists", effect=NO_EXECUTE, toleration_seconds=_SECONDS) for key in _TAINTS
-)
 
 
 def admit_tolerations(pod: Pod) -> Pod:

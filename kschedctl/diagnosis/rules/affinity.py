@@ -157,8 +157,6 @@ def _with_value(selector: LabelSelector | None, key: str, value: str) -> LabelSe
     return LabelSelector(match_labels={**known.match_labels, key: value}, match_expressions=others)
 
 
-# Required anti-affinity with pods in every domain within reach, of the pod itself or of these pods.
-
 _KINDS: Final = {each.__name__: each for each in (Deployment, ReplicaSet, StatefulSet)}
 
 
@@ -239,8 +237,6 @@ def _owner(situation: Situation, each: PodsInTheWay) -> tuple[str, str, str]:
         return "Pod", namespace, name
     return workload_of(situation.cluster, situation.cluster.pods.records[index].metadata)
 
-
-# A host port that a pod of another workload uses on every node that could hold the pod.
 
 _HOST_PORT_TAKEN_PLUGIN: Final = "NodePorts"
 #: The reasons of at most 50 nodes are looked at.

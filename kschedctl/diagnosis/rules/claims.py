@@ -551,8 +551,6 @@ def _describe(claim: PersistentVolumeClaim) -> str:
     return f"kubectl describe pvc -n {claim.namespace} {claim.name}"
 
 
-# A claim has no volume, and the scheduler does not bind it: "pod has unbound immediate PersistentVolumeClaims".
-
 #: The plugins whose PreFilter rejects a pod because of its claims.
 VOLUME_PLUGINS: Final = ("VolumeBinding", "VolumeZone", "VolumeRestrictions", "NodeVolumeLimits")
 
@@ -588,9 +586,6 @@ def is_of_template(situation: Situation, claim: str) -> bool:
     found = situation.cluster.get(StatefulSet, name, namespace) if kind == StatefulSet.__name__ else None
     templates = found.spec.volume_claim_templates if found is not None else ()
     return any(claim == f"{template.name}-{situation.pod.name}" for template in templates)
-
-
-# The scheduler has chosen a node for a claim, and the provisioner has not created the volume.
 
 
 def provisioning(situation: Situation) -> Iterator[Diagnosis]:
@@ -633,9 +628,6 @@ def provisioning(situation: Situation) -> Iterator[Diagnosis]:
             ),
             checks=(describe,),
         )
-
-
-# A pod with ``spec.nodeName`` has a claim that waits for its first consumer, and never gets a volume.
 
 
 def claim_without_scheduler(situation: Situation) -> Iterator[Diagnosis]:

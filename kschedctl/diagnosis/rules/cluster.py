@@ -204,9 +204,6 @@ def _image(spec: PodSpec, name: str) -> str:
     return next((each.image for each in (*spec.init_containers, *spec.containers) if each.name == name), "")
 
 
-# Pods that are bound to a node that no longer exists.
-
-
 def lost_nodes(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
     """Pods that are bound to a node that no longer exists.
 
@@ -263,8 +260,6 @@ def _misnamed(situation: ClusterSituation, pod: Pod, node: str) -> ClusterDiagno
         since=pod.metadata.creation_timestamp,
     )
 
-
-# A StatefulSet that creates its pods in order, and waits for a pod that is not ready before it creates the next one.
 
 _PARALLEL: Final = "Parallel"
 #: At most this many ordinals of a StatefulSet are looked at.
@@ -340,8 +335,6 @@ def _problem(situation: ClusterSituation, index: int) -> str:
     return f"does not start on {record.node_name}" if record.status.phase == "Pending" else ""
 
 
-# Pods of the node's own components that are not ready: device plugins, CSI drivers, the network plugin, kube-proxy.
-
 _SYSTEM: Final = "kube-system"
 #: The names of such components outside ``kube-system``.
 _COMPONENT: Final = re.compile(
@@ -395,8 +388,6 @@ def sick_components(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
             )
 
 
-# Pods of a StatefulSet that are being deleted on an unhealthy node, and stay because their kubelet does not answer.
-
 #: A deletion is stuck if the grace period has been over for five minutes.
 _PATIENCE: Final = 300
 _STUCK_DELETIONS_MOST: Final = 3
@@ -442,8 +433,6 @@ def stuck_deletions(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
             since=min((time for time in ends_at if time is not None), default=None),
         )
 
-
-# Pods that have a node and do not start: their node is unhealthy, a claim is not bound, or the kubelet says why.
 
 #: Pods that are younger than ten minutes may be starting.
 _UNSTARTED_PODS_PATIENCE: Final = 600

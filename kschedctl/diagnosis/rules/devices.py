@@ -152,8 +152,6 @@ def _keeps_away(cluster: Cluster, spec: PodSpec, row: int) -> Iterator[str]:
         yield f"it does not tolerate the taint {taint}"
 
 
-# A requested resource that no node offers, while nodes offer one with almost the same name.
-
 #: Names of the past.
 _RENAMED: Final = {"alpha.kubernetes.io/nvidia-gpu": "nvidia.com/gpu"}
 
@@ -213,8 +211,6 @@ def _with_name(own: ResourceRequirements, resource: str, other: str) -> Resource
     limits = {other if name == resource else name: amount for name, amount in own.limits.items()}
     return ResourceRequirements(requests=requests, limits=limits, claims=own.claims)
 
-
-# Nodes that have the devices which the pod requests, and do not offer them, because no device plugin reports them.
 
 #: At most 3 nodes are named.
 _MOST: Final = 3
@@ -353,9 +349,6 @@ def _nowhere(situation: Situation, resource: str, others: list[str]) -> Diagnosi
     )
 
 
-# Nodes with the devices that the pod requests matter; nodes without them do not.
-
-
 def devices_in_use(situation: Situation) -> Iterator[Diagnosis]:
     """Nodes with the devices that the pod requests matter; nodes without them do not.
 
@@ -438,8 +431,6 @@ def _strangers(situation: Situation, resource: str, free: Mask) -> Iterator[str]
             have = "has" if n_pods == 1 else "have"
             yield f"{counted(n_pods, 'pod')} there that {request} no {resource} {have} {held}"
 
-
-# ResourceClaims for devices that nobody publishes: a DeviceClass or a driver that does not exist.
 
 _DEVICE_CLAIMS_PLUGIN: Final = "DynamicResources"
 #: An expression that requires a driver.
@@ -618,8 +609,6 @@ def _all_in_use(situation: Situation, refused: Mask) -> Iterator[Diagnosis]:
         cause=f"all matching devices of DeviceClass {matching[0].device_class} on {where} are in use{held}{others}",
     )
 
-
-# kube-scheduler 1.35 cannot score the nodes for a pod with several ResourceClaims of which one is allocated already.
 
 _ERROR: Final = "is smaller than number of claims"
 

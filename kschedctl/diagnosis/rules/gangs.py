@@ -78,8 +78,6 @@ def _missing(situation: Situation, row: int) -> Mapping[str, int]:
     return {each.resource: each.lacking for each in found if each is not None}
 
 
-# A pod whose group is not tried yet: its PodGroup does not exist, or fewer than ``minCount`` of its pods do.
-
 #: At most 1,000 missing pods of a gang are tried as copies of the one asked for.
 _MOST_COPIES: Final = 1000
 

@@ -240,9 +240,6 @@ def _lost(situation: Situation, claim: PersistentVolumeClaim) -> Iterator[Diagno
     )
 
 
-# A ReadWriteOncePod claim of the pod is used by another pod, and only one pod of the cluster can use it at a time.
-
-
 def claim_in_use(situation: Situation) -> Iterator[Diagnosis]:
     """A ReadWriteOncePod claim of the pod is used by another pod, and only one pod of the cluster can use it at a time.
 
@@ -311,8 +308,6 @@ def _in_use(situation: Situation, used: ClaimInUse) -> Diagnosis:
 
 _RECREATE = '{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}'
 
-
-# A claim that waits for its first consumer gets a volume on none of the nodes that the pod selects.
 
 #: A new volume is tried on at most this many nodes; at most this many nodes are named.
 _MOST_NODES: Final = 2

@@ -18,7 +18,6 @@ from kschedctl.controllers.workloads.pods import revision
 from kschedctl.controllers.workloads.update_strategy import deployment_rolling
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation
 from kschedctl.diagnosis.node_health import condition_of_pod, since
-from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.rules.cluster import (
     SCHEDULER,
     idle_component,
@@ -34,7 +33,7 @@ from kschedctl.scheduler.cycle.scheduler import meant_profile
 from kschedctl.scheduler.framework.remedy import Remedy, add_operation
 from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.framework.status import Code
-from kschedctl.scheduler.preemption.evaluator import TERMINATING, evicted_by_scheduler
+from kschedctl.scheduler.preemption.result import TERMINATING
 
 _KUEUE: Final = "kueue.x-k8s.io/"
 
@@ -75,8 +74,6 @@ def scheduling_gates(situation: Situation) -> Iterator[Diagnosis]:
         checks=checks,
     )
 
-
-# No profile has the pod's ``schedulerName``: kube-scheduler ignores the pod, and another scheduler must place it.
 
 _RULE: Final = "other-scheduler"
 _WORD: Final = "scheduler"
@@ -215,9 +212,6 @@ def _placed(cluster: Cluster, name: str) -> list[str]:
     return [pods.key(index) for index in rows if id(pods.records[index].spec) in specs]
 
 
-# A pod of the snapshot fits and is pending nevertheless, because no kube-scheduler is running.
-
-
 def idle_scheduler(situation: Situation) -> Iterator[Diagnosis]:
     """A pod of the snapshot fits and is pending nevertheless, because no kube-scheduler is running.
 
@@ -236,9 +230,6 @@ def idle_scheduler(situation: Situation) -> Iterator[Diagnosis]:
         yield found
 
 
-# Preemption has chosen a node for the pod, and the pods that were evicted for it are still ending there.
-
-
 def nominated_waits(situation: Situation) -> Iterator[Diagnosis]:
     """Preemption has chosen a node for the pod, and the pods that were evicted for it are still ending there.
 
@@ -247,6 +238,8 @@ def nominated_waits(situation: Situation) -> Iterator[Diagnosis]:
 
     Operators wait, or look at the victim and its node if it is overdue. Nobody needs to delete further pods.
     """
+    from kschedctl.scheduler.preemption.evaluator import evicted_by_scheduler
+
     # Yield the victims that are still ending on the pod's nominated node.
     preemption = situation.decision.preemption
     if preemption is None or preemption.status.reasons != (TERMINATING,):
@@ -295,8 +288,6 @@ def _when(end: datetime, now: datetime | None) -> tuple[str, bool]:
     return f", until {end:%H:%M:%S} UTC at the latest", False
 
 
-# A new pod of a rolling update that waits for a place that an old pod of the same Deployment holds.
-
 #: The places of at most 10 old pods are tried.
 _MOST: Final = 10
 _ONE_FIRST: Final = '{"spec":{"strategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":1}}}}'
@@ -319,7 +310,9 @@ def rolling_update(situation: Situation) -> Iterator[Diagnosis]:
         return
     node = next(_places(situation), "")
     if node:
-        base = next(obstacles.obstacles(situation))
+        from kschedctl.diagnosis.rules.obstacles import obstacles
+
+        base = next(obstacles(situation))
         yield Diagnosis(
             rule="rolling-update",
             cause=f"{base.cause}; the old pods of Deployment {namespace}/{name} keep their places until a new one is "
@@ -371,9 +364,6 @@ def _older_replica_sets(situation: Situation) -> set[str]:
         return set()
     found = (each for each in intermediate_owners(cluster, Deployment, namespace, name) if isinstance(each, ReplicaSet))
     return {each.name for each in found if revision(each) < revision(own) and each.spec.replicas != 0}
-
-
-# A pod is bound to a node and does not start: scheduling is done, and the kubelet is the next to act.
 
 
 def unstarted(situation: Situation) -> Iterator[Diagnosis]:

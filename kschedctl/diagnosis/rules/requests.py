@@ -170,8 +170,6 @@ class RequestParts:
         return max((part.own + part.beside for part in self.initializing), default=0)
 
 
-# A request that is larger than any node within reach, and the container or other part of the pod that makes it so.
-
 #: The repair of unhealthy devices is tried on at most 3 nodes.
 _MOST_REPAIRED: Final = 3
 #: A request of this many times the largest offer may have the wrong unit.
@@ -499,8 +497,6 @@ def _written(situation: Situation, part: Part) -> Container | None:
     containers = spec.containers if part.field == "containers" else spec.init_containers
     return next((each for each in containers if each.name == part.container.name), None)
 
-
-# A DaemonSet's pod whose node is full.
 
 _FIT = "NodeResourcesFit"
 

@@ -12,9 +12,8 @@ from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.common.wording import counted, listed, meant
 from kschedctl.diagnosis.diagnosis import SELECTION, Advice, Diagnosis, Situation
 from kschedctl.diagnosis.new_nodes import nodes_like
-from kschedctl.diagnosis.rules.labels import PRESENT_LABELS
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, scope_of
-from kschedctl.objects.well_known import HOSTNAME
+from kschedctl.objects.well_known import HOSTNAME, PRESENT_LABELS
 from kschedctl.scheduler.framework.remedy import Remedy, add_operation, replace_operation
 from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.plugins.pod_topology_spread.filtering import DO_NOT_SCHEDULE, DomainCounts
@@ -197,8 +196,6 @@ def _too_few_domains(situation: Situation, index: int, counts: DomainCounts, ref
     )
 
 
-# A hard spread constraint whose labelSelector does not match the pod itself.
-
 _CONSTRAINTS: Final = ("spec", "topologySpreadConstraints")
 
 
@@ -256,8 +253,6 @@ def _advice(key: str) -> Advice:
 def _text(labels: dict[str, str]) -> str:
     return listed([f"{key}={value}" for key, value in labels.items()])
 
-
-# A hard spread constraint or pod affinity over a topology key that no node within reach has.
 
 _AFFINITY: Final = "InterPodAffinity"
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -37,8 +37,6 @@ from kschedctl.scheduler.framework.remedy import Operation, Remedy, add_operatio
 from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 from kschedctl.scheduler.plugins.taint_toleration import untolerated_taint
 
-# A toleration that misses a taint by a typing mistake in its key or value, or by its effect.
-
 _PLUGIN: Final = "TaintToleration"
 #: Values of taints that only say yes.
 _YES: Final = frozenset(("", "true", "yes", "on", "1"))
@@ -241,8 +239,6 @@ def _untainted(situation: Situation) -> Iterator[Remedy]:
             command=f"taint nodes {node.name} {' '.join(f'{each.key}-' for each in taints)}",
         )
 
-
-# Nodes that would hold the pod, if only they were healthy.
 
 #: At most 3 nodes are proposed for repair.
 _MOST: Final = 3

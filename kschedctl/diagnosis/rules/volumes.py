@@ -367,8 +367,6 @@ def not_registered(driver: str, names: str, cause: str) -> Diagnosis:
     )
 
 
-# A bound volume is where the pod cannot go: in a zone without nodes, on a node that is gone, or outside its selector.
-
 #: At most this many zones are named.
 _MOST_ZONES = 4
 
@@ -533,8 +531,6 @@ def _whereabouts(situation: Situation) -> tuple[str, ...]:
     return (f"the {'' if situation.selected.all() else 'selected '}nodes are in {text}",) if zones else ()
 
 
-# The CSI driver of a volume is not registered on a node: its CSINode does not list the driver.
-
 _NAMED = 3
 
 
@@ -563,9 +559,6 @@ def csi_driver_of_placed(situation: Situation) -> Iterator[Diagnosis]:
     """Yield the drivers that are not registered on the node of a pod that has not started."""
     if situation.pod.status.phase == "Pending":
         yield from unregistered_on(situation.cluster, situation.pod, situation.node)
-
-
-# A pod does not start, as its ReadWriteOnce volume is attached to another node: "Multi-Attach error for volume".
 
 
 def attached_elsewhere(situation: Situation) -> Iterator[Diagnosis]:

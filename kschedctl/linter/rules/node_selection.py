@@ -9,7 +9,6 @@ from typing import Final
 
 from kschedctl.common.findings import Severity
 from kschedctl.common.wording import edits
-from kschedctl.diagnosis.rules.labels import ARCHITECTURES, PRESENT_LABELS
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import Fix, appending, removing, renaming, setting
 from kschedctl.linter.node_terms import (
@@ -30,7 +29,7 @@ from kschedctl.linter.rule import Problem, Rule, RuleSubject, Stage
 from kschedctl.linter.values import Steps, at, is_rendered, items, mapping, text
 from kschedctl.objects.pod import NO_SCHEDULE, UNSCHEDULABLE_TAINT
 from kschedctl.objects.selectors import DOES_NOT_EXIST, IN, NOT_IN
-from kschedctl.objects.well_known import BETA_ZONE, HOSTNAME, ZONE
+from kschedctl.objects.well_known import ARCHITECTURES, BETA_ZONE, HOSTNAME, PRESENT_LABELS, ZONE
 
 _NODE_AFFINITY_UNSATISFIABLE = """v1 Pod web
 nodeSelector:

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from kschedctl.common.findings import Severity
 from kschedctl.common.wording import counted, listed, nearest
-from kschedctl.linter.cluster import overlay_of
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, snapshot
 from kschedctl.linter.fix import setting
@@ -354,6 +353,8 @@ def no_such_topology_key(group: LintObject, context: LintContext) -> Iterator[Pr
 
     Repair: a label that the nodes have; the help has the most similar one.
     """
+    from kschedctl.linter.cluster import overlay_of
+
     if not has_placements(context):
         return
     values = overlay_of(context).label_values

@@ -7,7 +7,6 @@ from typing import Final
 
 from kschedctl.common.findings import Severity
 from kschedctl.common.wording import listed
-from kschedctl.controllers.disruption import share
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import setting
 from kschedctl.linter.node_terms import pinned
@@ -31,6 +30,7 @@ from kschedctl.linter.values import Steps, at, mapping, nano_units
 from kschedctl.objects.quantity import NANO
 from kschedctl.objects.resources import format_nanos
 from kschedctl.objects.well_known import HOSTNAME, ZONE
+from kschedctl.objects.workload import share
 
 _ROLLOUT_NEEDS_SPARE_DOMAIN = """apps/v1 Deployment web
 replicas: 3

@@ -3,28 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from kschedctl.cluster.node_selection import nodes_matching_pod
 from kschedctl.common.findings import Finding, Severity
 from kschedctl.common.wording import counted, listed, nearest, similar
-from kschedctl.controllers.admission.resource_quota import quota_shares
-from kschedctl.controllers.disruption import always_forbids, forbids
-from kschedctl.controllers.workloads.pods import eligible_nodes as daemonset_without_nodes_eligible_nodes
-from kschedctl.controllers.workloads.pods import with_daemon_tolerations
-from kschedctl.linter.cluster import (
-    domains,
-    eligible_nodes,
-    failure_cause,
-    overlay_of,
-    readable_trial,
-    references,
-    rejecting,
-    trial_of,
-    usable_nodes,
-)
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, running, snapshot
 from kschedctl.linter.labels import PodLabels, holds
@@ -35,7 +17,6 @@ from kschedctl.linter.related_objects import SELECTOR, one_may_go, threshold
 from kschedctl.linter.relations import one_down_first, scaler_of, self_terms
 from kschedctl.linter.rule import Problem, Rule, RuleSubject, Stage
 from kschedctl.linter.rules.manifests import validation_findings
-from kschedctl.linter.trial import MOST, Trial
 from kschedctl.linter.values import at, is_rendered, steps_of, text
 from kschedctl.objects.device import DeviceClass
 from kschedctl.objects.kinds import cannot_be_listed, is_namespaced
@@ -47,6 +28,9 @@ from kschedctl.objects.resources import RequestRules
 from kschedctl.objects.volume import StorageClass
 from kschedctl.objects.well_known import zone_of
 from kschedctl.objects.workload import DaemonSet
+
+if TYPE_CHECKING:
+    from kschedctl.linter.trial import Trial
 
 _FITS_NO_EMPTY_NODE = """v1 Pod web
 spec:  # <-
@@ -76,6 +60,8 @@ def fits_no_empty_node(pods: WorkloadPods, context: LintContext) -> Iterator[Pro
 
     Repair: lower the requests below the largest node, or see why the nodes are rejected: kschedctl explain.
     """
+    from kschedctl.linter.cluster import failure_cause, trial_of
+
     trial = trial_of(pods, context, "KS501")
     if trial is None or fits_an_empty_node(trial):
         return
@@ -88,6 +74,8 @@ def fits_no_empty_node(pods: WorkloadPods, context: LintContext) -> Iterator[Pro
 
 def fits_an_empty_node(trial: Trial) -> bool:
     """Report whether a pod fits on a node without other pods, apart from its affinity to other pods."""
+    from kschedctl.linter.cluster import rejecting
+
     if trial.decision.schedulable or trial.on_empty_nodes.schedulable:
         return True
     reasons = rejecting(trial.on_empty_nodes)
@@ -124,6 +112,8 @@ def unschedulable_now(pods: WorkloadPods, context: LintContext) -> Iterator[Prob
 
     Repair: free capacity for them, or smaller requests.
     """
+    from kschedctl.linter.cluster import failure_cause, trial_of
+
     trial = trial_of(pods, context, "KS502")
     if trial is None or trial.decision.schedulable or trial.decision.victims or not fits_an_empty_node(trial):
         return
@@ -163,6 +153,8 @@ def only_by_preemption(pods: WorkloadPods, context: LintContext) -> Iterator[Pro
 
     Repair: free capacity for the pods, or a lower priority if no pod should be evicted for them.
     """
+    from kschedctl.linter.cluster import trial_of
+
     trial = trial_of(pods, context, "KS503")
     if trial is None or trial.decision.schedulable or not trial.decision.victims:
         return
@@ -209,6 +201,9 @@ def replicas_do_not_fit(pods: WorkloadPods, context: LintContext) -> Iterator[Pr
 
     Repair: fewer or smaller replicas, or more nodes.
     """
+    from kschedctl.linter.cluster import failure_cause, trial_of
+    from kschedctl.linter.trial import MOST
+
     count = context.replicas(pods)
     if count is None or count.high < 2:
         return
@@ -262,6 +257,8 @@ def surge_does_not_fit(pods: WorkloadPods, context: LintContext) -> Iterator[Pro
 
     Repair: maxSurge 0 and maxUnavailable 1, or free capacity for one more pod.
     """
+    from kschedctl.linter.cluster import failure_cause, trial_of
+
     count = context.new_pods_first(pods)
     trial = trial_of(pods, context, "KS505") if count is not None and pods.type == "apps/Deployment" else None
     if count is None or trial is None or not trial.decision.schedulable:
@@ -311,6 +308,8 @@ def no_such_label(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]
 
     Repair: write a label and value that the nodes have; the help has the most similar one.
     """
+    from kschedctl.linter.cluster import overlay_of
+
     values = overlay_of(context).label_values
     for demand in selector_demands(pods):
         if (why := _missing(demand, values)) is not None:
@@ -385,6 +384,8 @@ def no_such_object(pods: WorkloadPods, context: LintContext) -> Iterator[Problem
 
     Repair: add the object, or name an existing one.
     """
+    from kschedctl.linter.cluster import overlay_of, references
+
     cluster = overlay_of(context).cluster
     namespace = pods.namespace or "default"
     for kind, name, steps in references(pods):
@@ -419,6 +420,8 @@ def no_such_object(pods: WorkloadPods, context: LintContext) -> Iterator[Problem
 
 
 def _is_there(kind: type[ApiObject], name: str, namespace: str, context: LintContext) -> bool:
+    from kschedctl.linter.cluster import overlay_of
+
     cluster = overlay_of(context).cluster.cluster
     if cluster.get(kind, name, namespace if is_namespaced(kind) else "") is not None:
         return True
@@ -487,6 +490,8 @@ def volume_zone_conflict(pods: WorkloadPods, context: LintContext) -> Iterator[P
 
     Repair: remove the constraint, or use another volume in the intended zone.
     """
+    from kschedctl.linter.cluster import rejecting, trial_of
+
     claims = list(pods.claims())
     trial = trial_of(pods, context, "KS508") if claims else None
     if trial is None or trial.decision.schedulable:
@@ -538,6 +543,8 @@ def too_few_domains(pods: WorkloadPods, context: LintContext) -> Iterator[Proble
 
     Repair: more domains, fewer replicas, or a preferred instead of a required term.
     """
+    from kschedctl.linter.cluster import domains, eligible_nodes, trial_of
+
     count = context.replicas(pods)
     wants_domains = any(one.min_domains for _, one in pods.hard_spread)
     if count is None or not (wants_domains or list(self_terms(pods))):
@@ -612,6 +619,8 @@ def blocked_domain(pods: WorkloadPods, context: LintContext) -> Iterator[Problem
 
     Repair: nodeTaintsPolicy: Honor if taints are the reason, else a node selector that excludes the domain.
     """
+    from kschedctl.linter.cluster import domains, rejecting, trial_of, usable_nodes
+
     count = context.replicas(pods)
     trial = trial_of(pods, context, "KS510") if count is not None and pods.hard_spread else None
     if count is None or trial is None:
@@ -671,6 +680,8 @@ def zone_loss(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
 
     Repair: free capacity in the other zones.
     """
+    from kschedctl.linter.cluster import failure_cause, trial_of
+
     count = context.replicas(pods)
     trial = trial_of(pods, context, "KS511") if count is not None and count.low else None
     if count is None or trial is None or trial.placed(count.low).stopped is not None:
@@ -734,6 +745,8 @@ def quota(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
 
     Repair: a larger quota, or requests within the limits.
     """
+    from kschedctl.linter.cluster import trial_of
+
     stop = Stage.REFUSED if pods.type == "Pod" else None
     if refusals := list(_refusals(pods, context)):
         for each in refusals:
@@ -771,6 +784,8 @@ def _refusals(pods: WorkloadPods, context: LintContext) -> Iterator[Finding]:
 
     KS906 and KS907 report what any cluster refuses, KS507 missing classes, and KS310 a priority.
     """
+    from kschedctl.linter.cluster import overlay_of
+
     trial = overlay_of(context).trial(pods)
     if trial is None or any(each.severity is Severity.ERROR for each in validation_findings(pods.obj, context)):
         return
@@ -779,6 +794,8 @@ def _refusals(pods: WorkloadPods, context: LintContext) -> Iterator[Finding]:
 
 def _beyond(trial: Trial, n: int) -> str | None:
     """Return the reason why `n` pods exceed a quota; ``None`` if they do not."""
+    from kschedctl.controllers.admission.resource_quota import quota_shares
+
     rules = RequestRules.of(trial.base.release_choice.release)
     try:
         for share in quota_shares(trial.pod, trial.base.cluster, rules):
@@ -817,6 +834,9 @@ def drain_impossible(budget: LintObject, context: LintContext) -> Iterator[Probl
 
     Repair: maxUnavailable: 1.
     """
+    from kschedctl.controllers.disruption import always_forbids, forbids
+    from kschedctl.linter.cluster import overlay_of
+
     limit = threshold(budget)
     if limit is None:
         return
@@ -866,6 +886,13 @@ def daemonset_without_nodes(pods: WorkloadPods, context: LintContext) -> Iterato
 
     Repair: tolerate the taint, or select other nodes.
     """
+    import numpy as np
+
+    from kschedctl.cluster.node_selection import nodes_matching_pod
+    from kschedctl.controllers.workloads.pods import eligible_nodes as daemonset_without_nodes_eligible_nodes
+    from kschedctl.controllers.workloads.pods import with_daemon_tolerations
+    from kschedctl.linter.cluster import readable_trial
+
     trial = readable_trial(pods, context, "KS514") if pods.type == "apps/DaemonSet" else None
     workload = trial.workload if trial is not None else None
     if trial is None or not isinstance(workload, DaemonSet) or workload.spec.template is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -29,12 +30,14 @@ from kschedctl.questions.provenance import Provenance, envelope, provenance
 from kschedctl.scheduler.devices.allocator import NODE_NAME_FIELD, ClaimAllocation, Place, claim_of_class, places_of
 from kschedctl.scheduler.devices.claims import KINDS, AllocationError, ClaimProblemError, check_classes
 from kschedctl.scheduler.devices.explain import RequestSupply
-from kschedctl.scheduler.devices.inventory import Inventory
 from kschedctl.scheduler.devices.overview import DeviceOverview, PoolOverview, pool_overviews
 from kschedctl.scheduler.devices.taints import untolerated
 from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.trials.completeness import missing_for_devices, require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
+
+if TYPE_CHECKING:
+    from kschedctl.scheduler.devices.inventory import Inventory
 
 # Allocations of claims as data.
 
@@ -269,6 +272,8 @@ def devices(
     ClusterError
         If the ResourceSlices could not be listed.
     """
+    from kschedctl.scheduler.devices.inventory import Inventory
+
     cluster.require_nodes()
     rules = cluster.release_choice.release.devices
     inventory = cluster.cluster.derived(Inventory, rules, lambda: Inventory(cluster.cluster, rules), of=KINDS)

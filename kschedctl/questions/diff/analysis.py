@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
+from kschedctl.cluster.placed_pods import pending_pods, queue_order
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.wording import counted, listed
@@ -30,7 +31,6 @@ from kschedctl.sources.snapshot.pod_choice import is_manifest
 from kschedctl.trials.completeness import Missing
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.aftermath import group_losses
-from kschedctl.trials.simulate.simulated_cluster import pending_pods, queue_order
 from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineEvent
 
 # Sentences about the changes for a pod, equal for pods with equal changes, and a summary for all pods.

@@ -6,7 +6,7 @@ import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import structs
@@ -18,9 +18,6 @@ from kschedctl.controllers.admission.changes import Admitted
 from kschedctl.controllers.admission.resource_quota import quota_refusals
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import Advice
-from kschedctl.diagnosis.why.proof import Suggestion
-from kschedctl.diagnosis.why.rollout_trial import consequences, pod_to_delete
-from kschedctl.diagnosis.why.template import commands_of, through_templates
 from kschedctl.objects.resources import RequestRules
 from kschedctl.questions.answer import encode_operands
 from kschedctl.questions.answer_parts import ThenData
@@ -49,7 +46,9 @@ from kschedctl.scheduler.framework.remedy import delete_command
 from kschedctl.scheduler.framework.risk import RemedyScope
 from kschedctl.trials.completeness import Missing
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.whatif.pods import fresh_names
+
+if TYPE_CHECKING:
+    from kschedctl.diagnosis.why.proof import Suggestion
 
 # The cause for which a pod is not scheduled, in the scheduler's words.
 
@@ -531,6 +530,8 @@ def count_placed(cluster: LoadedCluster, members: Sequence[PodSubject], handle: 
         The number is ``None`` if nothing is placed one after another (a DaemonSet, at most one pod, or a quota refuses
         the first), or if more than 500 replicas are wanted and all that were tried fit.
     """
+    from kschedctl.trials.whatif.pods import fresh_names
+
     if any(one.node for one in members) or sum(one.replicas for one in members) < 2:
         return Placed(None)
     # A pod of which there is one replica has a name of its own, such as one with an ordinal.
@@ -626,6 +627,9 @@ def with_samples(answer: Explanation, search: SearchData, seed: int | None) -> E
 
 def suggestion_data(suggestion: Suggestion | Advice) -> SuggestionData:
     """Return a suggestion, or a cure that cannot be tried, as data."""
+    from kschedctl.diagnosis.why.rollout_trial import consequences, pod_to_delete
+    from kschedctl.diagnosis.why.template import commands_of, through_templates
+
     if isinstance(suggestion, Advice):
         return SuggestionData(
             summary=suggestion.summary,
@@ -668,5 +672,7 @@ def _members(suggestion: Suggestion) -> int | None:
 
 def _other_commands(suggestion: Suggestion) -> tuple[str, ...]:
     """Return the commands of the other ways, as lines that begin with ``# or``."""
+    from kschedctl.diagnosis.why.template import commands_of
+
     lines = (line for other in suggestion.others for line in commands_of(other.before.cluster, other.remedies))
     return tuple(f"# or {line.removeprefix('# ')}" for line in lines)

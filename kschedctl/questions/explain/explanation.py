@@ -53,7 +53,7 @@ from kschedctl.scheduler.framework.interface import FilterPlugin
 from kschedctl.scheduler.framework.status import Reason, Status
 from kschedctl.scheduler.plugins.dynamic_resources.filtering import State, allocations_on
 from kschedctl.scheduler.plugins.dynamic_resources.plugin import DynamicResources
-from kschedctl.scheduler.preemption.evaluator import NEVER, TERMINATING
+from kschedctl.scheduler.preemption.result import NEVER, TERMINATING
 
 # The summary of an explanation, which is its first line.
 

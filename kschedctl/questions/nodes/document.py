@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from kschedctl.cluster.placed_pods import pending_pods
 from kschedctl.common.wording import counted, listed
 from kschedctl.objects.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, PODS
 from kschedctl.objects.resources import amount_of as with_unit
@@ -22,7 +23,6 @@ from kschedctl.questions.nodes.answer import (
     NodesOverview,
     ResourceTotalData,
 )
-from kschedctl.trials.simulate.simulated_cluster import pending_pods
 
 if TYPE_CHECKING:
     from kschedctl.questions.face import SchedulingCluster

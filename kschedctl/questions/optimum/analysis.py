@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.placed_pods import pending_pods
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.ownership import workload_of
@@ -40,7 +41,6 @@ from kschedctl.trials.optimum.goals import FinalGoal, Goal, ScoreGoal, Violation
 from kschedctl.trials.optimum.program import load_solver
 from kschedctl.trials.optimum.purchase import UNIT, Catalog, Purchase, buy
 from kschedctl.trials.optimum.trial import PlacementStep
-from kschedctl.trials.simulate.simulated_cluster import pending_pods
 from kschedctl.trials.simulate.simulation import Simulation
 from kschedctl.trials.simulate.timeline import TimelineEvent
 from kschedctl.trials.simulate.world import is_recreated

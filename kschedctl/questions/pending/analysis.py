@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.placed_pods import pending_pods, scheduler_message
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import counted, duration, listed, similar
 from kschedctl.controllers.workloads.ownership import workload_of
@@ -41,7 +42,7 @@ from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.trials.completeness import Missing, Part, not_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.simulate.simulated_cluster import ending_pods, pending_pods, scheduler_message
+from kschedctl.trials.simulate.simulated_cluster import ending_pods
 
 #: Groups that no change helps get suggestions for their first pod: the 3 largest, 2 suggestions each.
 _MOST_ALONE: Final = 3

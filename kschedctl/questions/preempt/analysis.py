@@ -10,6 +10,7 @@ from typing import Final
 from msgspec import structs
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.placed_pods import pending_pods, queue_order
 from kschedctl.common.wording import counted, listed
 from kschedctl.diagnosis.rules.cluster import binding
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
@@ -51,15 +52,21 @@ from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.extender import EXTENDER_NAME
 from kschedctl.scheduler.framework.status import Code, Reason
 from kschedctl.scheduler.preemption.budgets import Budget
-from kschedctl.scheduler.preemption.evaluator import NEVER, TERMINATING
-from kschedctl.scheduler.preemption.result import NO_VICTIMS, Candidate, NoLowerPriority, PreemptionResult, Victim
+from kschedctl.scheduler.preemption.result import (
+    NEVER,
+    NO_VICTIMS,
+    TERMINATING,
+    Candidate,
+    NoLowerPriority,
+    PreemptionResult,
+    Victim,
+)
 from kschedctl.scheduler.preemption.select_candidate import calculate_num_candidates
 from kschedctl.scheduler.preemption.tied_victims import PossibleVictims, possible_victims
 from kschedctl.sources.snapshot.pod_choice import find_pod
 from kschedctl.trials.completeness import missing_for_any, require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.aftermath import Aftermath, PreemptorOutcome, VictimFate, aftermath
-from kschedctl.trials.simulate.simulated_cluster import pending_pods, queue_order
 from kschedctl.trials.simulate.world import grace_seconds
 
 # The answer of ``preempt``, from a decision.

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kschedctl.cluster.placed_pods import pending_pods
 from kschedctl.common.errors import ConfigError, InputError, KschedctlError, ManifestError
 from kschedctl.common.text.yaml import yaml_value
 from kschedctl.controllers.workloads.pods import WORKLOADS
@@ -38,7 +39,6 @@ from kschedctl.sources.snapshot.pod_choice import is_manifest
 from kschedctl.trials.completeness import require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.drain import DrainOptions
-from kschedctl.trials.simulate.simulated_cluster import pending_pods
 from kschedctl.trials.whatif.edit import Edit, FileEdit, PodEdit
 from kschedctl.trials.whatif.targets import find_kind, split_target
 

@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.placed_pods import pending_pods
 from kschedctl.common.wording import counted, listed
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.core import Condition
@@ -25,7 +26,6 @@ from kschedctl.scheduler.cycle.pod_group_cycle import DecidedGroups
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.trials.completeness import find_missing
-from kschedctl.trials.simulate.simulated_cluster import pending_pods
 
 # The difference between our answer for a pod and kube-scheduler's.
 #

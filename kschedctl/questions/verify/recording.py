@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.placed_pods import pending_pods
 from kschedctl.common.errors import InputError, KschedctlError
 from kschedctl.common.wording import listed
 from kschedctl.objects.core import Condition
@@ -35,7 +36,6 @@ from kschedctl.sources.snapshot.capture import Capture, ClusterReader, capture
 from kschedctl.sources.snapshot.header import SnapshotHeader
 from kschedctl.sources.snapshot.pseudonyms import Pseudonyms
 from kschedctl.sources.snapshot.summary import ReadSummary
-from kschedctl.trials.simulate.simulated_cluster import pending_pods
 
 # A KubeSchedulerConfiguration with pseudonyms: profiles stay, everything else (connections, extenders) is left out.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -25,10 +25,12 @@ from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.quantity import quantity_text
 from kschedctl.objects.selectors import IN, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from kschedctl.scheduler.devices.claims import AllocationError, available_on
-from kschedctl.scheduler.devices.explain import NotAllocated, RequestSupply, explain_allocation
-from kschedctl.scheduler.devices.inventory import Inventory
 from kschedctl.scheduler.devices.requests import Alternative, ClaimPlan, plan_claims, relevant_columns
 from kschedctl.scheduler.devices.search import Allocated, NodeDevices, Search, TooManyStepsError
+
+if TYPE_CHECKING:
+    from kschedctl.scheduler.devices.explain import NotAllocated
+    from kschedctl.scheduler.devices.inventory import Inventory
 
 # Kinds of nodes that a search does not distinguish: one search gives the result for all nodes of a kind.
 
@@ -427,6 +429,9 @@ def _place(found: Allocations, positions: Int64Array, outcome: SearchOutcome) ->
         return Place(rows, new_allocations(found, first))
     if outcome.failed:
         return Place(rows, refusal=found.error(int(rows[0])))
+    # Most pods have no claims that fail.
+    from kschedctl.scheduler.devices.explain import explain_allocation
+
     return Place(rows, refusal=outcome.refusal, reason=explain_allocation(found.plans, found.site(int(rows[0]))))
 
 
@@ -440,4 +445,6 @@ def _told(place: Place) -> Hashable:
     """Return the explanation of a group in hashable form; groups with equal explanations are merged."""
     if place.usable:
         return tuple(result.request for one in place.allocations for result in one.result.devices.results)
+    from kschedctl.scheduler.devices.explain import RequestSupply
+
     return place.refusal, () if place.reason is None else tuple(place.reason.sentences(RequestSupply.short))

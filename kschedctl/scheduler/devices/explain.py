@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -12,12 +13,14 @@ from kschedctl.common.wording import listed, similar
 from kschedctl.objects.device import ALL, DeviceConstraint, ResourceClaim
 from kschedctl.scheduler.devices.capacity import CapacityError
 from kschedctl.scheduler.devices.claims import AllocationError
-from kschedctl.scheduler.devices.inventory import Inventory
 from kschedctl.scheduler.devices.requests import Alternative, ClaimPlan
 from kschedctl.scheduler.devices.search import NodeDevices, Search, TooManyStepsError
 from kschedctl.scheduler.framework.operands import Operands, Shortfall
 from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext, replace_operation
 from kschedctl.scheduler.framework.risk import Risk
+
+if TYPE_CHECKING:
+    from kschedctl.scheduler.devices.inventory import Inventory
 
 # Devices rejected by selectors: their number, and the fields that a selector read. For explanations only.
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kschedctl.common.arrays import Rows
 from kschedctl.objects.device import Device, ResourceClaim, ResourceSlice
 from kschedctl.scheduler.devices.claims import DeviceID, PoolID
-from kschedctl.scheduler.devices.inventory import Inventory
+
+if TYPE_CHECKING:
+    from kschedctl.scheduler.devices.inventory import Inventory
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -20,7 +20,9 @@ from kschedctl.objects.device import (
 )
 from kschedctl.scheduler.devices.claims import AllocationError
 from kschedctl.scheduler.devices.constraints import constraint_attribute
-from kschedctl.scheduler.devices.inventory import Inventory
+
+if TYPE_CHECKING:
+    from kschedctl.scheduler.devices.inventory import Inventory
 
 _EXPRESSION_EMPTY: Final = "CEL expression empty (unsupported selector type?)"
 _HINT: Final = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -17,9 +17,11 @@ from kschedctl.objects.device import ALL, ALLOCATION_RESULTS_MAX, EXACT_COUNT, D
 from kschedctl.scheduler.devices.capacity import CapacityError, consumption, fits
 from kschedctl.scheduler.devices.claims import AllocationError, DeviceID, PoolID
 from kschedctl.scheduler.devices.constraints import ConstraintState, counters_of, make_constraint, unknown_constraint
-from kschedctl.scheduler.devices.inventory import Inventory
 from kschedctl.scheduler.devices.requests import Alternative, ClaimPlan
 from kschedctl.scheduler.devices.taints import untolerated
+
+if TYPE_CHECKING:
+    from kschedctl.scheduler.devices.inventory import Inventory
 
 # The devices that one node can use, numbered in search order, and the devices and shares that a search has taken.
 

@@ -1,4 +1,4 @@
-"""What plugins report on demand: the arithmetic of a score, the comparisons of a filter, and counted domains."""
+"""Reports of plugins on demand: the arithmetic of a score, the comparisons of a filter, and counted domains."""
 
 from __future__ import annotations
 

@@ -46,9 +46,6 @@ class PrioritySort(QueueSortPlugin):
         return -(pod.spec.priority or 0), queued_at
 
 
-# SchedulingGates: a pod with scheduling gates does not enter the queue (KEP-3521).
-
-
 class SchedulingGates(PreEnqueuePlugin):
     """SchedulingGates: a pod with scheduling gates does not enter the queue (KEP-3521).
 
@@ -138,8 +135,6 @@ class NodeName(PreFilterPlugin, FilterPlugin):
         return (FilterCheck(f"spec.nodeName {wanted}", f"the node is {name}", wanted == name),) if wanted else ()
 
 
-# NodeUnschedulable: cordoned nodes accept only pods that tolerate ``node.kubernetes.io/unschedulable:NoSchedule``.
-
 NODE_UNSCHEDULABLE_REASON: Final = "node(s) were unschedulable"
 
 
@@ -208,8 +203,6 @@ def _after_node_change(pod: Pod, old: Node | None, new: Node) -> bool:
 def _after_toleration_change(pod: Pod, old: Pod, new: Pod) -> bool:
     return same_pod(pod, new) and tolerated(new.spec.tolerations, UNSCHEDULABLE_TAINT)
 
-
-# NodeDeclaredFeatures: the node must declare the kubelet features that the pod needs (KEP-5328).
 
 _GATE: Final = "NodeDeclaredFeatures"
 NODE_DECLARED_FEATURES_REASON: Final = "node(s) didn't match Pod's required features"
@@ -314,9 +307,6 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
             )
 
         return Rejections.where(lacking, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, NODE_DECLARED_FEATURES_REASON, details)
-
-
-# DefaultBinder: writes the binding. Offline there is no API server to write to, so every pod counts as bound.
 
 
 class DefaultBinder(BindPlugin):

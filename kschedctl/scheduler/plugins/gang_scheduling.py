@@ -150,9 +150,6 @@ def _is_lowered(pod: Pod, old: PodGroup | None, new: PodGroup | None) -> bool:
     return before is not None and after is not None and after < before
 
 
-# TopologyPlacementGenerator: a placement per value of the label in a group's topology constraint (KEP-5732).
-
-
 class TopologyPlacementGenerator(PlacementGeneratePlugin):
     """TopologyPlacementGenerator: a placement per value of the label in a group's topology constraint (KEP-5732).
 
@@ -203,9 +200,6 @@ class TopologyPlacementGenerator(PlacementGeneratePlugin):
 
 def _undetermined(problem: str) -> PluginError:
     return PluginError(f"cannot determine domain for already scheduled pods: {problem}")
-
-
-# PodGroupPodsCount: prefers the placement in which most members of a group have a node (KEP-5732).
 
 
 class PodGroupPodsCount(PlacementScorePlugin):

@@ -14,10 +14,10 @@ import numpy as np
 from kschedctl.cluster.node_selection import required_node_selector
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array
-from kschedctl.controllers.admission.chain import DEFAULT_TOLERATIONS
 from kschedctl.objects.core import Node, Taint
 from kschedctl.objects.pod import (
     CRITICAL_ADDONS_ONLY,
+    DEFAULT_TOLERATIONS,
     NO_EXECUTE,
     NO_SCHEDULE,
     PREFER_NO_SCHEDULE,

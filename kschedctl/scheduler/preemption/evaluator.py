@@ -23,15 +23,12 @@ from kschedctl.scheduler.framework.node_statuses import NodeStatuses, fit_error
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.scheduler.preemption.budgets import get_pod_disruption_budgets
 from kschedctl.scheduler.preemption.dry_run_preemption import DryRun, dry_run_preemption, pod_priority
-from kschedctl.scheduler.preemption.result import NO_VICTIMS, PreemptionResult, dry_run_errors
+from kschedctl.scheduler.preemption.result import NEVER, NO_VICTIMS, TERMINATING, PreemptionResult, dry_run_errors
 from kschedctl.scheduler.preemption.select_candidate import pick_one_node_for_preemption
 
 # The check whether a pod may preempt others (upstream ``PodEligibleToPreemptOthers``).
 #
 # From the pod, and the filters' verdict on its nominated node, to a reason.
-
-NEVER: Final = "not eligible due to preemptionPolicy=Never."
-TERMINATING: Final = "not eligible due to a terminating pod on the nominated node."
 
 
 def pod_eligible_to_preempt_others(

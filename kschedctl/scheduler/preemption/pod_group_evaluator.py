@@ -26,7 +26,8 @@ from kschedctl.scheduler.preemption.dry_run_preemption import (
     units_in_order_of_reprieve,
     victim_units,
 )
-from kschedctl.scheduler.preemption.evaluator import NEVER, evicted_by_scheduler
+from kschedctl.scheduler.preemption.evaluator import evicted_by_scheduler
+from kschedctl.scheduler.preemption.result import NEVER
 
 NO_VICTIMS: Final = "No preemption victims found for incoming preemptor"
 ONGOING: Final = "ongoing preemption on nominated nodes"

@@ -15,7 +15,10 @@ from kschedctl.scheduler.framework.extender import EXTENDER_NAME
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.scheduler.preemption.budgets import Budget, violated_budgets
-from kschedctl.scheduler.preemption.dry_run_preemption import DryRun, lower_priority_pods
+from kschedctl.scheduler.preemption.dry_run_preemption import (
+    DryRun,
+    lower_priority_pods,
+)
 from kschedctl.scheduler.preemption.select_candidate import (
     CRITERIA,
     Choice,
@@ -274,3 +277,9 @@ class NoLowerPriority(Operands, frozen=True):
     def data(self) -> dict[str, Any]:
         """Return no data: the response has the pod's priority elsewhere."""
         return {}
+
+
+NEVER: Final = "not eligible due to preemptionPolicy=Never."
+
+
+TERMINATING: Final = "not eligible due to a terminating pod on the nominated node."

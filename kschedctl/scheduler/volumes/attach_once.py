@@ -8,7 +8,6 @@ not attached.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -22,18 +21,12 @@ from kschedctl.objects.volume import (
     PersistentVolumeClaim,
     StorageClass,
     VolumeAttachment,
+    is_shared_or_local,
 )
 from kschedctl.scheduler.volumes.claims import claim_use, pod_claims
 
 READ_WRITE_ONCE: Final = "ReadWriteOnce"
 _SEVERAL: Final = frozenset({"ReadWriteMany", "ReadOnlyMany", "ReadWriteOncePod"})
-#: Words in names of storage classes, provisioners and drivers: of volumes that nodes share, and of volumes on one node.
-_SHARED: Final = ("nfs", "efs", "filestore", "azurefile", "cephfs", "smb", "cifs", "nas", "glusterfs", "fsx", "rwx")
-_NODE_LOCAL: Final = ("hostpath", "local", "topolvm")
-_LOCAL_OR_SHARED: Final = frozenset(
-    ("file.csi.azure.com", "kubernetes.io/azure-file", "kubernetes.io/no-provisioner", "openebs.io/local")
-)
-_WORDS: Final = re.compile(r"[a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,21 +46,6 @@ class AttachedElsewhere:
     claim: PersistentVolumeClaim
     node: str
     users: tuple[str, ...]
-
-
-def is_shared_or_local(name: str) -> bool:
-    """Report whether a storage class, provisioner, driver or kind of volume is of shared or node-local storage.
-
-    Examples
-    --------
-    >>> is_shared_or_local("efs.csi.aws.com"), is_shared_or_local("ebs.csi.aws.com")
-    (True, False)
-    """
-    lower = name.lower()
-    if lower in _LOCAL_OR_SHARED:
-        return True
-    words = _WORDS.findall(lower)
-    return any(word.startswith((*_SHARED, *_NODE_LOCAL)) or word.endswith("hostpath") for word in words)
 
 
 def attach_once_claims(cluster: Cluster, pod: Pod) -> Iterator[PersistentVolumeClaim]:

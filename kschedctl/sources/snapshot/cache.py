@@ -21,10 +21,11 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from kschedctl.cluster.cluster import Cluster, Unread
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PodClass, PodRecord
+from kschedctl.cluster.unread_objects import Unread
 from kschedctl.common.errors import InputError
 from kschedctl.objects.core import Node
 from kschedctl.objects.kinds import CAPTURED_KINDS, FILE_KINDS

@@ -21,7 +21,8 @@ from typing import Any, Final, get_args, get_origin
 import msgspec
 from msgspec.structs import replace
 
-from kschedctl.cluster.cluster import Cluster, Unread
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.unread_objects import Unread
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Location
 from kschedctl.common.wording import listed

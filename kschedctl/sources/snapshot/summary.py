@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from kschedctl.cluster.cluster import Unread
+from kschedctl.cluster.unread_objects import Unread
 from kschedctl.common.findings import shortened
 from kschedctl.common.wording import counted, listed
 from kschedctl.sources.snapshot.decoding import JsonText

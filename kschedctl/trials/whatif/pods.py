@@ -16,7 +16,6 @@ from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import SnapshotError
 from kschedctl.common.findings import Where
 from kschedctl.common.wording import counted, listed
-from kschedctl.controllers.admission.chain import admit
 from kschedctl.controllers.workloads.claims import replica_named, with_own_claims
 from kschedctl.controllers.workloads.ownership import MAKERS, SCALABLE, Scalable, pods_made_by, wanted_replicas
 from kschedctl.controllers.workloads.pods import (
@@ -52,7 +51,6 @@ from kschedctl.objects.workload import (
     StatefulSet,
     StatefulSetOrdinals,
 )
-from kschedctl.scheduler.devices.inventory import with_claims
 
 _POD: Final = "Pod"
 _PODS: Final = "pods"
@@ -125,6 +123,8 @@ class _Leaving:
 
 def _without_claims(cluster: Cluster, removed: Sequence[int]) -> tuple[Cluster, tuple[str, ...]]:
     """Release the claims of removed pods; return the cluster and the keys of the freed claims."""
+    from kschedctl.scheduler.devices.inventory import with_claims
+
     claims = list(cluster.list(ResourceClaim))
     if not claims or not removed:
         return cluster, ()
@@ -365,6 +365,8 @@ def with_pods_of(
     ManifestError
         If an API server would refuse the workload or its pods, or more than ``MOST_MADE`` (10,000) pods are missing.
     """
+    from kschedctl.controllers.admission.chain import admit
+
     added: list[Pod] = []
     objects: list[ApiObject] = []
     taken = set(cluster.pods.index)
@@ -434,6 +436,8 @@ def successor(pod: Pod, cluster: Cluster, *, release: Release) -> Pod:
     SnapshotError
         If the template has an invalid quantity.
     """
+    from kschedctl.controllers.admission.chain import admit
+
     fresh = fresh_pod(pod)
     reference = pod.metadata.controller
     kind = kind_by_name(reference.kind) if reference is not None else None

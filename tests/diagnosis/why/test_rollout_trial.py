@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kschedctl.cluster.placed_pods import pending_pods
 from kschedctl.controllers.admission.chain import admit
 from kschedctl.controllers.workloads.pods import pods_of
 from kschedctl.diagnosis.why import rollout_trial, search
@@ -19,7 +20,6 @@ from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
 from kschedctl.questions.explain.analysis import suggestion_data
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.trials.simulate.simulated_cluster import pending_pods
 from tests.builders import HOSTNAME, LONG_AGO, decide, make_cluster, make_node, make_object, make_pod
 from tests.trials.whatif.test_pods import APP, SELECTOR, deployment, template, web
 

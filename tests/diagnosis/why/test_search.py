@@ -9,12 +9,11 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from kschedctl.controllers.admission.chain import DEFAULT_TOLERATIONS
 from kschedctl.diagnosis.why.proof import Suggestion
 from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.core import Node
 from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod import DEFAULT_TOLERATIONS, Pod
 from kschedctl.objects.policies import PodMetrics, PriorityClass
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.scheduler.framework.remedy import Patch

@@ -31,7 +31,7 @@ from kschedctl.questions.explain.explanation import explanation, node_data, summ
 from kschedctl.questions.provenance import Provenance
 from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.scheduler.preemption.evaluator import NEVER
+from kschedctl.scheduler.preemption.result import NEVER
 from kschedctl.trials.completeness import find_missing
 from tests.answer_schema import validate
 from tests.builders import decide, make_cluster, make_loaded, make_node, make_pod

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import kschedctl
+from kschedctl.cluster.placed_pods import pending_pods
 from kschedctl.common.errors import InputError
 from kschedctl.diagnosis.why.unblocking_changes import group_pending_pods, unblock
 from kschedctl.objects.meta import ApiObject
@@ -18,7 +19,6 @@ from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.pending.analysis import PendingRequest, explain_group, pending, pending_answer
 from kschedctl.questions.pending.answer import Pending
 from kschedctl.questions.provenance import provenance
-from kschedctl.trials.simulate.simulated_cluster import pending_pods
 from tests.answer_schema import validate
 from tests.builders import (
     make_claim,

@@ -11,8 +11,8 @@ from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.framework.node_statuses import FilterRun, NodeStatuses
 from kschedctl.scheduler.framework.status import Code, Rejections, Status
-from kschedctl.scheduler.preemption.evaluator import NEVER, TERMINATING, pod_eligible_to_preempt_others, potential_nodes
-from kschedctl.scheduler.preemption.result import PreemptionResult
+from kschedctl.scheduler.preemption.evaluator import pod_eligible_to_preempt_others, potential_nodes
+from kschedctl.scheduler.preemption.result import NEVER, TERMINATING, PreemptionResult
 from tests.builders import GPU, make_cluster, make_node, make_pod
 from tests.scheduler.extenders.scheduling import make_scheduler
 from tests.scheduler.extenders.server import Answer, ExtenderServer

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from kschedctl.cluster.placed_pods import pending_pods
 from kschedctl.objects.policies import PriorityClass
 from kschedctl.questions.preempt.analysis import exposure
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.simulate.aftermath import Aftermath, aftermath
-from kschedctl.trials.simulate.simulated_cluster import pending_pods
 from tests.builders import make_cluster, make_node, make_object, make_pod
 
 JOB = ("batch/v1", "Job", "report")

@@ -25,7 +25,6 @@ from kschedctl.scheduler.devices.allocator import (
 from kschedctl.scheduler.devices.claims import available_on
 from kschedctl.scheduler.devices.explain import device_remedies, explain_allocation
 from kschedctl.scheduler.devices.extended_resources import CLAIM_NAME, can_be_backed, new_claim
-from kschedctl.scheduler.devices.inventory import Inventory, with_claims
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.events import ObjectChange, changed_objects
 from kschedctl.scheduler.framework.operands import Operands
@@ -34,6 +33,7 @@ from kschedctl.scheduler.framework.status import Code, Reason, Rejections
 
 if TYPE_CHECKING:
     from kschedctl.scheduler.devices.allocator import Allocations
+    from kschedctl.scheduler.devices.inventory import Inventory
 
 
 # The operands behind the reasons of DynamicResources.
@@ -373,6 +373,8 @@ def with_allocated_claims(cluster: Cluster, pod: Pod, cycle: CycleState, row: in
     row : int
         The row of the node, on which the pod fits.
     """
+    from kschedctl.scheduler.devices.inventory import with_claims
+
     changed = {(claim.namespace, claim.name): claim for claim in changed_objects(bind_pod_claims(pod, cycle, row))}
     if not changed:
         return cluster
