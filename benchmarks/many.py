@@ -102,10 +102,7 @@ def whole_answers(cluster: Cluster) -> Iterator[tuple[str, float]]:
         options = DrainOptions(ignore_daemon_sets=True, force=True, delete_empty_dir_data=True)
         return list(drain(Simulation(scheduler), cluster.nodes.names[:50], options))
 
-    for what, answer in (
-        ("capacity of a plain pod", counted),
-        ("drain of 50 nodes", drained),
-    ):
+    for what, answer in (("capacity of a plain pod", counted), ("drain of 50 nodes", drained)):
         scheduler = Scheduler(cluster)
         scheduler.decide(pod)
         yield what, timed(answer, scheduler)[1]
@@ -119,10 +116,7 @@ def changes(scheduler: Scheduler) -> Iterator[tuple[str, float]]:
     cordoned = replace(nodes[7], spec=replace(nodes[7].spec, unschedulable=True))
     fiftieth = range(0, len(cluster.pods), len(cluster.pods) // 50)
     every: tuple[tuple[str, Callable[[], Scheduler]], ...] = (
-        (
-            "50 pods deleted",
-            lambda: scheduler.moved(cluster.with_pods(removed=fiftieth)),
-        ),
+        ("50 pods deleted", lambda: scheduler.moved(cluster.with_pods(removed=fiftieth))),
         ("a node cordoned", lambda: scheduler.moved(cluster.with_nodes((*nodes[:7], cordoned, *nodes[8:])))),
         ("a node gone", lambda: scheduler.moved(cluster.with_nodes((*nodes[:7], *nodes[8:])))),
     )

@@ -14,10 +14,7 @@ from benchmarks.rows import Row, report
 from tests.browser.browser import Browser, Look, missing_programs, script
 from tests.cli.in_process import run
 
-COMMANDS: Final = {
-    "nodes": ("nodes",),
-    "explain": ("explain", synthetic.PENDING, "-A"),
-}
+COMMANDS: Final = {"nodes": ("nodes",), "explain": ("explain", synthetic.PENDING, "-A")}
 
 
 def main() -> None:

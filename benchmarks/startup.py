@@ -58,11 +58,7 @@ def measure(args: argparse.Namespace) -> Iterator[Row]:
 
 def _cpu_milliseconds(command: list[str], environment: dict[str, str]) -> float:
     process = subprocess.Popen(
-        command,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=environment,
-        cwd=Path(__file__).parents[1],
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment, cwd=Path(__file__).parents[1]
     )
     _, status, usage = os.wait4(process.pid, 0)
     if os.waitstatus_to_exitcode(status) not in (0, 1):

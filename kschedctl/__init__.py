@@ -8,8 +8,6 @@
 <NodeVerdict gpu-1: TaintToleration: node(s) had untolerated taint(s)>
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING
 

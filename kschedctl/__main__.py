@@ -1,7 +1,5 @@
 """``python -m kschedctl``: the command, for environments where its script is not on the path."""
 
-from __future__ import annotations
-
 from kschedctl.cli.start import run
 
 if __name__ == "__main__":

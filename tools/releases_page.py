@@ -61,8 +61,7 @@ def _gates() -> Iterator[str]:
     names = sorted({name for gates in known.values() for name in gates})
     words = {True: "on", False: "off", None: "-"}
     yield from _table(
-        "gate",
-        {f"`{name}`": {version: words[gates.get(name)] for version, gates in known.items()} for name in names},
+        "gate", {f"`{name}`": {version: words[gates.get(name)] for version, gates in known.items()} for name in names}
     )
 
 
@@ -84,10 +83,10 @@ def _differing(part: Callable[[Release], Any]) -> dict[str, dict[str, str]]:
 
 
 def _sentence(kind: type, name: str) -> str:
-    """Return the documentation of an attribute, without the words that introduce a condition."""
-    found = re.search(rf"^{name} : .*\n((?:    .*\n?)+)", inspect.getdoc(kind) or "", re.MULTILINE)
+    """Return the documentation of a field, without the words that introduce a condition."""
+    found = re.search(rf"((?:    #: .*\n)+)    {name}:", inspect.getsource(kind))
     assert found is not None, f"{kind.__name__}.{name} is documented"
-    text = " ".join(found[1].split()).removeprefix("True if ").replace("``", "`")
+    text = " ".join(found[1].replace("#: ", "").split()).removeprefix("True if ").replace("``", "`")
     return text[:1].upper() + text[1:]
 
 

@@ -1,7 +1,5 @@
 """``kschedctl batch``: many cases at once, JSON Lines in and out."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -60,12 +58,7 @@ def batch(
 
 
 def print_answers(
-    path: str,
-    *,
-    kubernetes_version: str,
-    feature_gates: Mapping[str, bool],
-    jobs: int,
-    max_unpacked: int | None = None,
+    path: str, *, kubernetes_version: str, feature_gates: Mapping[str, bool], jobs: int, max_unpacked: int | None = None
 ) -> int:
     """Print the answers to all cases of a file, and return the number of lines that are not a case."""
     from kschedctl.cli.streams import say, write

@@ -1,7 +1,5 @@
 """``kschedctl capacity``."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,7 +27,7 @@ def capacity(
     cluster: DecidingOptions,
     what_ifs: WhatIfOptions,
     output: OutputOptions,
-) -> CommandResult:
+) -> "CommandResult":
     """Count how many more copies of a pod or workload fit, and show their nodes and what stops the next copy.
 
     The copies are scheduled one after another, each in addition to those before; no pod is evicted for them. Several

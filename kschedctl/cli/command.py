@@ -1,7 +1,5 @@
 """The wrapper of every command: it reads the options, runs the command, prints the answer and sets the exit code."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial, wraps
@@ -18,16 +16,13 @@ if TYPE_CHECKING:
     from kschedctl.questions.frame import View
 
 
-def command(answer: Callable[..., CommandResult | None], name: str = "") -> Callable[..., None]:
+def command(answer: "Callable[..., CommandResult | None]", name: str = "") -> Callable[..., None]:
     """Convert a function to a command that typer can read.
 
-    Parameters
-    ----------
-    answer : callable
-        A function with the options as keyword parameters, single or in groups, among them ``output``. It returns the
-        result, or ``None`` if one of its subcommands answers.
-    name : str
-        The full command name, such as ``leader simulate``; by default the function's name.
+    Args:
+        answer: A function with the options as keyword parameters, single or in groups, among them ``output``. It
+            returns the result, or ``None`` if one of its subcommands answers.
+        name: The full command name, such as ``leader simulate``; by default the function's name.
     """
     run = unfolded(answer)
     options: type[OutputOptions] = declared_parameters(answer)["output"].annotation
@@ -52,7 +47,7 @@ def command(answer: Callable[..., CommandResult | None], name: str = "") -> Call
     return command
 
 
-def drawable(shown: CommandResult) -> View:
+def drawable(shown: "CommandResult") -> "View":
     """Return the view of a result with the nodes of its cluster, and their descriptions, for charts."""
     if shown.cluster is None or "Node" in shown.cluster.cluster.not_listed:
         return shown.view
@@ -63,18 +58,13 @@ def drawable(shown: CommandResult) -> View:
     return replace(shown.view, overview=overview, describe=partial(describe_node, shown.cluster))
 
 
-def leave(outcome: AnswerOutcome, *, strict: bool) -> None:
+def leave(outcome: "AnswerOutcome", *, strict: bool) -> None:
     """Exit with the exit code of an outcome.
 
-    Parameters
-    ----------
-    strict : bool
-        True to exit with ``ExitCode.INCOMPLETE`` if the answer is incomplete.
+    Args:
+        strict: True to exit with ``ExitCode.INCOMPLETE`` if the answer is incomplete.
 
-    Raises
-    ------
-    typer.Exit
-        If the outcome is negative, interrupted or, with ``strict``, incomplete.
+    Raises typer.Exit if the outcome is negative, interrupted or, with ``strict``, incomplete.
     """
     if outcome.interrupted:
         raise typer.Exit(ExitCode.INTERRUPTED)

@@ -1,7 +1,5 @@
 """The result of a command: the answer, its view, and the next command."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -13,26 +11,16 @@ from kschedctl.trials.loaded_cluster import LoadedCluster
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandResult:
-    """The result of a command.
-
-    Attributes
-    ----------
-    answer : Answer or AnswerStream
-        The answer.
-    cluster : LoadedCluster or None
-        The cluster, for charts of its nodes; ``None`` for answers without such charts.
-    view : View
-        The part of the answer that is shown in text output.
-    outcome : AnswerOutcome or None
-        The outcome that sets the exit code, if an option overrides that of the answer.
-    arguments : mapping
-        The options that select a single pod, by its name as namespace/name; empty for pods of the snapshot.
-    """
+    """The result of a command."""
 
     answer: Answer | AnswerStream[Any]
+    #: The cluster, for charts of its nodes; ``None`` for answers without such charts.
     cluster: LoadedCluster | None = None
+    #: The part of the answer that is shown in text output.
     view: View = field(default_factory=View)
+    #: The outcome that sets the exit code, if an option overrides that of the answer.
     outcome: AnswerOutcome | None = None
+    #: The options that select a single pod, by its name as namespace/name; empty for pods of the snapshot.
     arguments: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
 
@@ -58,12 +46,8 @@ def shown_list(
 ) -> CommandResult:
     """Return the answers about pods or other objects as the result of a command.
 
-    Parameters
-    ----------
-    named : bool
-        True if the objects were named, not selected: a single answer is then not wrapped in a list.
-    cluster : LoadedCluster or None
-        The cluster, for charts of its nodes.
+    Args:
+        named: True if the objects were named, not selected: a single answer is then not wrapped in a list.
     """
     only = answers.answers[0] if named and len(answers.answers) == 1 else answers
     return CommandResult(answer=only, cluster=cluster, view=View(named=named), arguments=arguments_of(subjects))

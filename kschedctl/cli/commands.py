@@ -3,8 +3,6 @@
 An entry has what help, usage errors and the completion of names need, so that they import no command.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pkgutil import resolve_name
@@ -15,24 +13,16 @@ import typer.main
 from kschedctl.cli.help import Command, CommandGroup
 
 if TYPE_CHECKING:
-    import typer
-
     #: A command as typer reads it: a function, or an app with subcommands.
     Declared: TypeAlias = Callable[..., None] | typer.Typer
 
 
 class RegisteredCommand(NamedTuple):
-    """A command that is imported only when it is used.
+    """A command that is imported only when it is used."""
 
-    Attributes
-    ----------
-    place : str
-        The module below ``kschedctl.cli`` and the name in it, as in an entry point.
-    summary : str
-        The first sentence of its help, for the list of commands.
-    """
-
+    #: The module below ``kschedctl.cli`` and the name in it, as in an entry point.
     place: str
+    #: The first sentence of its help, for the list of commands.
     summary: str
 
     @property
@@ -40,7 +30,7 @@ class RegisteredCommand(NamedTuple):
         """True for an app with subcommands."""
         return self.place.endswith(":app")
 
-    def load(self) -> Declared:
+    def load(self) -> "Declared":
         """Import the command."""
         return cast("Declared", resolve_name(f"kschedctl.cli.{self.place}"))
 
@@ -57,12 +47,10 @@ COMMANDS: Final[Mapping[str, RegisteredCommand]] = {
         "List pending pods by cause and age, and the fewest changes that would schedule most of them.",
     ),
     "explain": RegisteredCommand(
-        "explain:explain",
-        "Explain where kube-scheduler would schedule a pod, or why it cannot, node by node.",
+        "explain:explain", "Explain where kube-scheduler would schedule a pod, or why it cannot, node by node."
     ),
     "preempt": RegisteredCommand(
-        "preempt:preempt",
-        "Show which pods kube-scheduler would evict to schedule a pod, on which node, and why.",
+        "preempt:preempt", "Show which pods kube-scheduler would evict to schedule a pod, on which node, and why."
     ),
     "volumes": RegisteredCommand(
         "volumes:volumes",
@@ -100,12 +88,10 @@ COMMANDS: Final[Mapping[str, RegisteredCommand]] = {
         "releases or snapshots.",
     ),
     "watch": RegisteredCommand(
-        "watch:watch",
-        "Watch a cluster and explain each pending pod, once per change of its answer.",
+        "watch:watch", "Watch a cluster and explain each pending pod, once per change of its answer."
     ),
     "serve": RegisteredCommand(
-        "serve:serve",
-        "Serve pages and a JSON API about a cluster, for a team or for one's own browser.",
+        "serve:serve", "Serve pages and a JSON API about a cluster, for a team or for one's own browser."
     ),
     "leader": RegisteredCommand(
         "leader:app",
@@ -130,12 +116,10 @@ COMMANDS: Final[Mapping[str, RegisteredCommand]] = {
         'Decide many cases: read one {"id", "objects", "pod", "config"} per line, print one answer per line, in order.',
     ),
     "verify": RegisteredCommand(
-        "verify:verify",
-        "Compare all answers with the decisions of kube-scheduler, and explain possible differences.",
+        "verify:verify", "Compare all answers with the decisions of kube-scheduler, and explain possible differences."
     ),
     "snapshot": RegisteredCommand(
-        "snapshot:app",
-        "Write the cluster to a snapshot for --snapshot, or show what a snapshot contains.",
+        "snapshot:app", "Write the cluster to a snapshot for --snapshot, or show what a snapshot contains."
     ),
 }
 
@@ -167,7 +151,6 @@ class LazyGroup(CommandGroup):
         self.commands: Any = LazyCommands()
 
     def summaries(self, context: Any) -> Mapping[str, str]:
-        """Return the first sentence of the help of each command, by name."""
         return {name: COMMANDS[name].summary for name in _NAMES}
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
@@ -184,10 +167,7 @@ class LazyGroup(CommandGroup):
 def _built(name: str) -> Any:
     """Import a command, and convert it for typer.
 
-    Raises
-    ------
-    KeyError
-        If there is no such command.
+    Raises KeyError if there is no such command.
     """
     declared = COMMANDS[name].load()
     app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)

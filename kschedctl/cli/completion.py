@@ -4,8 +4,6 @@ Names come from the cluster that the preceding options select. A separate proces
 seconds; the names found by then are offered. Errors are not reported, because the user has not run a command yet.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -26,12 +24,8 @@ CACHE_VARIABLE: Final = "KSCHEDCTL_CACHE"
 def chosen_cluster(given: str, snapshot: Sequence[str] | None) -> str:
     """Return the cluster of a snapshot that holds several; empty if none is chosen.
 
-    Parameters
-    ----------
-    given : str
-        The value of ``--cluster``.
-    snapshot : sequence of str or None
-        The values of ``--snapshot``: the environment variable is about the snapshot of the environment.
+    Args:
+        snapshot: The values of ``--snapshot``: the environment variable is about the snapshot of the environment.
     """
     return given or ("" if snapshot else os.environ.get(CLUSTER_VARIABLE, ""))
 
@@ -39,12 +33,8 @@ def chosen_cluster(given: str, snapshot: Sequence[str] | None) -> str:
 def snapshot_paths(given: Sequence[str] | None, *, live: bool) -> tuple[str, ...]:
     """Return the paths of the snapshot; empty for a running cluster.
 
-    Parameters
-    ----------
-    given : sequence of str or None
-        The values of ``--snapshot``.
-    live : bool
-        True if other options select a running cluster: the environment variable is then ignored.
+    Args:
+        live: True if other options select a running cluster: the environment variable is then ignored.
     """
     if given or live:
         return tuple(given or ())

@@ -1,7 +1,5 @@
 """``kschedctl devices``."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -33,7 +31,7 @@ def devices(
     cluster: ClusterOptions,
     what_ifs: WhatIfOptions,
     output: OutputOptions,
-) -> CommandResult:
+) -> "CommandResult":
     """Show devices, the claims that hold them, and the nodes on which a claim or a device of a class can be allocated.
 
     Without an argument, all pools and their problems are listed. With an argument: the nodes on which the devices can

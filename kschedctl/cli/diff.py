@@ -1,7 +1,5 @@
 """``kschedctl diff``."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -76,18 +74,13 @@ class AgainstOptions(OptionGroup):
         no_live |= {"cluster": None} if self.against and not self.against_cluster else {}
         return {**{name: value for name, value in values.items() if value}, **no_live}
 
-    def request(self, first: ClusterRequest, what_ifs: WhatIfOptions) -> ClusterRequest:
+    def request(self, first: "ClusterRequest", what_ifs: WhatIfOptions) -> "ClusterRequest":
         """Return the request of the second side.
 
-        Parameters
-        ----------
-        what_ifs : WhatIfOptions
-            The what-ifs to apply to the second side.
+        Args:
+            what_ifs: The what-ifs to apply to the second side.
 
-        Raises
-        ------
-        typer.BadParameter
-            If a feature gate is invalid.
+        Raises typer.BadParameter if a feature gate is invalid.
         """
         from kschedctl.questions.loading import ClusterSource
 
@@ -128,7 +121,7 @@ def diff(
         ),
     ] = ExitOn.OUTCOME,
     output: OutputOptions,
-) -> CommandResult:
+) -> "CommandResult":
     """Compare scheduling decisions: show which nodes, scores, chosen nodes, victims and messages change for pods.
 
     The first side is the cluster as it is. The second side has the snapshot, configuration and release given with

@@ -1,7 +1,5 @@
 """``kschedctl drain``."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -123,7 +121,7 @@ def drain(
     cluster: DecidingOptions,
     what_ifs: WhatIfOptions,
     output: OutputOptions,
-) -> CommandResult:
+) -> "CommandResult":
     """Simulate kubectl drain: show what blocks it, where each pod would be scheduled, and which pods stay pending.
 
     The nodes are cordoned and their pods evicted. If a disruption budget allows no further eviction, the drain waits

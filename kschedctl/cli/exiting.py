@@ -1,7 +1,5 @@
 """The exit of the program: its exit code, and the single place that handles errors."""
 
-from __future__ import annotations
-
 import gc
 import io
 import signal

@@ -1,7 +1,5 @@
 """``kschedctl explain``."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -81,7 +79,7 @@ def explain(
     ] = None,
     seed: SeedOption = None,
     output: OutputOptions,
-) -> CommandResult:
+) -> "CommandResult":
     """Explain where kube-scheduler would schedule a pod, or why it cannot, node by node.
 
     Without POD and -f, the pending pods are explained; with -l all pods with matching labels. They are those of the

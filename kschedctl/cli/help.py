@@ -1,7 +1,5 @@
 """Help in sections, with examples; it is written like answers, so that a closed pipe is no error."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from collections import defaultdict
@@ -190,13 +188,6 @@ def command_line(*words: str) -> str:
     A word with invisible characters is written as a call of ``printf``, which every POSIX shell has; a newline at the
     end of such a word is lost.
 
-    Parameters
-    ----------
-    *words : str
-        The command and its arguments.
-
-    Examples
-    --------
     >>> print(command_line("explain", "shop/web 1", "--node", "n1; touch x #"))
     kschedctl explain 'shop/web 1' --node 'n1; touch x #'
     >>> print(command_line("explain", "web\x1b[2J"))
@@ -308,7 +299,6 @@ class Command(TyperCommand):
         return super().parse_args(ctx, args)
 
     def get_help_option(self, ctx: Any) -> Any:
-        """Return the option ``--help``."""
         return _written(super().get_help_option(ctx))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -325,7 +315,6 @@ class CommandGroup(TyperGroup):
     """A command with subcommands whose help has sections and examples."""
 
     def get_help_option(self, ctx: Any) -> Any:
-        """Return the option ``--help``."""
         return _written(super().get_help_option(ctx))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

@@ -1,7 +1,5 @@
 """The invocation of a command with its option values, from which suggested next commands are written."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -59,20 +57,12 @@ _SHORT: Final = ("-f", "-n", "-A", "-l", "-o")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
-    """The invocation of a command.
+    """The invocation of a command."""
 
-    Attributes
-    ----------
-    command : str
-        The command, such as ``explain`` or ``leader simulate``.
-    values : mapping of str to object
-        The values of its options by name, as given.
-    arguments : mapping
-        The options that select a single pod, by the name of the pod, as in ``CommandResult``.
-    """
-
+    #: The command, such as ``explain`` or ``leader simulate``.
     command: str
     values: Mapping[str, Any]
+    #: The options that select a single pod, by the name of the pod, as in ``CommandResult``.
     arguments: Mapping[str, Mapping[str, object]]
 
     def command_line(self, question: Question) -> str:
@@ -81,10 +71,7 @@ class Invocation:
         Every next command inherits the options that select the cluster, its rules and what-ifs. It inherits the options
         that select pods unless the question is about another pod. Other options are inherited only by the same command.
 
-        Returns
-        -------
-        str
-            The command; empty if it is the one that was run, so that its answer is shown already.
+        Returns: The command; empty if it is the one that was run, so that its answer is shown already.
         """
         parameters = parameters_of(question.command)
         same = question.command == self.command
@@ -125,12 +112,9 @@ class Invocation:
 def written(parameters: Mapping[str, inspect.Parameter], values: Mapping[str, object]) -> Iterator[str]:
     """Yield the words of a command line: arguments first, then the command's own options, then the others.
 
-    Parameters
-    ----------
-    parameters : mapping
-        The declared options, by name.
-    values : mapping
-        The values by name; an option without a value, or with its default, is omitted.
+    Args:
+        parameters: The declared options, by name.
+        values: The values by name; an option without a value, or with its default, is omitted.
     """
 
     def place(name: str) -> tuple[bool, bool, bool]:

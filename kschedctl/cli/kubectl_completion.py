@@ -1,7 +1,5 @@
 """The command ``kubectl_complete-ksched``, which kubectl calls to complete ``kubectl ksched``."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

@@ -1,7 +1,5 @@
 """``kschedctl leader`` and its subcommands."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +35,6 @@ from kschedctl.sources.live.kubeconfig import LiveContext
 if TYPE_CHECKING:
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.leaderelection.network import Fault
-    from kschedctl.leaderelection.settings import ElectionSettings
 
 
 # Parsers for times and faults in the options of ``leader simulate`` and ``leader run``.
@@ -53,10 +50,7 @@ _FORMS = {
 def seconds(text: str, option: str) -> float:
     """Parse a Go duration and return it in seconds; a plain number is in seconds.
 
-    Raises
-    ------
-    typer.BadParameter
-        If the text is no duration, or is negative.
+    Raises typer.BadParameter if the text is no duration, or is negative.
     """
     from kschedctl.objects.duration import Duration
 
@@ -72,10 +66,7 @@ def seconds(text: str, option: str) -> float:
 def part(text: str, option: str) -> float:
     """Parse a fraction: ``5%`` or ``0.05``.
 
-    Raises
-    ------
-    typer.BadParameter
-        If the text is no fraction, or is not in the range from 0 to below 0.5.
+    Raises typer.BadParameter if the text is no fraction, or is not in the range from 0 to below 0.5.
     """
     try:
         found = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
@@ -90,13 +81,10 @@ def part(text: str, option: str) -> float:
 
 def faults(
     crashes: Sequence[str], partitions: Sequence[str], slow: Sequence[str], upgrades: Sequence[str], candidates: int
-) -> tuple[Fault, ...]:
+) -> "tuple[Fault, ...]":
     """Parse the faults of all fault options.
 
-    Raises
-    ------
-    typer.BadParameter
-        If a text is no fault of its option.
+    Raises typer.BadParameter if a text is no fault of its option.
     """
     from kschedctl.leaderelection.network import ALL, LEADER, Crash, Partition, SlowApi, Upgrade
 
@@ -171,12 +159,8 @@ class TimeOptions(OptionGroup):
     def laid_over(self, settings: ElectionSettings) -> ElectionSettings:
         """Return the settings overlaid with the times that are given.
 
-        Raises
-        ------
-        typer.BadParameter
-            If a time is invalid.
-        InputError
-            If client-go would reject the times.
+        Raises typer.BadParameter if a time is invalid.
+        Raises InputError if client-go would reject the times.
         """
         from dataclasses import replace
 
@@ -188,7 +172,6 @@ class TimeOptions(OptionGroup):
         return found
 
     def given(self) -> Iterator[tuple[str, str]]:
-        """Return the options that are given, each with its time."""
         return ((_flag(name), text) for name in _TIMES if (text := getattr(self, name)))
 
 
@@ -206,10 +189,7 @@ class ElectionOptions(TimeOptions):
     def settings(self, config: str) -> ElectionSettings:
         """Return the settings of a KubeSchedulerConfiguration, if one is given, overlaid with the options.
 
-        Raises
-        ------
-        InputError
-            If the configuration or the times are invalid.
+        Raises InputError if the configuration or the times are invalid.
         """
         from dataclasses import replace
 
@@ -240,8 +220,7 @@ def run(
     ],
     identity: IdentityOption = "",
     grace_period: Annotated[
-        str,
-        typer.Option("--grace-period", metavar="TIME", help="Time between SIGTERM and SIGKILL for the command."),
+        str, typer.Option("--grace-period", metavar="TIME", help="Time between SIGTERM and SIGKILL for the command.")
     ] = "2s",
     context: ContextOption = "",
     kubeconfig: KubeconfigOption = "",
@@ -353,7 +332,7 @@ def simulate(
     config: ConfigOption = "",
     times: ElectionOptions,
     output: OutputOptions,
-) -> CommandResult:
+) -> "CommandResult":
     """Simulate a leader election with failures, and report whether two candidates can ever lead at once.
 
     The candidates behave like client-go on a virtual clock, and end like kube-scheduler after they have lost the lease.
@@ -400,12 +379,8 @@ app = typer.Typer(
 @app.callback(invoke_without_command=True)
 @command
 def leader(
-    *,
-    ctx: typer.Context,
-    all_namespaces: EveryNamespaceOption = False,
-    cluster: ClusterOptions,
-    output: OutputOptions,
-) -> CommandResult | None:
+    *, ctx: typer.Context, all_namespaces: EveryNamespaceOption = False, cluster: ClusterOptions, output: OutputOptions
+) -> "CommandResult | None":
     """Show the leader of every election on a Lease, since when it leads, and when another candidate would take over.
 
     Reported are the age of the last renewal at the time of the snapshot, the number of leader changes, holders that are
@@ -438,44 +413,18 @@ app.command(cls=Command, context_settings={"allow_interspersed_args": False})(ru
 
 
 def run_while_leading(
-    command: Sequence[str],
-    lease: str,
-    identity: str,
-    grace: float,
-    times: TimeOptions,
-    context: str,
-    kubeconfig: str,
+    command: Sequence[str], lease: str, identity: str, grace: float, times: TimeOptions, context: str, kubeconfig: str
 ) -> int:
     """Run a command while a Lease is held.
 
-    Parameters
-    ----------
-    command : sequence of str
-        The command and its arguments.
-    lease : str
-        The Lease, as NAMESPACE/NAME.
-    identity : str
-        The identity of this candidate; empty for the host's name and a unique suffix.
-    grace : float
-        The time between SIGTERM and SIGKILL for the command, in seconds.
-    times : TimeOptions
-        The times of the election.
-    context, kubeconfig : str
-        The kubectl context and the kubeconfig file; empty for kubectl's defaults.
+    Args:
+        identity: The identity of this candidate; empty for the host's name and a unique suffix.
+        grace: The time between SIGTERM and SIGKILL for the command, in seconds.
+        context, kubeconfig: The kubectl context and the kubeconfig file; empty for kubectl's defaults.
 
-    Returns
-    -------
-    int
-        The exit code.
-
-    Raises
-    ------
-    InputError
-        If an argument is invalid.
-    ClusterError
-        If no cluster is configured, or the Lease was lost.
-    UnsupportedError
-        If the operating system is not POSIX.
+    Raises InputError if an argument is invalid.
+    Raises ClusterError if no cluster is configured, or the Lease was lost.
+    Raises UnsupportedError if the operating system is not POSIX.
     """
     if os.name != "posix":
         raise UnsupportedError(
@@ -485,10 +434,7 @@ def run_while_leading(
     settings = times.laid_over(ElectionSettings())
     runner = Runner(command, settings, grace, lambda text: say(f"kschedctl: {text}"))
     live = LiveContext(
-        context=context,
-        kubeconfig=kubeconfig,
-        request_seconds=settings.request_timeout,
-        snapshot_would_do=False,
+        context=context, kubeconfig=kubeconfig, request_seconds=settings.request_timeout, snapshot_would_do=False
     )
     client = ObjectClient(live)
     own = identity or own_identity()

@@ -52,10 +52,7 @@ def forms_and_files(forms: Sequence[str], files: Sequence[str], ctx: typer.Conte
 
     A file belongs to the format before it on the command line or, if there is none, to the first format after it.
 
-    Raises
-    ------
-    typer.BadParameter
-        If a format is unknown, or two formats have the same target.
+    Raises typer.BadParameter if a format is unknown, or two formats have the same target.
     """
     known = names(FormKind.FINDINGS)
     for form in forms:
@@ -164,10 +161,7 @@ class RuleOptions(OptionGroup):
     baseline: Annotated[
         str,
         typer.Option(
-            "--baseline",
-            metavar="FILE",
-            help="File of known findings, which are not reported.",
-            show_default=False,
+            "--baseline", metavar="FILE", help="File of known findings, which are not reported.", show_default=False
         ),
     ] = ""
     update_baseline: Annotated[
@@ -177,10 +171,7 @@ class RuleOptions(OptionGroup):
     def choice(self) -> RuleChoice:
         """Return the selection of rules.
 
-        Raises
-        ------
-        typer.BadParameter
-            If the severity is invalid.
+        Raises typer.BadParameter if the severity is invalid.
         """
         from kschedctl.questions.lint.request import RuleChoice
 
@@ -222,10 +213,7 @@ class FixOptions(OptionGroup):
     def check(self) -> None:
         """Check that the options are compatible.
 
-        Raises
-        ------
-        typer.BadParameter
-            If they are not.
+        Raises typer.BadParameter if they are not.
         """
         if self.unsafe_fixes and not self.asked:
             raise typer.BadParameter("requires --fix or --diff", param_hint="--unsafe-fixes")
@@ -273,10 +261,7 @@ class FormOptions(OptionGroup):
     def colors(self) -> ColorWhen:
         """The use of colours.
 
-        Raises
-        ------
-        typer.BadParameter
-            If the options contradict each other.
+        Raises typer.BadParameter if the options contradict each other.
         """
         if self.no_color and self.color is ColorWhen.ALWAYS:
             raise typer.BadParameter("--no-color is given, too", param_hint="--color")
@@ -412,10 +397,7 @@ def lint(
 def severity(text: str, flag: str, *others: str) -> Severity:
     """Parse a severity; ``others`` are further words that the option accepts.
 
-    Raises
-    ------
-    typer.BadParameter
-        If the text is no severity.
+    Raises typer.BadParameter if the text is no severity.
     """
     try:
         return Severity(text)
@@ -441,14 +423,8 @@ def _update_baseline(linted: LintResult, path: str) -> None:
 def _repair(linted: LintResult, request: LintRequest, fixes: FixOptions) -> tuple[LintResult, int, ExitCode]:
     """Repair files, or show the changes and exit; report errors and the files that were written.
 
-    Returns
-    -------
-    linted : LintResult
-        The result for the files as they are then.
-    fixed : int
-        The number of findings that were repaired.
-    code : ExitCode
-        The exit code of files that cannot be written.
+    Returns: linted: the result for the files as they are then; fixed: the number of findings that were repaired;
+        code: the exit code of files that cannot be written
     """
     from kschedctl.common.wording import counted
     from kschedctl.linter.applied_fixes import apply_fixes

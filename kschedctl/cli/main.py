@@ -1,7 +1,5 @@
 """The ``kschedctl`` command (also ``kubectl ksched``) and its own options; ``commands`` has its subcommands."""
 
-from __future__ import annotations
-
 from typing import Annotated, NoReturn
 
 import typer

@@ -1,7 +1,5 @@
 """``python -m kschedctl.cli.names``: the objects of a cluster for completion, which ends the process if it is slow."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """``kschedctl nodes``."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -65,7 +63,7 @@ def nodes(
     cluster: ClusterOptions,
     what_ifs: ClusterWhatIfOptions,
     output: OutputOptions,
-) -> CommandResult:
+) -> "CommandResult":
     """Show the free and allocatable capacity of nodes, the largest free block of each resource, and what uses the rest.
 
     Requests are counted as kube-scheduler counts them; those of pods that are nominated to a node are shown separately.

@@ -1,7 +1,5 @@
 """``kschedctl optimum``."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -78,7 +76,7 @@ def optimum(
     cluster: DecidingOptions,
     what_ifs: WhatIfOptions,
     output: OutputOptions,
-) -> CommandResult:
+) -> "CommandResult":
     """Find the best placement of all pending pods at once, and compare it with kube-scheduler's, one pod after another.
 
     Goals are, in this order: many pods on nodes, by priority from the highest; no violated disruption budgets; few

@@ -1,7 +1,5 @@
 """``kschedctl pending``."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -39,7 +37,7 @@ def pending(
     cluster: DecidingOptions,
     what_ifs: WhatIfOptions,
     output: OutputOptions,
-) -> CommandResult:
+) -> "CommandResult":
     """List pending pods by cause and age, and the fewest changes that would schedule most of them.
 
     Each change is made and tried in a simulation of the whole scheduling queue, in which the pending pods compete for

@@ -1,7 +1,5 @@
 """``kschedctl preempt``."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -54,7 +52,7 @@ def preempt(
     ] = False,
     seed: SeedOption = None,
     output: OutputOptions,
-) -> CommandResult:
+) -> "CommandResult":
     """Show which pods kube-scheduler would evict to schedule a pod, on which node, and why.
 
     Without POD and -f, the pending pods are used, each decided independently, highest priority first; with -l all pods

@@ -1,7 +1,5 @@
 """The handle of analyses in commands: progress on a terminal after one second, notices on standard error."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 import sys
@@ -41,7 +39,6 @@ class TerminalHandle(AnalysisHandle):
         self.show_line = _show_line if self._shows else None
 
     def track(self, items: Collection[T], task: str) -> Iterator[T]:
-        """Yield the items one by one, with a progress bar."""
         if not self._shows:
             yield from super().track(items, task)
             return
@@ -61,7 +58,6 @@ class TerminalHandle(AnalysisHandle):
                 progress.stop()
 
     def count(self, items: Iterable[T], noun: str, total: int | None = None) -> Iterator[T]:
-        """Yield the items one by one, with a line that shows their number and rate per second."""
         if not self._shows:
             yield from super().count(items, noun, total)
             return
@@ -81,19 +77,15 @@ class TerminalHandle(AnalysisHandle):
             show_progress("")
 
     def busy(self, task: str) -> AbstractContextManager[None]:
-        """Show a spinner during work of unknown length."""
         return _spinner(task) if self._shows else super().busy(task)
 
     def note(self, text: str) -> None:
-        """Write a note."""
         note(text)
 
     def warn(self, text: str) -> None:
-        """Write a warning."""
         warn(text)
 
-    def warn_of(self, finding: Finding) -> None:
-        """Write a finding that is accepted as a warning."""
+    def warn_of(self, finding: "Finding") -> None:
         warn_of(finding)
 
 
@@ -129,7 +121,7 @@ def _spinner(task: str) -> Iterator[None]:
                 over = True
 
 
-def _bar() -> Progress:
+def _bar() -> "Progress":
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -1,7 +1,5 @@
 """``kschedctl rollout``."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 import typer
@@ -18,12 +16,8 @@ if TYPE_CHECKING:
 
 @command
 def rollout(
-    *,
-    which: WorkloadOptions,
-    cluster: DecidingOptions,
-    what_ifs: WhatIfOptions,
-    output: OutputOptions,
-) -> CommandResult:
+    *, which: WorkloadOptions, cluster: DecidingOptions, what_ifs: WhatIfOptions, output: OutputOptions
+) -> "CommandResult":
     """Simulate the rollout of a Deployment or StatefulSet step by step, and report whether it finishes or why not.
 
     The workload's own strategy applies (maxSurge, maxUnavailable, Recreate, the order and partition of a StatefulSet),

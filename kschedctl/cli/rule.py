@@ -1,7 +1,5 @@
 """``kschedctl rule``."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,7 +18,7 @@ def rule(
         list[str], typer.Argument(metavar="RULE", help="Rule code, prefix of a code, or rule name.", show_default=False)
     ],
     output: OutputOptions,
-) -> CommandResult:
+) -> "CommandResult":
     """Show lint rules: what they find, why it is wrong, where it takes effect, and how to repair it, with examples."""
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.linter.selection import rules_of

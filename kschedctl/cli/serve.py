@@ -1,7 +1,5 @@
 """``kschedctl serve``."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final

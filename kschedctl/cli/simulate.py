@@ -1,7 +1,5 @@
 """``kschedctl simulate``."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -52,7 +50,7 @@ def simulate(
     ] = "",
     force: Annotated[bool, typer.Option("--force", help="With --save: replace files of an earlier run.")] = False,
     output: OutputOptions,
-) -> CommandResult:
+) -> "CommandResult":
     """Schedule many pods one after another, and show which are scheduled, which stay pending and which are evicted.
 
     The pods are those of the manifests and the pending ones of the snapshot, in the order of their creation; they go

@@ -1,7 +1,5 @@
 """``kschedctl snapshot``, and ``snapshot info``."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -87,7 +85,7 @@ def info(
     cluster: ClusterOption = "",
     max_unpacked: MaxUnpackedOption = "",
     output: OutputOptions,
-) -> CommandResult:
+) -> "CommandResult":
     """Show what a snapshot contains: kinds and object counts, version, age, and whether it is anonymised."""
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.questions.snapshot.analysis import snapshot_info
@@ -96,14 +94,11 @@ def info(
 
 
 def _write(
-    source: ClusterSource, what_ifs: WhatIfs, target: str, *, anonymize: bool, mapping: str, force: bool
+    source: "ClusterSource", what_ifs: "WhatIfs", target: str, *, anonymize: bool, mapping: str, force: bool
 ) -> None:
     """Capture a cluster and write it to ``target``, and the original names of pseudonyms to ``mapping``.
 
-    Raises
-    ------
-    KschedctlError
-        If the cluster cannot be read or the files cannot be written.
+    Raises KschedctlError if the cluster cannot be read or the files cannot be written.
     """
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.cli.streams import tell

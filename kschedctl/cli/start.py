@@ -1,7 +1,5 @@
 """The entry point of the scripts: it handles Ctrl-C while the rest is being imported."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

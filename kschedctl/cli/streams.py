@@ -1,7 +1,5 @@
 """Standard input, output and error of the commands. Text for people on them has no invisible characters."""
 
-from __future__ import annotations
-
 import codecs
 import os
 import shutil
@@ -56,12 +54,8 @@ def prepare() -> None:
 def write(text: str | bytes) -> None:
     """Write to standard output.
 
-    Raises
-    ------
-    typer.Exit
-        If the reader has closed the pipe (``| head``): that is no error.
-    InputError
-        If the output cannot be written, for example to a full disk.
+    Raises typer.Exit if the reader has closed the pipe (``| head``): that is no error.
+    Raises InputError if the output cannot be written, for example to a full disk.
     """
     if sys.stdout is None:
         raise InputError("cannot write: standard output is closed")
@@ -105,7 +99,7 @@ def warn(text: str) -> None:
     say(f"warning: {text}")
 
 
-def warn_of(finding: Finding) -> None:
+def warn_of(finding: "Finding") -> None:
     """Write a finding as a warning to standard error."""
     first, *rest = finding.lines()
     say(f"warning: {first}", *rest)
@@ -171,13 +165,12 @@ class Pipe(NamedTuple):
         return (self.file.encoding or "utf-8").lower()
 
 
-def open_console(when: ColorWhen) -> Console:
+def open_console(when: ColorWhen) -> "Console":
     """Return standard output as a console.
 
-    Parameters
-    ----------
-    when : ColorWhen
-        The use of colours; with ``AUTO``, colours are used on a terminal that supports them unless NO_COLOR is set.
+    Args:
+        when: The use of colours; with ``AUTO``, colours are used on a terminal that supports them unless NO_COLOR
+            is set.
     """
     # COLUMNS=0 means no width, as does the size reported for a pipe.
     width = shutil.get_terminal_size((_NO_WIDTH, 0)).columns

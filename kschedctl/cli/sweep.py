@@ -1,7 +1,5 @@
 """``kschedctl sweep``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -70,11 +68,10 @@ def sweep(
         ),
     ] = "",
     resume: Annotated[
-        bool,
-        typer.Option("--resume", help="With --results: continue where the file ends.", rich_help_panel=_WORK),
+        bool, typer.Option("--resume", help="With --results: continue where the file ends.", rich_help_panel=_WORK)
     ] = False,
     output: TableOutputOptions,
-) -> CommandResult | None:
+) -> "CommandResult | None":
     """Answer many what-ifs at once, as a table: sizes, replicas, weights, profiles, zone losses, releases or snapshots.
 
     A plan has a snapshot, a question and axes; every combination of the axes' values is a case and a row. docs/sweep.md

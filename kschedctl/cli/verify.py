@@ -1,7 +1,5 @@
 """``kschedctl verify``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,7 +50,7 @@ def verify(
     cluster: DecidingOptions,
     what_ifs: ClusterWhatIfOptions,
     output: OutputOptions,
-) -> CommandResult:
+) -> "CommandResult":
     """Compare all answers with the decisions of kube-scheduler, and explain possible differences.
 
     For every pending pod, the computed message is compared with the one in its PodScheduled condition; for every
@@ -112,10 +110,7 @@ def verify(
 def _check_target(path: str, inputs: Iterable[str], *, force: bool) -> None:
     """Check that the file can be written, before a cluster is read; input files are never overwritten.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be written.
+    Raises InputError if the file cannot be written.
     """
     from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``kschedctl volumes``."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -34,7 +32,7 @@ def volumes(
     cluster: ClusterOptions,
     what_ifs: WhatIfOptions,
     output: OutputOptions,
-) -> CommandResult:
+) -> "CommandResult":
     """Show the volume that a claim has or would get, why no other, and the nodes from which it can be used.
 
     For a pod, all claims are considered together: the nodes that remain for the pod are shown. Without an argument, all

@@ -1,7 +1,5 @@
 """``kschedctl watch``."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -73,8 +71,7 @@ class SeveralCopiesOptions(OptionGroup):
     title: ClassVar[str] = "Several replicas"
 
     leader_elect: Annotated[
-        bool,
-        typer.Option("--leader-elect", help="Report only while holding a Lease, which is created and renewed."),
+        bool, typer.Option("--leader-elect", help="Report only while holding a Lease, which is created and renewed.")
     ] = False
     lease: Annotated[
         str,

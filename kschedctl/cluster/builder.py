@@ -1,7 +1,5 @@
 """A builder that collects objects one by one, as a reader yields them, and creates a ``Cluster``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -48,17 +46,11 @@ class ClusterBuilder:
     def add(self, obj: ApiObject, place: Place = "") -> None:
         """Add an object.
 
-        Parameters
-        ----------
-        obj : ApiObject
-            An object of any kind that scheduling depends on.
-        place : Location or str
-            The location it was read from, for warnings and errors.
+        Args:
+            obj: An object of any kind that scheduling depends on.
+            place: The location it was read from, for warnings and errors.
 
-        Raises
-        ------
-        SnapshotError
-            If a quantity, a selector, the namespace or the minCount of the object is invalid.
+        Raises SnapshotError if a quantity, a selector, the namespace or the minCount of the object is invalid.
         """
         if "/" in obj.namespace:
             raise SnapshotError(
@@ -93,13 +85,10 @@ class ClusterBuilder:
     def build(self, *, server_version: str = "", taken_at: datetime | None = None) -> Cluster:
         """Return the cluster of all objects added so far.
 
-        Parameters
-        ----------
-        server_version : str
-            The control plane's version; empty if it is unknown.
-        taken_at : datetime, optional
-            The time of the state; by default the newest time at which a pod was created or started, or a claim was
-            created or allocated.
+        Args:
+            server_version: The control plane's version; empty if it is unknown.
+            taken_at: The time of the state; by default the newest time at which a pod was created or started, or a
+                claim was created or allocated.
         """
         nodes = Nodes(tuple(self._nodes.values()))
         self.warnings.extend(_circles(self._objects.get(CompositePodGroup, {}).values()))

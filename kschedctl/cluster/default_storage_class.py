@@ -1,7 +1,5 @@
 """The default StorageClass: an API server sets it in new claims without a class, a controller in existing ones."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from msgspec.structs import replace

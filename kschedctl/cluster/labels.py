@@ -1,7 +1,5 @@
 """Labels as columns: one code array over rows per label key, so that a selector is matched for all rows at once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -13,12 +11,8 @@ from kschedctl.objects.selectors import IN, Requirement, Selector
 class LabelColumn:
     """The values of one label key over all rows.
 
-    Attributes
-    ----------
-    codes : ndarray of int64, shape (n_rows,)
-        Index into ``values``; -1 where a row does not have the label. Do not modify.
-    values : list of str
-        The distinct values, in order of first appearance. Do not modify.
+    codes: Index into ``values``; -1 where a row does not have the label. Do not modify.
+    values: The distinct values, in order of first appearance. Do not modify.
     """
 
     __slots__ = ("_code_of", "_masks", "codes", "values")
@@ -30,7 +24,7 @@ class LabelColumn:
         self._code_of = {value: code for code, value in enumerate(values)}
 
     @classmethod
-    def of(cls, values: Sequence[str | None]) -> LabelColumn:
+    def of(cls, values: Sequence[str | None]) -> "LabelColumn":
         """Create a column from one value per row; ``None`` for rows without the label."""
         column = cls(np.zeros(0, dtype=np.int64), ())
         column.grow(values)
@@ -94,10 +88,8 @@ class LabelColumn:
 class LabelColumns:
     """The labels of many rows (nodes or pod classes); a column is created when its key is first requested.
 
-    Parameters
-    ----------
-    rows : sequence of mapping of str to str
-        The labels of each row.
+    Args:
+        rows: The labels of each row.
     """
 
     def __init__(self, rows: Sequence[Mapping[str, str]]) -> None:
@@ -119,7 +111,7 @@ class LabelColumns:
         for key, column in self._columns.items():
             column.grow([labels.get(key) for labels in rows])
 
-    def patched(self, rows: Rows, labels: Sequence[Mapping[str, str]]) -> LabelColumns:
+    def patched(self, rows: Rows, labels: Sequence[Mapping[str, str]]) -> "LabelColumns":
         """Return the columns with other labels in some rows; unchanged columns are shared."""
         new = LabelColumns(self._rows)
         for row, own in zip(rows.tolist(), labels, strict=True):

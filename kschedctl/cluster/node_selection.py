@@ -1,7 +1,5 @@
 """Matching of node selectors against all nodes at once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 import numpy as np

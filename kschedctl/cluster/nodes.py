@@ -1,7 +1,5 @@
 """Nodes as rows, with the fields that scheduling depends on as columns, and an index of their images."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final, TypeVar
@@ -26,10 +24,8 @@ _SHARE: Final = 8
 class Images:
     """The images of some nodes.
 
-    Parameters
-    ----------
-    nodes : sequence of Node
-        The nodes, in the order of their rows.
+    Args:
+        nodes: The nodes, in the order of their rows.
     """
 
     def __init__(self, nodes: Sequence[Node]) -> None:
@@ -40,13 +36,11 @@ class Images:
         self._others: list[int] = []
         self._known: dict[str, tuple[Rows, int] | None] = {}
 
-    def moved(self, nodes: Sequence[Node], source: Rows) -> Images:
+    def moved(self, nodes: Sequence[Node], source: Rows) -> "Images":
         """Return the images of other nodes.
 
-        Parameters
-        ----------
-        source : ndarray of int64, shape (n_nodes,)
-            The previous row of each node; -1 for nodes that are new or different.
+        Args:
+            source: The previous row of each node; -1 for nodes that are new or different.
         """
         row_of = np.full(len(self._nodes) + 1, -1, dtype=np.int64)
         row_of[source] = np.arange(len(source))
@@ -60,13 +54,7 @@ class Images:
         return new
 
     def get(self, name: str) -> tuple[Rows, int] | None:
-        """Return the rows of the nodes that have an image, and its size in bytes on the first of them.
-
-        Returns
-        -------
-        (ndarray of int64, int) or None
-            ``None`` if no node has the image.
-        """
+        """Return the rows of the nodes that have an image, and its size in bytes on the first of them."""
         if name not in self._known:
             self._known[name] = self._find(name)
         return self._known[name]
@@ -142,7 +130,7 @@ class Nodes:
         self.version = next_version()
         self.row_version = np.full(len(self.objects), self.version, dtype=np.int64)
 
-    def moved(self, objects: Sequence[Node]) -> Nodes:
+    def moved(self, objects: Sequence[Node]) -> "Nodes":
         """Return other nodes, keeping what was computed for the nodes that stay."""
         row = self.row
         same = [(at := row.get(node.name, -1)) >= 0 and self.objects[at] is node for node in objects]
@@ -172,7 +160,7 @@ class Nodes:
         new.__dict__.update(self._known_of(new, source, others))
         return new
 
-    def _known_of(self, new: Nodes, source: Rows, others: Rows) -> Iterator[tuple[str, object]]:
+    def _known_of(self, new: "Nodes", source: Rows, others: Rows) -> Iterator[tuple[str, object]]:
         """Yield the cached properties, updated for other nodes."""
         known = self.__dict__
         nodes = [new.objects[row] for row in others.tolist()]

@@ -21,7 +21,8 @@ from kschedctl.common.arrays import Entries, Int64Array, Mask, PodIndices, Rows,
 
 # Numbering of worlds, and tables of pods in worlds.
 #
-# A world is a hypothetical state of one node: world ``w`` is a state of node ``rows[w]``. A selection of worlds renumbers
+# A world is a hypothetical state of one node: world ``w`` is a state of node ``rows[w]``. A selection of worlds
+# renumbers
 # them; ``Numbering`` converts between the numbers, so that no other module computes positions.
 
 #: The number of an index that was not selected.
@@ -33,15 +34,6 @@ class Numbering(msgspec.Struct, frozen=True):
 
     Worlds are a numbering of node rows; a selection of worlds is a numbering of worlds.
 
-    Attributes
-    ----------
-    originals : ndarray of int64, shape (n_chosen,)
-        The index that each number stands for.
-    numbers : ndarray of int64, shape (n_all,)
-        The number of each index; ``NONE`` for indices that are not selected.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> rows = Numbering.of(np.array([3, 1]), 4)
     >>> rows.numbers
@@ -50,7 +42,9 @@ class Numbering(msgspec.Struct, frozen=True):
     (array([False,  True,  True,  True]), array([1, 1, 0]))
     """
 
+    #: The index that each number stands for.
     originals: Int64Array
+    #: The number of each index; ``NONE`` for indices that are not selected.
     numbers: Int64Array
 
     @classmethod
@@ -63,17 +57,10 @@ class Numbering(msgspec.Struct, frozen=True):
     def find(self, indices: Int64Array) -> tuple[Mask, Int64Array]:
         """Find the selected ones among some indices.
 
-        Parameters
-        ----------
-        indices : ndarray of int64, shape (k,)
-            Indices of the original space; may repeat.
+        Args:
+            indices: Indices of the original space; may repeat.
 
-        Returns
-        -------
-        kept : ndarray of bool, shape (k,)
-            Mask of the indices that are selected.
-        numbers : ndarray of int64, shape (n_kept,)
-            The number of each selected index.
+        Returns: kept: mask of the indices that are selected; numbers: the number of each selected index
         """
         numbers = self.numbers[indices]
         kept = numbers != NONE
@@ -85,20 +72,13 @@ class Numbering(msgspec.Struct, frozen=True):
 
 
 class PodsInWorlds(msgspec.Struct, frozen=True):
-    """A table with one entry per pod in a world.
+    """A table with one entry per pod in a world."""
 
-    Attributes
-    ----------
-    rows : ndarray of int64, shape (n_worlds,)
-        The node of each world.
-    worlds : ndarray of int64, shape (n_entries,)
-        The world of each entry, ascending.
-    pods : ndarray of int64, shape (n_entries,)
-        The pod of each entry.
-    """
-
+    #: The node of each world.
     rows: Rows
+    #: The world of each entry, ascending.
     worlds: Worlds
+    #: The pod of each entry.
     pods: PodIndices
 
     def __len__(self) -> int:
@@ -120,28 +100,15 @@ class PodsInWorlds(msgspec.Struct, frozen=True):
         return np.searchsorted(self.worlds, np.arange(self.n_worlds))
 
     def entries(self, world: int) -> range:
-        """Return the entries of one world."""
         begin, end = np.searchsorted(self.worlds, (world, world + 1)).tolist()
         return range(begin, end)
 
     def keep(self, mask: Mask) -> PodsInWorlds:
-        """Return some of the entries, with the same worlds.
-
-        Parameters
-        ----------
-        mask : ndarray of bool, shape (n_entries,)
-            The entries to keep.
-        """
+        """Return some of the entries, with the same worlds."""
         return PodsInWorlds(self.rows, self.worlds[mask], self.pods[mask])
 
     def among(self, chosen: Numbering) -> PodsInWorlds:
-        """Return the entries of some worlds, which are renumbered.
-
-        Parameters
-        ----------
-        chosen : Numbering
-            The worlds, ascending.
-        """
+        """Return the entries of some worlds, which are renumbered."""
         kept, worlds = chosen.find(self.worlds)
         return PodsInWorlds(self.rows[chosen.originals], worlds, self.pods[kept])
 
@@ -162,19 +129,10 @@ class _Change(msgspec.Struct, frozen=True):
 class Overlay:
     """A set of worlds, one per node row. Without changes, every world equals the snapshot.
 
-    Parameters
-    ----------
-    pods : Pods
-        The pods of the cluster.
-    rows : ndarray of int64, shape (n_worlds,)
-        The node row of each world; distinct.
-    nominated : PodsInWorlds, optional
-        Pods that are nominated to these nodes.
+    nominated: A copy of the worlds with nominated pods, with these pods added; ``None`` if there are none.
 
-    Attributes
-    ----------
-    nominated : Selection or None
-        A copy of the worlds with nominated pods, with these pods added; ``None`` if there are none.
+    Args:
+        rows: The node row of each world; distinct.
     """
 
     def __init__(self, pods: Pods, rows: Rows, nominated: PodsInWorlds | None = None) -> None:
@@ -205,12 +163,8 @@ class Overlay:
     def add(self, worlds: Worlds, pods: PodIndices) -> None:
         """Add pods to worlds.
 
-        Parameters
-        ----------
-        worlds : ndarray of int64, shape (k,)
-            Positions in ``rows``; may repeat.
-        pods : ndarray of int64, shape (k,)
-            The pod to add to each world.
+        Args:
+            worlds: Positions in ``rows``; may repeat.
         """
         self._change(_Change(worlds, pods, 1))
 
@@ -227,17 +181,8 @@ class Overlay:
     def delta(self, key: Hashable, per_class: Int64Array) -> Int64Array:
         """Return the difference from the snapshot of a sum over the pods of each world's node.
 
-        Parameters
-        ----------
-        key : hashable
-            The name of the quantity; the same key must always come with the same values.
-        per_class : ndarray of int64, shape (n_classes,)
-            The contribution of a pod of each class.
-
-        Returns
-        -------
-        ndarray of int64, shape (n_worlds,), or (1,) without changes
-            The differences. Do not modify.
+        Args:
+            key: The name of the quantity; the same key must always come with the same values.
         """
         if not self._changes:
             return _NOTHING
@@ -264,13 +209,7 @@ class Overlay:
         return np.concatenate(pods) if pods else np.zeros(0, dtype=np.int64)
 
     def select(self, mask: Mask) -> Selection:
-        """Return some of the worlds with their changes, which can be changed further independently.
-
-        Parameters
-        ----------
-        mask : ndarray of bool, shape (n_worlds,)
-            The worlds to keep.
-        """
+        """Return some of the worlds with their changes, which can be changed further independently."""
         return self._choose(Numbering.of(np.flatnonzero(mask), len(self.rows)))
 
     def _choose(self, worlds: Numbering) -> Selection:
@@ -286,17 +225,11 @@ class Overlay:
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """Some worlds of an overlay, as an overlay of their own, and the mapping back.
+    """Some worlds of an overlay, as an overlay of their own, and the mapping back."""
 
-    Attributes
-    ----------
-    overlay : Overlay
-        The selected worlds, renumbered.
-    worlds : Numbering
-        The world in the original overlay for each selected world.
-    """
-
+    #: The selected worlds, renumbered.
     overlay: Overlay
+    #: The world in the original overlay for each selected world.
     worlds: Numbering
 
     @classmethod
@@ -318,13 +251,7 @@ class Selection(msgspec.Struct, frozen=True):
         return self.overlay.rows
 
     def select(self, mask: Mask) -> Selection:
-        """Return some of the selected worlds; ``originals`` still refers to the first overlay.
-
-        Parameters
-        ----------
-        mask : ndarray of bool, shape (n_chosen,)
-            The worlds to keep.
-        """
+        """Return some of the selected worlds; ``originals`` still refers to the first overlay."""
         later = self.overlay.select(mask)
         return Selection(later.overlay, self.worlds.then(later.worlds))
 

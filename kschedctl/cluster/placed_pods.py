@@ -1,7 +1,5 @@
 """Pods of a changing cluster: with a node, with or without a nomination."""
 
-from __future__ import annotations
-
 import numpy as np
 from msgspec.structs import replace
 

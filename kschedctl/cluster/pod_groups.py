@@ -1,7 +1,5 @@
 """The members of pod groups as an index over the pods, and the feature gates that a cluster's objects show."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 import numpy as np

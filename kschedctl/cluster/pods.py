@@ -26,33 +26,25 @@ from kschedctl.objects.selectors import Selector
 
 
 class Cells(msgspec.Struct, frozen=True):
-    """The pairs of class and node that have pods.
+    """The pairs of class and node that have pods."""
 
-    Attributes
-    ----------
-    classes, rows, counts : ndarray of int64, shape (n_cells,)
-        Class, node row, and number of pods; by class and then by node.
-    offsets : ndarray of int64, shape (n_classes + 1,)
-        The position of the first cell of each class; the last entry is the number of cells.
-    """
-
+    #: Class, node row, and number of pods; by class and then by node.
     classes: Int64Array
+    #: Class, node row, and number of pods; by class and then by node.
     rows: Int64Array
+    #: Class, node row, and number of pods; by class and then by node.
     counts: Int64Array
+    #: The position of the first cell of each class; the last entry is the number of cells.
     offsets: Int64Array
 
     @classmethod
     def of(cls, class_id: Int64Array, node_row: Int64Array, n_classes: int, counts: Int64Array | None = None) -> Cells:
         """Count pods by class and node.
 
-        Parameters
-        ----------
-        class_id, node_row : ndarray of int64, shape (n_pods,)
-            The class and the node row of each pod; pods without a node (negative row) are not counted.
-        n_classes : int
-            The number of classes.
-        counts : ndarray of int64, shape (n_pods,), optional
-            The weight of each pod; by default 1.
+        Args:
+            class_id, node_row: The class and the node row of each pod; pods without a node (negative row) are not
+                counted.
+            counts: The weight of each pod; by default 1.
         """
         here = np.flatnonzero(node_row >= 0)
         class_id, node_row = class_id[here], node_row[here]

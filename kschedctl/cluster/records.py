@@ -1,7 +1,5 @@
 """The stored form of pods: records, and specs and classes that many pods share and that are stored once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from operator import attrgetter
@@ -37,27 +35,19 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class PodClass(msgspec.Struct, frozen=True):
-    """A class of pods with the same namespace, labels, spec (as far as other pods depend on it) and reported resources.
+    """Pods with the same namespace, labels, spec (as far as other pods depend on it) and reported resources."""
 
-    Attributes
-    ----------
-    pod : Pod
-        A pod of the class without a name, defaulted.
-    terminating : bool
-        True if the pods are being deleted.
-    """
-
+    #: A pod of the class without a name, defaulted.
     pod: Pod
+    #: True if the pods are being deleted.
     terminating: bool
 
     @property
     def namespace(self) -> str:
-        """The namespace of the pods."""
         return self.pod.metadata.namespace
 
     @property
     def labels(self) -> Labels:
-        """The labels of the pods."""
         return self.pod.metadata.labels
 
 
@@ -114,10 +104,7 @@ ClassKey = tuple[str, bytes, bytes, bool, bytes]
 class PodInterner:
     """A factory of pod records.
 
-    Attributes
-    ----------
-    classes : list of PodClass
-        The distinct classes so far; records refer to them by index.
+    classes: The distinct classes so far; records refer to them by index.
     """
 
     def __init__(self) -> None:
@@ -128,7 +115,7 @@ class PodInterner:
         self._last: tuple[Pod, PodRecord] | None = None
 
     @classmethod
-    def continuing(cls, classes: list[PodClass]) -> PodInterner:
+    def continuing(cls, classes: list[PodClass]) -> "PodInterner":
         """Return an interner that continues a cluster's list of classes, and appends new classes to it."""
         out = cls()
         out.classes = classes
@@ -142,10 +129,7 @@ class PodInterner:
     def record(self, pod: Pod) -> PodRecord:
         """Return the record of a pod.
 
-        Raises
-        ------
-        QuantityError, SelectorError
-            If a quantity or a selector is invalid; the error has the field's path.
+        Raises QuantityError, SelectorError if a quantity or a selector is invalid; the error has the field's path.
         """
         if self._last is not None and _differs_in_name(pod, self._last[0]):
             record = self._last[1]

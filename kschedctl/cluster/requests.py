@@ -1,7 +1,5 @@
 """Resources as columns: the nodes' allocatable amounts and the requests of the pods on them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -29,20 +27,8 @@ _FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 class ResourceColumns:
     """Resource amounts per node and per pod class, one array row per resource, in milli-CPU, bytes and counts.
 
-    Attributes
-    ----------
-    names : tuple of str
-        The resources: cpu, memory, ephemeral-storage, pods, then the others by name.
-    index : dict of str to int
-        The position of a name.
-    allocatable : ndarray of int64, shape (n_resources, n_nodes)
-        The allocatable amount of each node.
-    requested : ndarray of int64, shape (n_resources, n_nodes)
-        The total requests of the pods on each node; for ``pods``, their number.
-    per_class : ndarray of int64, shape (n_resources, n_classes)
-        The requests of a pod of each class; for ``pods``, 1.
-    non_zero_requested : ndarray of int64, shape (2, n_nodes)
-        CPU and memory as scoring counts them, with defaults for containers without requests.
+    names: The resources: cpu, memory, ephemeral-storage, pods, then the others by name.
+    non_zero_requested: CPU and memory as scoring counts them, with defaults for containers without requests.
     """
 
     def __init__(self, nodes: Nodes, pods: Pods, rules: RequestRules) -> None:
@@ -63,14 +49,11 @@ class ResourceColumns:
         """Report whether the columns belong to these nodes and pods."""
         return self._mark is pods.mark and self._nodes is nodes and self.per_class.shape[1] == len(pods.classes)
 
-    def moved(self, nodes: Nodes, pods: Pods) -> ResourceColumns | None:
+    def moved(self, nodes: Nodes, pods: Pods) -> "ResourceColumns | None":
         """Return the columns of derived nodes and pods; sums are updated by the changes.
 
-        Returns
-        -------
-        ResourceColumns or None
-            ``None`` if the columns must be rebuilt: a new pod or node has a resource without a column, or the pods were
-            not derived from the pods of these columns.
+        Returns: ``None`` if the columns must be rebuilt: a new pod or node has a resource without a column, or the
+            pods were not derived from the pods of these columns.
         """
         if pods.class_table is not self._class_table:
             return None

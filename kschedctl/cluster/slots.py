@@ -61,15 +61,7 @@ class _First:
 
 
 class PodSlots:
-    """The slots of initial pods and of pods added later.
-
-    Parameters
-    ----------
-    records : sequence of PodRecord
-        The initial pods.
-    nodes : Nodes
-        The cluster's nodes.
-    """
+    """The slots of initial pods and of pods added later."""
 
     def __init__(self, records: Sequence[PodRecord], nodes: Nodes) -> None:
         self._start(_First(records, nodes), nodes)
@@ -89,10 +81,7 @@ class PodSlots:
     def append(self, end: int, records: Sequence[PodRecord]) -> PodSlots:
         """Append pods after the first ``end`` slots.
 
-        Returns
-        -------
-        PodSlots
-            This instance, or a fork that shares its first ``end`` slots if it already has later ones.
+        Returns: This instance, or a fork that shares its first ``end`` slots if it already has later ones.
         """
         slots = self if end == len(self) else self._fork(end)
         slots._extend(records)
@@ -111,10 +100,7 @@ class PodSlots:
                 record.priority,
                 record.start_time,
             )
-            self._later_slots[record.name] = (
-                *self._later_slots.get(record.name, ()),
-                len(self._first) + place,
-            )
+            self._later_slots[record.name] = (*self._later_slots.get(record.name, ()), len(self._first) + place)
         self._later += records
 
     def _fork(self, end: int) -> PodSlots:
@@ -147,7 +133,6 @@ class PodSlots:
         return later if not split else np.concatenate((getattr(self._first, name)[slots[:split]], later))
 
     def record(self, slot: int) -> PodRecord:
-        """Return the record of a slot."""
         n_first = len(self._first)
         return self._first.records[slot] if slot < n_first else self._later[slot - n_first]
 
@@ -225,20 +210,12 @@ def _renamed(
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """A list of pods: the first ``end`` slots, without the empty ones.
-
-    Attributes
-    ----------
-    slots : PodSlots
-        The slots.
-    end : int
-        The number of slots.
-    empty : ndarray of int64
-        The slots that are empty in this list, ascending.
-    """
+    """A list of pods: the first ``end`` slots, without the empty ones."""
 
     slots: PodSlots
+    #: The number of slots.
     end: int
+    #: The slots that are empty in this list, ascending.
     empty: Slots
 
     def __len__(self) -> int:
@@ -303,18 +280,13 @@ class Mark(msgspec.Struct, frozen=True):
 
 
 class Moves(msgspec.Struct, frozen=True):
-    """The pods added and removed between two lists of pods.
+    """The pods added and removed between two lists of pods."""
 
-    Attributes
-    ----------
-    slots : PodSlots
-        The slots of the later list.
-    gone, come : ndarray of int64
-        The slots of the removed pods and of the added pods, ascending.
-    """
-
+    #: The slots of the later list.
     slots: PodSlots
+    #: The slots of the removed pods and of the added pods, ascending.
     gone: Slots
+    #: The slots of the removed pods and of the added pods, ascending.
     come: Slots
 
     def __len__(self) -> int:
@@ -335,15 +307,7 @@ class PodClasses:
 
     A ``Pods`` instance uses the first ``n_classes`` of them; every result is cut to that length.
 
-    Parameters
-    ----------
-    classes : iterable of PodClass
-        The initial classes.
-
-    Attributes
-    ----------
-    all : list of PodClass
-        The classes. ``PodInterner`` appends new ones.
+    all: The classes. ``PodInterner`` appends new ones.
     """
 
     def __init__(self, classes: Iterable[PodClass]) -> None:
@@ -368,10 +332,8 @@ class PodClasses:
     def companion(self, kind: Callable[[PodClasses], V]) -> V:
         """Return an object that another package keeps in step with the classes, created on first use.
 
-        Parameters
-        ----------
-        kind : type
-            The type to create from the classes; its instance must handle classes that are added later.
+        Args:
+            kind: The type to create from the classes; its instance must handle classes that are added later.
         """
         found = self._companions.get(kind)
         if found is None:
@@ -406,12 +368,9 @@ class PodClasses:
     def having(self, value: Callable[[PodClass], V], n_classes: int) -> list[tuple[int, V]]:
         """Return the class ids and values of the classes with a true value; the value of each class is computed once.
 
-        Parameters
-        ----------
-        value : callable
-            Computes the value of a class; false values are left out. Results are cached under this function object.
-        n_classes : int
-            The number of classes to include.
+        Args:
+            value: Computes the value of a class; false values are left out. Results are cached under this function
+                object.
         """
         found, n_asked = self._having.get(value, ([], 0))
         if n_asked < len(self.all):

@@ -1,7 +1,5 @@
 """Version numbers of the cluster's parts: parts with equal numbers are equal, even across clusters."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import count
 from typing import Final
@@ -20,20 +18,15 @@ def next_version() -> int:
 
 
 class Versions(msgspec.Struct, frozen=True, eq=False):
-    """Version numbers of the parts of a cluster.
+    """Version numbers of the parts of a cluster."""
 
-    Attributes
-    ----------
-    pods, nodes : int
-        The version of all pods, and of all nodes.
-    row_pods, row_nodes : ndarray of int64, shape (n_nodes,)
-        The version of each node's pods, and of each node itself.
-    kinds : mapping of type to int
-        The version of the objects of each existing kind.
-    """
-
+    #: The version of all pods, and of all nodes.
     pods: int
+    #: The version of each node's pods, and of each node itself.
     row_pods: Int64Array
+    #: The version of all pods, and of all nodes.
     nodes: int
+    #: The version of each node's pods, and of each node itself.
     row_nodes: Int64Array
+    #: The version of the objects of each existing kind.
     kinds: Mapping[type[ApiObject], int]

@@ -1,7 +1,5 @@
 """Checks of the types of arguments: a wrong type is an error with a sentence, not a traceback from inside."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache, update_wrapper
@@ -27,8 +25,6 @@ def with_checked_arguments(cls: C) -> C:
 def checked_arguments(function: F) -> F:
     """Decorate a function: it raises `InputError` for an argument of a wrong type.
 
-    Examples
-    --------
     >>> @checked_arguments
     ... def double(number: int) -> int:
     ...     return 2 * number

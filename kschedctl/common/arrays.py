@@ -1,7 +1,5 @@
 """The array types of the columns, and arithmetic with Go's semantics where NumPy's differ."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,12 +30,8 @@ def numbered(values: Int64Array) -> tuple[Int64Array, Int64Array]:
 
     This is what ``np.unique`` returns; small values from 0 on need no sorting.
 
-    Returns
-    -------
-    first : ndarray of int64, shape (n_distinct,)
-        The first position of each value, the values ascending.
-    number : ndarray of int64, shape (n_values,)
-        The number of the value at each position.
+    Returns: first: the first position of each value, the values ascending; number: the number of the value at each
+        position
     """
     if not len(values) or int(values.min()) < 0 or (most := int(values.max())) > _TABLE * len(values):
         _, first, number = np.unique(values, return_index=True, return_inverse=True)
@@ -54,8 +48,6 @@ def numbered(values: Int64Array) -> tuple[Int64Array, Int64Array]:
 def round_half_away(values: NDArray[np.float64]) -> Int64Array:
     """Round to the nearest integer, halves away from zero (Go's ``math.Round``).
 
-    Examples
-    --------
     >>> round_half_away(np.array([0.5, 1.5, 2.4, -0.5]))
     array([ 1,  2,  2, -1])
     """
@@ -68,8 +60,6 @@ def truncated_divide(dividend: Int64Array, divisor: Int64Array | int) -> Int64Ar
 
     Negative dividends result from int64 sums and products that overflow, which wrap around in Go as in NumPy.
 
-    Examples
-    --------
     >>> truncated_divide(np.array([7, -7]), 2)
     array([ 3, -3])
     """

@@ -1,7 +1,5 @@
 """Clocks that are passed in: a virtual one for simulations, the real one for running processes."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,23 +12,15 @@ Callback = Callable[[], None]
 
 @dataclass(order=True, slots=True)
 class Timer:
-    """A scheduled callback.
+    """A scheduled callback."""
 
-    Attributes
-    ----------
-    at : float
-        The time of the callback, in seconds of its clock.
-    order : int
-        The number of the timer: of several timers for one time, the one scheduled first runs first.
-    callback : callable
-        The function to call.
-    cancelled : bool
-        True if the callback is not to be called.
-    """
-
+    #: The time of the callback, in seconds of its clock.
     at: float
+    #: The number of the timer: of several timers for one time, the one scheduled first runs first.
     order: int
+    #: The function to call.
     callback: Callback = field(compare=False)
+    #: True if the callback is not to be called.
     cancelled: bool = field(default=False, compare=False)
 
     def cancel(self) -> None:
@@ -51,13 +41,9 @@ class Clock(Protocol):
 class VirtualClock:
     """A virtual clock, whose time jumps from one event to the next.
 
-    Parameters
-    ----------
-    start : float
-        The initial time, in seconds.
+    Args:
+        start: The initial time, in seconds.
 
-    Examples
-    --------
     >>> clock, seen = VirtualClock(), []
     >>> _ = clock.schedule(2.0, lambda: seen.append(clock.now()))
     >>> clock.advance(5.0)
@@ -109,10 +95,7 @@ class RealClock:
 
     Callbacks run in the thread that calls `run`; all other methods may be called from any thread.
 
-    Attributes
-    ----------
-    id : int
-        The machine's clock to read, as a clock id of ``time.clock_gettime``.
+    id: The machine's clock to read, as a clock id of ``time.clock_gettime``.
     """
 
     def __init__(self) -> None:

@@ -10,8 +10,6 @@
     - UnsupportedError: the request needs something that is not modelled
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final, Self
 
@@ -49,7 +47,7 @@ class KschedctlError(Exception):
         return "\n".join(self.lines())
 
     @classmethod
-    def like(cls, error: KschedctlError) -> Self:
+    def like(cls, error: "KschedctlError") -> Self:
         """Return an error of this class with the text of another one."""
         first, *others = error.lines()
         return cls(first, hint="\n".join(line.strip() for line in others))
@@ -139,7 +137,6 @@ class ConfigError(InputError):
     """The error for an invalid scheduler configuration."""
 
     def lines(self) -> tuple[str, ...]:
-        """Return the text, line by line."""
         if len(self.findings) == 1:
             return super().lines()
         # All findings are about one file, which is named once.

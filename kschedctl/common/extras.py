@@ -1,7 +1,5 @@
 """The command that installs an extra of this package."""
 
-from __future__ import annotations
-
 
 def install_command(extra: str) -> str:
     """Return the command that installs an extra from the place that this package was installed from.
@@ -9,10 +7,8 @@ def install_command(extra: str) -> str:
     If that is a folder, an archive or a repository, the file ``direct_url.json`` names it (PEP 610). Without the file,
     it is an index.
 
-    Parameters
-    ----------
-    extra : str
-        The name of the extra, such as ``live``.
+    Args:
+        extra: The name of the extra, such as ``live``.
     """
     # Imported here because only error messages need them.
     import json

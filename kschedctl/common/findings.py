@@ -1,7 +1,5 @@
 """Findings: the object and field that a problem is about, the problem itself, and a hint."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -33,17 +31,11 @@ class Location(NamedTuple):
 
 
 class Position(NamedTuple):
-    """The position of a character in a text.
+    """The position of a character in a text."""
 
-    Attributes
-    ----------
-    line : int
-        The line, counted from 1; lines end with line feeds.
-    column : int
-        The column in characters, counted from 1.
-    """
-
+    #: The line, counted from 1; lines end with line feeds.
     line: int
+    #: The column in characters, counted from 1.
     column: int
 
     def __str__(self) -> str:
@@ -56,8 +48,6 @@ class Position(NamedTuple):
 def shortened(text: str, most: int = 200) -> str:
     """Return `text`, or if it is longer than `most` characters its beginning, followed by its length.
 
-    Examples
-    --------
     >>> shortened("web"), shortened("x" * 1_000_000, 10)
     ('web', 'xxxxxx... (1,000,000 characters)')
     """
@@ -196,8 +186,6 @@ _PLAIN_KEY_CHARS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ
 def joined(path: str, step: str | int) -> str:
     """Return `path` extended by the key or list index `step`.
 
-    Examples
-    --------
     >>> joined(joined("spec", "ports"), 0), joined("limits", "nvidia.com/gpu")
     ('spec.ports[0]', 'limits[nvidia.com/gpu]')
     """

@@ -42,7 +42,6 @@ class Tabular:
     __slots__ = ()
 
     def column_types(self) -> Mapping[str, ColumnType]:
-        """Return the type of each column, by name."""
         raise NotImplementedError
 
     def table(self) -> Iterable[Sequence[Cell]]:
@@ -66,15 +65,10 @@ class Tabular:
         The types are Int64, Float64, Boolean, String, and Datetime in UTC with microseconds; in pandas they are the
         types of the same names that have nulls. An absent value is null, and so is an empty text.
 
-        Parameters
-        ----------
-        library : {"polars", "pandas"}, optional
-            The library of the frame; by default polars, or pandas if polars is not installed.
+        Args:
+            library: The library of the frame; by default polars, or pandas if polars is not installed.
 
-        Raises
-        ------
-        UnsupportedError
-            If the library is not installed.
+        Raises UnsupportedError if the library is not installed.
         """
         types = self.column_types()
         rows = list(self.table())
@@ -84,41 +78,26 @@ class Tabular:
 
 @dataclass(frozen=True, slots=True)
 class Table(Tabular):
-    """A table of its own.
-
-    Attributes
-    ----------
-    types : mapping of str to type
-        The type of each column, by name.
-    rows : sequence of sequence
-        The rows, with one cell per column.
-    """
+    """A table of its own."""
 
     types: Mapping[str, ColumnType]
+    #: The rows, with one cell per column.
     rows: Sequence[Sequence[Cell]]
 
     def column_types(self) -> Mapping[str, ColumnType]:
-        """Return the type of each column, by name."""
         return self.types
 
     def table(self) -> Sequence[Sequence[Cell]]:
-        """Return the rows."""
         return self.rows
 
 
 def common_type(cells: Iterable[Cell], default: ColumnType) -> ColumnType:
     """Return the type of a column whose values have no declared type.
 
-    Parameters
-    ----------
-    cells : iterable of str, int, float, bool, datetime or None
-        The values. Integers and floats together are floats; any other mix is text, and so are larger integers than 64
-        bits.
-    default : type
-        The type if no cell has a value.
+    Args:
+        cells: The values. Integers and floats together are floats; any other mix is text, and so are larger
+            integers than 64 bits.
 
-    Examples
-    --------
     >>> common_type([1, None, 2.5], str), common_type([1, "two"], str), common_type([None], float)
     (<class 'float'>, <class 'str'>, <class 'float'>)
     """

@@ -1,7 +1,5 @@
 """The cores that this process is allowed to use, and worker processes that answer one number at a time."""
 
-from __future__ import annotations
-
 import math
 import multiprocessing
 import os
@@ -41,12 +39,9 @@ FORKING: Final = threading.Lock()
 class WaitingTimer(threading.Timer):
     """A timer that does not count as a running thread until its time is over: until then it only waits.
 
-    Parameters
-    ----------
-    interval : float
-        The time to wait, in seconds.
-    function : callable
-        The function to call then; it is not called at the end of the program.
+    Args:
+        interval: The time to wait, in seconds.
+        function: The function to call then; it is not called at the end of the program.
     """
 
     def __init__(self, interval: float, function: Callable[[], object]) -> None:
@@ -90,17 +85,11 @@ def can_fork() -> bool:
 class WorkerProcess(Generic[R]):
     """A worker process with the number that it is working on; 0 for none.
 
-    Parameters
-    ----------
-    context : BaseContext
-        As ``process_context`` returns it.
-    answer : callable
-        Returns the answer to a number; called in the process.
-    others : sequence of WorkerProcess
-        The workers that run already.
+    Args:
+        answer: Returns the answer to a number; called in the process.
     """
 
-    def __init__(self, context: Any, answer: Callable[[int], R], others: Sequence[WorkerProcess[R]]) -> None:
+    def __init__(self, context: Any, answer: Callable[[int], R], others: "Sequence[WorkerProcess[R]]") -> None:
         self.number = 0
         self.pipe, theirs = context.Pipe()
         # A fork inherits this process's ends of the pipes; if they stayed open there, the end of this process would go
@@ -119,7 +108,6 @@ class WorkerProcess(Generic[R]):
         theirs.close()
 
     def give(self, number: int) -> None:
-        """Give the process a number, which is not 0."""
         self.number = number
         # The death of the process is noticed when the answer is received.
         with suppress(BrokenPipeError):
@@ -158,16 +146,11 @@ def answers_of_processes(
 ) -> list[R] | None:
     """Return the answers to the numbers from 1 on, computed by up to ``jobs`` processes.
 
-    Parameters
-    ----------
-    only_safely : bool
-        True to start processes only where a fork is possible and safe.
+    Args:
+        only_safely: True to start processes only where a fork is possible and safe.
 
-    Returns
-    -------
-    list, optional
-        The answers in the order of the numbers; ``None`` as soon as one of them is ``None``, or if a process dies or
-        a fork is not possible or not safe.
+    Returns: The answers in the order of the numbers; ``None`` as soon as one of them is ``None``, or if a process
+        dies or a fork is not possible or not safe.
     """
     waiting = deque(range(1, n_numbers + 1))
     found: dict[int, R] = {}

@@ -1,7 +1,5 @@
 """Names, labels and numbers in sentences, and the known names that a mistyped one was meant for."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher, get_close_matches
@@ -16,8 +14,6 @@ _AS_NEAR: Final = 0.1
 def listed(names: Sequence[str], conjunction: str = "and", most: int = _NAMED) -> str:
     """Join names for a sentence; if there are more than `most`, by default 5, count the rest.
 
-    Examples
-    --------
     >>> listed(["a"]), listed(["a", "b", "c"], "or"), listed(["a", "b", "c", "d"], most=2)
     ('a', 'a, b or c', 'a, b and 2 more')
     """
@@ -31,8 +27,6 @@ def listed(names: Sequence[str], conjunction: str = "and", most: int = _NAMED) -
 def similar(name: str, names: Iterable[str]) -> list[str]:
     """Return up to 5 known names that `name` may have been meant for: those that it begins, else the most similar ones.
 
-    Examples
-    --------
     >>> similar("web-77", ["web-7", "web-1"]), similar("web", ["web-1", "wed"]), similar("foo", ["pod"])
     (['web-7'], ['web-1'], [])
     """
@@ -52,8 +46,6 @@ def _ratio(name: str, other: str) -> float:
 def show_labels(labels: Mapping[str, str | None]) -> str:
     """Format label values; ``None`` means that the label is absent.
 
-    Examples
-    --------
     >>> show_labels({"zone": "a", "disk": None})
     'zone=a, no disk'
     """
@@ -63,8 +55,6 @@ def show_labels(labels: Mapping[str, str | None]) -> str:
 def counted(number: int, noun: str) -> str:
     """Format a number with a noun in the singular or plural.
 
-    Examples
-    --------
     >>> counted(1, "node"), counted(0, "pod")
     ('1 node', '0 pods')
     """
@@ -73,7 +63,8 @@ def counted(number: int, noun: str) -> str:
 
 # Typing mistakes in names: known names that a wrong one was meant for.
 #
-# `meant` is strict, because the corrected name becomes a cure: names that differ in a digit, such as zones and models of
+# `meant` is strict, because the corrected name becomes a cure: names that differ in a digit, such as zones and models
+# of
 # devices, or in their first letter, such as ``cpu`` and ``gpu``, are different names. `nearest` is for hints.
 
 #: The least length of names in which a letter may be replaced, and of names with two mistakes.
@@ -86,8 +77,6 @@ _SEPARATORS: Final = str.maketrans("", "", "-_. ")
 def meant(name: str, names: Iterable[str]) -> list[str]:
     """Return the names that `name` was probably meant for, the most similar first.
 
-    Examples
-    --------
     >>> meant("nvem", ["hdd", "nvme"]), meant("SSD", ["ssd"]), meant("eu-1c", ["eu-1a"]), meant("cpu", ["gpu"])
     (['nvme'], ['ssd'], [], [])
     """
@@ -129,8 +118,6 @@ def _digits(text: str) -> list[str]:
 def edits(one: str, other: str) -> int:
     """Return the least number of letters to insert, delete or replace, or of neighbours to swap.
 
-    Examples
-    --------
     >>> edits("nvem", "nvme"), edits("zone", "zones"), edits("os", "arch")
     (1, 1, 4)
     """
@@ -151,8 +138,6 @@ def nearest(name: str, names: Iterable[str], most: int = 2) -> str:
 
     The number of edits ignores case, which only decides between names with the same number.
 
-    Examples
-    --------
     >>> nearest("SSD", ["ssd", "hdd"]), nearest("gpu", ["memory"])
     ('ssd', '')
     """
@@ -170,8 +155,6 @@ _YEAR: Final = 365 * 86_400
 def duration(seconds: int) -> str:
     """Format a duration in its two largest units.
 
-    Examples
-    --------
     >>> duration(30), duration(3600), duration(95), duration(200_000)
     ('30 s', '1 h', '1 min 35 s', '2 d 7 h')
     """
@@ -186,8 +169,6 @@ def duration(seconds: int) -> str:
 def time_span(seconds: float) -> str:
     """Format a duration of any length: up to two minutes in seconds, from two years on in years.
 
-    Examples
-    --------
     >>> time_span(100), time_span(3700), time_span(2_147_483_647)
     ('100 s', '1 h 1 min', '68 years')
     """

@@ -39,8 +39,6 @@ def forbids(field: str, value: Any, n: int) -> bool:
 
     Percentages are rounded up for both minAvailable and maxUnavailable.
 
-    Examples
-    --------
     >>> forbids("minAvailable", "67%", 3), forbids("minAvailable", "66%", 3), forbids("maxUnavailable", "10%", 3)
     (True, False, False)
     """
@@ -63,8 +61,6 @@ def needs_scale(field: str, value: Any) -> bool:
 def desired_healthy(field: str, value: Any, n: int) -> int | None:
     """Return the number of healthy pods that a budget wants of `n` expected ones; ``None`` if the value is invalid.
 
-    Examples
-    --------
     >>> desired_healthy("minAvailable", "67%", 3), desired_healthy("maxUnavailable", 1, 3)
     (3, 2)
     """
@@ -77,8 +73,6 @@ def desired_healthy(field: str, value: Any, n: int) -> int | None:
 def enough_pods(field: str, value: Any, n: int) -> int | None:
     """Return the smallest number of pods, at least `n`, of which one can be evicted; ``None`` if there is none.
 
-    Examples
-    --------
     >>> enough_pods("minAvailable", 1, 1), enough_pods("minAvailable", "67%", 3), enough_pods("maxUnavailable", 0, 3)
     (2, 4, None)
     """
@@ -100,21 +94,11 @@ _POD: Final = "Pod"
 class BudgetedPods:
     """The pods that a budget selects, and the numbers that it is about.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster.
-    budget : PodDisruptionBudget
-        The budget; with an invalid selector it selects no pod.
+    pods: The pods without those that are being deleted.
+    workloads: The workloads of ``pods``, without duplicates.
 
-    Attributes
-    ----------
-    selected : list of Pod
-        All pods that have not finished.
-    pods : list of Pod
-        The pods without those that are being deleted.
-    workloads : list of WorkloadKey
-        The workloads of ``pods``, without duplicates.
+    Args:
+        budget: The budget; with an invalid selector it selects no pod.
     """
 
     def __init__(self, cluster: Cluster, budget: PodDisruptionBudget) -> None:
@@ -128,7 +112,6 @@ class BudgetedPods:
 
     @property
     def limit(self) -> Limit | None:
-        """The limit of the budget, as `limit_of` returns it."""
         return limit_of(self.budget)
 
     @property
@@ -283,11 +266,7 @@ def counted_budget(cluster: Cluster, budget: PodDisruptionBudget) -> PodDisrupti
         desired = number
     allowed = max(healthy - desired, 0) if expected > 0 else 0
     status = replace(
-        status,
-        expected_pods=expected,
-        current_healthy=healthy,
-        desired_healthy=desired,
-        disruptions_allowed=allowed,
+        status, expected_pods=expected, current_healthy=healthy, desired_healthy=desired, disruptions_allowed=allowed
     )
     return replace(budget, status=status)
 
@@ -297,12 +276,8 @@ def budgets_after(cluster: Cluster, pod: Pod, change: int) -> Iterator[PodDisrup
 
     ``desiredHealthy`` stays, because no workload is scaled in a simulation. A bound pod counts as healthy at once.
 
-    Parameters
-    ----------
-    pod : Pod
-        The pod.
-    change : int
-        1 if the pod becomes healthy, -1 if it is deleted; the deletion of an unready pod changes nothing.
+    Args:
+        change: 1 if the pod becomes healthy, -1 if it is deleted; the deletion of an unready pod changes nothing.
     """
     if change < 0 and is_unready(pod):
         return
@@ -367,12 +342,8 @@ def covering_budgets(cluster: Cluster, pod: Pod) -> list[PodDisruptionBudget]:
 def eviction_refusal(cluster: Cluster, pod: Pod) -> tuple[str, PodDisruptionBudget | None]:
     """Return the API server's reason for refusing to evict a pod at present.
 
-    Returns
-    -------
-    refusal : str
-        The API server's message; empty if the eviction is allowed.
-    budget : PodDisruptionBudget or None
-        The budget that refuses the eviction; ``None`` if none does or if several cover the pod.
+    Returns: refusal: the API server's message; empty if the eviction is allowed; budget: the budget that refuses
+        the eviction; ``None`` if none does or if several cover the pod
     """
     if pod.status.phase == "Pending" or pod.metadata.deletion_timestamp is not None:
         return "", None

@@ -3,8 +3,6 @@
 Components are recognized by the names of their pods and namespaces, as nothing else in a snapshot tells them apart.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -45,17 +43,10 @@ def ill_provisioner(cluster: Cluster, provisioner: str) -> tuple[str, str] | Non
 
     The pods of DaemonSets serve single nodes; they only count for a provisioner without other pods.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster.
-    provisioner : str
-        The provisioner of a class, or the CSI driver that has replaced it.
+    Args:
+        provisioner: The provisioner of a class, or the CSI driver that has replaced it.
 
-    Returns
-    -------
-    tuple of str, or None
-        The workload, such as ``Deployment kube-system/ebs-csi-controller``, and a clause such as ``Deployment
+    Returns: The workload, such as ``Deployment kube-system/ebs-csi-controller``, and a clause such as ``Deployment
         kube-system/ebs-csi-controller is not ready``; ``None`` if a pod is ready or none is recognized.
     """
     words = _words(provisioner)

@@ -1,7 +1,5 @@
 """The diagnosis of a decision or a cluster: all rules are asked, the most important cause comes first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 

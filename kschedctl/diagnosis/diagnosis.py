@@ -1,7 +1,5 @@
 """Diagnoses: the facts that rules look at, and the cause of a problem with evidence and cures."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,51 +27,33 @@ from kschedctl.scheduler.framework.risk import Risk
 
 
 class Advice(msgspec.Struct, frozen=True, kw_only=True):
-    """A cure that takes effect outside the scheduler, so that it cannot be tried on a snapshot.
+    """A cure that takes effect outside the scheduler, so that it cannot be tried on a snapshot."""
 
-    Attributes
-    ----------
-    summary : str
-        A short instruction, in the imperative.
-    risk : Risk
-        The risk of the cure, by which it is ranked among remedies.
-    untried : str
-        The reason why the cure was not tried, such as ``a provisioner creates the volume``.
-    command : str
-        The kubectl command, or a line that begins with ``#`` for anything else; empty for none.
-    """
-
+    #: A short instruction, in the imperative.
     summary: str
+    #: The risk of the cure, by which it is ranked among remedies.
     risk: Risk
+    #: The reason why the cure was not tried, such as ``a provisioner creates the volume``.
     untried: str
+    #: The kubectl command, or a line that begins with ``#`` for anything else; empty for none.
     command: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """The cause of a problem, and what to do about it.
+    """The cause of a problem, and what to do about it."""
 
-    Attributes
-    ----------
-    rule : str
-        The name of the rule that found the cause, such as ``missing-storage-class``.
-    cause : str
-        The cause in one clause, with names and numbers: no capital letter unless a name requires it, no full stop.
-    evidence : tuple of str
-        Facts that show the cause, one clause each.
-    remedies : tuple of Remedy
-        Cures as changes; each is tried before it is shown.
-    advice : tuple of Advice
-        Cures that cannot be tried.
-    checks : tuple of str
-        Commands that show what the snapshot does not contain.
-    """
-
+    #: The name of the rule that found the cause, such as ``missing-storage-class``.
     rule: str
+    #: The cause in one clause, with names and numbers: no capital letter unless a name requires it, no full stop.
     cause: str
+    #: Facts that show the cause, one clause each.
     evidence: tuple[str, ...] = ()
+    #: Cures as changes; each is tried before it is shown.
     remedies: tuple[Remedy, ...] = ()
+    #: Cures that cannot be tried.
     advice: tuple[Advice, ...] = ()
+    #: Commands that show what the snapshot does not contain.
     checks: tuple[str, ...] = ()
 
 
@@ -88,12 +68,8 @@ VOLUME_TOPOLOGY: Final = ("VolumeBinding", "VolumeZone")
 class Situation:
     """A decision and the cluster around it. Everything is computed on demand and once.
 
-    Parameters
-    ----------
-    decision : Decision
-        The decision for the pod.
-    node : str
-        The node that the pod is bound to in the snapshot; empty if it is pending.
+    Args:
+        node: The node that the pod is bound to in the snapshot; empty if it is pending.
     """
 
     def __init__(self, decision: Decision, node: str = "") -> None:
@@ -186,7 +162,6 @@ class Situation:
         return [self.cluster.nodes.names[row] for row in np.flatnonzero(nodes).tolist()]
 
     def nodes(self, nodes: Mask) -> Iterator[Node]:
-        """Yield node objects."""
         return (self.cluster.nodes.objects[row] for row in np.flatnonzero(nodes).tolist())
 
     def operands(self, row: int, plugin: str) -> tuple[Operands, ...]:
@@ -249,28 +224,21 @@ def all_rows(nodes: Mask) -> Sequence[int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterDiagnosis(Diagnosis):
-    """The cause of a problem of an object.
+    """The cause of a problem of an object."""
 
-    Attributes
-    ----------
-    kind, namespace, name : str
-        The object; ``namespace`` is empty for a cluster-scoped kind.
-    state : str
-        The problem in a few words that follow the object's name, such as ``has 4 of 6 replicas``.
-    missing : int
-        The number of pods that have not been created.
-    pods : tuple of str
-        The stored pods that do not start, as ``namespace/name``, oldest first.
-    since : datetime or None
-        The time at which the problem began; ``None`` if it is unknown.
-    """
-
+    #: The object; ``namespace`` is empty for a cluster-scoped kind.
     kind: str
+    #: The object; ``namespace`` is empty for a cluster-scoped kind.
     namespace: str
+    #: The object; ``namespace`` is empty for a cluster-scoped kind.
     name: str
+    #: The problem in a few words that follow the object's name, such as ``has 4 of 6 replicas``.
     state: str
+    #: The number of pods that have not been created.
     missing: int = 0
+    #: The stored pods that do not start, as ``namespace/name``, oldest first.
     pods: tuple[str, ...] = ()
+    #: The time at which the problem began; ``None`` if it is unknown.
     since: datetime | None = None
 
     @property
@@ -280,20 +248,13 @@ class ClusterDiagnosis(Diagnosis):
 
 
 class ClusterSituation:
-    """The facts that rules about a cluster look at.
-
-    Parameters
-    ----------
-    scheduler : Scheduler
-        The scheduler over the cluster.
-    """
+    """The facts that rules about a cluster look at."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
 
     @property
     def cluster(self) -> Cluster:
-        """The cluster."""
         return self.scheduler.cluster
 
     @property

@@ -6,8 +6,6 @@ to all), two budgets that select the pod, or pods that the budget cannot count. 
 ready or not scheduled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,32 +33,21 @@ from kschedctl.objects.workload import PodDisruptionBudget
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockedEviction:
-    """Pods that cannot be evicted for the same reason.
+    """Pods that cannot be evicted for the same reason."""
 
-    Attributes
-    ----------
-    rule : str
-        The name of the reason, such as ``budget-of-all-pods``.
-    cause : str
-        The reason in one clause.
-    pods : tuple of Pod
-        The pods that a drain tries to evict.
-    budgets : tuple of PodDisruptionBudget
-        The budgets that select them.
-    never : bool
-        True if the refusal cannot end while nobody changes anything.
-    unhealthy : tuple of Pod
-        The pods of the budget that are not ready.
-    pending : tuple of Pod
-        The pods of the budget that have no node.
-    """
-
+    #: The name of the reason, such as ``budget-of-all-pods``.
     rule: str
+    #: The reason in one clause.
     cause: str
+    #: The pods that a drain tries to evict.
     pods: tuple[Pod, ...]
+    #: The budgets that select them.
     budgets: tuple[PodDisruptionBudget, ...]
+    #: True if the refusal cannot end while nobody changes anything.
     never: bool
+    #: The pods of the budget that are not ready.
     unhealthy: tuple[Pod, ...] = ()
+    #: The pods of the budget that have no node.
     pending: tuple[Pod, ...] = ()
 
 
@@ -69,14 +56,9 @@ def blocked_evictions(
 ) -> list[BlockedEviction]:
     """Return the reasons why pods cannot be evicted, one per budget or pair of budgets.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster in the state in which the evictions are refused.
-    keys : iterable of str
-        The pods, as ``namespace/name``.
-    why_pending : callable
-        Returns the cause for which a pod is pending; empty if it is not known.
+    Args:
+        cluster: The cluster in the state in which the evictions are refused.
+        why_pending: Returns the cause for which a pod is pending; empty if it is not known.
     """
     by_budgets: dict[tuple[str, ...], list[Pod]] = {}
     budgets: dict[tuple[str, ...], tuple[PodDisruptionBudget, ...]] = {}
@@ -94,10 +76,7 @@ def blocked_evictions(
 
 
 def _blocked(
-    cluster: Cluster,
-    pods: tuple[Pod, ...],
-    budgets: tuple[PodDisruptionBudget, ...],
-    why_pending: Callable[[Pod], str],
+    cluster: Cluster, pods: tuple[Pod, ...], budgets: tuple[PodDisruptionBudget, ...], why_pending: Callable[[Pod], str]
 ) -> BlockedEviction:
     if len(budgets) != 1:
         names = [f"{budget.namespace}/{budget.name}" for budget in budgets]
@@ -115,12 +94,7 @@ def _blocked(
         if cause:
             unready = pods if rule == "budget-of-unready-pods" else ()
             return BlockedEviction(
-                rule=rule,
-                cause=f"{name} {cause}",
-                pods=pods,
-                budgets=budgets,
-                never=not unready,
-                unhealthy=unready,
+                rule=rule, cause=f"{name} {cause}", pods=pods, budgets=budgets, never=not unready, unhealthy=unready
             )
     pending = tuple(pod for pod in found.pods if not pod.spec.node_name)
     unhealthy = tuple(pod for pod in found.pods if pod.spec.node_name and not is_healthy(pod))

@@ -1,7 +1,5 @@
 """Remedies that add nodes like an existing one, and the shapes of nodes."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -42,18 +40,9 @@ def nodes_like(
     The copies are schedulable, and have none of the taints that the control plane sets on unhealthy nodes. Pods of
     DaemonSets follow.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster.
-    model : str
-        The node to copy.
-    number : int
-        The number of copies.
-    within : float
-        The rank among remedies that add nodes.
-    place : mapping of str to str, optional
-        Labels of another place that the copies get, such as a zone; by default the place of the model.
+    Args:
+        within: The rank among remedies that add nodes.
+        place: Labels of another place that the copies get, such as a zone; by default the place of the model.
     """
     node = cluster.nodes.objects[cluster.nodes.row[model]]
     names = list(islice(numbered_names(model, cluster.nodes.row), number))
@@ -107,18 +96,11 @@ def larger_nodes(
 ) -> Remedy:
     """Return the remedy that adds nodes like an existing one, but with more room.
 
-    Parameters
-    ----------
-    situation : Situation
-        The situation.
-    row : int
-        The row of the node to copy.
-    room : mapping of str to int
-        The amounts that must be free on each new node beside the pods of DaemonSets: milli-CPU, bytes or a count.
-    number : int
-        The number of nodes.
-    within : float
-        The rank among remedies that add larger nodes.
+    Args:
+        row: The row of the node to copy.
+        room: The amounts that must be free on each new node beside the pods of DaemonSets: milli-CPU, bytes or a
+            count.
+        within: The rank among remedies that add larger nodes.
     """
     cluster, columns, taken = situation.cluster, situation.columns, _taken(situation, row)
     model = cluster.nodes.names[row]
@@ -151,8 +133,6 @@ def _enlarged(change: Change, offered: Mapping[str, str]) -> Change:
 def pool_of(labels: Mapping[str, str]) -> str:
     """Return the instance type and the pool of a node, from its labels; empty if they tell neither.
 
-    Examples
-    --------
     >>> pool_of({"node.kubernetes.io/instance-type": "m5.xlarge", "eks.amazonaws.com/nodegroup": "general"})
     'm5.xlarge, nodegroup general'
     """

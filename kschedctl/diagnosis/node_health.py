@@ -1,7 +1,5 @@
 """The health of nodes: taints that the node controller, a cloud provider or an autoscaler sets, and conditions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -127,8 +125,6 @@ def condition_of_pod(pod: PodRecord, kind: str) -> Condition | None:
 def since(time: datetime | None) -> str:
     """Return `` since 2026-11-20 09:41 UTC``; empty if the time is unknown.
 
-    Examples
-    --------
     >>> from datetime import UTC
     >>> since(datetime(2026, 11, 20, 9, 41, tzinfo=UTC)), since(None)
     (' since 2026-11-20 09:41 UTC', '')
@@ -139,14 +135,9 @@ def since(time: datetime | None) -> str:
 def silent_node_advice(node: str, back: str, effect: str = "") -> tuple[Advice, Advice]:
     """Return the two ways out for a node whose kubelet does not answer: get it back, or declare it out of service.
 
-    Parameters
-    ----------
-    node : str
-        The name of the node.
-    back : str
-        The first way, in the imperative.
-    effect : str
-        A clause about the effect of the second way; empty for none.
+    Args:
+        back: The first way, in the imperative.
+        effect: A clause about the effect of the second way; empty for none.
     """
     return (
         Advice(

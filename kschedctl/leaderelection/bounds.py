@@ -1,7 +1,5 @@
 """Guarantees of election settings: bounds for the time without a leader, and for the time with two leaders."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from math import floor
@@ -22,46 +20,31 @@ _LONGEST_FAIL_OVER: Final = 3600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """The quality of the candidates' clocks and requests.
+    """The quality of the candidates' clocks and requests."""
 
-    Attributes
-    ----------
-    drift : float
-        The maximum error of a clock's rate, as a fraction: 0.01 is 1 % too fast or too slow. The offset of a clock has
-        no effect on an election.
-    request : float
-        The maximum duration of a successful request to the API server, in seconds.
-    """
-
+    #: The maximum error of a clock's rate, as a fraction: 0.01 is 1 % too fast or too slow. The offset of a clock
+    #: has no effect on an election.
     drift: float = 0.0
+    #: The maximum duration of a successful request to the API server, in seconds.
     request: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The guarantees of settings under given conditions. All times are in seconds.
+    """The guarantees of settings under given conditions. All times are in seconds."""
 
-    Attributes
-    ----------
-    earliest : float
-        The shortest time from the last renewal of a dead leader until another candidate can lead.
-    latest : float
-        The longest time from the last renewal of a dead leader until another candidate leads, provided that one can
-        reach the API server.
-    released : float
-        The longest time from the release of the lease until another candidate leads. A leader that is terminated while
-        it renews or acquires the lease may fail to release it, because its own write changes the record in between. The
-        others then wait until the lease expires, as after a crash.
-    leads_on : float
-        The longest time that a leader which cannot renew goes on leading after its last renewal was written.
-    holds : float
-        The time after the last renewal was written in which no other candidate can lead.
-    """
-
+    #: The shortest time from the last renewal of a dead leader until another candidate can lead.
     earliest: float
+    #: The longest time from the last renewal of a dead leader until another candidate leads, provided that one can
+    #: reach the API server.
     latest: float
+    #: The longest time from the release of the lease until another candidate leads. A leader that is terminated
+    #: while it renews or acquires the lease may fail to release it, because its own write changes the record in
+    #: between. The others then wait until the lease expires, as after a crash.
     released: float
+    #: The longest time that a leader which cannot renew goes on leading after its last renewal was written.
     leads_on: float
+    #: The time after the last renewal was written in which no other candidate can lead.
     holds: float
 
     @property
@@ -78,15 +61,9 @@ class Bounds:
 def bounds(settings: ElectionSettings, conditions: Conditions) -> Bounds:
     """Compute the guarantees of settings.
 
-    Parameters
-    ----------
-    settings : ElectionSettings
-        The settings of all candidates.
-    conditions : Conditions
-        The quality of the candidates' clocks and requests.
+    Args:
+        conditions: The quality of the candidates' clocks and requests.
 
-    Notes
-    -----
     A leader learns of a renewal when the response arrives, waits for the retry period, and retries until the renew
     deadline. A leader that then releases the lease leads until the release has succeeded or failed. The other
     candidates count from the moment when they saw the renewal, which is after it was written, and with the lease
@@ -110,12 +87,9 @@ def bounds(settings: ElectionSettings, conditions: Conditions) -> Bounds:
 def with_exclusive_deadline(settings: ElectionSettings, conditions: Conditions) -> ElectionSettings | None:
     """Return the settings with the longest renew deadline that excludes two leaders, or ``None`` if there is none.
 
-    Parameters
-    ----------
-    settings : ElectionSettings
-        The settings. The renew deadline is shortened in steps of 0.1 s; the other settings are kept.
-    conditions : Conditions
-        The quality of the candidates' clocks and requests.
+    Args:
+        settings: The settings. The renew deadline is shortened in steps of 0.1 s; the other settings are kept.
+        conditions: The quality of the candidates' clocks and requests.
     """
 
     def with_deadline(steps: int) -> ElectionSettings:
@@ -133,19 +107,12 @@ def with_exclusive_deadline(settings: ElectionSettings, conditions: Conditions) 
 def settings_for(fail_over: float, conditions: Conditions, template: ElectionSettings) -> ElectionSettings:
     """Return the settings with the longest times that guarantee a timely takeover and exclude two leaders.
 
-    Parameters
-    ----------
-    fail_over : float
-        The longest allowed time from the last renewal until another candidate leads, in seconds.
-    conditions : Conditions
-        The quality of the candidates' clocks and requests.
-    template : ElectionSettings
-        The settings other than lease duration, renew deadline and retry period.
+    Args:
+        fail_over: The longest allowed time from the last renewal until another candidate leads, in seconds.
+        conditions: The quality of the candidates' clocks and requests.
+        template: The settings other than lease duration, renew deadline and retry period.
 
-    Raises
-    ------
-    InputError
-        If no settings fulfil both, or ``fail_over`` is more than an hour.
+    Raises InputError if no settings fulfil both, or ``fail_over`` is more than an hour.
     """
     if fail_over > _LONGEST_FAIL_OVER:
         raise InputError(f"{fail_over:g} s until another leads is too long", hint="at most 1 hour is supported")

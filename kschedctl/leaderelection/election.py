@@ -1,7 +1,5 @@
 """A leader election and its state, as answers show it."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated
 

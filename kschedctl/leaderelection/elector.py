@@ -5,8 +5,6 @@ seen the record change for the lease duration, by the candidate's own clock. Onl
 therefore, and not the times that they show.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import floor, inf
@@ -37,33 +35,22 @@ def _note_nothing(_: float) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Callbacks:
-    """The functions that a candidate calls on events. By default they do nothing.
+    """The functions that a candidate calls on events. By default they do nothing."""
 
-    Attributes
-    ----------
-    started_leading : callable
-        Called when the candidate starts to lead.
-    stopped_leading : callable
-        Called when the candidate has ended, even if it never led.
-    renewed : callable
-        Called when the candidate has acquired or renewed the lease, with the time when the attempt began, by the
-        candidate's clock.
-    new_leader : callable
-        Called when the leader has changed, with the identity of the new leader; empty if nobody leads.
-    failed : callable
-        Called when an attempt has failed, with the reason.
-    reached : callable
-        Called when an attempt had a result: the record was written, or is held by another candidate.
-    same_identity : callable
-        Called when another process appears to hold the lease under the candidate's own identity; both then lead.
-    """
-
+    #: Called when the candidate starts to lead.
     started_leading: Callable[[], None] = _nothing
+    #: Called when the candidate has ended, even if it never led.
     stopped_leading: Callable[[], None] = _nothing
+    #: Called when the candidate has acquired or renewed the lease, with the time when the attempt began, by the
+    #: candidate's clock.
     renewed: Callable[[float], None] = _note_nothing
+    #: Called when the leader has changed, with the identity of the new leader; empty if nobody leads.
     new_leader: Callable[[str], None] = _say_nothing
+    #: Called when an attempt has failed, with the reason.
     failed: Callable[[str], None] = _say_nothing
+    #: Called when an attempt had a result: the record was written, or is held by another candidate.
     reached: Callable[[], None] = _nothing
+    #: Called when another process appears to hold the lease under the candidate's own identity; both then lead.
     same_identity: Callable[[], None] = _nothing
 
 
@@ -74,29 +61,17 @@ _ROUNDING: Final = 1e-6
 class LeaderElector:
     """A candidate of an election.
 
-    Parameters
-    ----------
-    lock : Lock
-        The lock, which stores the record of the election.
-    settings : ElectionSettings
-        The times and options of the candidate.
-    clock : Clock
-        The candidate's own clock.
-    random : Random
-        The source of the jitter between two attempts to acquire the lease.
-    callbacks : Callbacks
-        The functions to call on events.
+    renewed_at: The time when the candidate began the last attempt that acquired or renewed the lease. No other
+        candidate can have seen that renewal earlier.
 
-    Attributes
-    ----------
-    renewed_at : float or None
-        The time when the candidate began the last attempt that acquired or renewed the lease. No other candidate can
-        have seen that renewal earlier.
+    Args:
+        lock: The lock, which stores the record of the election.
+        settings: The times and options of the candidate.
+        clock: The candidate's own clock.
+        random: The source of the jitter between two attempts to acquire the lease.
+        callbacks: The functions to call on events.
 
-    Raises
-    ------
-    InputError
-        If client-go would refuse to start; the message is client-go's.
+    Raises InputError if client-go would refuse to start; the message is client-go's.
     """
 
     def __init__(
@@ -137,10 +112,8 @@ class LeaderElector:
     def check(self, max_tolerable_expired_lease: float) -> str:
         """Return the problem of a leader that has neither renewed nor ended; empty if there is none.
 
-        Parameters
-        ----------
-        max_tolerable_expired_lease : float
-            The tolerated time after the expiry of the lease, in seconds.
+        Args:
+            max_tolerable_expired_lease: The tolerated time after the expiry of the lease, in seconds.
         """
         age = self._clock.now() - self._observed_at
         if self.is_leader and age > self._settings.lease_duration + max_tolerable_expired_lease:
@@ -157,10 +130,8 @@ class LeaderElector:
     def try_acquire_or_renew(self, deadline: float = inf) -> Steps[bool]:
         """Acquire a free lease, or renew a lease that the candidate holds, and report success.
 
-        Parameters
-        ----------
-        deadline : float
-            The time when the attempt is abandoned, by the candidate's clock.
+        Args:
+            deadline: The time when the attempt is abandoned, by the candidate's clock.
         """
         now = self._clock.now()
         record = self._own_record(now)
@@ -190,10 +161,8 @@ class LeaderElector:
     def try_coordinated_renew(self, deadline: float = inf) -> Steps[bool]:
         """Renew the lease that the coordinated election controller assigned to the candidate, and report success.
 
-        Parameters
-        ----------
-        deadline : float
-            The time when the attempt is abandoned, by the candidate's clock.
+        Args:
+            deadline: The time when the attempt is abandoned, by the candidate's clock.
         """
         now = self._clock.now()
         try:
@@ -212,10 +181,7 @@ class LeaderElector:
     def release(self) -> Steps[bool]:
         """Release the lease, so that no candidate has to wait for its expiry, and report success.
 
-        Returns
-        -------
-        bool
-            True if the candidate has released the lease or does not hold it.
+        Returns: True if the candidate has released the lease or does not hold it.
         """
         deadline = self._clock.now() + self._settings.renew_deadline
         try:
@@ -227,10 +193,7 @@ class LeaderElector:
             return True
         now = self._clock.now()
         given_up = LeaderElectionRecord(
-            lease_duration_seconds=1,
-            acquire_time=now,
-            renew_time=now,
-            leader_transitions=old.leader_transitions,
+            lease_duration_seconds=1, acquire_time=now, renew_time=now, leader_transitions=old.leader_transitions
         )
         try:
             yield from self._lock.update(given_up, self._until(deadline))
@@ -344,10 +307,8 @@ class LeaderElector:
 class HealthzAdaptor:
     """A health check that fails while a leader neither renews nor ends (client-go ``HealthzAdaptor``).
 
-    Parameters
-    ----------
-    timeout : float
-        The tolerated time after the expiry of the lease, in seconds; kube-scheduler uses 20.
+    Args:
+        timeout: The tolerated time after the expiry of the lease, in seconds; kube-scheduler uses 20.
     """
 
     name: Final = "leaderElection"
@@ -372,11 +333,6 @@ class Outage:
     """The failed attempts since the last success, for messages of a process that retries without end.
 
     Any thread may call the methods.
-
-    Parameters
-    ----------
-    tell : callable
-        Receives the messages.
     """
 
     def __init__(self, tell: Callable[[str], None]) -> None:

@@ -15,8 +15,6 @@ their parents end, so that it finds them. The kernel kills the command if the gu
 Other systems have neither: there, the guard kills the process group of the command.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import signal
@@ -96,17 +94,7 @@ def kill_all(pids: list[int]) -> bool:
 
 
 class Guard:
-    """The guard of one command.
-
-    Parameters
-    ----------
-    orders, reports : int
-        The file descriptors.
-    clock : int
-        The number of the clock.
-    command : list of str
-        The command and its arguments.
-    """
+    """The guard of one command."""
 
     def __init__(self, orders: int, reports: int, clock: int, command: list[str]) -> None:
         self._orders, self._reports, self._clock, self._command = orders, reports, clock, command

@@ -1,7 +1,5 @@
 """The record of an election, and the locks that store it: in memory, and on a Lease (client-go ``resourcelock``)."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Callable
@@ -29,32 +27,24 @@ Raw = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderElectionRecord:
-    """The shared state of an election.
+    """The shared state of an election."""
 
-    Attributes
-    ----------
-    holder_identity : str
-        The identity of the leader; empty after a release, when any candidate may take over.
-    lease_duration_seconds : int
-        The time, in seconds, that other candidates wait after they last saw the record change.
-    acquire_time, renew_time : float
-        The times when the holder acquired the lease and last renewed it, in seconds since the Unix epoch by the
-        holder's clock; 0 if unknown. No other candidate relies on them.
-    leader_transitions : int
-        The number of times that the lease changed its holder.
-    strategy : str
-        The strategy of a coordinated election, such as ``OldestEmulationVersion``; empty if the candidates elect
-        without a coordinator.
-    preferred_holder : str
-        The candidate for which the holder of a coordinated election must give up the lease; empty for none.
-    """
-
+    #: The identity of the leader; empty after a release, when any candidate may take over.
     holder_identity: str = ""
+    #: The time, in seconds, that other candidates wait after they last saw the record change.
     lease_duration_seconds: int = 0
+    #: The times when the holder acquired the lease and last renewed it, in seconds since the Unix epoch by the
+    #: holder's clock; 0 if unknown. No other candidate relies on them.
     acquire_time: float = 0.0
+    #: The times when the holder acquired the lease and last renewed it, in seconds since the Unix epoch by the
+    #: holder's clock; 0 if unknown. No other candidate relies on them.
     renew_time: float = 0.0
+    #: The number of times that the lease changed its holder.
     leader_transitions: int = 0
+    #: The strategy of a coordinated election, such as ``OldestEmulationVersion``; empty if the candidates elect
+    #: without a coordinator.
     strategy: str = ""
+    #: The candidate for which the holder of a coordinated election must give up the lease; empty for none.
     preferred_holder: str = ""
 
     def raw(self) -> Raw:
@@ -105,28 +95,19 @@ class Lock(Protocol):
     def get(self, until: float) -> Steps[LeaderElectionRecord]:
         """Read the record.
 
-        Raises
-        ------
-        LockError
-            If the request fails.
+        Raises LockError if the request fails.
         """
 
     def create(self, record: LeaderElectionRecord, until: float) -> Steps[None]:
         """Create the record.
 
-        Raises
-        ------
-        LockError
-            If the request fails or a record exists.
+        Raises LockError if the request fails or a record exists.
         """
 
     def update(self, record: LeaderElectionRecord, until: float) -> Steps[None]:
         """Update the record.
 
-        Raises
-        ------
-        LockError
-            If the request fails or the record has changed since the candidate last saw it.
+        Raises LockError if the request fails or the record has changed since the candidate last saw it.
         """
 
 
@@ -160,10 +141,7 @@ class MemoryApi:
     def get(self, name: str) -> Versioned:
         """Return the record of a lock.
 
-        Raises
-        ------
-        LockNotFoundError
-            If the lock has no record.
+        Raises LockNotFoundError if the lock has no record.
         """
         try:
             return self._objects[name]
@@ -173,10 +151,7 @@ class MemoryApi:
     def create(self, name: str, record: LeaderElectionRecord) -> Versioned:
         """Create a record.
 
-        Raises
-        ------
-        ConflictError
-            If the lock has a record.
+        Raises ConflictError if the lock has a record.
         """
         if name in self._objects:
             raise ConflictError(f'leases.coordination.k8s.io "{name}" already exists')
@@ -185,12 +160,8 @@ class MemoryApi:
     def update(self, name: str, record: LeaderElectionRecord, resource_version: int) -> Versioned:
         """Update a record at a resource version.
 
-        Raises
-        ------
-        LockNotFoundError
-            If the lock has no record.
-        ConflictError
-            If the record has another resource version.
+        Raises LockNotFoundError if the lock has no record.
+        Raises ConflictError if the record has another resource version.
         """
         if self.get(name).resource_version != resource_version:
             problem = "the object has been modified; please apply your changes to the latest version and try again"
@@ -210,19 +181,10 @@ class MemoryApi:
 class MemoryLock:
     """The lock of one candidate on a `MemoryApi`.
 
-    Parameters
-    ----------
-    api : MemoryApi
-        The store of the record.
-    name : str
-        The name of the lock, such as ``kube-system/kube-scheduler``.
-    identity : str
-        The identity of the candidate.
+    events: The recorded events, each with the candidate's identity.
 
-    Attributes
-    ----------
-    events : list of str
-        The recorded events, each with the candidate's identity.
+    Args:
+        name: The name of the lock, such as ``kube-system/kube-scheduler``.
     """
 
     def __init__(self, api: MemoryApi, name: str, identity: str) -> None:
@@ -238,7 +200,6 @@ class MemoryLock:
         return self._identity
 
     def describe(self) -> str:
-        """Return the name of the lock."""
         return self._name
 
     def record_event(self, text: str) -> None:
@@ -253,7 +214,6 @@ class MemoryLock:
         return found.record
 
     def create(self, record: LeaderElectionRecord, until: float) -> Steps[None]:
-        """Create the record."""
         yield from ()
         self._seen = self._api.create(self._name, record).resource_version
 
@@ -273,18 +233,8 @@ _API_VERSION: Final = "coordination.k8s.io/v1"
 class LeaseLock:
     """The lock of one candidate. Every request blocks until its response.
 
-    Parameters
-    ----------
-    client : ObjectClient
-        The client of the API server.
-    namespace, name : str
-        The namespace and name of the Lease.
-    identity : str
-        The identity of the candidate.
-    clock : Clock
-        The candidate's clock.
-    recorder : callable
-        Called with a text for each event of the candidate.
+    Args:
+        recorder: Called with a text for each event of the candidate.
     """
 
     def __init__(
@@ -324,7 +274,6 @@ class LeaseLock:
         return record_of(self._lease.get("spec") or {})
 
     def create(self, record: LeaderElectionRecord, until: float) -> Steps[None]:
-        """Create the Lease."""
         yield from ()
         metadata = {"name": self._name, "namespace": self._namespace}
         lease = {"apiVersion": _API_VERSION, "kind": "Lease", "metadata": metadata, "spec": spec_of(record)}
@@ -367,13 +316,8 @@ def own_identity() -> str:
 def lease_name(text: str) -> tuple[str, str]:
     """Parse the namespace and name of a Lease.
 
-    Raises
-    ------
-    InputError
-        If the text is not ``NAMESPACE/NAME`` with two valid DNS subdomain names.
+    Raises InputError if the text is not ``NAMESPACE/NAME`` with two valid DNS subdomain names.
 
-    Examples
-    --------
     >>> lease_name("shop/report")
     ('shop', 'report')
     """
@@ -388,10 +332,7 @@ def lease_name(text: str) -> tuple[str, str]:
 def record_of(spec: dict[str, Any]) -> LeaderElectionRecord:
     """Convert the spec of a Lease to a record.
 
-    Raises
-    ------
-    LockError
-        If the spec is not valid.
+    Raises LockError if the spec is not valid.
     """
     try:
         read = msgspec.convert({key: value for key, value in spec.items() if value is not None}, LeaseSpec)

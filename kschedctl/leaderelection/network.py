@@ -1,7 +1,5 @@
 """The simulated network, processes and faults of an election, and its timeline."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -23,71 +21,49 @@ ALL: Final = "all"
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """A crash: a candidate ends at once, as with SIGKILL, and loses its state.
+    """A crash: a candidate ends at once, as with SIGKILL, and loses its state."""
 
-    Attributes
-    ----------
-    at, until : float
-        The times of the crash and of the restart, in seconds; an infinite ``until`` means no restart.
-    who : str
-        The candidate: its number, ``leader`` or ``all``.
-    """
-
+    #: The times of the crash and of the restart, in seconds; an infinite ``until`` means no restart.
     at: float
+    #: The times of the crash and of the restart, in seconds; an infinite ``until`` means no restart.
     until: float = inf
+    #: The candidate: its number, ``leader`` or ``all``.
     who: str = LEADER
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A network partition between a candidate and the API server; data in transit is delivered later, as by TCP.
+    """A network partition between a candidate and the API server; data in transit is delivered later, as by TCP."""
 
-    Attributes
-    ----------
-    at, until : float
-        The beginning and the end, in seconds.
-    who : str
-        The candidate: its number, ``leader`` or ``all``.
-    """
-
+    #: The beginning and the end, in seconds.
     at: float
+    #: The beginning and the end, in seconds.
     until: float = inf
+    #: The candidate: its number, ``leader`` or ``all``.
     who: str = LEADER
 
 
 @dataclass(frozen=True, slots=True)
 class SlowApi:
-    """A period of slow requests.
+    """A period of slow requests."""
 
-    Attributes
-    ----------
-    seconds : float
-        The maximum duration of a request, in seconds, divided between request and response in any proportion.
-    at, until : float
-        The beginning and the end, in seconds.
-    who : str
-        The candidate with slow requests: its number, ``leader`` or ``all``.
-    """
-
+    #: The maximum duration of a request, in seconds, divided between request and response in any proportion.
     seconds: float
+    #: The beginning and the end, in seconds.
     at: float = 0.0
+    #: The beginning and the end, in seconds.
     until: float = inf
+    #: The candidate with slow requests: its number, ``leader`` or ``all``.
     who: str = ALL
 
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """A rolling update of a Deployment: a new pod starts, then an old pod gets SIGTERM, one pod at a time.
+    """A rolling update of a Deployment: a new pod starts, then an old pod gets SIGTERM, one pod at a time."""
 
-    Attributes
-    ----------
-    at : float
-        The beginning, in seconds.
-    start_up : float
-        The time from the start of a new pod until it contends for the lease, in seconds.
-    """
-
+    #: The beginning, in seconds.
     at: float
+    #: The time from the start of a new pod until it contends for the lease, in seconds.
     start_up: float = 5.0
 
 
@@ -111,35 +87,21 @@ def _time(seconds: float) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """The parameters of a simulation besides the candidates' settings.
-
-    Attributes
-    ----------
-    candidates : int
-        The number of candidates.
-    duration : float
-        The simulated time, in seconds.
-    faults : tuple of Fault
-        The faults.
-    clock_skew : float
-        The maximum offset of a candidate's clock, in seconds, in either direction.
-    clock_drift : float
-        The maximum error of a clock's rate, as a fraction, in either direction.
-    request : float
-        The maximum duration of a request without a ``SlowApi`` fault, in seconds.
-    restart_after : float
-        The time until a candidate that ended because it lost the lease is restarted, in seconds.
-    seed : int
-        The seed of the random numbers. The same seed produces the same simulation.
-    """
+    """The parameters of a simulation besides the candidates' settings."""
 
     candidates: int = 3
+    #: The simulated time, in seconds.
     duration: float = 120.0
     faults: tuple[Fault, ...] = field(default=())
+    #: The maximum offset of a candidate's clock, in seconds, in either direction.
     clock_skew: float = 0.0
+    #: The maximum error of a clock's rate, as a fraction, in either direction.
     clock_drift: float = 0.0
+    #: The maximum duration of a request without a ``SlowApi`` fault, in seconds.
     request: float = 0.02
+    #: The time until a candidate that ended because it lost the lease is restarted, in seconds.
     restart_after: float = 5.0
+    #: The seed of the random numbers. The same seed produces the same simulation.
     seed: int = 0
 
     @property
@@ -170,76 +132,50 @@ class ElectionEvent(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event of the simulation.
+    """An event of the simulation."""
 
-    Attributes
-    ----------
-    at : float
-        The true time since the beginning, in seconds.
-    who : str
-        The identity of the candidate; empty for all candidates.
-    what : ElectionEvent
-        The type of the event.
-    detail : str
-        Details of the event, in words.
-    """
-
+    #: The true time since the beginning, in seconds.
     at: float
+    #: The identity of the candidate; empty for all candidates.
     who: str
+    #: The type of the event.
     what: ElectionEvent
+    #: Details of the event, in words.
     detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class LeaderTerm:
-    """A period in which a candidate led.
+    """A period in which a candidate led."""
 
-    Attributes
-    ----------
-    who : str
-        The identity of the candidate.
-    start, end : float
-        The true times since the beginning of the simulation, in seconds.
-    """
-
+    #: The identity of the candidate.
     who: str
+    #: The true times since the beginning of the simulation, in seconds.
     start: float
+    #: The true times since the beginning of the simulation, in seconds.
     end: float
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A successful write of the record.
+    """A successful write of the record."""
 
-    Attributes
-    ----------
-    who : str
-        The identity of the candidate.
-    at : float
-        The true time when the record changed, in seconds.
-    known_at : float
-        The true time when the candidate received the response, in seconds.
-    """
-
+    #: The identity of the candidate.
     who: str
+    #: The true time when the record changed, in seconds.
     at: float
+    #: The true time when the candidate received the response, in seconds.
     known_at: float
 
 
 @dataclass
 class Timeline:
-    """The events of a simulation in chronological order, and the terms of the leaders.
+    """The events of a simulation in chronological order, and the terms of the leaders."""
 
-    Attributes
-    ----------
-    duration : float
-        The simulated time, in seconds.
-    writes : list of Write
-        The successful writes of the record.
-    """
-
+    #: The simulated time, in seconds.
     duration: float = 0.0
     events: list[Event] = field(default_factory=list)
+    #: The successful writes of the record.
     writes: list[Write] = field(default_factory=list)
     _open: dict[str, float] = field(default_factory=dict)
     _closed: list[LeaderTerm] = field(default_factory=list)
@@ -298,20 +234,13 @@ _ROUNDING: Final = 1e-9
 
 @dataclass(slots=True)
 class Link:
-    """The network connection between one candidate and the API server.
+    """The network connection between one candidate and the API server."""
 
-    Attributes
-    ----------
-    seconds : float
-        The maximum duration of a request without faults, in seconds.
-    partitions : int
-        The number of active partitions.
-    slowness : list of SlowApi
-        The active faults that slow requests down.
-    """
-
+    #: The maximum duration of a request without faults, in seconds.
     seconds: float
+    #: The number of active partitions.
     partitions: int = 0
+    #: The active faults that slow requests down.
     slowness: list[SlowApi] = field(default_factory=list)
     _waiting: list[Callback] = field(default_factory=list)
 
@@ -349,27 +278,12 @@ class _Answer:
 class RemoteLock(MemoryLock):
     """The lock of a candidate that reaches the API server over a link.
 
-    Parameters
-    ----------
-    api : MemoryApi
-        The API server.
-    name, identity : str
-        As for `MemoryLock`.
-    link : Link
-        The network connection.
-    clock : Clock
-        The candidate's clock.
-    world : VirtualClock
-        The clock of the true time.
-    random : Random
-        The source of the requests' durations.
+    actor: The actor to wake when a response arrives.
+    writes: The writes for which the candidate received a success response.
 
-    Attributes
-    ----------
-    actor : Actor or None
-        The actor to wake when a response arrives.
-    writes : list of Write
-        The writes for which the candidate received a success response.
+    Args:
+        world: The clock of the true time.
+        random: The source of the requests' durations.
     """
 
     def __init__(
@@ -385,17 +299,14 @@ class RemoteLock(MemoryLock):
         self.writes: list[Write] = []
 
     def get(self, until: float) -> Steps[LeaderElectionRecord]:
-        """Read the record."""
         found = yield from self._ask(lambda: self._api.get(self._name), until)
         self._seen = found.resource_version
         return found.record
 
     def create(self, record: LeaderElectionRecord, until: float) -> Steps[None]:
-        """Create the record."""
         yield from self._write(lambda: self._api.create(self._name, record), until)
 
     def update(self, record: LeaderElectionRecord, until: float) -> Steps[None]:
-        """Update the record at the resource version that was last read or written."""
         version = self._seen
         if version is None:
             raise LockError("lease not initialized, call get or create first")
@@ -465,14 +376,10 @@ class RemoteLock(MemoryLock):
 class LocalClock:
     """A candidate's clock, with an offset from the true time and a rate of its own.
 
-    Parameters
-    ----------
-    world : VirtualClock
-        The clock of the true time.
-    skew : float
-        The offset from the true time at the beginning, in seconds.
-    rate : float
-        The number of this clock's seconds per true second.
+    Args:
+        world: The clock of the true time.
+        skew: The offset from the true time at the beginning, in seconds.
+        rate: The number of this clock's seconds per true second.
     """
 
     def __init__(self, world: VirtualClock, skew: float = 0.0, rate: float = 1.0) -> None:
@@ -500,12 +407,9 @@ class Process:
     The process leads from the call of ``started_leading``. It stops leading at SIGTERM, which ends its work before the
     lease is released; at the call of ``stopped_leading``, if it could not renew; or when it crashes.
 
-    Parameters
-    ----------
-    identity : str
-        The identity of the candidate. A restarted candidate gets a new identity.
-    on_lost : callable
-        Called when the process ends because it lost the lease.
+    Args:
+        identity: The identity of the candidate. A restarted candidate gets a new identity.
+        on_lost: Called when the process ends because it lost the lease.
     """
 
     def __init__(

@@ -1,7 +1,5 @@
 """Overview of a cluster's elections from its Leases: the holder, the times, and the bounds for a takeover."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -42,17 +40,11 @@ _UNIQUE: Final = "_"
 
 @dataclass(frozen=True, slots=True)
 class Elections:
-    """All elections of a cluster.
+    """All elections of a cluster."""
 
-    Attributes
-    ----------
-    elections : tuple of Election
-        The elections, sorted by namespace and name, with those in ``kube-system`` first.
-    n_heartbeats : int
-        The number of Leases that are heartbeats of nodes and API servers.
-    """
-
+    #: The elections, sorted by namespace and name, with those in ``kube-system`` first.
     elections: tuple[Election, ...]
+    #: The number of Leases that are heartbeats of nodes and API servers.
     n_heartbeats: int = 0
 
     def find(self, namespace: str, name: str, kind: str = "Lease") -> Election | None:
@@ -61,15 +53,11 @@ class Elections:
         return next((one for one in self.elections if (one.ref.kind, one.ref.namespace, one.ref.name) == wanted), None)
 
 
-def elections(cluster: Cluster, settings: ElectionSettings = ElectionSettings()) -> Elections:  # noqa: B008 (frozen)
+def elections(cluster: Cluster, settings: ElectionSettings = ElectionSettings()) -> Elections:  # noqa: B008
     """Find the elections of a cluster.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster.
-    settings : ElectionSettings
-        The settings of the candidates, for the retry period, which a Lease does not contain.
+    Args:
+        settings: The settings of the candidates, for the retry period, which a Lease does not contain.
     """
     reader = _Reader(cluster, settings)
     leases = [lease for lease in cluster.list(Lease) if not _is_heartbeat(lease)]
@@ -83,8 +71,6 @@ def elections(cluster: Cluster, settings: ElectionSettings = ElectionSettings())
 def host_of(identity: str) -> str:
     """Return the name of the host or pod in an identity.
 
-    Examples
-    --------
     >>> host_of("cp-1_6f1d4c1e-9c3b-4b43-8b5e-0f6f8d3a7d52"), host_of("operator-0")
     ('cp-1', 'operator-0')
     """
@@ -117,10 +103,7 @@ class _Reader:
             spec.lease_transitions,
         )
         return structs.replace(
-            found,
-            strategy=spec.strategy,
-            preferred_holder=spec.preferred_holder,
-            candidates=self._candidates(lease),
+            found, strategy=spec.strategy, preferred_holder=spec.preferred_holder, candidates=self._candidates(lease)
         )
 
     def of_annotations(self) -> Iterator[Election]:
@@ -227,8 +210,6 @@ class _Reader:
 def retry_period(settings: ElectionSettings, lease_duration: float) -> float:
     """Return the assumed time between two renewals, in seconds: longer in proportion for a longer lease duration.
 
-    Examples
-    --------
     >>> retry_period(ElectionSettings(), 15), retry_period(ElectionSettings(), 60)
     (2.0, 8.0)
     """
@@ -300,19 +281,9 @@ def settings_of(election: LeaderElection) -> ElectionSettings:
 def check_elections(
     cluster: Cluster,
     found: Elections,
-    settings: ElectionSettings = ElectionSettings(),  # noqa: B008 (frozen)
+    settings: ElectionSettings = ElectionSettings(),  # noqa: B008
 ) -> Iterator[Finding]:
-    """Yield the findings about the elections of a cluster.
-
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster.
-    found : Elections
-        The elections of the cluster.
-    settings : ElectionSettings
-        The settings of the candidates, as for ``elections``.
-    """
+    """Yield the findings about the elections of a cluster."""
     for election in found.elections:
         yield from _state(election, settings)
         if cluster.not_listed.isdisjoint(("Node", "Pod")):

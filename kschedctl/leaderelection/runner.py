@@ -1,7 +1,5 @@
 """A runner that waits for a lease, runs a command while holding it, and ends the command before the lease expires."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -42,24 +40,10 @@ def _stdin() -> int | None:
 class Child:
     """A running command.
 
-    Parameters
-    ----------
-    command : sequence of str
-        The command and its arguments.
-    clock : RealClock
-        The clock of all times.
-    until : float
-        The time when the guard kills the command, unless the time is put off.
+    Args:
+        until: The time when the guard kills the command, unless the time is put off.
 
-    Attributes
-    ----------
-    group : int
-        The process group of the command.
-
-    Raises
-    ------
-    InputError
-        If no process can be started.
+    Raises InputError if no process can be started.
     """
 
     def __init__(self, command: Sequence[str], clock: RealClock, until: float) -> None:
@@ -125,11 +109,9 @@ class Child:
     def finish(self, code: int | None) -> int:
         """End the guard, and return the exit code; call this once the command has ended.
 
-        Parameters
-        ----------
-        code : int or None
-            The result of `wait`. If the guard was killed, the kernel has killed the command, and its other processes
-            are killed here.
+        Args:
+            code: The result of `wait`. If the guard was killed, the kernel has killed the command, and its other
+                processes are killed here.
         """
         if code is None:
             guard.kill_group(self.group)
@@ -213,17 +195,11 @@ Message = Started | Renewed | ElectionEnded | CommandEnded | Signal
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The outcome of a run.
+    """The outcome of a run."""
 
-    Attributes
-    ----------
-    code : int
-        The exit code.
-    lost : bool
-        True if the command was ended because the lease was lost.
-    """
-
+    #: The exit code.
     code: int
+    #: True if the command was ended because the lease was lost.
     lost: bool = False
 
 
@@ -238,11 +214,8 @@ def held_for(settings: ElectionSettings) -> float:
 def check_grace(settings: ElectionSettings, grace: float) -> None:
     """Check that the command's grace period can end before another candidate can acquire the lease.
 
-    Raises
-    ------
-    InputError
-        If retry period, renew deadline and grace period together exceed ``held_for``; the hint gives the lease
-        duration that is needed.
+    Raises InputError if retry period, renew deadline and grace period together exceed ``held_for``; the hint gives
+        the lease duration that is needed.
     """
     leads = settings.retry_period + settings.renew_deadline
     if leads + grace > held_for(settings):
@@ -257,19 +230,10 @@ def check_grace(settings: ElectionSettings, grace: float) -> None:
 class Runner:
     """A run of a command under a lease.
 
-    Parameters
-    ----------
-    command : sequence of str
-        The command and its arguments.
-    settings : ElectionSettings
-        The settings of the candidate.
-    grace : float
-        The time between SIGTERM and SIGKILL for the command, in seconds.
-    tell : callable
-        Called with progress messages for the user.
+    Args:
+        grace: The time between SIGTERM and SIGKILL for the command, in seconds.
+        tell: Called with progress messages for the user.
 
-    Notes
-    -----
     The candidate runs in a thread of its own, which requests to the API server may block. The thread that calls `run`
     watches the command and never blocks. The guard is a process of its own, which kills the command even if this
     process is stopped or killed. All three count from the beginning of the last renewal, because no other candidate can
@@ -293,10 +257,8 @@ class Runner:
     def run(self, lock: Lock) -> Ending:
         """Wait for the lease, run the command, and release the lease.
 
-        Parameters
-        ----------
-        lock : Lock
-            The lock on the lease, which must use this runner's clock.
+        Args:
+            lock: The lock on the lease, which must use this runner's clock.
         """
         outage = Outage(self._tell)
         callbacks = Callbacks(

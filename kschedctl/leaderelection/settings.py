@@ -1,7 +1,5 @@
 """The settings of a candidate, and client-go's validation of them."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeVar
@@ -17,30 +15,21 @@ _NANOSECONDS: Final = 1_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElectionSettings:
-    """The settings of a candidate; the defaults are kube-scheduler's.
+    """The settings of a candidate; the defaults are kube-scheduler's."""
 
-    Attributes
-    ----------
-    lease_duration : float
-        The time that other candidates wait after they last saw a renewal, in seconds. The record contains its whole
-        seconds.
-    renew_deadline : float
-        The time for which a leader retries a renewal, in seconds.
-    retry_period : float
-        The pause between two attempts, in seconds.
-    release_on_cancel : bool
-        True if a leader releases the lease when it ends, so that no other candidate has to wait; kube-scheduler does.
-    coordinated : bool
-        True if a controller of the API server assigns the lease (coordinated leader election).
-    release_checks_holder : bool
-        True if a leader that ends first checks that it still holds the lease. client-go does not.
-    """
-
+    #: The time that other candidates wait after they last saw a renewal, in seconds. The record contains its whole
+    #: seconds.
     lease_duration: float = 15.0
+    #: The time for which a leader retries a renewal, in seconds.
     renew_deadline: float = 10.0
+    #: The pause between two attempts, in seconds.
     retry_period: float = 2.0
+    #: True if a leader releases the lease when it ends, so that no other candidate has to wait; kube-scheduler
+    #: does.
     release_on_cancel: bool = True
+    #: True if a controller of the API server assigns the lease (coordinated leader election).
     coordinated: bool = False
+    #: True if a leader that ends first checks that it still holds the lease. client-go does not.
     release_checks_holder: bool = False
 
     @property
@@ -80,10 +69,7 @@ class ElectionSettings:
     def check(self) -> None:
         """Check that a candidate would start with the settings.
 
-        Raises
-        ------
-        InputError
-            If there is a problem; the message is the first one.
+        Raises InputError if there is a problem; the message is the first one.
         """
         first = next(self.problems(), None)
         if first is not None:
@@ -104,12 +90,8 @@ class StoppedError(Exception):
 class Actor:
     """A runner of steps on a clock.
 
-    Parameters
-    ----------
-    clock : Clock
-        The clock that schedules the waits.
-    steps : Steps
-        The steps to run. They begin with the clock's next event.
+    Args:
+        steps: The steps to run. They begin with the clock's next event.
     """
 
     def __init__(self, clock: Clock, steps: Steps[None]) -> None:

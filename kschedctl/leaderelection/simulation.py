@@ -1,7 +1,5 @@
 """The simulation of an election: candidates, an API server, the true time, and faults."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -38,46 +36,29 @@ _EPOCH: Final = 1_000_000.0
 def simulate(settings: ElectionSettings, scenario: Scenario) -> Timeline:
     """Simulate an election.
 
-    Parameters
-    ----------
-    settings : ElectionSettings
-        The settings of all candidates.
-    scenario : Scenario
-        The number of candidates, the faults and the other parameters.
+    Args:
+        scenario: The number of candidates, the faults and the other parameters.
 
-    Returns
-    -------
-    Timeline
-        The events; the same arguments give the same events.
+    Returns: The events; the same arguments give the same events.
     """
     return _World(settings, scenario).run()
 
 
 @dataclass
 class _Seat:
-    """The slot of a candidate, in which processes run one after another.
+    """The slot of a candidate, in which processes run one after another."""
 
-    Attributes
-    ----------
-    number : int
-        The number of the candidate, from 1.
-    link : Link
-        The connection to the API server.
-    clock : LocalClock
-        The candidate's clock.
-    process : Process or None
-        The current or last process.
-    n_started : int
-        The number of processes started so far.
-    held_down : int
-        The number of active faults that prevent a start.
-    """
-
+    #: The number of the candidate, from 1.
     number: int
+    #: The connection to the API server.
     link: Link
+    #: The candidate's clock.
     clock: LocalClock
+    #: The current or last process.
     process: Process | None = None
+    #: The number of processes started so far.
     n_started: int = 0
+    #: The number of active faults that prevent a start.
     held_down: int = 0
 
 
@@ -228,21 +209,15 @@ _JUST: Final = 2e-3
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """An election in which two candidates led at the same time.
+    """An election in which two candidates led at the same time."""
 
-    Attributes
-    ----------
-    scenario : Scenario
-        The scenario with its faults and seed: another simulation of it gives the same result.
-    timeline : Timeline
-        The events of the election.
-    first, second : LeaderTerm
-        The overlapping terms, in the order of their beginnings.
-    """
-
+    #: The scenario with its faults and seed: another simulation of it gives the same result.
     scenario: Scenario
+    #: The events of the election.
     timeline: Timeline
+    #: The overlapping terms, in the order of their beginnings.
     first: LeaderTerm
+    #: The overlapping terms, in the order of their beginnings.
     second: LeaderTerm
 
     @property
@@ -254,20 +229,10 @@ class Counterexample:
 def find_counterexample(settings: ElectionSettings, scenario: Scenario, runs: Iterable[int]) -> Counterexample | None:
     """Search for an election in which two candidates lead at the same time.
 
-    Parameters
-    ----------
-    settings : ElectionSettings
-        The settings of all candidates.
-    scenario : Scenario
-        The base scenario, which determines the clock errors and the slowest requests. If it has faults, the first
-        simulation and every fourth one after that use these faults.
-    runs : iterable of int
-        The numbers of the simulations, from 0; each is consumed when its simulation begins.
-
-    Returns
-    -------
-    Counterexample or None
-        The first counterexample found.
+    Args:
+        scenario: The base scenario, which determines the clock errors and the slowest requests. If it has faults,
+            the first simulation and every fourth one after that use these faults.
+        runs: The numbers of the simulations, from 0; each is consumed when its simulation begins.
     """
     for tried in _scenarios(settings, scenario, runs):
         timeline = simulate(settings, tried)

@@ -1,7 +1,5 @@
 """Application of fixes to files: each fix edits the text, and is kept only if the edited text parses as intended."""
 
-from __future__ import annotations
-
 import difflib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,7 +30,7 @@ class FixResult:
     #: A function that lints the changed files.
     again: Callable[[Sequence[LintFile]], LintResult]
     #: The findings that have a fix to apply.
-    fixable: frozenset[_FindingId] = frozenset()
+    fixable: "frozenset[_FindingId]" = frozenset()
     #: The text of each changed file, before and after the fixes.
     texts: dict[str, tuple[bytes, bytes]] = field(default_factory=dict)
     #: The files with fixes that are left as they are, each with the file outside of the folders that it is a link to.
@@ -77,10 +75,7 @@ class FixResult:
 def _write(name: str, before: bytes, after: bytes) -> None:
     """Write a changed file.
 
-    Raises
-    ------
-    InputError
-        If the file was changed since it was read, is not UTF-8, or cannot be written.
+    Raises InputError if the file was changed since it was read, is not UTF-8, or cannot be written.
     """
     try:
         content = Path(name).read_bytes()
@@ -97,12 +92,9 @@ def apply_fixes(
 ) -> FixResult:
     """Apply the fixes of findings, in at most 50 rounds, until no round changes a file.
 
-    Parameters
-    ----------
-    again : callable
-        A function that lints the changed files.
-    unsafe : bool
-        True to also apply fixes that change how pods behave, or drop comments.
+    Args:
+        again: A function that lints the changed files.
+        unsafe: True to also apply fixes that change how pods behave, or drop comments.
     """
     out = FixResult(linted, again)
     originals = {file.name: file.text for file in linted.files}
@@ -178,7 +170,6 @@ def _round(by_document: _Fixable, *, unsafe: bool, tried: set[_FindingId]) -> di
 
 
 def _whole(file: LintFile, changes: dict[LintDocument, bytes]) -> bytes:
-    """Return the text of a file with its changed documents."""
     out, at = [], 0
     for document in file.documents:
         out += [file.text[at : document.start], changes.get(document, document.text)]

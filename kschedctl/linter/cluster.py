@@ -1,7 +1,5 @@
 """A cluster with the manifests applied, except for workloads: each workload is tried separately."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -39,14 +37,9 @@ from kschedctl.trials.whatif.edits import Apply, apply_edits
 class ClusterOverlay:
     """A cluster with the manifests applied, except for workloads.
 
-    Parameters
-    ----------
-    before : LoadedCluster
-        The cluster before the manifests are applied.
-    manifests : LintManifests
-        The manifests.
-    namespace : str
-        The namespace of objects without a namespace of their own.
+    Args:
+        before: The cluster before the manifests are applied.
+        namespace: The namespace of objects without a namespace of their own.
     """
 
     def __init__(self, before: LoadedCluster, manifests: LintManifests, *, namespace: str = "") -> None:
@@ -87,7 +80,6 @@ class ClusterOverlay:
 
     @property
     def nodes(self) -> Sequence[Node]:
-        """The nodes."""
         return self.cluster.nodes.objects
 
     @property
@@ -140,7 +132,6 @@ class ClusterOverlay:
         return priority_class(cluster, name) if name else default_priority_class(cluster)
 
     def pod_group(self, name: str, namespace: str) -> PodGroup | None:
-        """Return a PodGroup of the cluster; ``None`` if there is none."""
         return self.cluster.cluster.get(PodGroup, name, self._or_default(namespace))
 
     def members_by_workload(self, name: str, namespace: str) -> Mapping[tuple[str, str], int]:
@@ -176,10 +167,7 @@ def references(pods: WorkloadPods) -> Iterator[Reference]:
     for steps, claim in pods.claims():
         yield Reference(PersistentVolumeClaim, claim, steps)
     for steps, raw in numbered(spec.get("resourceClaims"), pods.of_spec("resourceClaims")):
-        for field, kind in (
-            ("resourceClaimName", ResourceClaim),
-            ("resourceClaimTemplateName", ResourceClaimTemplate),
-        ):
+        for field, kind in (("resourceClaimName", ResourceClaim), ("resourceClaimTemplateName", ResourceClaimTemplate)):
             yield Reference(kind, text(at(raw, field)), (*steps, field))
     templates = at(pods.obj.raw, "spec", "volumeClaimTemplates")
     for steps, raw in numbered(templates, ("spec", "volumeClaimTemplates")):

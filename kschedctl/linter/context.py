@@ -1,7 +1,5 @@
 """The context of rules: the manifest set, the release, the platform and the snapshot."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -44,14 +42,10 @@ class Platform:
     An object that shows that it is for OpenShift counts for all objects in the parent folder of its own folder and
     below, and not for the whole run, because a run may read the manifests of many clusters.
 
-    Parameters
-    ----------
-    given : LintManifests
-        The objects.
-    named : str
-        The platform that the settings name; empty if they name none. A platform of the settings holds for all objects.
-    cluster : bool
-        True if the nodes of the snapshot are those of OpenShift.
+    Args:
+        named: The platform that the settings name; empty if they name none. A platform of the settings holds for
+            all objects.
+        cluster: True if the nodes of the snapshot are those of OpenShift.
     """
 
     def __init__(self, given: LintManifests, named: str = "", *, cluster: bool = False) -> None:
@@ -93,7 +87,7 @@ class LintContext:
     #: The Kubernetes release whose rules apply.
     release: Release = LATEST
     #: The snapshot with the manifests applied; ``None`` if there is no snapshot.
-    overlay: ClusterQueries | None = None
+    overlay: "ClusterQueries | None" = None
     #: The platform that the settings name; empty if they name none.
     platform: str = ""
     #: The names of the user's own scheduler plugins.

@@ -1,7 +1,5 @@
 """Examples of rules, expanded from abbreviated manifests, and their snapshots."""
 
-from __future__ import annotations
-
 import re
 from textwrap import indent
 from typing import Final
@@ -60,8 +58,6 @@ def manifests(text: str) -> str:
     An abbreviated manifest begins with version, kind and name. Each field that follows is inserted at the place where
     its kind has it, and replaces the skeleton's own. A manifest that begins otherwise is returned unchanged.
 
-    Examples
-    --------
     >>> print(manifests("v1 Pod web\nnodeName: node-1  # <-\n"), end="")
     apiVersion: v1
     kind: Pod
@@ -103,8 +99,6 @@ def _manifest(text: str) -> str:
 def node(name: str, *, cpu: int = 2, taint: str = "", **labels: str) -> str:
     """Return a node as YAML.
 
-    Examples
-    --------
     >>> print(node("a", zone="z", taint="gpu").splitlines()[2])
     metadata: {name: a, labels: {kubernetes.io/hostname: a, topology.kubernetes.io/zone: z}}
     """

@@ -1,7 +1,5 @@
 """The paths that lint leaves out: files that git ignores, dependencies, and the ``exclude`` of the settings."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -36,7 +34,7 @@ class GitIgnore:
     patterns: tuple[_Pattern, ...]
 
     @classmethod
-    def of(cls, text: str) -> GitIgnore:
+    def of(cls, text: str) -> "GitIgnore":
         """Parse the text of a ``.gitignore`` file."""
         lines = (line.rstrip("\r") for line in text.split("\n"))
         found = [pattern for line in lines if (pattern := _pattern(line)) is not None]
@@ -45,15 +43,10 @@ class GitIgnore:
     def ignores(self, path: str, *, is_folder: bool) -> bool | None:
         """Report whether a path is ignored; ``None`` if no pattern matches it.
 
-        Parameters
-        ----------
-        path : str
-            The path relative to the folder of the file, with ``/``.
-        is_folder : bool
-            True if the path is that of a folder.
+        Args:
+            path: The path relative to the folder of the file, with ``/``.
+            is_folder: True if the path is that of a folder.
 
-        Examples
-        --------
         >>> patterns = GitIgnore.of("build/" + chr(10) + "*.tmp.yaml" + chr(10) + "!keep.tmp.yaml")
         >>> patterns.ignores("a/build", is_folder=True), patterns.ignores("a/build", is_folder=False)
         (True, None)
@@ -153,12 +146,9 @@ def path_matches(name: str, glob: str, folder: Path) -> bool:
 class ExcludedPaths:
     """The paths that are left out where they are found in a folder; paths that the user names are always read.
 
-    Parameters
-    ----------
-    globs : sequence of str
-        The globs of the settings, as in ``path_matches``.
-    folder : Path
-        The folder that the globs are relative to.
+    Args:
+        globs: The globs of the settings, as in ``path_matches``.
+        folder: The folder that the globs are relative to.
     """
 
     def __init__(self, globs: Sequence[str], folder: Path) -> None:

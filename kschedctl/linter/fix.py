@@ -1,7 +1,5 @@
 """Fixes as data: changes of fields of objects. ``kschedctl.linter.applied_fixes`` turns them into edits of the text."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
@@ -52,7 +50,7 @@ class Fix:
     #: comment.
     safe: bool = True
 
-    def overlaps(self, other: Fix) -> bool:
+    def overlaps(self, other: "Fix") -> bool:
         """Report whether another fix of the same object affects the same value, or a value in it."""
         pairs = ((one.touched, two.touched) for one in self.changes for two in other.changes)
         return any(one[: len(two)] == two[: len(one)] for one, two in pairs)

@@ -1,7 +1,5 @@
 """The text of a document with a fix applied, verified to have the intended value."""
 
-from __future__ import annotations
-
 import json
 import re
 from bisect import bisect_left
@@ -32,10 +30,8 @@ def settled(change: FieldEdit, value: Any) -> FieldEdit:
     A removal that would leave its mapping or list empty removes that mapping or list instead, but never an item of a
     list with it. An item appended where no list exists sets a list of one item.
 
-    Parameters
-    ----------
-    value : Any
-        The document before the change.
+    Args:
+        value: The document before the change.
     """
     if change.action is FixAction.APPEND and not isinstance(at(value, *change.steps), list):
         return FieldEdit(FixAction.SET, change.steps, [change.value])
@@ -50,10 +46,8 @@ def settled(change: FieldEdit, value: Any) -> FieldEdit:
 def changed(value: Any, change: FieldEdit) -> Any:
     """Return the document with a change applied.
 
-    Raises
-    ------
-    CannotChangeError
-        If the field or list item to change does not exist, or a rename meets an existing field.
+    Raises CannotChangeError if the field or list item to change does not exist, or a rename meets an existing
+        field.
     """
     return _changed(value, change.steps, change)
 
@@ -105,19 +99,12 @@ class TextEdit(NamedTuple):
 def edited(characters: str, root: YamlNode, change: FieldEdit) -> str:
     """Return the text of a document with a change applied.
 
-    Parameters
-    ----------
-    characters : str
-        The text of the document.
-    root : YamlNode
-        The document's values with their positions.
-    change : FieldEdit
-        The change; its steps begin at the root of the document.
+    Args:
+        root: The document's values with their positions.
+        change: The change; its steps begin at the root of the document.
 
-    Raises
-    ------
-    CannotChangeError
-        If the text does not allow to change the field alone, for example because an alias repeats it.
+    Raises CannotChangeError if the text does not allow to change the field alone, for example because an alias
+        repeats it.
     """
     edit = text_edit(characters, root, change)
     return characters[: edit.start] + edit.text + characters[edit.end :]
@@ -131,8 +118,6 @@ def text_edit(characters: str, root: YamlNode, change: FieldEdit) -> TextEdit:
 def scalar(value: Any) -> str:
     """Return a scalar as YAML, without quotes if it needs none.
 
-    Examples
-    --------
     >>> scalar("nginx"), scalar("true"), scalar(""), scalar(1), scalar("34%"), scalar(None)
     ('nginx', '"true"', '""', '1', '34%', 'null')
     """
@@ -370,10 +355,7 @@ def _end(child: YamlNode, own: list[tuple[int, YamlNode]], characters: str) -> i
 def fixed_text(text: bytes, fix: Fix) -> bytes:
     """Return a document with a fix applied.
 
-    Raises
-    ------
-    CannotChangeError
-        If the text does not allow the changes, or would then have another value than intended.
+    Raises CannotChangeError if the text does not allow the changes, or would then have another value than intended.
     """
     for one in fix.changes:
         value, _ = yaml_value(text, "")

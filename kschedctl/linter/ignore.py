@@ -1,7 +1,5 @@
 """Ignores, which suppress findings, and the findings that they suppress."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from datetime import date
 

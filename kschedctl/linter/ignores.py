@@ -1,7 +1,5 @@
 """Ignores of a run: annotations of objects, comments on lines, and the settings."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
@@ -155,11 +153,7 @@ def _meant(ignore: SettingsIgnore, diagnosis: Diagnosis, folder: Path) -> bool:
     else:
         of_object = all(
             not globs or any(fnmatchcase(value, glob) for glob in globs)
-            for value, globs in (
-                (obj.kind, ignore.kinds),
-                (obj.namespace, ignore.namespaces),
-                (obj.name, ignore.names),
-            )
+            for value, globs in ((obj.kind, ignore.kinds), (obj.namespace, ignore.namespaces), (obj.name, ignore.names))
         )
     in_path = not ignore.paths or any(path_matches(diagnosis.file.name, glob, folder) for glob in ignore.paths)
     return of_object and in_path
@@ -218,13 +212,10 @@ class Baseline:
     counts: Counter[FindingKey]
 
     @classmethod
-    def read(cls, file: str) -> Baseline:
+    def read(cls, file: str) -> "Baseline":
         """Read a baseline.
 
-        Raises
-        ------
-        ConfigError
-            If the file cannot be read, or a line is malformed.
+        Raises ConfigError if the file cannot be read, or a line is malformed.
         """
         counts: Counter[FindingKey] = Counter()
         for number, line in enumerate(file_bytes(file, ConfigError, hint=_HINT).splitlines(), 1):

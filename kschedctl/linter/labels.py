@@ -1,7 +1,5 @@
 """Labels of pods that do not exist yet, and selectors on them, whose result is yes, no or uncertain."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -46,7 +44,7 @@ class PodLabels:
     open: bool = False
 
     @classmethod
-    def of(cls, labels: Mapping[str, Any], type_: str = "", *, open: bool = False) -> PodLabels:  # noqa: A002
+    def of(cls, labels: Mapping[str, Any], type_: str = "", *, open: bool = False) -> "PodLabels":  # noqa: A002
         """Return the labels of a template, and those that the controller of its kind adds."""
         known = {key: value for key, value in labels.items() if isinstance(value, str)}
         known = {key: value for key, value in known.items() if is_rendered(key) and is_rendered(value)}
@@ -54,7 +52,6 @@ class PodLabels:
         return cls(known, unknown - known.keys(), open or not all(map(is_rendered, labels)))
 
     def may_have(self, key: str) -> bool:
-        """Report whether the pods may have a label."""
         return key in self.known or key in self.unknown or self.open
 
     def fulfil(self, requirements: Iterable[Requirement]) -> bool | None:
@@ -83,12 +80,8 @@ def requirements_of(selector: Any) -> tuple[Requirement, ...] | None:
 def holds(selector: Any, labels: PodLabels) -> bool | None:
     """Report whether a label selector of a manifest matches labels; ``None`` if that is uncertain.
 
-    Parameters
-    ----------
-    selector : Any
-        The selector as written; ``None`` matches nothing, an empty selector matches everything.
-    labels : PodLabels
-        The labels.
+    Args:
+        selector: The selector as written; ``None`` matches nothing, an empty selector matches everything.
     """
     if selector is None:
         return False

@@ -1,7 +1,5 @@
 """Reading of files and their documents: each document is parsed separately, so that a malformed one hides no other."""
 
-from __future__ import annotations
-
 import os
 import re
 from array import array
@@ -57,7 +55,7 @@ class Region(NamedTuple):
     end_line: int
     end_column: int
 
-    def down(self, n_lines: int) -> Region:
+    def down(self, n_lines: int) -> "Region":
         """Return the region moved down by `n_lines` lines."""
         return Region(self.line + n_lines, self.column, self.end_line + n_lines, self.end_column)
 
@@ -65,17 +63,11 @@ class Region(NamedTuple):
 def region_in(root: YamlNode, newlines: Sequence[int], steps: Steps, *, key: bool = False) -> Region:
     """Return the region of a field of a YAML or JSON document.
 
-    Parameters
-    ----------
-    root : YamlNode
-        The document.
-    newlines : sequence of int
-        The offsets of the ends of lines in the text.
-    steps : Steps
-        The field. The region of a scalar is its value; the region of a mapping or list is its key, which is where
-        people look for it.
-    key : bool
-        True for the region of the field's name, whatever the value is.
+    Args:
+        newlines: The offsets of the ends of lines in the text.
+        steps: The field. The region of a scalar is its value; the region of a mapping or list is its key, which is
+            where people look for it.
+        key: True for the region of the field's name, whatever the value is.
     """
     start, end = _span(root, steps, key=key)
     return Region(*_spot(newlines, start), *_spot(newlines, max(start, end)))
@@ -133,8 +125,6 @@ def is_helm_output(text: bytes) -> bool:
 def split_by_source(text: bytes) -> list[tuple[str, bytes]]:
     r"""Return the templates in the output of Helm, each with its documents; documents before the first have no name.
 
-    Examples
-    --------
     >>> output = b"---\n# Source: web/templates/a.yaml\na: 1\n---\n# Source: web/templates/b.yaml\nb: 1\n---\nb: 2\n"
     >>> [(name, text.count(b"---")) for name, text in split_by_source(output)]
     [('web/templates/a.yaml', 1), ('web/templates/b.yaml', 2)]
@@ -154,13 +144,10 @@ def split_by_source(text: bytes) -> list[tuple[str, bytes]]:
 def template_path(source: str, chart_folder: str = "") -> str:
     """Return the path of the template that Helm names, which begins with the name of the chart.
 
-    Parameters
-    ----------
-    source : str
-        The template as Helm names it, such as ``web/templates/deployment.yaml``.
-    chart_folder : str
-        The folder of the chart; if empty, a chart of that name is searched in the current folder and two levels below.
-        If there is none, or more than one, the name is returned unchanged.
+    Args:
+        source: The template as Helm names it, such as ``web/templates/deployment.yaml``.
+        chart_folder: The folder of the chart; if empty, a chart of that name is searched in the current folder and
+            two levels below. If there is none, or more than one, the name is returned unchanged.
     """
     chart, _, inside = source.partition("/")
     if chart_folder:
@@ -176,8 +163,6 @@ def line_in_template(template: list[str], line: str) -> int:
 
     That is the only line with the same text, else the only one with the same key, else the first line.
 
-    Examples
-    --------
     >>> line_in_template(["spec:", "  replicas: {{ .Values.replicas }}", "  paused: true"], "  replicas: 3")
     2
     """
@@ -213,7 +198,7 @@ class LintDocument:
     """A document of a file, with its text."""
 
     #: The file that contains the document.
-    file: LintFile = field(repr=False)
+    file: "LintFile" = field(repr=False)
     #: The number of the document in the file, counted from 1.
     number: int
     #: The text of the document, in UTF-8.
@@ -233,7 +218,6 @@ class LintDocument:
 
     @property
     def location(self) -> Location:
-        """The location of the document."""
         return Location(self.file.name, self.number)
 
     @cached_property
@@ -265,7 +249,7 @@ class LintDocument:
         return region_in(self.tree, self._newlines, steps, key=key).down(self.before)
 
     @cached_property
-    def _newlines(self) -> array[int]:
+    def _newlines(self) -> "array[int]":
         return array("q", (found.start() for found in re.finditer("\n", self.characters)))
 
     @cached_property
@@ -304,7 +288,7 @@ class LintFile:
         """The lines of the file, without line ends."""
         return [line.rstrip("\r") for line in self.text.decode(errors="replace").split("\n")]
 
-    def with_text(self, text: bytes) -> LintFile:
+    def with_text(self, text: bytes) -> "LintFile":
         """Return the file with another text."""
         changed = read_text(text, self.name, on_disk=self.on_disk, rendered=self.rendered)
         changed.built, changed.link_target = self.built, self.link_target
@@ -356,15 +340,12 @@ def read_files(
 ) -> ReadResult:
     """Read files, folders, archives and ``-`` for standard input.
 
-    Parameters
-    ----------
-    stdin_name : str
-        The name to report for standard input; ``-`` if empty. The folder of a chart is where the templates are that
-        the output of Helm names.
-    excluded : ExcludedPaths or None
-        The paths to leave out of folders; ``None`` for those that are left out without settings.
-    max_unpacked : int or None
-        The maximum number of bytes to unpack from archives and compressed files; ``None`` for the default.
+    Args:
+        stdin_name: The name to report for standard input; ``-`` if empty. The folder of a chart is where the
+            templates are that the output of Helm names.
+        excluded: The paths to leave out of folders; ``None`` for those that are left out without settings.
+        max_unpacked: The maximum number of bytes to unpack from archives and compressed files; ``None`` for the
+            default.
     """
     found = ReadResult()
     unpacking = Unpacking() if max_unpacked is None else Unpacking(max_unpacked)
@@ -426,10 +407,8 @@ def _files(source: Source, stdin_name: str, lines: LineReader) -> Iterator[LintF
 def rendered_files(text: bytes, name: str) -> Iterator[LintFile]:
     """Yield the output of a tool such as Helm: a file per template that it names, else one file.
 
-    Parameters
-    ----------
-    name : str
-        The name of the one file; ``-`` if empty. If it is a folder, the templates of its chart are meant.
+    Args:
+        name: The name of the one file; ``-`` if empty. If it is a folder, the templates of its chart are meant.
     """
     chart_folder = name if name and Path(name).is_dir() else ""
     if (name and not chart_folder) or not is_helm_output(text):

@@ -1,7 +1,5 @@
 """Findings of rules with rule, object and place, as all output formats show them."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -61,7 +59,6 @@ class Diagnosis:
 
     @property
     def severity(self) -> Severity:
-        """The severity."""
         return self.finding.severity
 
     @property
@@ -97,11 +94,11 @@ class Diagnosis:
         can_write = fix is not None and fix.object.file.on_disk and not fix.object.document.json
         return fix if can_write else None
 
-    def with_severity(self, severity: Severity) -> Diagnosis:
+    def with_severity(self, severity: Severity) -> "Diagnosis":
         """Return the diagnosis with another severity."""
         return replace(self, finding=replace(self.finding, severity=severity))
 
-    def with_comments_kept(self) -> Diagnosis:
+    def with_comments_kept(self) -> "Diagnosis":
         """Return the diagnosis; its fix is unsafe if it drops a comment."""
         fix = self.fix
         if fix is None or not fix.safe or not fix_drops_comment(fix):
@@ -119,8 +116,6 @@ class Diagnosis:
 def named_path(raw: object, steps: Steps) -> str:
     """Return the path of a field with names of list items, if any, for indices: items inserted before do not change it.
 
-    Examples
-    --------
     >>> named_path({"containers": [{"name": "web", "image": "x"}]}, ("containers", 0, "image"))
     'containers[web].image'
     """

@@ -6,8 +6,6 @@ object; the lookup then finds none, because the variant that will be applied is 
 are related only to objects without a namespace.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections import defaultdict
@@ -150,8 +148,8 @@ def _on_disk(folder: str) -> Iterator[tuple[str, LintFile]]:
 def _listed(file: LintFile, fields: Sequence[str]) -> Iterator[str]:
     folder = os.path.dirname(file.name)
     for document in file.documents:
-        for field in fields:
-            for entry in items(at(document.value, field)):
+        for key in fields:
+            for entry in items(at(document.value, key)):
                 name = _path_of(entry)
                 if name and "\n" not in name:
                     yield _normal(os.path.join(folder, name))
@@ -227,7 +225,6 @@ class LintObject:
 
     @cached_property
     def key(self) -> Key:
-        """The key of the object."""
         return Key(self.group, self.kind, "" if self.kind in _CLUSTER_SCOPED else self.namespace, self.name)
 
     @property
@@ -463,10 +460,8 @@ def objects_of(
 ) -> Iterator[LintObject]:
     """Yield the objects of a document: the document itself, or the items of a list, nested lists included.
 
-    Parameters
-    ----------
-    value : any
-        The document as another tool reads it; ``None`` for the document as it is.
+    Args:
+        value: The document as another tool reads it; ``None`` for the document as it is.
     """
     for found in found_in(document.value if value is None else value):
         if isinstance(found, FoundObject):

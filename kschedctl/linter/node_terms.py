@@ -1,7 +1,5 @@
 """Node selection of pod templates: requirements that exclude one another, and the label values that remain."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple

@@ -1,7 +1,5 @@
 """The snapshot's interface for rules; ``kschedctl.linter.cluster`` implements it, and imports the whole engine."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 

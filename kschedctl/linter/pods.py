@@ -1,7 +1,5 @@
 """Pod templates: the parts that scheduling depends on, each with its path in the object."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -56,7 +54,6 @@ class TemplateContainer:
 
     @property
     def name(self) -> str:
-        """The name of the container."""
         return text(self.raw.get("name"))
 
     def amount(self, resource: str) -> Any:
@@ -97,12 +94,10 @@ class WorkloadPods:
 
     @cached_property
     def metadata(self) -> Mapping[str, Any]:
-        """The pods' metadata."""
         return mapping(at(self.obj.raw, *self.template, "metadata"))
 
     @cached_property
     def spec(self) -> Mapping[str, Any]:
-        """The pods' spec."""
         return mapping(at(self.obj.raw, *self.template, "spec"))
 
     def of_spec(self, *steps: str | int) -> Steps:
@@ -111,7 +106,6 @@ class WorkloadPods:
 
     @cached_property
     def labels(self) -> PodLabels:
-        """The pods' labels."""
         # The controller of a custom kind may add labels to the pods.
         return PodLabels.of(mapping(self.metadata.get("labels")), self.type, open=self.custom)
 
@@ -129,7 +123,6 @@ class WorkloadPods:
 
     @cached_property
     def tolerations(self) -> list[TemplatePart[Toleration]]:
-        """The tolerations."""
         found = numbered(self.spec.get("tolerations"), self.of_spec("tolerations"))
         return [TemplatePart(steps, raw, converted(raw, Toleration)) for steps, raw in found]
 
@@ -162,7 +155,6 @@ class WorkloadPods:
 
     @cached_property
     def spread(self) -> list[TemplatePart[TopologySpreadConstraint]]:
-        """The topology spread constraints."""
         found = numbered(self.spec.get("topologySpreadConstraints"), self.of_spec("topologySpreadConstraints"))
         return [
             TemplatePart(steps, raw, converted(raw, TopologySpreadConstraint))
@@ -198,14 +190,8 @@ class WorkloadPods:
 def holds_for(part: TemplatePart[PodAffinityTerm], owner: WorkloadPods, others: WorkloadPods) -> bool | None:
     """Report whether a term of pod affinity or anti-affinity matches pods; ``None`` if that is uncertain.
 
-    Parameters
-    ----------
-    part : TemplatePart of PodAffinityTerm
-        The term.
-    owner : WorkloadPods
-        The pods that have the term.
-    others : WorkloadPods
-        The pods to match, which may be `owner` itself.
+    Args:
+        others: The pods to match, which may be `owner` itself.
     """
     term = part.value
     if term is None:

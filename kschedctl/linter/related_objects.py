@@ -1,7 +1,5 @@
 """Objects of the manifest set that belong to pods: budgets, pod groups and priority classes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -175,10 +173,8 @@ class ComputedPriority(NamedTuple):
 def computed_priority(spec: Mapping[str, Any], obj: LintObject, context: LintContext) -> ComputedPriority | None:
     """Return the priority that admission computes from the class of a spec; ``None`` if the class is not known.
 
-    Parameters
-    ----------
-    spec : mapping
-        The spec of the pods or the group in `obj`.
+    Args:
+        spec: The spec of the pods or the group in `obj`.
     """
     name = spec.get("priorityClassName")
     if name:

@@ -1,7 +1,5 @@
 """Relations of a pod template to pods and volumes: anti-affinity to its own pods, host ports, mounted claims."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """Rendering of kustomizations and charts, with the tools of the user: ``kustomize`` or ``kubectl``, and ``helm``."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -63,10 +61,8 @@ def render(files: Sequence[LintFile], namespace: str = "") -> Rendering:
 
     Those in folders named testdata are left as they are, too.
 
-    Parameters
-    ----------
-    namespace : str
-        The namespace of the release of charts; empty for Helm's default.
+    Args:
+        namespace: The namespace of the release of charts; empty for Helm's default.
     """
     out = Rendering([])
     replaced: set[str] = set()
@@ -143,8 +139,6 @@ def _printed(words: Sequence[str]) -> tuple[int, bytes, bytes]:
 def _error(printed: str) -> str:
     """Return the error in what a tool printed; kubectl writes it as a log line.
 
-    Examples
-    --------
     >>> _error("# Warning: 'vars' is deprecated." + chr(10) + "Error: no such file" + chr(10))
     'no such file'
     >>> _error('E1123 04:43 20511 run.go:72] "command failed" err=<' + chr(10) + ' no such file' + chr(10) + ' >')

@@ -1,7 +1,5 @@
 """The definition of a lint rule: a check, with its code, its page and its examples above it."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field

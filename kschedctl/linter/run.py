@@ -1,7 +1,5 @@
 """A run of lint: read files, run rules, apply ignores and the baseline, and collect the findings that remain."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -33,12 +31,8 @@ if TYPE_CHECKING:
 def check(rules: Iterable[Rule], context: LintContext) -> list[Diagnosis]:
     """Return the findings of rules.
 
-    Parameters
-    ----------
-    rules : iterable of Rule
-        The rules to run. Rules that need a snapshot are skipped if there is none.
-    context : LintContext
-        The manifests to check.
+    Args:
+        rules: The rules to run. Rules that need a snapshot are skipped if there is none.
     """
     found: list[Diagnosis] = []
     for rule in rules:
@@ -69,10 +63,9 @@ def _found(rule: Rule, context: LintContext) -> Iterator[Diagnosis]:
 def unused_ignores(rule: Rule, ignores: Ignores, asked: Sequence[Rule], context: LintContext) -> Iterator[Diagnosis]:
     """Yield the findings of a rule about ignores.
 
-    Parameters
-    ----------
-    asked : sequence of Rule
-        The rules that ran. An ignore for other rules is not checked, as it may suppress findings in another run.
+    Args:
+        asked: The rules that ran. An ignore for other rules is not checked, as it may suppress findings in another
+            run.
     """
     codes = {each.code for each in asked if not each.snapshot or context.overlay is not None}
     for ignore in ignores.every():
@@ -108,7 +101,7 @@ class LintRequest:
     namespace: str = ""
     release: Release = LATEST
     #: Applies the manifests to a snapshot.
-    overlay: Callable[[LintManifests], ClusterQueries] | None = None
+    overlay: "Callable[[LintManifests], ClusterQueries] | None" = None
     #: The least severity to report.
     least: Severity = Severity.INFO
     #: True if annotations, comments and the settings can suppress findings.
@@ -168,7 +161,6 @@ class LintResult:
 
     @property
     def n_partial(self) -> int:
-        """The number of partial objects."""
         return sum(bool(obj.partial) for obj in self.objects)
 
     @property

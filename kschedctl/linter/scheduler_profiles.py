@@ -1,7 +1,5 @@
 """Scheduler configurations of the manifest set: their profiles, and the plugins at each extension point."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Selection of rules: by code, by the beginning of a code, or by name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -18,20 +16,13 @@ _PREFIX: Final = "KS"
 def rules_of(word: str, where: str = "") -> list[Rule]:
     """Return the rules that a word selects.
 
-    Parameters
-    ----------
-    word : str
-        A code, the beginning of a code, a name or ``ALL``: ``KS201``, ``KS2``, ``rollout-needs-spare-domain``.
-    where : str
-        The source of the word, for errors.
+    Args:
+        word: A code, the beginning of a code, a name or ``ALL``: ``KS201``, ``KS2``,
+            ``rollout-needs-spare-domain``.
+        where: The source of the word, for errors.
 
-    Raises
-    ------
-    InputError
-        If the word selects no rule.
+    Raises InputError if the word selects no rule.
 
-    Examples
-    --------
     >>> [rule.code for rule in rules_of("KS31")], [rule.code for rule in rules_of("budgets-overlap")]
     (['KS310', 'KS311', 'KS312', 'KS313', 'KS314'], ['KS303'])
     """
@@ -51,22 +42,14 @@ def selected_rules(
 ) -> list[Rule]:
     """Return the rules to run.
 
-    Parameters
-    ----------
-    select : sequence of str
-        Rules to run in place of the rules that are on by default.
-    extend : sequence of str
-        Rules to run in addition.
-    ignore : sequence of str
-        Rules not to run. The longer word wins: if KS201 is selected and KS2 is ignored, KS201 runs. Between words of
-        the same length, ignoring wins.
-    complete : bool
-        True if the manifest set is complete, which turns on the rules that need that.
+    Args:
+        select: Rules to run in place of the rules that are on by default.
+        extend: Rules to run in addition.
+        ignore: Rules not to run. The longer word wins: if KS201 is selected and KS2 is ignored, KS201 runs. Between
+            words of the same length, ignoring wins.
+        complete: True if the manifest set is complete, which turns on the rules that need that.
 
-    Raises
-    ------
-    InputError
-        If a word selects no rule.
+    Raises InputError if a word selects no rule.
     """
     chosen: dict[str, int] = {}
     if not select:

@@ -1,7 +1,5 @@
 """The settings of lint: the nearest ``.kschedctl.yaml``, or ``[tool.kschedctl.lint]`` in ``pyproject.toml``, upward."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
@@ -170,11 +168,8 @@ def find_settings(start: Path) -> Path | None:
 def read_settings(path: str | Path) -> Settings:
     """Read settings.
 
-    Raises
-    ------
-    ConfigError
-        If the settings are invalid: an unknown key, with the nearest known key as a hint; an unknown rule; an ignore
-        without a reason.
+    Raises ConfigError if the settings are invalid: an unknown key, with the nearest known key as a hint; an unknown
+        rule; an ignore without a reason.
     """
     file = Path(path)
     content = file_bytes(path, ConfigError)
@@ -284,10 +279,7 @@ def chosen_settings(path: str, paths: Sequence[str]) -> Settings:
 
     If there are none above the first of `paths`, the nearest upward from the current folder are used.
 
-    Raises
-    ------
-    ConfigError
-        If the settings are invalid, as for ``read_settings``.
+    Raises ConfigError if the settings are invalid, as for ``read_settings``.
     """
     if path:
         return read_settings(path)

@@ -1,7 +1,5 @@
 """The trial of one workload: whether a pod fits, also on empty nodes, how many pods fit, and if a rollout can begin."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -43,14 +41,8 @@ class Trial:
 
     Members of a PodGroup are tried without their group, one by one: a group needs nodes on which each of them fits.
 
-    Parameters
-    ----------
-    cluster : LoadedCluster
-        The cluster, with the workload's own pods if it has any.
-    workload : ApiObject
-        The workload, or a pod.
-    place : Location
-        The source of the workload.
+    Args:
+        cluster: The cluster, with the workload's own pods if it has any.
     """
 
     def __init__(self, cluster: LoadedCluster, workload: ApiObject, place: Location) -> None:
@@ -96,10 +88,7 @@ class Trial:
     def made(self) -> tuple[MadePod, ...]:
         """The pods as their controller creates them.
 
-        Raises
-        ------
-        ManifestError
-            If the API server refuses the workload.
+        Raises ManifestError if the API server refuses the workload.
         """
         return self._without_group(self.workload)
 
@@ -117,10 +106,7 @@ class Trial:
     def admitted(self) -> Admitted:
         """The admission of the workload's first pod.
 
-        Raises
-        ------
-        ManifestError
-            If the API server refuses the pod.
+        Raises ManifestError if the API server refuses the pod.
         """
         return self.base.admit(self.made[0].pod, where=self.place)
 
@@ -141,12 +127,8 @@ class Trial:
     def placed(self, n: int, *, without_nodes: frozenset[str] = frozenset()) -> PlacementResult:
         """Place `n` pods one after another, each beside the pods before it, until one does not fit.
 
-        Parameters
-        ----------
-        n : int
-            The number of pods; at most 200 are tried.
-        without_nodes : frozenset of str
-            The names of nodes to remove first.
+        Args:
+            n: The number of pods; at most 200 are tried.
         """
         cluster = self.base
         if without_nodes:

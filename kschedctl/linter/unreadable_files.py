@@ -1,7 +1,5 @@
 """Files that cannot be read as YAML or JSON: manifests with an error, templates, and files of other kinds."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from enum import StrEnum
@@ -82,8 +80,6 @@ class UnreadableFiles:
     def chart_of(self, file: LintFile) -> str:
         """Return the path of the outermost chart around a file; empty if the file is in no chart.
 
-        Examples
-        --------
         >>> file = LintFile("charts/web/templates/deployment.yaml", b"")
         >>> UnreadableFiles([file]).chart_of(file)
         'charts/web'
@@ -117,8 +113,6 @@ def _first_broken(file: LintFile) -> LintDocument | None:
 def seems_manifest(file: LintFile) -> bool:
     """Report whether the text of a file has the keys ``apiVersion`` and ``kind``.
 
-    Examples
-    --------
     >>> [seems_manifest(LintFile("a", text)) for text in (b"kind: Pod" + bytes([10]) + b"apiVersion: v1", b"kind: x")]
     [True, False]
     """

@@ -1,7 +1,5 @@
 """Access to manifests as plain data of any shape: lookups never fail, and unfilled placeholders are recognised."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias, TypeVar
@@ -30,8 +28,6 @@ NOT_FILLED_IN: Final = "has a placeholder that is not filled in"
 def is_rendered(value: Any) -> bool:
     """Report whether a value contains no unfilled placeholder.
 
-    Examples
-    --------
     >>> [is_rendered(value) for value in ("web", "{{ .Values.name }}", "${ZONE}", "<your zone>", "$ZONE", "$(NODE)")]
     [True, False, False, False, False, False]
     >>> [is_rendered(value) for value in ("__ZONE__", "zone-__ZONE__", "a__b__c")]
@@ -53,8 +49,6 @@ def unfilled(value: Any, steps: Steps = ()) -> Steps | None:
 
     Images and annotations are left out, as no verdict depends on them.
 
-    Examples
-    --------
     >>> unfilled({"spec": {"containers": [{"name": "web", "image": "web:${TAG}"}], "nodeName": "${NODE}"}})
     ('spec', 'nodeName')
     """
@@ -97,8 +91,6 @@ def whole(value: Any) -> int | None:
 def at(value: Any, *steps: Step) -> Any:
     """Return the value at some keys and indices; ``None`` if there is none.
 
-    Examples
-    --------
     >>> at({"spec": {"ports": [80]}}, "spec", "ports", 0), at({"spec": None}, "spec", "ports", 0)
     (80, None)
     """
@@ -145,8 +137,6 @@ _NEXT: Final = re.compile(r"\.?([^.\[\]]+)|\[([^\]]*)\]")
 def steps_of(value: Any, path: str) -> Steps:
     """Return the keys and indices of the field at `path`; the part that does not exist in `value` is split as written.
 
-    Examples
-    --------
     >>> steps_of({"limits": {"nvidia.com/gpu": 1}}, "limits[nvidia.com/gpu]")
     ('limits', 'nvidia.com/gpu')
     >>> steps_of({"limits": {"nvidia.com/gpu": 1}}, "limits.nvidia.com/gpu"), steps_of({"spec": {}}, "spec.ports[0]")
@@ -214,13 +204,9 @@ _PATCH_KEYS: Final = frozenset(("$patch", "$retainKeys"))
 def why_partial(raw: Mapping[str, Any], group: str, api_version: str, kind: str, *, may_patch: bool = True) -> str:
     """Return the reason why an object is partial; empty if it is complete.
 
-    Parameters
-    ----------
-    may_patch : bool
-        False if the object is known to contain no patch directive (``$patch``, ``$retainKeys``).
+    Args:
+        may_patch: False if the object is known to contain no patch directive (``$patch``, ``$retainKeys``).
 
-    Examples
-    --------
     >>> why_partial({"spec": {"replicas": 3}, "metadata": {"name": "web"}}, "apps", "apps/v1", "Deployment")
     'it has no selector'
     """

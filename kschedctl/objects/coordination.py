@@ -1,7 +1,5 @@
 """Leases and LeaseCandidates (coordination.k8s.io), and the lock objects of leader election that preceded them."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import msgspec
@@ -54,8 +52,6 @@ class LockRecord(ApiStruct, frozen=True):
 def lock_record(text: str) -> LockRecord | None:
     """Parse the leader election record in an annotation; return ``None`` if it is not a record.
 
-    Examples
-    --------
     >>> record = lock_record('{"holderIdentity":"cp-1_7f","leaseDurationSeconds":15,"renewTime":null}')
     >>> record.holder_identity, lock_record("cp-1") is None
     ('cp-1_7f', True)

@@ -1,7 +1,5 @@
 """Nodes, namespaces and services (core/v1); pods are in ``pod``, volumes in ``volume``, controllers in ``workload``."""
 
-from __future__ import annotations
-
 from kschedctl.objects.meta import ApiObject, ApiStruct, Int64, Labels, Time
 
 #: A quantity as written, parsed by ``kschedctl.objects.quantity``. API servers never store a quantity as a number, and

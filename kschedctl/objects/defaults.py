@@ -1,7 +1,5 @@
 """The defaults that an API server sets on objects, limited to fields that scheduling reads."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeVar, cast
 
@@ -125,10 +123,7 @@ T = TypeVar("T", bound=ApiObject)
 def default_pod_spec(spec: PodSpec) -> PodSpec:
     """Return a pod spec with the defaults that an API server sets.
 
-    Raises
-    ------
-    QuantityError
-        If a value is not a quantity; the error has the field's path.
+    Raises QuantityError if a value is not a quantity; the error has the field's path.
     """
     spec = replace(
         spec,

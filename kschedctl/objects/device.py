@@ -4,8 +4,6 @@ An API server also serves v1beta2, which has the same schema, and v1beta1. In v1
 ``basic``, and those of a request are next to its name; ``kschedctl.objects.defaults`` converts them to v1.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from msgspec import field

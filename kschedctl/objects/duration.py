@@ -1,7 +1,5 @@
 """Durations in Go's notation (``time.Duration``, ``metav1.Duration``)."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 
@@ -25,29 +23,20 @@ _PART: Final = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)", re
 
 
 class Duration(msgspec.Struct, frozen=True, order=True):
-    """A duration.
+    """A duration."""
 
-    Attributes
-    ----------
-    nanoseconds : int
-        The duration in nanoseconds, an int64 as in Go.
-    """
-
+    #: The duration in nanoseconds, an int64 as in Go.
     nanoseconds: int = 0
 
     @classmethod
-    def seconds(cls, seconds: int) -> Duration:
-        """Return a duration of `seconds` seconds."""
+    def seconds(cls, seconds: int) -> "Duration":
         return cls(seconds * _SECOND)
 
     @classmethod
-    def parse(cls, text: str) -> Duration:
+    def parse(cls, text: str) -> "Duration":
         """Parse a duration as ``time.ParseDuration`` does, such as ``1h30m`` or ``-1.5s``.
 
-        Raises
-        ------
-        ValueError
-            If the text is not a duration, with Go's error message.
+        Raises ValueError if the text is not a duration, with Go's error message.
         """
         unsigned = text[1:] if text[:1] in ("+", "-") else text
         if unsigned == "0":

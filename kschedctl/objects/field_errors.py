@@ -3,8 +3,6 @@
 The errors are findings whose rule is the upstream ``ErrorType``.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any, Final
@@ -35,8 +33,6 @@ def go_json(value: Any) -> str:
 def go_quote(text: str) -> str:
     r"""Quote a text as Go's ``%q`` does.
 
-    Examples
-    --------
     >>> print(go_quote('a "b" <c>'), go_quote("\x00\u00a0ü"))
     "a \"b\" <c>" "\x00\u00a0ü"
     """
@@ -76,8 +72,6 @@ def required(field: str, detail: str = "") -> Finding:
 def invalid(field: str, value: Any, detail: str) -> Finding:
     """Return the finding for an invalid value.
 
-    Examples
-    --------
     >>> print(invalid("weight", 0, "must be greater than zero"))
     weight: Invalid value: 0: must be greater than zero
     """
@@ -102,13 +96,9 @@ def not_found(field: str, value: Any, detail: str = "") -> Finding:
 def unsupported(field: str, value: Any, supported: Iterable[str], *, plain: bool = False) -> Finding:
     """Return the finding for a value outside of a fixed set.
 
-    Parameters
-    ----------
-    plain : bool
-        True if the value is a plain string in Go; most such values are of a named type.
+    Args:
+        plain: True if the value is a plain string in Go; most such values are of a named type.
 
-    Examples
-    --------
     >>> print(unsupported("policy", "No", ("Always", "Never")))
     policy: Unsupported value: "No": supported values: "Always", "Never"
     """

@@ -1,7 +1,5 @@
 """The kinds that scheduling reads, their types, and the names that kubectl accepts for them."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Final, TypeVar
 
@@ -87,12 +85,9 @@ CAPTURED_KINDS: Final = {**KINDS, **LOCK_KINDS}
 def kind_type(api_version: str, kind: str) -> type[ApiObject] | None:
     """Return the type of a kind that scheduling reads, or ``None`` for any other kind.
 
-    Parameters
-    ----------
-    api_version : str
-        The object's ``apiVersion``, such as ``v1`` or ``storage.k8s.io/v1``.
-    kind : str
-        The object's ``kind``, such as ``Pod``.
+    Args:
+        api_version: The object's ``apiVersion``, such as ``v1`` or ``storage.k8s.io/v1``.
+        kind: The object's ``kind``, such as ``Pod``.
     """
     return KINDS.get((_group(api_version), kind))
 
@@ -100,10 +95,8 @@ def kind_type(api_version: str, kind: str) -> type[ApiObject] | None:
 def file_type(api_version: str, kind: str) -> type[ApiObject] | None:
     """Return the type of a kind that is read only from files, or ``None`` for any other kind.
 
-    Parameters
-    ----------
-    api_version, kind : str
-        The same parameters as those of ``kind_type``.
+    Args:
+        api_version, kind: The same parameters as those of ``kind_type``.
     """
     return FILE_KINDS.get((_group(api_version), kind))
 
@@ -111,10 +104,8 @@ def file_type(api_version: str, kind: str) -> type[ApiObject] | None:
 def lock_type(api_version: str, kind: str) -> type[ApiObject] | None:
     """Return the type of a kind that can have a leader election record, or ``None`` for any other kind.
 
-    Parameters
-    ----------
-    api_version, kind : str
-        The same parameters as those of ``kind_type``.
+    Args:
+        api_version, kind: The same parameters as those of ``kind_type``.
     """
     return LOCK_KINDS.get((_group(api_version), kind))
 
@@ -159,13 +150,9 @@ _VERSIONS: Final[dict[type[ApiObject], str]] = {PodGroup: "v1beta1", Workload: "
 def kind_by_name(name: str) -> type[ApiObject] | None:
     """Return the kind for a name that kubectl accepts, or ``None`` if there is none.
 
-    Parameters
-    ----------
-    name : str
-        A singular, plural or short name, in upper or lower case, with or without the API group.
+    Args:
+        name: A singular, plural or short name, in upper or lower case, with or without the API group.
 
-    Examples
-    --------
     >>> [kind_by_name(name).__name__ for name in ("po", "StorageClasses", "deployments.apps")]
     ['Pod', 'StorageClass', 'Deployment']
     """
@@ -185,8 +172,6 @@ def is_namespaced(kind: type[ApiObject]) -> bool:
 def api_version_of(kind: type[ApiObject]) -> str:
     """Return the ``apiVersion`` of a kind's manifests, in the version that current API servers serve.
 
-    Examples
-    --------
     >>> api_version_of(Pod), api_version_of(PodGroup)
     ('v1', 'scheduling.k8s.io/v1beta1')
     """
@@ -218,8 +203,6 @@ def _names() -> dict[str, type[ApiObject]]:
 def cannot_be_listed(kind: str) -> str:
     """Return the sentence that the user is not allowed to list a kind.
 
-    Examples
-    --------
     >>> cannot_be_listed("CSINode")
     'csinodes cannot be listed by this user'
     """
@@ -229,8 +212,6 @@ def cannot_be_listed(kind: str) -> str:
 def plural(singular: str) -> str:
     """Return the plural of a lowercase kind, as used in API paths.
 
-    Examples
-    --------
     >>> plural("pod"), plural("storageclass"), plural("csistoragecapacity")
     ('pods', 'storageclasses', 'csistoragecapacities')
     """

@@ -4,8 +4,6 @@ All API types contain only the fields that scheduling reads; other fields are sk
 treats absent, empty and null alike, the field's default is the empty value, so that no reader tests for ``None``.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated
 

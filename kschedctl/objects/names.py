@@ -1,7 +1,5 @@
 """Validation of names, labels and other texts, in the words of Kubernetes' validation."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -95,10 +93,8 @@ def is_native_resource(name: str) -> bool:
 def label_problems(value: str, unit: str = "characters") -> tuple[str, ...]:
     """Return the problems of a name without dots, such as a container's or namespace's (``IsDNS1123Label``).
 
-    Parameters
-    ----------
-    unit : str
-        The word for the unit of the length: ``bytes`` in the messages about newer kinds.
+    Args:
+        unit: The word for the unit of the length: ``bytes`` in the messages about newer kinds.
     """
     problems = (f"must be no more than 63 {unit}",) if too_long(value, 63) else _NONE
     if _MATCH_LABEL(value):
@@ -201,10 +197,8 @@ def http_header_problems(name: str) -> tuple[str, ...]:
 def env_var_problems(name: str, *, relaxed: bool) -> Iterator[str]:
     """Yield the problems of an environment variable's name.
 
-    Parameters
-    ----------
-    relaxed : bool
-        True if all printable ASCII characters except ``=`` are allowed (``IsRelaxedEnvVarName``).
+    Args:
+        relaxed: True if all printable ASCII characters except ``=`` are allowed (``IsRelaxedEnvVarName``).
     """
     if relaxed:
         if not name:
@@ -243,10 +237,8 @@ def _of_dots(text: str) -> Iterator[str]:
 def ip_problems(text: str, *, strict: bool) -> Iterator[str]:
     """Yield the problems of an IP address.
 
-    Parameters
-    ----------
-    strict : bool
-        True if leading zeros and IPv4-mapped IPv6 addresses are rejected (StrictIPCIDRValidation).
+    Args:
+        strict: True if leading zeros and IPv4-mapped IPv6 addresses are rejected (StrictIPCIDRValidation).
     """
     try:
         ip = ip_address(_LEADING_ZEROS.sub(r"\1", text))

@@ -1,21 +1,12 @@
 """The Pod (core/v1), limited to the fields that scheduling reads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 from msgspec import field
 
 from kschedctl.objects.core import Condition, ResourceList, Taint
-from kschedctl.objects.meta import (
-    ApiObject,
-    ApiStruct,
-    Int32,
-    Int64,
-    LabelSelector,
-    Time,
-)
+from kschedctl.objects.meta import ApiObject, ApiStruct, Int32, Int64, LabelSelector, Time
 from kschedctl.objects.selectors import NodeAffinity
 from kschedctl.objects.volume import Volume
 

@@ -4,8 +4,6 @@ The versions v1alpha2 (Kubernetes 1.36), v1alpha3 and v1beta1 (1.37) differ in a
 of all versions; properties hide the differences.
 """
 
-from __future__ import annotations
-
 from kschedctl.objects.core import Condition
 from kschedctl.objects.meta import ApiObject, ApiStruct, Int32
 

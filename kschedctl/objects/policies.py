@@ -1,6 +1,4 @@
-"""The objects that admission reads: PriorityClass, RuntimeClass, LimitRange and ResourceQuota; and the usage of pods."""
-
-from __future__ import annotations
+"""The objects that admission reads: PriorityClass, RuntimeClass, LimitRange, ResourceQuota; the usage of pods."""
 
 from typing import Final
 

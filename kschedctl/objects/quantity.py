@@ -1,7 +1,5 @@
 """Exact quantities (resource.Quantity) in nano-units, and quantities that retain their notation for messages."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from enum import Enum
@@ -34,15 +32,7 @@ _CONTAINERS: Final = (msgspec.Struct, dict, tuple)
 
 
 class QuantityError(ValueError):
-    """A text that is not a quantity.
-
-    Parameters
-    ----------
-    problem : str
-        The error message.
-    path : str
-        The path of the field, if known.
-    """
+    """A text that is not a quantity."""
 
     def __init__(self, problem: str, path: str = "") -> None:
         super().__init__(problem)
@@ -52,8 +42,6 @@ class QuantityError(ValueError):
 def quantity_problem(text: QuantityText) -> str | None:
     """Return the API server's message for a text that is not a quantity; ``None`` for a quantity.
 
-    Examples
-    --------
     >>> quantity_problem("1.5Gi"), quantity_problem("1XB")
     (None, "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
     """
@@ -74,23 +62,13 @@ def quantity_problem(text: QuantityText) -> str | None:
 def parse_quantity(text: QuantityText) -> int:
     """Parse a quantity as resource.ParseQuantity does.
 
-    Parameters
-    ----------
-    text : str, int or float
-        The quantity, such as ``500m``, ``1.5Gi``, ``1e3`` or ``2``.
+    Args:
+        text: The quantity, such as ``500m``, ``1.5Gi``, ``1e3`` or ``2``.
 
-    Returns
-    -------
-    int
-        The amount in nano-units, rounded away from zero. Binary quantities are capped at the largest int64.
+    Returns: The amount in nano-units, rounded away from zero. Binary quantities are capped at the largest int64.
 
-    Raises
-    ------
-    QuantityError
-        If the text is not a quantity.
+    Raises QuantityError if the text is not a quantity.
 
-    Examples
-    --------
     >>> parse_quantity("1.5Ki")
     1536000000000
     >>> parse_quantity("100u")
@@ -133,10 +111,7 @@ def _parse(text: str) -> int:
 def check_quantities(value: Any) -> None:
     """Check all quantities in an API object, or in a list or map that contains quantities.
 
-    Raises
-    ------
-    QuantityError
-        If a text is not a quantity; with the path of its field.
+    Raises QuantityError if a text is not a quantity; with the path of its field.
     """
     for step, item in _parts(value):
         try:
@@ -172,8 +147,6 @@ def _has_quantities(type_: Any) -> bool:
 def quantity_text(nanos: int) -> str:
     """Format a quantity in the largest binary unit that divides it.
 
-    Examples
-    --------
     >>> quantity_text(10 * 2**30 * NANO), quantity_text(1500 * NANO), quantity_text(NANO // 2)
     ('10Gi', '1500', '500m')
     """
@@ -241,16 +214,11 @@ class Amount(msgspec.Struct, frozen=True):
     form: QuantityFormat = QuantityFormat.DECIMAL
 
     @classmethod
-    def parse(cls, text: QuantityText) -> Amount:
+    def parse(cls, text: QuantityText) -> "Amount":
         """Parse a quantity.
 
-        Raises
-        ------
-        QuantityError
-            If the text is not a quantity.
+        Raises QuantityError if the text is not a quantity.
 
-        Examples
-        --------
         >>> print(Amount.parse("1.5Gi"), Amount.parse("0.25"), Amount.parse("2000"), Amount.parse("1e6"))
         1536Mi 250m 2k 1e6
         """
@@ -287,10 +255,7 @@ Amounts = dict[str, Amount]
 def parse_amounts(resources: ResourceList, path: str = "") -> Amounts:
     """Parse a ResourceList.
 
-    Raises
-    ------
-    QuantityError
-        If a value is not a quantity; the error has the field's path below ``path``.
+    Raises QuantityError if a value is not a quantity; the error has the field's path below ``path``.
     """
     out = {}
     for name, text in resources.items():

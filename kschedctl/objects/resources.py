@@ -4,8 +4,6 @@ The computation follows k8s.io/component-helpers ``resource.PodRequests`` (KEP-7
 resize, KEP-2837 pod-level resources) and the scheduler's ``framework.Resource``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Final
@@ -35,29 +33,21 @@ Nanos = dict[str, int]
 
 
 class RequestRules(msgspec.Struct, frozen=True):
-    """The rules for computing pod requests: feature gates, and the release's way to count a resize in progress.
+    """The rules for computing pod requests: feature gates, and the release's way to count a resize in progress."""
 
-    Attributes
-    ----------
-    pod_level : bool
-        PodLevelResources: True if ``spec.resources`` counts.
-    status : bool
-        InPlacePodVerticalScaling: True if the resources that the kubelet reports for containers count for bound pods.
-    pod_level_status : bool
-        InPlacePodLevelResourcesVerticalScaling: True if the reported pod-level resources count for bound pods.
-    totals : bool
-        True if the desired, allocated and actuated requests are each summed over the pod before the maximum per
-        resource is taken; False if the maximum is taken per container.
-    """
-
+    #: PodLevelResources: True if ``spec.resources`` counts.
     pod_level: bool = True
+    #: InPlacePodVerticalScaling: True if the resources that the kubelet reports for containers count for bound
+    #: pods.
     status: bool = True
+    #: InPlacePodLevelResourcesVerticalScaling: True if the reported pod-level resources count for bound pods.
     pod_level_status: bool = True
+    #: True if the desired, allocated and actuated requests are each summed over the pod before the maximum per
+    #: resource is taken; False if the maximum is taken per container.
     totals: bool = False
 
     @classmethod
-    def of(cls, release: Release) -> RequestRules:
-        """Return the rules of a release."""
+    def of(cls, release: Release) -> "RequestRules":
         return cls(
             pod_level=release.enabled("PodLevelResources"),
             status=release.enabled("InPlacePodVerticalScaling"),
@@ -93,10 +83,7 @@ def scheduler_units(nanos: Mapping[str, int]) -> dict[str, int]:
 def parse_resources(resources: ResourceList, path: str = "") -> Nanos:
     """Parse a ResourceList into nano-units.
 
-    Raises
-    ------
-    QuantityError
-        If a value is not a quantity; the error has the field's path below ``path``.
+    Raises QuantityError if a value is not a quantity; the error has the field's path below ``path``.
     """
     out = {}
     for name, text in resources.items():
@@ -110,24 +97,14 @@ def parse_resources(resources: ResourceList, path: str = "") -> Nanos:
 def pod_requests(pod: Pod, rules: RequestRules, *, non_missing: Mapping[str, int] | None = None) -> Nanos:
     """Return a pod's requests, including init containers, sidecars, pod-level resources and overhead.
 
-    Parameters
-    ----------
-    pod : Pod
-        The pod, with API defaults applied.
-    rules : RequestRules
-        The enabled feature gates.
-    non_missing : mapping of str to int, optional
-        The amount, in nano-units, that counts for a container without a request for the resource.
+    Args:
+        pod: The pod, with API defaults applied.
+        rules: The enabled feature gates.
+        non_missing: The amount, in nano-units, that counts for a container without a request for the resource.
 
-    Returns
-    -------
-    dict of str to int
-        The requests in nano-units, by resource name.
+    Returns: The requests in nano-units, by resource name.
 
-    Raises
-    ------
-    QuantityError
-        If a value is not a quantity; the error has the field's path.
+    Raises QuantityError if a value is not a quantity; the error has the field's path.
     """
     requests = container_requests(pod, rules, non_missing=non_missing)
     pod_level = pod_level_requests(pod)
@@ -160,19 +137,12 @@ def is_pod_level_resource(name: str) -> bool:
 def non_zero_requests(pod: Pod, rules: RequestRules, requests: Mapping[str, int]) -> tuple[int, int]:
     """Return the requests of a pod on a node as scoring counts them, with defaults for containers without a request.
 
-    Parameters
-    ----------
-    pod : Pod
-        The pod, with API defaults applied.
-    rules : RequestRules
-        The enabled feature gates.
-    requests : mapping of str to int
-        The pod's requests in nano-units, from ``pod_requests``.
+    Args:
+        pod: The pod, with API defaults applied.
+        rules: The enabled feature gates.
+        requests: The pod's requests in nano-units, from ``pod_requests``.
 
-    Returns
-    -------
-    tuple of int
-        The requests in milli-CPU and in bytes of memory.
+    Returns: The requests in milli-CPU and in bytes of memory.
     """
     missing: Mapping[str, int] = _NON_ZERO_DEFAULTS
     if rules.pod_level and pod_level_requests(pod):
@@ -322,15 +292,10 @@ _BINARY_UNITS: Final = tuple((1 << 10 * power, f"{prefix}i") for power, prefix i
 def format_amount(resource: str, amount: int) -> str:
     """Format an amount for people, rounded to 3 decimals of a CPU or 2 of a binary unit, without the resource's name.
 
-    Parameters
-    ----------
-    resource : str
-        The resource's name, which determines the unit.
-    amount : int
-        The amount in milli-CPU, bytes, or as a count.
+    Args:
+        resource: The resource's name, which determines the unit.
+        amount: The amount in milli-CPU, bytes, or as a count.
 
-    Examples
-    --------
     >>> format_amount("cpu", 1250), format_amount("memory", 3 << 29), format_amount("pods", 110)
     ('1.25', '1.5Gi', '110')
     """
@@ -344,8 +309,6 @@ def format_amount(resource: str, amount: int) -> str:
 def amount_of(resource: str, amount: int) -> str:
     """Format an amount with the resource's name, as it reads in a sentence.
 
-    Examples
-    --------
     >>> amount_of("cpu", 1250), amount_of("nvidia.com/gpu", 2), amount_of("pods", 2)
     ('1.25 cpu', '2 nvidia.com/gpu', '2 pods')
     """
@@ -355,15 +318,9 @@ def amount_of(resource: str, amount: int) -> str:
 def format_nanos(name: str, nanos: int) -> str:
     """Format a quantity in nano-units for people, in the notation of `format_amount`.
 
-    Parameters
-    ----------
-    name : str
-        The name of the resource, or of its requests or limits in a ResourceQuota.
-    nanos : int
-        The quantity in nano-units.
+    Args:
+        name: The name of the resource, or of its requests or limits in a ResourceQuota.
 
-    Examples
-    --------
     >>> format_nanos("requests.cpu", 47_810 * NANO // 1000), format_nanos("storage", 10 * 2**30 * NANO)
     ('47.81', '10Gi')
     """
@@ -374,15 +331,9 @@ def format_nanos(name: str, nanos: int) -> str:
 def exact_quantity(resource: str, amount: int) -> str:
     """Format an amount in the scheduler's units as a quantity, without rounding.
 
-    Parameters
-    ----------
-    resource : str
-        The resource's name.
-    amount : int
-        The amount in milli-CPU, bytes, or as a count.
+    Args:
+        amount: The amount in milli-CPU, bytes, or as a count.
 
-    Examples
-    --------
     >>> exact_quantity("cpu", 1500), exact_quantity("memory", 3 << 29), exact_quantity("nvidia.com/gpu", 2)
     ('1500m', '1536Mi', '2')
     """

@@ -1,7 +1,5 @@
 """Label selectors and node selectors: their types, their notation and their matching."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Final
@@ -60,12 +58,8 @@ _NODE_OPERATORS: Final = (*_LABEL_OPERATORS, GT, LT)
 class SelectorError(ValueError):
     """A selector that Kubernetes rejects.
 
-    Parameters
-    ----------
-    problem : str
-        The error message.
-    path : str
-        The path of the field, relative to the selector.
+    Args:
+        path: The path of the field, relative to the selector.
     """
 
     def __init__(self, problem: str, path: str) -> None:
@@ -128,10 +122,7 @@ def label_map_selector(labels: Mapping[str, str]) -> Selector:
 def parse_label_selector(selector: LabelSelector) -> Selector:
     """Parse a LabelSelector.
 
-    Raises
-    ------
-    SelectorError
-        If metav1.LabelSelectorAsSelector would reject the selector.
+    Raises SelectorError if metav1.LabelSelectorAsSelector would reject the selector.
     """
     out = []
     for key, value in selector.match_labels.items():
@@ -152,10 +143,7 @@ class NodeTerm(msgspec.Struct, frozen=True):
 def parse_node_term(term: NodeSelectorTerm) -> NodeTerm | None:
     """Parse a term of a node selector; return ``None`` for an empty term, which matches no node.
 
-    Raises
-    ------
-    SelectorError
-        If component-helpers ``nodeaffinity`` would reject the term.
+    Raises SelectorError if component-helpers ``nodeaffinity`` would reject the term.
     """
     if not term.match_expressions and not term.match_fields:
         return None
@@ -220,13 +208,8 @@ _EXISTENCE: Final = re.compile(r"(!?)\s*([^\s=!<>()]+)")
 def parse_label_query(text: str) -> Selector:
     """Parse a label selector.
 
-    Raises
-    ------
-    InputError
-        If the text is not a label selector.
+    Raises InputError if the text is not a label selector.
 
-    Examples
-    --------
     >>> [str(requirement) for requirement in parse_label_query("app=web, zone in (a,b), !legacy")]
     ['app=web', 'zone in (a,b)', '!legacy']
     """

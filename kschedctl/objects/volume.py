@@ -1,6 +1,4 @@
-"""Volumes of pods, PersistentVolumes and claims (core/v1), and storage classes and what CSI drivers report (storage.k8s.io/v1)."""
-
-from __future__ import annotations
+"""Volumes of pods, PersistentVolumes and claims (core/v1), storage classes and reports of CSI drivers."""
 
 import re
 from typing import Final
@@ -269,8 +267,6 @@ _WORDS: Final = re.compile(r"[a-z0-9]+")
 def is_shared_or_local(name: str) -> bool:
     """Report whether a storage class, provisioner, driver or kind of volume is of shared or node-local storage.
 
-    Examples
-    --------
     >>> is_shared_or_local("efs.csi.aws.com"), is_shared_or_local("ebs.csi.aws.com")
     (True, False)
     """

@@ -1,7 +1,5 @@
 """Well-known labels (kubernetes.io reference "Well-Known Labels, Annotations and Taints")."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 
@@ -45,8 +43,6 @@ _POOL_DOMAINS: Final = (
 def zone_of(labels: Mapping[str, str]) -> str:
     """Return the zone in the labels of a node; empty if they contain none.
 
-    Examples
-    --------
     >>> zone_of({"topology.kubernetes.io/zone": "eu-1a"}), zone_of({})
     ('eu-1a', '')
     """
@@ -61,8 +57,6 @@ def instance_type_of(labels: Mapping[str, str]) -> str:
 def pool_name(labels: Mapping[str, str]) -> str:
     """Return the name of a node's pool, from the label of its provider or from one that is named after pools.
 
-    Examples
-    --------
     >>> pool_name({"eks.amazonaws.com/nodegroup": "general"}), pool_name({"shop.example/pool": "gpu"}), pool_name({})
     ('general', 'gpu', '')
     """
@@ -90,9 +84,7 @@ PRESENT_LABELS: Final = {
 
 
 #: Labels that Kubernetes or a provider replaced and no longer sets.
-REPLACED_LABELS: Final = {
-    "node-role.kubernetes.io/master": "node-role.kubernetes.io/control-plane",
-}
+REPLACED_LABELS: Final = {"node-role.kubernetes.io/master": "node-role.kubernetes.io/control-plane"}
 
 
 #: The value of kubernetes.io/arch for other names of an architecture.

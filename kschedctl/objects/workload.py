@@ -1,7 +1,5 @@
 """The kinds that create pods (apps/v1, batch/v1, core/v1) and disruption budgets, as far as scheduling reads them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -21,8 +19,6 @@ _OF_CRON_JOB: Final = re.compile(r"(.+)-[0-9]{8,}", re.ASCII)
 def deployment_of(replica_set: str, pod_labels: Mapping[str, Any], hash_label: str = POD_TEMPLATE_HASH) -> str:
     """Return the name of the Deployment of a ReplicaSet, from the names of both and the labels of a pod; empty if none.
 
-    Examples
-    --------
     >>> deployment_of("web-5d8f", {"pod-template-hash": "5d8f"}), deployment_of("web", {})
     ('web', '')
     """
@@ -33,8 +29,6 @@ def deployment_of(replica_set: str, pod_labels: Mapping[str, Any], hash_label: s
 def cron_job_of(job: str) -> str:
     """Return the name of the CronJob of a Job, from the name of the Job; empty if none.
 
-    Examples
-    --------
     >>> cron_job_of("backup-29384760"), cron_job_of("backup")
     ('backup', '')
     """
@@ -222,8 +216,6 @@ class PodDisruptionBudget(ApiObject, frozen=True, kw_only=True):
 def share(value: Any, of: int, *, up: bool) -> int | None:
     """Return a number, or a percentage of `of` rounded up or down; ``None`` if `value` is neither.
 
-    Examples
-    --------
     >>> share("25%", 3, up=True), share("25%", 3, up=False), share(2, 3, up=True), share("2", 3, up=True)
     (1, 0, 2, None)
     """

@@ -20,7 +20,6 @@ class Json(Form):
     """``-o json``: indented JSON."""
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
-        """Yield the answer as JSON."""
         yield as_json(collected(answer))
 
 
@@ -38,19 +37,14 @@ class Yaml(Form):
     """``-o yaml``: YAML."""
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
-        """Yield the answer as YAML."""
         yield as_yaml(collected(answer), unicode=medium.console().encoding.startswith("utf"))
 
 
 def as_yaml(value: Answer, *, unicode: bool = True) -> str:
     """Return an answer as YAML.
 
-    Parameters
-    ----------
-    value : Answer
-        The answer.
-    unicode : bool
-        True to print characters beyond ASCII unescaped; if one of them is invisible, all are escaped.
+    Args:
+        unicode: True to print characters beyond ASCII unescaped; if one of them is invisible, all are escaped.
     """
     data = value.to_dict()
     text = dumped(data, unicode=unicode)
@@ -62,10 +56,8 @@ def as_yaml(value: Answer, *, unicode: bool = True) -> str:
 def dumped(data: Any, *, unicode: bool = False) -> str:
     """Return plain data as YAML.
 
-    Parameters
-    ----------
-    unicode : bool
-        True to print characters beyond ASCII unescaped.
+    Args:
+        unicode: True to print characters beyond ASCII unescaped.
     """
     import yaml
 
@@ -80,7 +72,6 @@ class Csv(Form):
     """``-o csv``: a line of headings, then a line per row."""
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
-        """Yield the lines of the table."""
         value = as_table(answer)
         yield _line(value.headings())
         for row in value.table():
@@ -108,7 +99,6 @@ class JsonLines(Form):
     """``-o jsonl``: one object per row or finding."""
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
-        """Yield a line per row or finding."""
         from kschedctl.common.text.json_text import encoded_json
         from kschedctl.questions.lint.answer import LintReport
 
@@ -137,10 +127,7 @@ class Parquet(Form):
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[bytes]:
         """Yield the table as the bytes of one file.
 
-        Raises
-        ------
-        UnsupportedError
-            If pyarrow is not installed, or the output is a terminal.
+        Raises UnsupportedError if pyarrow is not installed, or the output is a terminal.
         """
         try:
             import pyarrow
@@ -176,6 +163,5 @@ class Name(Form):
     """``-o name``: the names of the resulting objects."""
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
-        """Yield the names, one per line."""
         for name in collected(answer).names():
             yield f"{printable(name)}\n"

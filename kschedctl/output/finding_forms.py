@@ -31,7 +31,6 @@ class FindingsForm(Form):
     """An output format that only the findings of ``lint`` have."""
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
-        """Yield the findings in this format; the view has them together with the lines that they are about."""
         yield from self.render_findings(cast("LintView", view))
 
     @abstractmethod
@@ -46,7 +45,6 @@ class Concise(FindingsForm):
     """``-o concise``: one line per finding, as compilers print them."""
 
     def render_findings(self, run: LintView) -> Iterator[str]:
-        """Yield the findings, then a line with their number."""
         for each in run.told:
             where = f"{each.file.name}:{each.region.line}:{each.region.column}"
             about = f" [{each.shown_object}]" if each.shown_object else ""
@@ -60,10 +58,9 @@ _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severi
 
 
 class GitHub(FindingsForm):
-    """``-o github``: annotations of a pull request, most severe first, because GitHub shows at most ten of each kind."""
+    """``-o github``: annotations of a pull request, most severe first, as GitHub shows at most ten of each kind."""
 
     def render_findings(self, run: LintView) -> Iterator[str]:
-        """Yield the annotations, then a line with the number of findings."""
         for each in run.by_severity:
             region = each.in_repository
             properties = {
@@ -113,7 +110,6 @@ class Sarif(FindingsForm):
     """``-o sarif``: SARIF 2.1.0."""
 
     def render_findings(self, run: LintView) -> Iterator[str]:
-        """Yield the SARIF log."""
         import msgspec
 
         from kschedctl.common.text.json_text import encoded_json
@@ -240,7 +236,6 @@ class GitLab(FindingsForm):
     """``-o gitlab``: a code quality report; an empty array if there are no findings."""
 
     def render_findings(self, run: LintView) -> Iterator[str]:
-        """Yield the report."""
         import msgspec
 
         from kschedctl.common.text.json_text import encoded_json
@@ -279,7 +274,6 @@ class JUnit(FindingsForm):
     """``-o junit``: JUnit XML."""
 
     def render_findings(self, run: LintView) -> Iterator[str]:
-        """Yield the test suites."""
         cases = [(file, list(_cases(file, [each for each in run.told if each.file is file]))) for file in _files(run)]
         every = [case for _, of_file in cases for case in of_file]
         yield '<?xml version="1.0" encoding="UTF-8"?>\n'

@@ -45,17 +45,11 @@ class Console(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Medium:
-    """The medium that output is written to.
+    """The medium that output is written to."""
 
-    Attributes
-    ----------
-    console : callable
-        Opens the console with its width, colours and encoding; machine-readable formats need none.
-    command_line : callable
-        Writes a next question as the command that answers it.
-    """
-
+    #: Opens the console with its width, colours and encoding; machine-readable formats need none.
     console: Callable[[], Console]
+    #: Writes a next question as the command that answers it.
     command_line: Callable[[Question], str]
 
 
@@ -84,24 +78,16 @@ class FormError(ValueError):
 
 
 class Form(ABC):
-    """An output format: a value of ``-o``.
+    """An output format: a value of ``-o``."""
 
-    Attributes
-    ----------
-    draws : bool
-        True if the format draws charts, which need the nodes of the cluster.
-    """
-
+    #: True if the format draws charts, which need the nodes of the cluster.
     draws: ClassVar[bool] = False
 
     @classmethod
     def parse(cls, argument: str) -> Self:
         """Parse the text after ``=``.
 
-        Raises
-        ------
-        FormError
-            If the text is invalid.
+        Raises FormError if the text is invalid.
         """
         return cls()
 
@@ -109,12 +95,9 @@ class Form(ABC):
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str] | Iterator[bytes]:
         """Yield the answer in this format, piece by piece; bytes if the format is binary.
 
-        Parameters
-        ----------
-        answer : Answer or AnswerStream
-            The answer; machine-readable formats collect a stream, text is written answer by answer.
-        view : View
-            The part that is shown in text output.
+        Args:
+            answer: The answer; machine-readable formats collect a stream, text is written answer by answer.
+            view: The part that is shown in text output.
         """
 
 
@@ -126,20 +109,13 @@ _FINDINGS: Final = frozenset({FormKind.FINDINGS})
 
 
 class RegisteredForm(NamedTuple):
-    """An output format that is imported only when it is used.
+    """An output format that is imported only when it is used."""
 
-    Attributes
-    ----------
-    place : str
-        The module below ``kschedctl.output`` and the class in it, as in an entry point.
-    kinds : frozenset of FormKind
-        The kinds of answers that the format supports.
-    argument : str
-        The metavar of the text after ``=``, for the help; empty if the format takes none.
-    """
-
+    #: The module below ``kschedctl.output`` and the class in it, as in an entry point.
     place: str
+    #: The kinds of answers that the format supports.
     kinds: frozenset[FormKind] = _ANSWERS
+    #: The metavar of the text after ``=``, for the help; empty if the format takes none.
     argument: str = ""
 
     def load(self) -> type[Form]:
@@ -184,10 +160,7 @@ def usage(kind: FormKind, separator: str = "|", argument: str = "...") -> str:
 def parse_form(text: str, kind: FormKind) -> Form:
     """Parse the value of ``-o``.
 
-    Raises
-    ------
-    FormError
-        If the kind of answers does not support the format, or the text after its name is invalid.
+    Raises FormError if the kind of answers does not support the format, or the text after its name is invalid.
     """
     # Users of kubectl also write -o=json.
     name, equals, argument = text.removeprefix("=").partition("=")

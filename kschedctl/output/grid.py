@@ -13,8 +13,6 @@ tried in this order:
 7. one line per cell, with its heading.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
@@ -40,16 +38,11 @@ _PART_OF_EXPRESSION: Final = re.compile(r"\s*[^\s,(\]]*(?:[,(\]]+|$)")
 def wrapped(text: str, width: int, *, breaks_labels: bool = False) -> list[str]:
     """Return the lines of a text; a line exceeds the width only if it consists of a single longer word.
 
-    Parameters
-    ----------
-    width : int
-        The maximum line length, in terminal columns.
-    breaks_labels : bool
-        True to break labels and taints that are longer than a line after ``/``, ``=`` and ``:``, and CEL expressions
-        and JSON after commas and brackets.
+    Args:
+        width: The maximum line length, in terminal columns.
+        breaks_labels: True to break labels and taints that are longer than a line after ``/``, ``=`` and ``:``, and
+            CEL expressions and JSON after commas and brackets.
 
-    Examples
-    --------
     >>> wrapped("fits on 5 of 15 nodes", 10)
     ['fits on 5', 'of 15', 'nodes']
     >>> wrapped("taint nvidia.com/gpu=present:NoSchedule", 22, breaks_labels=True)
@@ -98,22 +91,15 @@ _BESIDE: Final = 12
 
 
 class Column(msgspec.Struct, frozen=True):
-    """The heading and the cells of a column.
-
-    Attributes
-    ----------
-    right : bool
-        True for right-aligned columns, whose cells are not wrapped.
-    names : bool
-        True if the cells are names.
-    breaks_labels : bool
-        True if labels and taints in the cells may be broken.
-    """
+    """The heading and the cells of a column."""
 
     heading: Lines
     cells: tuple[Lines, ...]
+    #: True for right-aligned columns, whose cells are not wrapped.
     right: bool
+    #: True if the cells are names.
     names: bool
+    #: True if labels and taints in the cells may be broken.
     breaks_labels: bool = False
 
     @property
@@ -146,22 +132,23 @@ class Column(msgspec.Struct, frozen=True):
         """Return the lines of a line of a cell in a column of a given width."""
         return wrapped(line, width, breaks_labels=self.breaks_labels)
 
-    def with_split_heading(self) -> Column:
+    def with_split_heading(self) -> "Column":
         """Return the column with a heading that is broken inside its words."""
         return msgspec.structs.replace(self, heading=tuple(_HEADING_BREAKS.split(self.heading[0])))
 
-    def with_broken_labels(self) -> Column:
+    def with_broken_labels(self) -> "Column":
         """Return the column with labels and taints broken, unless its cells are names."""
         return msgspec.structs.replace(self, breaks_labels=not self.names)
 
-    def with_lines(self, change: Callable[[str], str]) -> Column:
+    def with_lines(self, change: Callable[[str], str]) -> "Column":
         """Return the column with each line of its cells changed."""
         return msgspec.structs.replace(self, cells=tuple(tuple(map(change, cell)) for cell in self.cells))
 
 
 # Shortened names in tables: the digits of UUIDs, then the text that the names of a column have in common.
 #
-# ``*`` stands for the omitted text, as in a pattern of ``--cordon``: ``pvc-0b1c2d3e*`` for a volume, and ``*x7k2`` for a
+# ``*`` stands for the omitted text, as in a pattern of ``--cordon``: ``pvc-0b1c2d3e*`` for a volume, and ``*x7k2`` for
+# a
 # node in a sentence. What the names of a column have in common is said once, above the table:
 # ``node: gke-prod-default-pool-1a2b3c4d-*``. A column with nothing but names shows the rest without the star.
 
@@ -184,28 +171,20 @@ _Cut = tuple[str, str]
 
 
 class Shortened(msgspec.Struct, frozen=True):
-    """Columns with shortened names.
-
-    Attributes
-    ----------
-    notes : tuple of str
-        The lines above the table that say what was cut.
-    cut : int
-        The length of the text that was cut last; 0 for the unchanged columns.
-    """
+    """Columns with shortened names."""
 
     columns: tuple[Column, ...]
+    #: The lines above the table that say what was cut.
     notes: tuple[str, ...] = ()
+    #: The length of the text that was cut last; 0 for the unchanged columns.
     cut: int = 0
 
 
 def shortenings(columns: Sequence[Column], *, uuids: bool) -> Iterator[Shortened]:
     """Yield the columns unchanged, then with one more kind of names shortened each time, the longest cut first.
 
-    Parameters
-    ----------
-    uuids : bool
-        True to shorten UUIDs, which nothing in the table completes.
+    Args:
+        uuids: True to shorten UUIDs, which nothing in the table completes.
     """
     now = Shortened(tuple(columns))
     yield now
@@ -337,17 +316,9 @@ Printed = tuple[list[str], Tone]
 def grid(table: Table, width: int, *, in_full: bool = False) -> Iterator[Printed]:
     """Lay out a table.
 
-    Parameters
-    ----------
-    width : int
-        The maximum line length, in terminal columns.
-    in_full : bool
-        True to print every UUID in full.
-
-    Yields
-    ------
-    (list of str, Tone)
-        Lines with their tone.
+    Args:
+        width: The maximum line length, in terminal columns.
+        in_full: True to print every UUID in full.
     """
     columns = [
         Column(

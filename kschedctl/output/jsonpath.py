@@ -3,8 +3,6 @@
 Output that is piped is raw, as with kubectl; on a terminal invisible characters except newlines and tabs are escaped.
 """
 
-from __future__ import annotations
-
 import json
 import operator
 import re
@@ -35,12 +33,8 @@ class JsonPath(Form):
     def parse(cls, argument: str) -> Self:
         """Parse the template.
 
-        Raises
-        ------
-        FormError
-            If the template is invalid.
+        Raises FormError if the template is invalid.
         """
-
         if not argument:
             raise FormError("jsonpath: needs a template, such as jsonpath={.verdict.summary}")
         try:
@@ -49,9 +43,7 @@ class JsonPath(Form):
             raise FormError(f"jsonpath: {error}") from None
         return cls(argument)
 
-    def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
-        """Yield the data formatted by the template."""
-
+    def render(self, answer: "Answers", view: "View", medium: Medium) -> Iterator[str]:
         text = evaluate(parse_template(self.template), collected(answer).to_dict())
         yield _SHOWN.sub(lambda found: printable(found[0]), text) if medium.console().file.isatty() else text
 
@@ -111,10 +103,7 @@ def walk(steps: tuple[Step, ...], values: Values) -> Values:
 def parse_steps(path: str) -> tuple[Step, ...]:
     """Parse a path.
 
-    Raises
-    ------
-    JsonPathError
-        If the path is invalid.
+    Raises JsonPathError if the path is invalid.
     """
     steps: list[Step] = []
     at = 0
@@ -291,7 +280,7 @@ class RangeBlock:
     """A ``range`` block: a path, and the parts that are evaluated for each value that it finds."""
 
     steps: tuple[Step, ...]
-    body: tuple[Part, ...]
+    body: "tuple[Part, ...]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,10 +296,7 @@ Part = LiteralText | RangeBlock | Path
 def parse_template(template: str) -> tuple[Part, ...]:
     """Parse a template.
 
-    Raises
-    ------
-    JsonPathError
-        If the template is invalid.
+    Raises JsonPathError if the template is invalid.
     """
     return _block(_tokens(template), depth=0)
 
@@ -318,13 +304,8 @@ def parse_template(template: str) -> tuple[Part, ...]:
 def evaluate(parts: tuple[Part, ...], data: Any) -> str:
     """Evaluate a template over data.
 
-    Raises
-    ------
-    JsonPathError
-        If a path does not fit the data.
+    Raises JsonPathError if a path does not fit the data.
 
-    Examples
-    --------
     >>> evaluate(parse_template("{range .items[*]}{.name}{'; '}{end}"), {"items": [{"name": "a"}, {"name": "b"}]})
     'a; b; '
     """

@@ -1,10 +1,8 @@
 """Blocks as text for a terminal of a given width, or for a pipe, where lines are not wrapped."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kschedctl.common.text.characters import printable
 from kschedctl.output.forms import Console
@@ -23,10 +21,6 @@ from kschedctl.questions.document import (
     Verbatim,
 )
 
-if TYPE_CHECKING:
-    pass
-
-
 _STYLES: Final = {
     Tone.STRONG: "bold",
     Tone.FAINT: "dim",
@@ -43,21 +37,13 @@ def render(
 ) -> Iterator[str]:
     """Convert blocks to text, one after the other.
 
-    Parameters
-    ----------
-    blocks : iterable of Block
-        The blocks; invisible characters in them are escaped.
-    console : Console
-        The console that the text is for: the source of width, colours and encoding; nothing is written to it.
-    command_line : callable
-        Writes a question as the command that answers it.
-    in_full : bool
-        True if no name may be shortened unless the output completes it.
+    Args:
+        blocks: The blocks; invisible characters in them are escaped.
+        console: The console that the text is for: the source of width, colours and encoding; nothing is written to
+            it.
+        in_full: True if no name may be shortened unless the output completes it.
 
-    Yields
-    ------
-    str
-        Whole lines without trailing spaces.
+    Yields: Whole lines without trailing spaces.
     """
     for block in blocks:
         for tone, parts in groupby(

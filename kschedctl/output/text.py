@@ -1,7 +1,5 @@
 """The forms for people; the layout is imported when it is used."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
@@ -18,8 +16,7 @@ class Text(Form):
 
     wide: ClassVar[bool] = False
 
-    def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
-        """Yield the blocks of the answer's document as text."""
+    def render(self, answer: "Answers", view: "View", medium: "Medium") -> Iterator[str]:
         from kschedctl.output.terminal import render
         from kschedctl.questions.documents import document
 

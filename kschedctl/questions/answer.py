@@ -3,8 +3,6 @@
 Field names are part of the public interface; the JSON Schema is made from these types and those of each command.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,10 +24,8 @@ from kschedctl.scheduler.framework.operands import Operands
 class OperandsData:
     """The operands of a reason: typed in Python, a plain object in JSON.
 
-    Parameters
-    ----------
-    operands : Operands or None
-        The operands; ``None`` if the reason has none, which is encoded as an empty object.
+    Args:
+        operands: The operands; ``None`` if the reason has none, which is encoded as an empty object.
     """
 
     __slots__ = ("operands",)
@@ -50,10 +46,7 @@ class OperandsData:
 def encode_operands(value: object) -> object:
     """Return the JSON object that msgspec writes for operands.
 
-    Raises
-    ------
-    NotImplementedError
-        If the value is of another type.
+    Raises NotImplementedError if the value is of another type.
     """
     if isinstance(value, OperandsData):
         return value.operands.data() if value.operands is not None else {}
@@ -63,10 +56,7 @@ def encode_operands(value: object) -> object:
 def schema_of(kind: type) -> dict[str, Any]:
     """Return the JSON Schema of operands: empty, because each plugin has its own; the field declares the object.
 
-    Raises
-    ------
-    NotImplementedError
-        If the type is another one.
+    Raises NotImplementedError if the type is another one.
     """
     if kind is OperandsData:
         return {}
@@ -101,7 +91,7 @@ class AnswerOutcome:
     complete: bool = True
     interrupted: bool = False
 
-    def __and__(self, other: AnswerOutcome) -> AnswerOutcome:
+    def __and__(self, other: "AnswerOutcome") -> "AnswerOutcome":
         return AnswerOutcome(
             yes=self.yes and other.yes,
             complete=self.complete and other.complete,
@@ -109,7 +99,7 @@ class AnswerOutcome:
         )
 
     @classmethod
-    def of_all(cls, outcomes: Iterable[AnswerOutcome]) -> Self:
+    def of_all(cls, outcomes: "Iterable[AnswerOutcome]") -> Self:
         """Combine the outcomes of several answers."""
         every = list(outcomes)
         return cls(
@@ -313,11 +303,9 @@ class AnswerList(CompoundAnswer, frozen=True, kw_only=True):
 
     @property
     def outcome(self) -> AnswerOutcome:
-        """The combined outcome of all items."""
         return AnswerOutcome.of_all(answer.outcome for answer in self.answers)
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """Return the lines of ``-o name`` of all items, item by item."""
         return tuple(name for answer in self.answers for name in answer.names(single=False))
 
 
@@ -363,26 +351,16 @@ A = TypeVar("A", bound=ClusterAnswer)
 
 @dataclass(slots=True)
 class AnswerStream(Generic[A]):
-    """A stream of answers. It can be iterated over once.
-
-    Attributes
-    ----------
-    answers : iterable of ClusterAnswer
-        The answers.
-    gather : callable
-        Makes a list answer of all answers, such as the type of an AnswerList.
-    total : int
-        The number of objects that were requested; several of them may share an answer.
-    single : bool
-        True if a single object was requested, so that its answer is returned without a list around it.
-    outcome : AnswerOutcome
-        The combined outcome of the answers that were consumed so far.
-    """
+    """A stream of answers. It can be iterated over once."""
 
     answers: Iterable[A]
+    #: Makes a list answer of all answers, such as the type of an AnswerList.
     gather: Callable[[tuple[A, ...]], AnswerList]
+    #: The number of objects that were requested; several of them may share an answer.
     total: int
+    #: True if a single object was requested, so that its answer is returned without a list around it.
     single: bool = False
+    #: The combined outcome of the answers that were consumed so far.
     outcome: AnswerOutcome = field(default_factory=AnswerOutcome)
 
     def __iter__(self) -> Iterator[A]:
@@ -402,8 +380,6 @@ class AnswerStream(Generic[A]):
 def readable(resource: str, quantity: str) -> str:
     """Format a quantity in the unit that reasons use.
 
-    Examples
-    --------
     >>> readable("cpu", "1500m"), readable("memory", "1536Mi")
     ('1.5', '1.5Gi')
     """
@@ -413,8 +389,6 @@ def readable(resource: str, quantity: str) -> str:
 def amount_of(resource: str, quantity: str) -> int:
     """Return a quantity in the scheduler's units: milli-CPU, bytes or a count.
 
-    Examples
-    --------
     >>> amount_of("cpu", "1500m"), amount_of("memory", "1Ki")
     (1500, 1024)
     """
@@ -424,8 +398,6 @@ def amount_of(resource: str, quantity: str) -> int:
 def unit_name(resource: str) -> str:
     """Return the name of a resource with the unit of its amounts in tables: milli-CPU, bytes, or a count without unit.
 
-    Examples
-    --------
     >>> unit_name("cpu"), unit_name("memory"), unit_name("nvidia.com/gpu")
     ('cpu_milli', 'memory_bytes', 'nvidia.com/gpu')
     """

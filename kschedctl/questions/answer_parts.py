@@ -1,7 +1,5 @@
 """The parts that several answers have: diagnoses, cures, tried changes and pod groups."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -15,10 +13,7 @@ class CureData(Data, frozen=True):
     """A change with which a drain or a rollout finishes, or a pending pod is scheduled."""
 
     summary: Annotated[str, Meta(description="The change in a few words.")]
-    then: Annotated[
-        str,
-        Meta(description="The outcome with the change, in words; empty if it was not tried."),
-    ]
+    then: Annotated[str, Meta(description="The outcome with the change, in words; empty if it was not tried.")]
     commands: Annotated[
         tuple[str, ...],
         Meta(description="The commands that make the change; a line that starts with # describes an edit."),
@@ -137,8 +132,7 @@ class AppliedData(TriedData, frozen=True):
         ),
     ]
     consequences: Annotated[
-        tuple[str, ...],
-        Meta(description="The side effects of the changes, such as the replicas that restart."),
+        tuple[str, ...], Meta(description="The side effects of the changes, such as the replicas that restart.")
     ]
     alternatives: Annotated[
         tuple[str, ...],

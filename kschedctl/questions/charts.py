@@ -4,8 +4,6 @@ A renderer for text leaves charts out: everything that a chart shows is in the t
 the table that the chart itself contains.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,169 +23,104 @@ _FEW_LANES: Final = 25
 
 
 class Kind(msgspec.Struct, frozen=True):
-    """A kind of cells, segments or spans: an entry of the legend.
+    """A kind of cells, segments or spans: an entry of the legend."""
 
-    Attributes
-    ----------
-    name : str
-        The name in the legend.
-    tone : Tone
-        The tone, for kinds that are good or bad; ``Tone.PLAIN`` for a colour that only distinguishes.
-    weak : bool
-        True for a lighter shade of the tone.
-    """
-
+    #: The name in the legend.
     name: str
+    #: The tone, for kinds that are good or bad; ``Tone.PLAIN`` for a colour that only distinguishes.
     tone: Tone = Tone.PLAIN
+    #: True for a lighter shade of the tone.
     weak: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Colouring:
-    """A way to colour the cells of a map.
+    """A way to colour the cells of a map."""
 
-    Attributes
-    ----------
-    title : str
-        The property that the colours show, such as ``free cpu``.
-    kinds : tuple of Kind
-        The legend.
-    scale : bool
-        True if the kinds are steps of a scale, from the smallest to the largest.
-    """
-
+    #: The property that the colours show, such as ``free cpu``.
     title: str
+    #: The legend.
     kinds: tuple[Kind, ...]
+    #: True if the kinds are steps of a scale, from the smallest to the largest.
     scale: bool = False
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """A node on a map.
-
-    Attributes
-    ----------
-    name : str
-        The name of the node.
-    groups : tuple of str
-        The group of the node in each grouping of the map; empty for none.
-    kinds : tuple of int
-        The position of the node's kind in each colouring of the map.
-    about : tuple of str
-        Lines of text about the node, such as the reasons of the filters.
-    """
+    """A node on a map."""
 
     name: str
+    #: The group of the node in each grouping of the map; empty for none.
     groups: tuple[str, ...]
+    #: The position of the node's kind in each colouring of the map.
     kinds: tuple[int, ...]
+    #: Lines of text about the node, such as the reasons of the filters.
     about: tuple[str, ...]
 
 
 class NodeMap(msgspec.Struct, frozen=True, kw_only=True):
-    """A map of nodes: one cell per node, in groups.
+    """A map of nodes: one cell per node, in groups."""
 
-    Attributes
-    ----------
-    title : str
-        The heading.
-    groupings : tuple of str
-        The properties by which the cells can be grouped, such as ``zone``; the first is the default.
-    colourings : tuple of Colouring
-        The ways to colour the cells; the first is the default.
-    cells : tuple of Cell
-        The nodes.
-    """
-
+    #: The heading.
     title: str
+    #: The properties by which the cells can be grouped, such as ``zone``; the first is the default.
     groupings: tuple[str, ...]
+    #: The ways to colour the cells; the first is the default.
     colourings: tuple[Colouring, ...]
     cells: tuple[Cell, ...]
 
 
 class Segment(msgspec.Struct, frozen=True):
-    """A part of a bar.
+    """A part of a bar."""
 
-    Attributes
-    ----------
-    kind : int
-        The position of the kind in the legend of the chart.
-    size : float
-        The length, in the unit of the bar's total.
-    text : str
-        The size with its unit, and whatever else is to be known about the segment.
-    """
-
+    #: The position of the kind in the legend of the chart.
     kind: int
+    #: The length, in the unit of the bar's total.
     size: float
+    #: The size with its unit, and whatever else is to be known about the segment.
     text: str
 
 
 class Bar(msgspec.Struct, frozen=True):
-    """A bar of segments, which is a row of a table.
+    """A bar of segments, which is a row of a table."""
 
-    Attributes
-    ----------
-    cells : tuple of str
-        The texts of the row, one per heading of the chart: the label, and numbers with units.
-    segments : tuple of Segment
-        The segments, from left to right.
-    total : float
-        The number that the full width stands for; if the segments are longer in sum, their sum.
-    mark : float or None
-        A limit that is marked on the bar, such as the allocatable amount.
-    """
-
+    #: The texts of the row, one per heading of the chart: the label, and numbers with units.
     cells: tuple[str, ...]
+    #: The segments, from left to right.
     segments: tuple[Segment, ...]
+    #: The number that the full width stands for; if the segments are longer in sum, their sum.
     total: float
+    #: A limit that is marked on the bar, such as the allocatable amount.
     mark: float | None = None
 
 
 class Bars(msgspec.Struct, frozen=True, kw_only=True):
-    """A table with a bar in each row.
+    """A table with a bar in each row."""
 
-    Attributes
-    ----------
-    title : str
-        The heading.
-    headings : tuple of str
-        The headings of the texts of a row; the bars come after the first one.
-    kinds : tuple of Kind
-        The legend.
-    rows : tuple of Bar
-        The rows.
-    note : str
-        A text below the chart, such as the meaning of the mark.
-    numbers : bool
-        True to print the texts of the segments below their bar; False if a table beside the chart has the numbers.
-    measure : str
-        The quantity that the length of a bar stands for.
-    """
-
+    #: The heading.
     title: str
+    #: The headings of the texts of a row; the bars come after the first one.
     headings: tuple[str, ...]
+    #: The legend.
     kinds: tuple[Kind, ...]
     rows: tuple[Bar, ...]
+    #: A text below the chart, such as the meaning of the mark.
     note: str = ""
+    #: True to print the texts of the segments below their bar; False if a table beside the chart has the numbers.
     numbers: bool = True
+    #: The quantity that the length of a bar stands for.
     measure: str = "share"
 
 
 class Span(msgspec.Struct, frozen=True):
-    """A state of a lane between two times.
+    """A state of a lane between two times."""
 
-    Attributes
-    ----------
-    begin, end : float
-        The times in seconds since the start of the timeline; equal for an event.
-    kind : int
-        The position of the state's kind in the legend.
-    text : str
-        A description, such as the node on which the pod is.
-    """
-
+    #: The times in seconds since the start of the timeline; equal for an event.
     begin: float
+    #: The times in seconds since the start of the timeline; equal for an event.
     end: float
+    #: The position of the state's kind in the legend.
     kind: int
+    #: A description, such as the node on which the pod is.
     text: str
 
 
@@ -199,29 +132,18 @@ class Lane(msgspec.Struct, frozen=True):
 
 
 class Timeline(msgspec.Struct, frozen=True, kw_only=True):
-    """The states of objects over time.
+    """The states of objects over time."""
 
-    Attributes
-    ----------
-    title : str
-        The heading.
-    subject : str
-        The heading of the lanes' names, such as ``pod``.
-    kinds : tuple of Kind
-        The legend.
-    lanes : tuple of Lane
-        The objects.
-    end : float
-        The end of the timeline, in seconds since its start.
-    note : str
-        A text below the chart, such as the number of objects that are left out.
-    """
-
+    #: The heading.
     title: str
+    #: The heading of the lanes' names, such as ``pod``.
     subject: str
+    #: The legend.
     kinds: tuple[Kind, ...]
     lanes: tuple[Lane, ...]
+    #: The end of the timeline, in seconds since its start.
     end: float
+    #: A text below the chart, such as the number of objects that are left out.
     note: str = ""
 
     @property
@@ -244,41 +166,28 @@ class ScatterAxis(msgspec.Struct, frozen=True):
 
 
 class ScatterPoint(msgspec.Struct, frozen=True):
-    """A point of a scatter plot.
-
-    Attributes
-    ----------
-    label : str
-        The name, shown if the point is on the Pareto front.
-    about : str
-        A description, shown as a tooltip.
-    front : bool
-        True if the point is on the Pareto front, which is highlighted.
-    """
+    """A point of a scatter plot."""
 
     x: float
     y: float
+    #: The name, shown if the point is on the Pareto front.
     label: str
+    #: A description, shown as a tooltip.
     about: str
+    #: True if the point is on the Pareto front, which is highlighted.
     front: bool
 
 
 class Scatter(msgspec.Struct, frozen=True, kw_only=True):
-    """A scatter plot, for output formats that can draw.
-
-    Attributes
-    ----------
-    legend : str
-        The meaning of the highlighted points.
-    edge : tuple of (float, float)
-        The corners of the line along the highlighted points; empty for no line.
-    """
+    """A scatter plot, for output formats that can draw."""
 
     title: str
+    #: The meaning of the highlighted points.
     legend: str
     x_axis: ScatterAxis
     y_axis: ScatterAxis
     points: tuple[ScatterPoint, ...]
+    #: The corners of the line along the highlighted points; empty for no line.
     edge: tuple[tuple[float, float], ...] = ()
 
 
@@ -288,10 +197,8 @@ Chart = NodeMap | Bars | Timeline | Scatter
 def kinds_of(names: Iterable[str], tones: Sequence[tuple[str, Tone]] = ()) -> tuple[Kind, ...]:
     """Return one kind per distinct name, in the order of the first occurrence.
 
-    Parameters
-    ----------
-    tones : sequence of (str, Tone)
-        The tones of some of the names; the others only get a colour.
+    Args:
+        tones: The tones of some of the names; the others only get a colour.
     """
     toned = dict(tones)
     return tuple(Kind(name, toned.get(name, Tone.PLAIN)) for name in dict.fromkeys(names))
@@ -299,11 +206,7 @@ def kinds_of(names: Iterable[str], tones: Sequence[tuple[str, Tone]] = ()) -> tu
 
 # Bars of the requested share of resources before and after a simulation, by zone.
 
-_KINDS: Final = (
-    Kind("requested before and after"),
-    Kind("added", Tone.GOOD),
-    Kind("removed", Tone.MIXED),
-)
+_KINDS: Final = (Kind("requested before and after"), Kind("added", Tone.GOOD), Kind("removed", Tone.MIXED))
 
 
 def utilisation_bars(utilisation: Sequence[UtilisationData], title: str, note: str = "") -> Bars:
@@ -345,12 +248,8 @@ def zone_bars(
 ) -> Bars:
     """Return a bar per zone with pods.
 
-    Parameters
-    ----------
-    sides : tuple of (str, str)
-        The names of the sides, such as ``before`` and ``in the best placement``.
-    first, second : iterable of str
-        The node of each pod on each side.
+    Args:
+        sides: The names of the sides, such as ``before`` and ``in the best placement``.
     """
     zones = {node.name: node.zone for node in overview.nodes}
     counts = [Counter(zones.get(node, "") for node in nodes if node) for nodes in (first, second)]

@@ -3,8 +3,6 @@
 Blocks do not depend on the line width; renderers do the wrapping.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum, auto
 from typing import TYPE_CHECKING, TypeAlias, Union
@@ -56,23 +54,16 @@ class Phrases(msgspec.Struct, frozen=True):
 
 
 class Provenance(msgspec.Struct, frozen=True):
-    """The subject of an answer, and what the answer is based on; in a list, an equal basis is shown only once.
+    """The subject of an answer, and what the answer is based on; in a list, an equal basis is shown only once."""
 
-    Attributes
-    ----------
-    subject : tuple of str
-        Short texts about the subject.
-    basis : tuple of str
-        Short texts about the rules and the snapshot.
-    changes : tuple of str
-        The what-ifs, one per line.
-    """
-
+    #: Short texts about the subject.
     subject: tuple[str, ...]
+    #: Short texts about the rules and the snapshot.
     basis: tuple[str, ...]
+    #: The what-ifs, one per line.
     changes: tuple[str, ...] = ()
 
-    def after(self, previous: Provenance | None) -> Provenance:
+    def after(self, previous: "Provenance | None") -> "Provenance":
         """Return the part that differs from that of the previous answer."""
         equal = previous is not None and (previous.basis, previous.changes) == (self.basis, self.changes)
         return Provenance(self.subject, ()) if equal else self
@@ -83,54 +74,36 @@ Lines = tuple[str, ...]
 
 
 class Table(msgspec.Struct, frozen=True):
-    """A table without rules between rows and columns.
+    """A table without rules between rows and columns."""
 
-    Attributes
-    ----------
-    headings : tuple of str
-        The column headings.
-    rows : tuple of tuple of Lines
-        The cells.
-    numeric : frozenset of int
-        The indices of right-aligned columns.
-    tones : tuple of Tone
-        A tone per row; empty if all rows are plain.
-    names_split : bool
-        True if headings may be broken inside words (``NodeResources`` / ``Fit``) to save width.
-    identifiers : frozenset of int
-        The indices of columns with names; to save width, a prefix and suffix that all names of a column share is shown
-        only once.
-    """
-
+    #: The column headings.
     headings: tuple[str, ...]
+    #: The cells.
     rows: tuple[tuple[Lines, ...], ...]
+    #: The indices of right-aligned columns.
     numeric: frozenset[int] = frozenset()
+    #: A tone per row; empty if all rows are plain.
     tones: tuple[Tone, ...] = ()
+    #: True if headings may be broken inside words (``NodeResources`` / ``Fit``) to save width.
     names_split: bool = False
+    #: The indices of columns with names; to save width, a prefix and suffix that all names of a column share is
+    #: shown only once.
     identifiers: frozenset[int] = frozenset()
 
 
 class Question(msgspec.Struct, frozen=True):
-    """A suggested next command, with the question that it answers; ``cli/invocation.py`` writes the command line.
+    """A suggested next command, with the question that it answers; ``cli/invocation.py`` writes the command line."""
 
-    Attributes
-    ----------
-    text : str
-        The question in words, such as ``Why these scores``.
-    command : str
-        The command that answers it; it keeps the options of the command that was run.
-    about : str
-        The pod that the question is about, as namespace/name; empty to keep the arguments of the command that was run.
-    options : mapping of str to object
-        The options that differ from those of the command that was run, by name; ``None`` removes an option.
-    snapshot : str
-        The snapshot to query instead of the cluster; it already contains the what-ifs of the command that was run.
-    """
-
+    #: The question in words, such as ``Why these scores``.
     text: str
+    #: The command that answers it; it keeps the options of the command that was run.
     command: str
+    #: The pod that the question is about, as namespace/name; empty to keep the arguments of the command that was
+    #: run.
     about: str = ""
+    #: The options that differ from those of the command that was run, by name; ``None`` removes an option.
     options: Mapping[str, object] = msgspec.field(default_factory=dict)
+    #: The snapshot to query instead of the cluster; it already contains the what-ifs of the command that was run.
     snapshot: str = ""
 
 

@@ -1,7 +1,5 @@
 """The registry of documents: the function that lays out each kind of answer, a cluster or a simulation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Final, cast
@@ -11,8 +9,8 @@ from kschedctl.questions.answer import AnswerList, AnswerStream
 from kschedctl.questions.document import Document
 from kschedctl.questions.frame import View, one_by_one
 
-#: The question whose ``document`` module has the function, and the function, by the name of the type. Lists without an entry are
-#: laid out item by item.
+#: The question whose ``document`` module has the function, and the function, by the name of the type. Lists without an
+#: entry are laid out item by item.
 _DOCUMENTS: Final[Mapping[str, tuple[str, str]]] = {
     "BudgetDescription": ("inventory", "budget_document"),
     "BudgetsOverview": ("inventory", "budgets_document"),
@@ -63,8 +61,7 @@ def layout_of(kind: type) -> Callable[[Any, View], Document] | None:
         return None
     module, function = found
     return cast(
-        "Callable[[Any, View], Document]",
-        getattr(import_module(f"kschedctl.questions.{module}.document"), function),
+        "Callable[[Any, View], Document]", getattr(import_module(f"kschedctl.questions.{module}.document"), function)
     )
 
 

@@ -147,12 +147,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         from kschedctl.questions.explain.analysis import ExplainRequest, explain
 
         request = ExplainRequest(
-            pods=(self._asked(pod),),
-            suggest=suggest,
-            prefer=prefer,
-            withstand=withstand,
-            sampling=sampling,
-            seed=seed,
+            pods=(self._asked(pod),), suggest=suggest, prefer=prefer, withstand=withstand, sampling=sampling, seed=seed
         )
         return next(explain(self, request, _handle(handle)))
 
@@ -208,13 +203,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
 
         return threat(self, pod)
 
-    def capacity(
-        self,
-        pod: AnyPod,
-        most: int | None = None,
-        *,
-        handle: AnalysisHandle | None = None,
-    ) -> PodCapacity:
+    def capacity(self, pod: AnyPod, most: int | None = None, *, handle: AnalysisHandle | None = None) -> PodCapacity:
         """Count the copies of a pod that fit, one after another, and report what rejects the next one.
 
         Parameters
@@ -588,7 +577,8 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         Parameters
         ----------
         workload : ApiObject
-            The workload with its new template; ``kschedctl.trials.simulate.rollout.restarted`` makes one that repeats the old.
+            The workload with its new template; ``kschedctl.trials.simulate.rollout.restarted`` makes one that repeats
+            the old.
 
         Raises
         ------

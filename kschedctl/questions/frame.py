@@ -1,7 +1,5 @@
 """The parts that surround every answer: its subject and provenance before it, cautions and next questions after it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -41,29 +39,19 @@ _MOST_CELLS: Final = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """The part of an answer that is shown; commands with options of their own derive from it.
+    """The part of an answer that is shown; commands with options of their own derive from it."""
 
-    Attributes
-    ----------
-    now : datetime
-        The time for which the snapshot's age is computed.
-    wide : bool
-        True to show all items one by one instead of in groups.
-    named : bool
-        True if the objects were named on the command line: a list of answers is then laid out answer by answer.
-    drawn : bool
-        True for formats that draw charts: the document then contains them.
-    overview : NodesOverview or None
-        The nodes of the cluster, for charts of nodes; ``None`` if they are unknown or not needed.
-    describe : callable or None
-        Describes a node of the cluster by its name, for charts of the node; ``None`` if nodes are unknown.
-    """
-
+    #: The time for which the snapshot's age is computed.
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    #: True to show all items one by one instead of in groups.
     wide: bool = False
+    #: True if the objects were named on the command line: a list of answers is then laid out answer by answer.
     named: bool = False
+    #: True for formats that draw charts: the document then contains them.
     drawn: bool = False
+    #: The nodes of the cluster, for charts of nodes; ``None`` if they are unknown or not needed.
     overview: NodesOverview | None = None
+    #: Describes a node of the cluster by its name, for charts of the node; ``None`` if nodes are unknown.
     describe: Callable[[str], NodeDescription] | None = None
 
     def among(self, answers: int) -> Self:
@@ -87,12 +75,9 @@ def first_line(answer: Envelope, text: str, tone: Tone = Tone.PLAIN) -> Document
 def header(answer: Envelope, now: datetime, pod: PodData | None = None) -> Document:
     """Lay out the subject and the provenance of an answer.
 
-    Parameters
-    ----------
-    now : datetime
-        The time for which the snapshot's age is computed.
-    pod : PodData or None
-        The pod to schedule, if the answer is about one.
+    Args:
+        now: The time for which the snapshot's age is computed.
+        pod: The pod to schedule, if the answer is about one.
     """
     yield provenance(answer, now, pod)
 
@@ -132,8 +117,6 @@ def time_and_age(then: datetime, now: datetime) -> str:
 def age(then: datetime, now: datetime) -> str:
     """Return the age of a time in words.
 
-    Examples
-    --------
     >>> from datetime import timedelta
     >>> moment = datetime(2026, 5, 4)
     >>> age(moment, moment + timedelta(minutes=3)), age(moment, moment + timedelta(hours=50))
@@ -170,17 +153,12 @@ def cautions(answer: Envelope) -> Document:
 
 
 def one_by_one(
-    answers: Iterable[A],
-    view: View,
-    document: Callable[[A, View], Document],
-    shown: Provenance | None = None,
+    answers: Iterable[A], view: View, document: Callable[[A, View], Document], shown: Provenance | None = None
 ) -> Document:
     """Lay out answers in full, one after the other; rules and snapshot only where they are not as before.
 
-    Parameters
-    ----------
-    shown : Provenance or None
-        The basis that was shown before the first answer.
+    Args:
+        shown: The basis that was shown before the first answer.
     """
     if isinstance(answers, Sized):
         view = view.among(len(answers))
@@ -231,10 +209,8 @@ def _in_short(missing: Iterable[MissingData]) -> tuple[MissingData, ...]:
 def cures_section(cures: Sequence[CureData], *, every: bool) -> Document:
     """Lay out cures; nothing if there are none.
 
-    Parameters
-    ----------
-    every : bool
-        True to show the commands that make the changes.
+    Args:
+        every: True to show the commands that make the changes.
     """
     if not cures:
         return
@@ -256,12 +232,9 @@ def untried_or(untried: str, then: str) -> str:
 def numbered_changes(rows: Iterable[tuple[str, str, Sequence[str]]], *, every: bool) -> Document:
     """Lay out changes with their results, and optionally the commands that make them.
 
-    Parameters
-    ----------
-    rows : iterable of (str, str, sequence of str)
-        The change, its result, and its commands.
-    every : bool
-        True to show the commands.
+    Args:
+        rows: The change, its result, and its commands.
+        every: True to show the commands.
     """
     numbered = [(str(number), *row) for number, row in enumerate(rows, 1)]
     yield table(
@@ -279,10 +252,8 @@ def numbered_changes(rows: Iterable[tuple[str, str, Sequence[str]]], *, every: b
 def diagnosis_section(diagnoses: Sequence[DiagnosisData], *, first_is_told: bool = True) -> Document:
     """Lay out the causes with their evidence.
 
-    Parameters
-    ----------
-    first_is_told : bool
-        True if the first line of the document already has the first cause.
+    Args:
+        first_is_told: True if the first line of the document already has the first cause.
     """
     told = first_is_told
     for each in diagnoses:
@@ -355,10 +326,8 @@ _WHY_THESE: Final = (
 def pod_group_section(group: PodGroupData, *, every_member: bool) -> Document:
     """Lay out the decision for a group.
 
-    Parameters
-    ----------
-    every_member : bool
-        True to list the members one by one.
+    Args:
+        every_member: True to list the members one by one.
     """
     yield GAP
     yield Paragraph(_facts(group))

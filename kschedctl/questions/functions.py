@@ -1,7 +1,5 @@
 """The public functions that need no loaded cluster; `kschedctl.lint` is in ``linting``."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -107,10 +105,7 @@ def case_configuration(plan: str | Path, case: int) -> dict[str, Any]:
 
 @checked_arguments
 def decide_cases(
-    cases: Iterable[Mapping[str, Any]],
-    *,
-    kubernetes_version: str = "",
-    feature_gates: Mapping[str, bool] | None = None,
+    cases: Iterable[Mapping[str, Any]], *, kubernetes_version: str = "", feature_gates: Mapping[str, bool] | None = None
 ) -> Iterator[dict[str, Any]]:
     """Yield the answers to cases of objects and a pod, as ``kschedctl batch``.
 
@@ -148,7 +143,7 @@ def decide_cases(
 def lint(
     paths: str | Path | Iterable[str | Path],
     *,
-    cluster: LoadedCluster | str | Path | None = None,
+    cluster: "LoadedCluster | str | Path | None" = None,
     namespace: str = "",
     select: str | Sequence[str] = (),
     extend_select: str | Sequence[str] = (),

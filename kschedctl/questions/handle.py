@@ -1,7 +1,5 @@
 """The handle of a running analysis: it shows progress, collects notices, and can cancel the analysis."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final, TypeVar

@@ -71,7 +71,8 @@ def load(
     live : LiveContext, optional
         The cluster to read if no paths are given; by default that of kubectl's current context.
     edits : sequence of Edit, optional
-        Changes to try (``kschedctl.trials.whatif.edits``), made one after the other: changes of the cluster, and of the pods
+        Changes to try (``kschedctl.trials.whatif.edits``), made one after the other: changes of the cluster, and of the
+        pods
         that questions are about.
     admission : bool
         True if new pods go through admission before they are decided for; otherwise they only get their defaults.
@@ -159,10 +160,7 @@ def read_snapshot(
 def load_settings(config: str | Path) -> KubeSchedulerConfiguration:
     """Read a scheduler's configuration without a cluster, by the rules of the newest release.
 
-    Raises
-    ------
-    ConfigError
-        If kube-scheduler would refuse the configuration.
+    Raises ConfigError if kube-scheduler would refuse the configuration.
     """
     points = full_registry().extension_points(LATEST)
     data = file_bytes(config, ConfigError)
@@ -242,49 +240,34 @@ def _load_live(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSource:
-    """The files of a snapshot, or a running cluster.
+    """The files of a snapshot, or a running cluster."""
 
-    Attributes
-    ----------
-    paths : tuple of str
-        The snapshot; empty for a running cluster.
-    cluster : str
-        The cluster in the snapshot, by its name or its path inside; empty if there is only one.
-    context, kubeconfig : str
-        The context and the kubeconfig of the running cluster; empty for kubectl's own choice.
-    request_seconds : float or None
-        The longest that a request may take, in seconds; ``None`` for the default.
-    max_bytes : int or None
-        The most bytes to unpack from the snapshot and from manifests; ``None`` for the default.
-    cache : bool
-        True to load the snapshot from the cache file of an earlier run, and to write that file. Standard input, and
-        whole objects for extenders, are read every time.
-    read_namespace : str
-        The namespace in which a kind is listed that the user is not allowed to list in all namespaces; empty for that
-        of the context.
-    """
-
+    #: The snapshot; empty for a running cluster.
     paths: tuple[str, ...] = ()
+    #: The cluster in the snapshot, by its name or its path inside; empty if there is only one.
     cluster: str = ""
+    #: The context and the kubeconfig of the running cluster; empty for kubectl's own choice.
     context: str = ""
+    #: The context and the kubeconfig of the running cluster; empty for kubectl's own choice.
     kubeconfig: str = ""
+    #: The longest that a request may take, in seconds; ``None`` for the default.
     request_seconds: float | None = None
+    #: The most bytes to unpack from the snapshot and from manifests; ``None`` for the default.
     max_bytes: int | None = None
+    #: True to load the snapshot from the cache file of an earlier run, and to write that file. Standard input, and
+    #: whole objects for extenders, are read every time.
     cache: bool = False
+    #: The namespace in which a kind is listed that the user is not allowed to list in all namespaces; empty for
+    #: that of the context.
     read_namespace: str = ""
 
     def read(self, handle: AnalysisHandle, *, call_extenders: bool = False) -> Snapshot:
         """Read the cluster.
 
-        Parameters
-        ----------
-        call_extenders : bool
-            True if extenders will be called; requests to them contain whole objects.
+        Args:
+            call_extenders: True if extenders will be called; requests to them contain whole objects.
 
-        Raises
-        ------
-        KschedctlError
-            As ``kschedctl.load``.
+        Raises KschedctlError as ``kschedctl.load``.
         """
         if self.cache and call_extenders:
             handle.note("the cache is not used, because extenders get whole objects")
@@ -308,10 +291,7 @@ class ClusterSource:
 
         seconds = REQUEST_SECONDS if self.request_seconds is None else self.request_seconds
         live = LiveContext(
-            context=self.context,
-            kubeconfig=self.kubeconfig,
-            request_seconds=seconds,
-            namespace=self.read_namespace,
+            context=self.context, kubeconfig=self.kubeconfig, request_seconds=seconds, namespace=self.read_namespace
         )
         return live if handle.show_line is None else replace(live, show_progress=handle.show_line)
 
@@ -327,32 +307,21 @@ class ClusterSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterRequest:
-    """A cluster, the rules that apply to it, and the changes to try.
+    """A cluster, the rules that apply to it, and the changes to try."""
 
-    Attributes
-    ----------
-    source : ClusterSource
-        The source that the cluster is read from.
-    config : str
-        The path of a KubeSchedulerConfiguration; empty for the default.
-    kubernetes_version : str
-        The Kubernetes release whose rules apply; empty for the cluster's own version.
-    feature_gates : mapping of str to bool
-        The feature gates that differ from their defaults.
-    what_ifs : WhatIfs
-        The changes to try.
-    admission : bool
-        True if new pods go through admission.
-    call_extenders : bool
-        True if the configuration's extenders are called.
-    """
-
+    #: The source that the cluster is read from.
     source: ClusterSource = field(default_factory=ClusterSource)
+    #: The path of a KubeSchedulerConfiguration; empty for the default.
     config: str = ""
+    #: The Kubernetes release whose rules apply; empty for the cluster's own version.
     kubernetes_version: str = ""
+    #: The feature gates that differ from their defaults.
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
+    #: The changes to try.
     what_ifs: WhatIfs = field(default_factory=WhatIfs)
+    #: True if new pods go through admission.
     admission: bool = True
+    #: True if the configuration's extenders are called.
     call_extenders: bool = False
 
     @property
@@ -398,27 +367,18 @@ class ClusterRequest:
     ) -> SchedulingCluster:
         """Load the cluster, with the objects of manifests that are about to be applied overlaid on it.
 
-        Parameters
-        ----------
-        manifests : sequence of (object, place)
-            The objects.
-        written : OriginalObjects, optional
-            The text that the manifests were read from.
+        Args:
+            written: The text that the manifests were read from.
 
-        Raises
-        ------
-        KschedctlError
-            As ``kschedctl.load``.
+        Raises KschedctlError as ``kschedctl.load``.
         """
         return self.over(self.read(handle), handle, manifests, written)
 
     def load_with_pods(self, handle: AnalysisHandle) -> SchedulingCluster:
         """Load the cluster for a question about nodes and pods.
 
-        Raises
-        ------
-        KschedctlError
-            As ``kschedctl.load``, and if the cluster has no nodes or its pods could not be listed.
+        Raises KschedctlError as ``kschedctl.load``, and if the cluster has no nodes or its pods could not be
+            listed.
         """
         cluster = self.require_nodes(self.load(handle))
         require_listed(cluster.cluster, "Pod")
@@ -427,11 +387,8 @@ class ClusterRequest:
     def require_nodes(self, cluster: SchedulingCluster) -> SchedulingCluster:
         """Return the cluster, for a question whose answer is about nodes.
 
-        Raises
-        ------
-        SnapshotError
-            If the files hold no nodes, and state neither that there are none nor that they could not be listed: such
-            files are not a snapshot of a cluster.
+        Raises SnapshotError if the files hold no nodes, and state neither that there are none nor that they could
+            not be listed: such files are not a snapshot of a cluster.
         """
         told = cluster.snapshot.nodes_told or len(cluster.nodes) or cluster.cluster.is_forbidden(Node)
         if self.source.paths and not told:

@@ -1,7 +1,5 @@
 """Manifests that a request names: the pods and workloads that it is about, and the other objects that they create."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -37,22 +35,15 @@ T = TypeVar("T", bound=ApiObject)
 
 @dataclass(frozen=True, slots=True)
 class ObjectSubject:
-    """An object that a question is about: a pod, a workload or, for ``volumes``, a claim.
-
-    Attributes
-    ----------
-    arguments : mapping of str to object
-        The options that the object was given with, such as ``{"filename": ("web.yaml",)}``; a file with several objects
-        selects all of them.
-    place : Location or None
-        The place in a manifest that it was read from; ``None`` for a workload of the cluster.
-    as_new : bool
-        True to ask about all pods of a workload of the cluster, as if none existed.
-    """
+    """An object that a question is about: a pod, a workload or, for ``volumes``, a claim."""
 
     obj: ApiObject
+    #: The options that the object was given with, such as ``{"filename": ("web.yaml",)}``; a file with several
+    #: objects selects all of them.
     arguments: Arguments
+    #: The place in a manifest that it was read from; ``None`` for a workload of the cluster.
     place: Location | None = None
+    #: True to ask about all pods of a workload of the cluster, as if none existed.
     as_new: bool = False
 
     @property
@@ -73,10 +64,7 @@ class ObjectSubject:
         These are the pods of a manifest. Of a workload of the cluster they are its pending pods, and those that its
         controller has yet to create.
 
-        Raises
-        ------
-        ManifestError
-            If an API server would refuse the object.
+        Raises ManifestError if an API server would refuse the object.
         """
         if self.place is not None or self.as_new:
             made: Sequence[MadePod] = cluster.pods_of(self.obj, where=self.where)
@@ -101,30 +89,20 @@ class ObjectSubject:
 
 
 class ManifestRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The manifests that a request names.
+    """The manifests that a request names."""
 
-    Attributes
-    ----------
-    paths : tuple of str
-        The files and folders given as arguments; ``-`` is standard input.
-    filenames : tuple of str
-        The files and folders given with ``-f``.
-    namespace : str
-        The namespace of objects that name none; empty for ``default``.
-    validation : Validation
-        The handling of unknown and duplicate fields, as with kubectl's ``--validate``; other invalid fields are always
-        errors.
-    argument : str
-        The name of the option that ``paths`` are values of.
-    content : bytes or None
-        The text behind ``-``; ``None`` to read standard input.
-    """
-
+    #: The files and folders given as arguments; ``-`` is standard input.
     paths: tuple[str, ...] = ()
+    #: The files and folders given with ``-f``.
     filenames: tuple[str, ...] = ()
+    #: The namespace of objects that name none; empty for ``default``.
     namespace: str = ""
+    #: The handling of unknown and duplicate fields, as with kubectl's ``--validate``; other invalid fields are
+    #: always errors.
     validation: Validation = Validation.STRICT
+    #: The name of the option that ``paths`` are values of.
     argument: str = "pods"
+    #: The text behind ``-``; ``None`` to read standard input.
     content: bytes | None = None
 
     def open_stdin(self) -> BinaryIO:
@@ -134,41 +112,29 @@ class ManifestRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """The content of manifests.
+    """The content of manifests."""
 
-    Attributes
-    ----------
-    asked : tuple of ObjectSubject
-        The pods and workloads that the question is about, including those added by ``beside``.
-    others : tuple of (object, place)
-        The other objects that scheduling reads; applying the manifests creates them in the cluster.
-    otherwise : tuple of ObjectSubject
-        The objects of another kind that the question is about if a manifest has no pod and no workload.
-    written : OriginalObjects
-        The originals of nodes and pods, for extenders.
-    new : tuple of ManifestObject
-        The objects that ``accepted`` still has to validate.
-    """
-
+    #: The pods and workloads that the question is about, including those added by ``beside``.
     asked: tuple[ObjectSubject, ...]
+    #: The other objects that scheduling reads; applying the manifests creates them in the cluster.
     others: tuple[tuple[ApiObject, Location], ...]
+    #: The objects of another kind that the question is about if a manifest has no pod and no workload.
     otherwise: tuple[ObjectSubject, ...]
+    #: The originals of nodes and pods, for extenders.
     written: OriginalObjects
+    #: The objects that ``accepted`` still has to validate.
     new: tuple[ManifestObject, ...] = ()
 
-    def beside(self, asked: Iterable[ObjectSubject]) -> Manifests:
+    def beside(self, asked: Iterable[ObjectSubject]) -> "Manifests":
         """Return a copy that also holds workloads of the cluster that the question is about."""
         return replace(self, asked=(*self.asked, *asked))
 
-    def accepted(self, cluster: SchedulingCluster, handle: AnalysisHandle) -> Manifests:
+    def accepted(self, cluster: SchedulingCluster, handle: AnalysisHandle) -> "Manifests":
         """Validate all objects by the rules of the cluster's release, and return a copy without ``new``.
 
         No API server is called. Warnings are passed to ``handle``.
 
-        Raises
-        ------
-        ManifestError
-            If the API server refuses an object.
+        Raises ManifestError if the API server refuses an object.
         """
         for warning in refuse(self.new, cluster.release_choice.release):
             handle.warn_of(warning)
@@ -177,10 +143,7 @@ class Manifests:
     def pods(self, cluster: SchedulingCluster, handle: AnalysisHandle) -> tuple[SchedulingCluster, list[PodSubject]]:
         """Return the cluster with the pods' own objects created, and the pods of the manifests.
 
-        Raises
-        ------
-        ManifestError
-            If an API server would refuse one of the objects, or none of them makes a pod.
+        Raises ManifestError if an API server would refuse one of the objects, or none of them makes a pod.
         """
         self.accepted(cluster, handle)
         every: list[MadePod] = []
@@ -206,17 +169,13 @@ def read_manifests(
 ) -> Manifests:
     """Read manifests; objects that scheduling does not read are counted in a note.
 
-    Parameters
-    ----------
-    cluster : ClusterRequest
-        The request of the cluster. Its paths are checked as well, because standard input can be read only once.
-    otherwise : type, optional
-        The kind that the question is about if a manifest has no pod and no workload.
+    Args:
+        cluster: The request of the cluster. Its paths are checked as well, because standard input can be read only
+            once.
+        otherwise: The kind that the question is about if a manifest has no pod and no workload.
 
-    Raises
-    ------
-    ManifestError
-        If something is wrong with the manifests, or they hold no object that a question can be about.
+    Raises ManifestError if something is wrong with the manifests, or they hold no object that a question can be
+        about.
     """
     sources: list[tuple[str, Arguments]] = [
         *((path, {request.argument: (path,)}) for path in request.paths),
@@ -265,10 +224,8 @@ def read_manifests(
 def load_with_manifests(request: ManifestRequest, cluster: ClusterRequest, handle: AnalysisHandle) -> SchedulingCluster:
     """Load the cluster with the pods and workloads of manifests created in it, if an API server accepts them.
 
-    Raises
-    ------
-    InputError
-        If the cluster or a manifest cannot be read, or the cluster has no nodes, or its pods could not be listed.
+    Raises InputError if the cluster or a manifest cannot be read, or the cluster has no nodes, or its pods could
+        not be listed.
     """
     manifests = read_manifests(request, cluster, handle)
     created = [(each.obj, each.place) for each in manifests.asked if each.place is not None]
@@ -292,10 +249,7 @@ def _nothing_to_ask(
 def in_namespace(obj: T, namespace: str) -> T:
     """Return an object in the namespace that the command names.
 
-    Raises
-    ------
-    ManifestError
-        If the object is of another namespace.
+    Raises ManifestError if the object is of another namespace.
     """
     own = obj.metadata.namespace
     if namespace and own and own != namespace:

@@ -1,7 +1,5 @@
 """Groups of nodes that are rejected for the same reason, each as one row with ranges of numbers."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -37,8 +35,6 @@ def shape(text: str) -> str:
 def merge(texts: Sequence[str]) -> str:
     """Merge texts that differ only in numbers into one, with ranges of numbers.
 
-    Examples
-    --------
     >>> merge(["wants 2 cpu, free 0.1 of 4", "wants 2 cpu, free 1.6 of 4"])
     'wants 2 cpu, free 0.1 to 1.6 of 4'
     """
@@ -55,13 +51,9 @@ def merge(texts: Sequence[str]) -> str:
 def together(texts: Sequence[str]) -> str:
     """Merge the texts about several nodes into one line.
 
-    Parameters
-    ----------
-    texts : sequence of str
-        One text per node; at least one.
+    Args:
+        texts: One text per node; at least one.
 
-    Examples
-    --------
     >>> together(["has disk=hdd, free 2 of 4", "has disk=ssd, free 1 of 4", "has disk=hdd, free 3 of 4"])
     'has disk=hdd (2) or ssd (1), free 1 to 3 of 4'
     """
@@ -129,36 +121,22 @@ _MOST_WORDINGS: Final = 4
 
 
 class NodeGroup(msgspec.Struct, frozen=True):
-    """Nodes that are rejected for the same reason.
+    """Nodes that are rejected for the same reason."""
 
-    Attributes
-    ----------
-    plugin : str
-        The plugin that rejects the nodes: the first one to do so, at which kube-scheduler stops.
-    why : str
-        The reason, with ranges where the nodes differ in numbers.
-    also : tuple of (str, int)
-        The reasons of further plugins that reject some of the nodes, each with its number of nodes.
-    closest : str
-        The node that comes closest and what it lacks, or a note that none could hold the pod; empty if the reason
-        cannot be measured.
-    """
-
+    #: The plugin that rejects the nodes: the first one to do so, at which kube-scheduler stops.
     plugin: str
+    #: The reason, with ranges where the nodes differ in numbers.
     why: str
     nodes: tuple[NodeData, ...]
+    #: The reasons of further plugins that reject some of the nodes, each with its number of nodes.
     also: tuple[tuple[str, int], ...]
+    #: The node that comes closest and what it lacks, or a note that none could hold the pod; empty if the reason
+    #: cannot be measured.
     closest: str
 
 
 def group_nodes(nodes: Iterable[NodeData]) -> tuple[NodeGroup, ...]:
-    """Group the nodes that do not fit, largest group first.
-
-    Parameters
-    ----------
-    nodes : iterable of NodeData
-        Nodes; those that fit are ignored.
-    """
+    """Group the nodes that do not fit, largest group first."""
     families: dict[tuple[str, tuple[str, ...]], dict[str, list[NodeData]]] = {}
     for node in nodes:
         if not node.fits:
@@ -218,10 +196,8 @@ def nearest_node(nodes: Sequence[NodeData]) -> str:
     A node that could not hold the pod even if it were empty comes after the others. A node that is rejected for reasons
     other than its resources alone comes after one that lacks some. Among equal nodes, the first by name is returned.
 
-    Parameters
-    ----------
-    nodes : sequence of NodeData
-        The nodes that the pod does not fit on; at least one.
+    Args:
+        nodes: The nodes that the pod does not fit on; at least one.
     """
 
     def distance(node: NodeData) -> tuple[int, bool, bool, float, str]:
@@ -276,11 +252,7 @@ def _lacks(shortfall: Shortfall) -> str:
 def amount(resource: str, number: int) -> str:
     """Format an amount with its unit and resource.
 
-    Parameters
-    ----------
-    resource : str
-        The name of the resource.
-    number : int
-        The amount in milli-CPU, bytes or a count.
+    Args:
+        number: The amount in milli-CPU, bytes or a count.
     """
     return f"{format_amount(resource, number)} {resource}"

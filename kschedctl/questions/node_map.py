@@ -1,7 +1,5 @@
 """Maps of nodes: one cell per node, grouped by zone, pool or instance type, coloured by results or free capacity."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -45,17 +43,11 @@ def _taints(node: NodeEntryData) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class NodeResult:
-    """The result of an answer for a node.
+    """The result of an answer for a node."""
 
-    Attributes
-    ----------
-    kinds : tuple of str
-        The name of the node's kind in each colouring by result.
-    about : tuple of str
-        Lines of text about the result, such as the reasons of the filters.
-    """
-
+    #: The name of the node's kind in each colouring by result.
     kinds: tuple[str, ...]
+    #: Lines of text about the result, such as the reasons of the filters.
     about: tuple[str, ...] = ()
 
 
@@ -67,16 +59,10 @@ def results_map(
 ) -> NodeMap:
     """Return a map of the nodes that have a result, coloured by result and by free capacity.
 
-    Parameters
-    ----------
-    nodes : iterable of NodeEntryData
-        The nodes; those without a result are left out.
-    results : mapping of str to NodeResult
-        The results by node.
-    colourings : sequence of Colouring
-        The colourings by result. Kinds that no node has are left out, except from scales.
-    requests : iterable of str
-        The resources by whose free share the nodes can be coloured, besides cpu and memory.
+    Args:
+        nodes: The nodes; those without a result are left out.
+        colourings: The colourings by result. Kinds that no node has are left out, except from scales.
+        requests: The resources by whose free share the nodes can be coloured, besides cpu and memory.
     """
     shown_nodes = [node for node in nodes if node.name in results]
     used = [{results[node.name].kinds[i] for node in shown_nodes} for i in range(len(colourings))]
@@ -145,11 +131,7 @@ def _map(
 
 
 def _cell(
-    node: NodeEntryData,
-    resources: Sequence[str],
-    before: tuple[int, ...],
-    after: tuple[int, ...],
-    why: tuple[str, ...],
+    node: NodeEntryData, resources: Sequence[str], before: tuple[int, ...], after: tuple[int, ...], why: tuple[str, ...]
 ) -> Cell:
     """Return the cell of a node; ``before`` and ``after`` are its kinds in the colourings around those by resource."""
     amounts = {each.resource: each for each in node.resources}
@@ -211,10 +193,8 @@ class NodeChange:
 def changes_map(overview: NodesOverview, changes: Mapping[str, NodeChange]) -> NodeMap:
     """Return a map of nodes by their change; the kinds are in the order of their first change.
 
-    Parameters
-    ----------
-    changes : mapping of str to NodeChange
-        The changes by node; nodes that the overview does not have are added.
+    Args:
+        changes: The changes by node; nodes that the overview does not have are added.
     """
     known = {node.name for node in overview.nodes}
     nodes = (*overview.nodes, *(_added(name) for name in changes if name not in known))
@@ -236,12 +216,8 @@ def pods_map(
 ) -> NodeMap:
     """Return a map of the nodes that pods arrive on and leave.
 
-    Parameters
-    ----------
-    arrive, leave : iterable of (str, str)
-        Nodes, each with a pod.
-    states : mapping of str to NodeChange, optional
-        The nodes that are coloured by a state of their own, such as drained ones.
+    Args:
+        states: The nodes that are coloured by a state of their own, such as drained ones.
     """
     arriving, leaving = by_node(arrive), by_node(leave)
     changes = {}
@@ -266,8 +242,6 @@ def by_node(pods: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 def pods_line(verb: str, pods: Sequence[str]) -> tuple[str, ...]:
     """Return a line such as ``2 pods arrive: shop/web-1 and shop/web-2``; nothing without pods.
 
-    Examples
-    --------
     >>> pods_line("arrive", ["shop/web-1"])
     ('1 pod arrives: shop/web-1',)
     """

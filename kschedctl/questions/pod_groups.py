@@ -1,7 +1,5 @@
 """The decision for a pod group as data, its cause in one clause, and new members in the cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -119,12 +117,8 @@ def _victims(decision: PodGroupDecision) -> tuple[PodGroupVictimData, ...]:
 def cause_in_group(decision: Decision, cause: str) -> str:
     """Return the cause for a pod; for a member of a group after the number of members that find a node.
 
-    Parameters
-    ----------
-    decision : Decision
-        The decision for the pod.
-    cause : str
-        The cause for the pod, or for the first member that finds no node; may be empty.
+    Args:
+        cause: The cause for the pod, or for the first member that finds no node; may be empty.
     """
     group = group_of(decision)
     if group is None or decision.outcome is not Outcome.UNSCHEDULABLE:
@@ -145,10 +139,7 @@ def with_new_members(cluster: LoadedCluster, asked: Sequence[PodSubject]) -> tup
 
     A pod that stands for a workload of the cluster is replaced by a pending one of that workload, if there is any.
 
-    Raises
-    ------
-    ManifestError
-        If an API server would refuse one of the pods.
+    Raises ManifestError if an API server would refuse one of the pods.
     """
     if cluster.scheduler.release.pod_groups is None or not any(one.pod.spec.pod_group_name for one in asked):
         return cluster, asked

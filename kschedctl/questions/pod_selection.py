@@ -1,7 +1,5 @@
 """The pods, pod groups and workloads that a request is about, named or selected as with kubectl."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -38,24 +36,17 @@ T = TypeVar("T", bound=ApiObject)
 
 
 class NamespaceScope(msgspec.Struct, frozen=True):
-    """The namespaces that a request is about.
+    """The namespaces that a request is about."""
 
-    Attributes
-    ----------
-    given : str
-        The value of ``-n``; empty if ``-n`` is not given or ``-A`` overrides it.
-    everywhere : bool
-        True for all namespaces.
-    source : ClusterSource
-        The cluster, whose context may name a namespace.
-    """
-
+    #: The value of ``-n``; empty if ``-n`` is not given or ``-A`` overrides it.
     given: str
+    #: True for all namespaces.
     everywhere: bool
+    #: The cluster, whose context may name a namespace.
     source: ClusterSource
 
     @classmethod
-    def of(cls, namespace: str, source: ClusterSource, *, everywhere: bool = False) -> NamespaceScope:
+    def of(cls, namespace: str, source: ClusterSource, *, everywhere: bool = False) -> "NamespaceScope":
         """Return the scope of ``-n`` and ``-A``; ``-A`` overrides ``-n``."""
         return cls("" if everywhere else namespace, everywhere, source)
 
@@ -81,25 +72,12 @@ class NamespaceScope(msgspec.Struct, frozen=True):
     def split(self, text: str, what: str, forms: str, prefixes: Sequence[str] = ()) -> tuple[str, str | None]:
         """Split an argument into name and namespace.
 
-        Parameters
-        ----------
-        text : str
-            ``NAME``, ``NAMESPACE/NAME``, or a kind's prefix and ``NAME``.
-        what, forms : str
-            The kind of object that the argument should name, and the accepted forms, for errors.
-        prefixes : sequence of str
-            The spellings of the kind before the name.
+        Args:
+            text: ``NAME``, ``NAMESPACE/NAME``, or a kind's prefix and ``NAME``.
+            what, forms: The kind of object that the argument should name, and the accepted forms, for errors.
+            prefixes: The spellings of the kind before the name.
 
-        Returns
-        -------
-        name : str
-        namespace : str or None
-            ``None`` for any namespace.
-
-        Raises
-        ------
-        InputError
-            If the argument is no name, or its namespace differs from the value of ``-n``.
+        Raises InputError if the argument is no name, or its namespace differs from the value of ``-n``.
         """
         prefix = next((prefix for prefix in prefixes if text.startswith(prefix)), "")
         own, slash, name = text.removeprefix(prefix).rpartition("/")
@@ -116,32 +94,21 @@ class NamespaceScope(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectRequest:
-    """The objects that a request is about: named, in manifests, or selected.
+    """The objects that a request is about: named, in manifests, or selected."""
 
-    Attributes
-    ----------
-    cluster : ClusterRequest
-        The cluster that has the objects, or in which they are created.
-    names : tuple of str
-        Names of objects, and paths of manifests.
-    filenames : tuple of str
-        Paths of manifests.
-    namespace : str
-        The namespace of names without one, and of the selection; empty for the default.
-    all_namespaces : bool
-        True for the objects of all namespaces.
-    selector : str
-        A label selector; empty for the default selection if nothing is named.
-    validation : Validation
-        The handling of unknown and duplicate fields of manifests, as with kubectl's ``--validate``.
-    """
-
+    #: The cluster that has the objects, or in which they are created.
     cluster: ClusterRequest = field(default_factory=ClusterRequest)
+    #: Names of objects, and paths of manifests.
     names: tuple[str, ...] = ()
+    #: Paths of manifests.
     filenames: tuple[str, ...] = ()
+    #: The namespace of names without one, and of the selection; empty for the default.
     namespace: str = ""
+    #: True for the objects of all namespaces.
     all_namespaces: bool = False
+    #: A label selector; empty for the default selection if nothing is named.
     selector: str = ""
+    #: The handling of unknown and duplicate fields of manifests, as with kubectl's ``--validate``.
     validation: Validation = Validation.STRICT
 
     @property
@@ -163,8 +130,6 @@ class SubjectRequest:
 def names_group(text: str) -> bool:
     """Report whether an argument names a PodGroup.
 
-    Examples
-    --------
     >>> names_group("podgroup/train"), names_group("podgroups.scheduling.k8s.io/train"), names_group("ml/train-0")
     (True, True, False)
     """
@@ -175,17 +140,10 @@ def names_group(text: str) -> bool:
 def named_member(cluster: Cluster, text: str, scope: NamespaceScope) -> PodSubject:
     """Return a pod of the PodGroup that an argument names: the first pending one, else the first.
 
-    Parameters
-    ----------
-    text : str
-        The argument, for which ``names_group`` is true.
-    scope : NamespaceScope
-        The namespaces in scope.
+    Args:
+        text: The argument, for which ``names_group`` is true.
 
-    Raises
-    ------
-    InputError
-        If no pod of the snapshot names such a PodGroup, or those of several namespaces do.
+    Raises InputError if no pod of the snapshot names such a PodGroup, or those of several namespaces do.
     """
     word = text.partition("/")[0]
     name, namespace = scope.split(text, "PodGroup", f"{word}/NAME and its namespace with -n", (f"{word}/",))
@@ -215,8 +173,6 @@ def named_member(cluster: Cluster, text: str, scope: NamespaceScope) -> PodSubje
 def workload_kind(text: str) -> type[ApiObject] | None:
     """Return the kind of workload that an argument names; ``None`` if it names no workload.
 
-    Examples
-    --------
     >>> workload_kind("deploy/web").__name__, workload_kind("shop/web-7"), workload_kind("po/web-7")
     ('Deployment', None, None)
     """
@@ -228,19 +184,11 @@ def workload_kind(text: str) -> type[ApiObject] | None:
 def named_workload(cluster: Cluster, text: str, scope: NamespaceScope) -> ObjectSubject:
     """Return the workload of the snapshot that an argument names.
 
-    Parameters
-    ----------
-    text : str
-        The argument; ``workload_kind`` recognizes its kind.
-    scope : NamespaceScope
-        The namespaces in scope.
+    Args:
+        text: The argument; ``workload_kind`` recognizes its kind.
 
-    Raises
-    ------
-    InputError
-        If there is no workload of that name, or there are several.
-    ClusterError
-        If there is none, and the kind could not be listed.
+    Raises InputError if there is no workload of that name, or there are several.
+    Raises ClusterError if there is none, and the kind could not be listed.
     """
     kind = workload_kind(text)
     assert kind is not None
@@ -293,10 +241,7 @@ class PodRequest(SubjectRequest):
     def read_manifests(self, cluster: ClusterRequest, handle: AnalysisHandle) -> Manifests:
         """Read the manifests among the arguments.
 
-        Raises
-        ------
-        InputError
-            If the manifests cannot be read, or pods are named and a selector is given as well.
+        Raises InputError if the manifests cannot be read, or pods are named and a selector is given as well.
         """
         if self.named and self.selector:
             raise InputError("names of pods and a selector are given", hint="give only one of them")
@@ -311,10 +256,8 @@ class PodRequest(SubjectRequest):
     def load(self, handle: AnalysisHandle) -> tuple[SchedulingCluster, list[PodSubject]]:
         """Load the cluster and find the pods.
 
-        Raises
-        ------
-        KschedctlError
-            If the cluster or a manifest cannot be read, or there is no such pod, or the pods could not be listed.
+        Raises KschedctlError if the cluster or a manifest cannot be read, or there is no such pod, or the pods
+            could not be listed.
         """
         manifests = self.read_manifests(self.cluster, handle)
         namespace = next(map(_namespace_in, self.pod_names), "")
@@ -347,10 +290,8 @@ class PodRequest(SubjectRequest):
     def selected(self, pods: Pods, *, running: bool = False) -> list[PodSubject]:
         """Return the pods that match the selector, or the pending ones without it, in the order of the snapshot.
 
-        Parameters
-        ----------
-        running : bool
-            True to select running pods as well, if no selector is given.
+        Args:
+            running: True to select running pods as well, if no selector is given.
         """
         namespace = self.scope.selected
         return [
@@ -369,15 +310,7 @@ class PodRequest(SubjectRequest):
     def nothing_found(
         self, *sides: Pods, hint: str = "name a pod (NAMESPACE/NAME) or a manifest", running: bool = False
     ) -> InputError:
-        """Return the error for a selection without a pod, with the namespaces that have some.
-
-        Parameters
-        ----------
-        *sides : Pods
-            The pods of each cluster.
-        running : bool
-            As in ``selected``.
-        """
+        """Return the error for a selection without a pod, with the namespaces that have some."""
         what = f"has the labels {self.selector}" if self.selector else "is pending"
         problem = (
             f"there is no pod in {self.scope}" if running and not self.selector else f"no pod in {self.scope} {what}"
@@ -396,10 +329,7 @@ class PodRequest(SubjectRequest):
 
         If no profile is responsible for any of the named pods, all are returned: the decision for each explains this.
 
-        Raises
-        ------
-        InputError
-            If no profile is responsible for any of the selected pods.
+        Raises InputError if no profile is responsible for any of the selected pods.
         """
         kept: list[PodSubject] = []
         others: dict[str, list[str]] = defaultdict(list)
@@ -429,10 +359,7 @@ def _namespace_in(text: str) -> str:
 def named_pod(pods: Pods, text: str, scope: NamespaceScope) -> PodSubject:
     """Return the pod of the cluster that an argument names.
 
-    Raises
-    ------
-    InputError
-        If there is no such pod, or the argument is not a pod's name.
+    Raises InputError if there is no such pod, or the argument is not a pod's name.
     """
     forms = "NAMESPACE/NAME, pod/NAME, NAME or the path of a manifest"
     name, namespace = scope.split(text, "pod", forms, POD_PREFIXES)
@@ -450,38 +377,26 @@ def named_pod(pods: Pods, text: str, scope: NamespaceScope) -> PodSubject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadRequest:
-    """The workload that a rollout is about.
+    """The workload that a rollout is about."""
 
-    Attributes
-    ----------
-    cluster : ClusterRequest
-        The cluster that has the workload.
-    name : str
-        ``KIND/NAME``, or the path of a manifest; empty for the only workload of the manifests.
-    filenames : tuple of str
-        Paths of manifests with the new template; without any, the template is rolled out once more.
-    namespace : str
-        The namespace; empty for the default.
-    all_namespaces : bool
-        True to look in all namespaces.
-    validation : Validation
-        The handling of unknown and duplicate fields of manifests, as with kubectl's ``--validate``.
-    """
-
+    #: The cluster that has the workload.
     cluster: ClusterRequest = field(default_factory=ClusterRequest)
+    #: ``KIND/NAME``, or the path of a manifest; empty for the only workload of the manifests.
     name: str = ""
+    #: Paths of manifests with the new template; without any, the template is rolled out once more.
     filenames: tuple[str, ...] = ()
+    #: The namespace; empty for the default.
     namespace: str = ""
+    #: True to look in all namespaces.
     all_namespaces: bool = False
+    #: The handling of unknown and duplicate fields of manifests, as with kubectl's ``--validate``.
     validation: Validation = Validation.STRICT
 
     def load(self, handle: AnalysisHandle) -> tuple[SchedulingCluster, ObjectSubject]:
         """Load the cluster and find the workload with its new template.
 
-        Raises
-        ------
-        KschedctlError
-            If the cluster or a manifest cannot be read, or the request names no workload or several.
+        Raises KschedctlError if the cluster or a manifest cannot be read, or the request names no workload or
+            several.
         """
         is_path = is_manifest(self.name)
         scope = NamespaceScope.of(self.namespace, self.cluster.source, everywhere=self.all_namespaces)

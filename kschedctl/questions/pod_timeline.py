@@ -1,7 +1,5 @@
 """Timelines of pods: the states of each pod over a simulation; of many pods, the busy periods of each node."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -33,11 +31,7 @@ _KINDS: Final = (_QUEUED, _GATED, _REJECTED, _NOMINATED, _PERMIT, _RUNNING, _END
 _ARRIVING: Final = Kind("pods arrive", Tone.GOOD)
 _LEAVING: Final = Kind("pods terminate", Tone.MIXED)
 #: The states of pods that wait without a failed attempt, by the event that leads to them.
-_WAITING: Final = {
-    TimelineEvent.CREATED: _QUEUED,
-    TimelineEvent.GATED: _GATED,
-    TimelineEvent.WAITING: _PERMIT,
-}
+_WAITING: Final = {TimelineEvent.CREATED: _QUEUED, TimelineEvent.GATED: _GATED, TimelineEvent.WAITING: _PERMIT}
 _EVICTED: Final = frozenset({TimelineEvent.EVICTED, TimelineEvent.PREEMPTED})
 #: The events of a pod that goes through the scheduler without delay: it has no history to draw.
 _SMOOTH: Final = frozenset({TimelineEvent.CREATED, TimelineEvent.SCHEDULED})
@@ -49,12 +43,9 @@ def pod_timeline(entries: Sequence[TimelineEntry], began: datetime) -> Timeline 
     Up to 100 pods have a lane each: evicted pods before pods that fail an attempt, and those before the others. If more
     than 100 pods are evicted, each node has a lane.
 
-    Parameters
-    ----------
-    entries : sequence of TimelineEntry
-        The events, in the order of time.
-    began : datetime
-        The start of the timeline on the virtual clock.
+    Args:
+        entries: The events, in the order of time.
+        began: The start of the timeline on the virtual clock.
     """
     if not entries:
         return None
@@ -154,20 +145,13 @@ def _continues(current: _State, following: _State) -> bool:
 
 @dataclass(slots=True)
 class _NodePeriods:
-    """The periods of a node: pods that arrive, and pods that terminate.
+    """The periods of a node: pods that arrive, and pods that terminate."""
 
-    Attributes
-    ----------
-    arrivals : list of (float, float, int)
-        Begin, end and number of pods of each period.
-    departures : list of (float, float, int)
-        The same for pods that terminate.
-    ending : dict of str to float
-        The pods that terminate now, with the time at which they began to.
-    """
-
+    #: Begin, end and number of pods of each period.
     arrivals: list[tuple[float, float, int]] = field(default_factory=list)
+    #: The same for pods that terminate.
     departures: list[tuple[float, float, int]] = field(default_factory=list)
+    #: The pods that terminate now, with the time at which they began to.
     ending: dict[str, float] = field(default_factory=dict)
 
     @property

@@ -1,7 +1,5 @@
 """Phrases for the parts of a preemption: times, disruption budgets, criteria and the outcome for victims."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final

@@ -1,7 +1,5 @@
 """The provenance of an answer about a loaded cluster: rules, snapshot, changes and cautions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -27,52 +25,34 @@ from kschedctl.trials.completeness import Missing, not_read
 from kschedctl.trials.loaded_cluster import LoadedCluster
 
 if TYPE_CHECKING:
-    from kschedctl.trials.loaded_cluster import LoadedCluster
     from kschedctl.trials.simulate.attempts import Attempt
     from kschedctl.trials.whatif.pods import WorkloadPods
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
-    """The provenance of an answer.
+    """The provenance of an answer."""
 
-    Attributes
-    ----------
-    release_choice : ReleaseChoice
-        The release whose rules apply, and the reason for the choice.
-    paths : tuple of str
-        The files that the snapshot was read from.
-    n_pods : int
-        The number of pods in the snapshot.
-    missing : tuple of Missing
-        The data that the snapshot lacks for this answer.
-    doubts : tuple of str
-        Other warnings that make the answer uncertain.
-    warnings : tuple of str
-        Warnings that leave the answer exact.
-    changes : tuple of str
-        The what-ifs that were applied to the snapshot, in words.
-    """
-
+    #: The release whose rules apply, and the reason for the choice.
     release_choice: ReleaseChoice
+    #: The files that the snapshot was read from.
     paths: tuple[str, ...]
+    #: The number of pods in the snapshot.
     n_pods: int
+    #: The data that the snapshot lacks for this answer.
     missing: tuple[Missing, ...] = ()
+    #: Other warnings that make the answer uncertain.
     doubts: tuple[str, ...] = ()
+    #: Warnings that leave the answer exact.
     warnings: tuple[str, ...] = ()
+    #: The what-ifs that were applied to the snapshot, in words.
     changes: tuple[str, ...] = ()
 
 
 def envelope(cluster: Cluster, provenance: Provenance, not_modelled: Iterable[NotModelled] = ()) -> EnvelopeFields:
     """Return the envelope of an answer, to be passed to its type.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster that the answer is about.
-    provenance : Provenance
-        The provenance of the answer.
-    not_modelled : iterable of NotModelled
-        The features that the answer depends on and that are not modelled.
+    Args:
+        not_modelled: The features that the answer depends on and that are not modelled.
     """
     choice = provenance.release_choice
     doubts = tuple(text for text in (choice.warning, *provenance.doubts) if text)
@@ -105,14 +85,12 @@ def missing_data(missing: Missing) -> MissingData:
 
 
 def missing_for_attempts(
-    cluster: LoadedCluster, attempts: Iterable[Attempt], *, is_new: bool | None = None
+    cluster: LoadedCluster, attempts: "Iterable[Attempt]", *, is_new: bool | None = None
 ) -> tuple[Missing, ...]:
     """Return the data that is missing for the pods of scheduling cycles; pods that share a spec count once.
 
-    Parameters
-    ----------
-    is_new : bool, optional
-        True if the pods go through admission; by default those that the cluster does not have.
+    Args:
+        is_new: True if the pods go through admission; by default those that the cluster does not have.
     """
     alike: dict[tuple[str, int, bool, bool], Attempt] = {}
     for attempt in attempts:
@@ -139,16 +117,12 @@ def provenance(
 ) -> Provenance:
     """Return the provenance of an answer.
 
-    Parameters
-    ----------
-    missing : iterable of Missing
-        The data that the cluster lacks for the answer, besides the kinds that were not read.
-    pod : Pod, optional
-        The pod that the answer is about: what-ifs that change nothing in it become warnings.
-    many : bool
-        True if many pods go through the queue, so that the queue's feature gates and disruption budgets matter.
-    evicts : bool
-        True if the answer is about victims, so that disruption budgets matter.
+    Args:
+        missing: The data that the cluster lacks for the answer, besides the kinds that were not read.
+        pod: The pod that the answer is about: what-ifs that change nothing in it become warnings.
+        many: True if many pods go through the queue, so that the queue's feature gates and disruption budgets
+            matter.
+        evicts: True if the answer is about victims, so that disruption budgets matter.
     """
     missing = tuple(missing)
     idle = cluster.idle_edits(pod) if pod is not None else ()
@@ -210,27 +184,18 @@ Arguments = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class PodSubject:
-    """A pod that a question is about.
-
-    Attributes
-    ----------
-    arguments : mapping of str to object
-        The options that name only this pod, such as ``{"filename": ("web.yaml",)}``; empty if its name does.
-    where : Subject, Location or str
-        The place in a manifest that the pod was read from; empty for a pod of the cluster.
-    workload : WorkloadData or None
-        The workload that creates the pod, if the request names the workload instead of the pod.
-    node : str
-        The only node that the pod is for, if a DaemonSet creates it.
-    replicas : int
-        The number of pods that differ only in their name, this one included.
-    """
+    """A pod that a question is about."""
 
     pod: Pod
+    #: The options that name only this pod, such as ``{"filename": ("web.yaml",)}``; empty if its name does.
     arguments: Arguments = field(default_factory=dict)
+    #: The place in a manifest that the pod was read from; empty for a pod of the cluster.
     where: Where = ""
+    #: The workload that creates the pod, if the request names the workload instead of the pod.
     workload: WorkloadData | None = None
+    #: The only node that the pod is for, if a DaemonSet creates it.
     node: str = ""
+    #: The number of pods that differ only in their name, this one included.
     replicas: int = 1
 
     @property
@@ -239,15 +204,12 @@ class PodSubject:
         return self.pod.key
 
 
-def pods_asked_about(cluster: LoadedCluster, workload: ApiObject) -> WorkloadPods:
+def pods_asked_about(cluster: LoadedCluster, workload: ApiObject) -> "WorkloadPods":
     """Return the pods of a workload of the cluster; if none is pending or missing, an additional one is missing.
 
     A running pod of a DaemonSet counts as missing: the question is about the pod that replaces it.
 
-    Raises
-    ------
-    ManifestError
-        If an API server would refuse the workload.
+    Raises ManifestError if an API server would refuse the workload.
     """
     # Most questions name no workload.
     from kschedctl.controllers.workloads.pods import node_of

@@ -1,6 +1,4 @@
-"""Shared parts of answers about simulations: evictions, losses of pod groups, causes for pending pods, and utilisation."""
-
-from __future__ import annotations
+"""Shared parts of answers about simulations: evictions, losses of groups, causes, and utilisation."""
 
 from collections.abc import Collection, Iterable, Iterator
 from datetime import timedelta
@@ -40,10 +38,8 @@ def utilisation(
 ) -> Iterator[UtilisationData]:
     """Yield the requests of each resource, over all nodes and by zone; the allocatable amount is that of afterwards.
 
-    Parameters
-    ----------
-    drained : collection of str
-        The nodes that do not count afterwards.
+    Args:
+        drained: The nodes that do not count afterwards.
     """
     was, now = before.resources(rules), after.resources(rules)
     zones, zones_after = _zones(before), _zones(after)
@@ -165,15 +161,10 @@ _OWN_NEEDS: Final = frozenset({"DaemonSet", "StatefulSet"})
 class PendingCauses:
     """The causes for which pods are pending. Pods of one workload with the same message are diagnosed once.
 
-    Parameters
-    ----------
-    attempts : iterable of Attempt
-        The scheduling cycles of a simulation, in order.
+    last: The last cycle of each pod, by ``namespace/name``.
 
-    Attributes
-    ----------
-    last : dict of str to Attempt
-        The last cycle of each pod, by ``namespace/name``.
+    Args:
+        attempts: The scheduling cycles of a simulation, in order.
     """
 
     def __init__(self, attempts: Iterable[Attempt]) -> None:
@@ -217,14 +208,8 @@ class PendingCauses:
 def pod_cures(decision: Decision, most: int, kept: Collection[str] = ()) -> Iterator[CureData]:
     """Yield the cures of lowest risk for the pod of a decision, as ``explain`` suggests them.
 
-    Parameters
-    ----------
-    decision : Decision
-        The decision for a pod that is not scheduled.
-    most : int
-        The most cures to return.
-    kept : collection of str
-        The pods that no cure deletes, as ``namespace/name``.
+    Args:
+        kept: The pods that no cure deletes, as ``namespace/name``.
     """
     for one in islice(suggest(decision, most, ways=False, kept=kept).ranked, most):
         if isinstance(one, Advice):

@@ -6,8 +6,6 @@
 or, one test per check, ``@pytest.mark.parametrize("check", plugin_checks(MyPlugin), ids=str)``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final

@@ -1,9 +1,10 @@
 """Checks of what a plugin declares and reports: dependencies, overlays, the arithmetic of scores, and operands."""
 
-from __future__ import annotations
-
 import ast
+import contextlib
+import inspect
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -382,6 +383,10 @@ def check_operands(operands: Operands) -> None:
 
 
 def undocumented_fields(kind: type[Operands]) -> list[str]:
-    """Return the fields that neither the docstring of a struct nor one of its base classes documents as attributes."""
-    said = [line.strip() for base in kind.__mro__ for line in (base.__doc__ or "").splitlines()]
-    return [name for name in kind.__struct_fields__ if not any(line.startswith(f"{name} : ") for line in said)]
+    """Return the fields of a struct that neither a ``#:`` comment nor its docstring describes."""
+    documented = set()
+    for base in kind.__mro__:
+        documented.update(re.findall(r"^\s*(\w+) : ", base.__doc__ or "", re.MULTILINE))
+        with contextlib.suppress(OSError, TypeError):
+            documented.update(re.findall(r"#: .*\n\s+(\w+):", inspect.getsource(base)))
+    return [name for name in kind.__struct_fields__ if name not in documented]

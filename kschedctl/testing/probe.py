@@ -1,7 +1,5 @@
 """A probe of a plugin: runs the plugin alone in a framework and collects all its results for a pod."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import msgspec

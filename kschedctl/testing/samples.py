@@ -1,7 +1,5 @@
 """Sample clusters and pods that exercise most plugins."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -74,7 +72,7 @@ class SampleObjects:
             builder.add(obj)
         return builder.build()
 
-    def reversed(self) -> SampleObjects:
+    def reversed(self) -> "SampleObjects":
         """Return the same objects with the nodes in reverse order."""
         nodes = [obj for obj in self.objects if isinstance(obj, Node)]
         return SampleObjects((*nodes[::-1], *(obj for obj in self.objects if not isinstance(obj, Node))))
@@ -264,10 +262,7 @@ WORLD: Final = SampleObjects((*_NODES, *_RUNNING, *_PENDING, *_OTHERS))
 _PREFERS: Final = {
     "nodeAffinity": {
         "preferredDuringSchedulingIgnoredDuringExecution": [
-            {
-                "weight": 7,
-                "preference": {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]},
-            }
+            {"weight": 7, "preference": {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}}
         ]
     }
 }

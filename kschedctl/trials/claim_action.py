@@ -1,7 +1,5 @@
 """Actions of the persistent volume controller on a claim; answers read them without the controller."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

@@ -1,7 +1,5 @@
 """Kinds and objects that a snapshot lacks although the answer for a pod depends on them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -73,10 +71,7 @@ TABLE: Final[Mapping[str, Mapping[Part, str]]] = {
         Part.ROLLOUT: "pods belong to the Deployment that their names suggest, and missing old pods are not counted",
     },
     "StatefulSet": {Part.SCORES: _SPREADING, Part.PROBLEMS: _LACKING},
-    "DaemonSet": {
-        Part.PROBLEMS: _LACKING,
-        Part.NEW_NODES: "new nodes are treated as if no DaemonSet had pods there",
-    },
+    "DaemonSet": {Part.PROBLEMS: _LACKING, Part.NEW_NODES: "new nodes are treated as if no DaemonSet had pods there"},
     "Job": {Part.PROBLEMS: _LACKING},
     "LimitRange": {Part.ADMISSION: "new pods get no default requests and limits, and none is refused for its own"},
     "ResourceQuota": {Part.ADMISSION: "no new pod is refused for a quota"},
@@ -129,14 +124,10 @@ def is_unlisted(kind: str, cluster: Cluster, namespace: str) -> bool:
 def parts_for_pod(*, is_new: bool, preempts: bool, is_scored: bool) -> Collection[Part]:
     """Return the parts of the answer for a pod.
 
-    Parameters
-    ----------
-    is_new : bool
-        True if the pod goes through admission.
-    preempts : bool
-        True if preemption finds victims for the pod.
-    is_scored : bool
-        True if the pod fits on nodes, of which one is chosen.
+    Args:
+        is_new: True if the pod goes through admission.
+        preempts: True if preemption finds victims for the pod.
+        is_scored: True if the pod fits on nodes, of which one is chosen.
     """
     given = {Part.ADMISSION: is_new, Part.EVICTION: preempts, Part.SCORES: is_scored}
     return [Part.PLACEMENT, *(part for part, is_there in given.items() if is_there)]
@@ -152,7 +143,7 @@ def _is_spread_with_services(_: Cluster, pod: Pod) -> bool:
     return not pod.spec.topology_spread_constraints and bool(pod.metadata.labels)
 
 
-def _is_spread_with(kind: str) -> _Test:
+def _is_spread_with(kind: str) -> "_Test":
     """Return the test whether a pod is spread by default with the other pods of its controller of a kind."""
 
     def test(_: Cluster, pod: Pod) -> bool:
@@ -308,18 +299,12 @@ def find_missing(
 ) -> tuple[Missing, ...]:
     """Return all kinds and objects that are missing for the answer for a pod.
 
-    Parameters
-    ----------
-    pod : Pod
-        The pod to schedule, with defaults applied but not admitted.
-    is_new : bool, optional
-        True if the pod goes through admission; by default if the cluster does not have it.
-    preempts : bool
-        True if preemption finds victims, so that PodDisruptionBudgets matter.
-    is_scored : bool
-        True if the pod fits on nodes, so that kinds matter that only the choice of a node depends on.
-    groups : bool
-        True if the feature gate of pod groups is on. If it is off, API servers drop the group of new pods.
+    Args:
+        pod: The pod to schedule, with defaults applied but not admitted.
+        is_new: True if the pod goes through admission; by default if the cluster does not have it.
+        preempts: True if preemption finds victims, so that PodDisruptionBudgets matter.
+        is_scored: True if the pod fits on nodes, so that kinds matter that only the choice of a node depends on.
+        groups: True if the feature gate of pod groups is on. If it is off, API servers drop the group of new pods.
     """
     if is_new is None:
         is_new = (pod.metadata.namespace, pod.metadata.name) not in cluster.pods.index
@@ -345,13 +330,7 @@ def not_read(cluster: Cluster) -> tuple[Missing, ...]:
 
 
 def missing_for_any(cluster: Cluster, *, preempts: bool) -> tuple[Missing, ...]:
-    """Return the kinds that could not be listed, for lack of permission, and that any pod's answer depends on.
-
-    Parameters
-    ----------
-    preempts : bool
-        As for `find_missing`.
-    """
+    """Return the kinds that could not be listed, for lack of permission, and that any pod's answer depends on."""
     if not cluster.not_listed:
         return ()
     parts = parts_for_pod(is_new=False, preempts=preempts, is_scored=True)
@@ -366,10 +345,8 @@ def missing_for_any(cluster: Cluster, *, preempts: bool) -> tuple[Missing, ...]:
 def not_listed(cluster: Cluster, *parts: Part, namespace: str = "") -> Iterator[Missing]:
     """Yield the kinds that could not be listed and that parts of an answer depend on, whatever pod it is about.
 
-    Parameters
-    ----------
-    namespace : str
-        The only namespace that the answer is about; empty for all.
+    Args:
+        namespace: The only namespace that the answer is about; empty for all.
     """
     return _not_listed(cluster, parts, None, namespace)
 
@@ -396,8 +373,6 @@ def _refusal(listed: Mapping[str, str], kind: str) -> str:
 def permitted(kind: str) -> str:
     """Return the resource of a kind as an argument of ``kubectl auth can-i``, for all namespaces.
 
-    Examples
-    --------
     >>> permitted("Node"), permitted("PodDisruptionBudget")
     ('nodes', 'poddisruptionbudgets.policy -A')
     """
@@ -409,17 +384,11 @@ def permitted(kind: str) -> str:
 def require_listed(cluster: Cluster, kind: str, namespace: str | None = None, said: str = "") -> None:
     """Require that a kind that the request is about could be listed.
 
-    Parameters
-    ----------
-    namespace : str, optional
-        The only namespace that matters; by default one that was listed is enough.
-    said : str
-        The facts that are known without the kind, for the hint.
+    Args:
+        namespace: The only namespace that matters; by default one that was listed is enough.
+        said: The facts that are known without the kind, for the hint.
 
-    Raises
-    ------
-    ClusterError
-        If listing the kind was not allowed: no statement about its objects would be reliable.
+    Raises ClusterError if listing the kind was not allowed: no statement about its objects would be reliable.
     """
     covered = cluster.listed.get(kind)
     if kind not in cluster.not_listed or covered == "" or (covered is not None and namespace in (None, covered)):
@@ -527,13 +496,7 @@ def _device_claims(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
 
 
 def missing_for_devices(cluster: Cluster, claims: Sequence[ResourceClaim]) -> tuple[Missing, ...]:
-    """Return all kinds that are missing for the answer for the given ResourceClaims.
-
-    Parameters
-    ----------
-    claims : sequence of ResourceClaim
-        Claims of the cluster.
-    """
+    """Return all kinds that are missing for the answer for the given ResourceClaims."""
     return (*not_listed(cluster, Part.DEVICES), *_unknown(cluster, _devices(cluster, claims)))
 
 
@@ -549,13 +512,7 @@ def _devices(cluster: Cluster, claims: Sequence[ResourceClaim]) -> Iterator[Miss
 
 
 def missing_for_claims(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> tuple[Missing, ...]:
-    """Return all kinds that are missing for the answer for the given PersistentVolumeClaims.
-
-    Parameters
-    ----------
-    claims : sequence of PersistentVolumeClaim
-        Claims of the cluster.
-    """
+    """Return all kinds that are missing for the answer for the given PersistentVolumeClaims."""
     parts = (
         Part.VOLUMES,
         Part.USERS,

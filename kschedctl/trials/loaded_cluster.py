@@ -1,7 +1,5 @@
 """A cluster with a scheduler over it: pods are admitted, decided for, and put into derived clusters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -202,9 +200,9 @@ class LoadedCluster:
         pods: Iterable[Pod | Mapping[str, Any] | str | Path] = (),
         *,
         choose: Choose = first_by_name,
-        world: World | None = None,
+        world: "World | None" = None,
         order: int | None = None,
-    ) -> Simulation:
+    ) -> "Simulation":
         """Return a simulation of the scheduler's queue with the pending pods, followed by new pods.
 
         Parameters
@@ -263,7 +261,7 @@ class LoadedCluster:
         changed = [new for pod in waiting if (new := self._edited(pod, pod.ref)) != pod]
         return self.scheduler.moved(self.cluster.with_pods(added=changed)) if changed else self.scheduler
 
-    def pods_of(self, workload: ApiObject, *, where: Where = "") -> tuple[MadePod, ...]:
+    def pods_of(self, workload: ApiObject, *, where: Where = "") -> "tuple[MadePod, ...]":
         """Return the pods that a controller would create for a workload; ``with_made`` adds the objects that they need.
 
         The controller of a DaemonSet deletes the pod of a node before it creates another one there. The new pod
@@ -286,7 +284,7 @@ class LoadedCluster:
         names = {record.node_name or node_of(record.spec): record.metadata.name for record in records}
         return tuple(replica_named(one, names[one.node], self.cluster) if one.node in names else one for one in made)
 
-    def with_made(self, made: Iterable[MadePod]) -> Self:
+    def with_made(self, made: "Iterable[MadePod]") -> Self:
         """Return the cluster with the controllers and claims of some pods, but without the pods themselves."""
         objects = [obj for one in made for obj in one.objects]
         return self.over(self.cluster.with_added(objects)) if objects else self

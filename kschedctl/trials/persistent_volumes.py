@@ -3,8 +3,6 @@
 Source: pkg/controller/volume/persistentvolume ``syncClaim``. The messages are those of the events on the claim.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -44,48 +42,30 @@ from kschedctl.trials.claim_action import ClaimAction
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A volume that the controller does not bind to the claim.
-
-    Attributes
-    ----------
-    volume : str
-        The name of the volume.
-    mismatches : tuple of Mismatch
-        The reasons; empty if the volume matches but another one takes precedence.
-    """
+    """A volume that the controller does not bind to the claim."""
 
     volume: str
+    #: The reasons; empty if the volume matches but another one takes precedence.
     mismatches: tuple[Mismatch, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimOutcome:
-    """The controller's action on a claim.
+    """The controller's action on a claim."""
 
-    Attributes
-    ----------
-    claim : PersistentVolumeClaim
-        The claim, including the default class if the controller sets it.
-    action : ClaimAction
-        The action that the controller takes.
-    message : str
-        The message of the event on the claim; empty if there is none.
-    volume : str
-        The name of the volume concerned; empty if there is none.
-    provisioner : str
-        The provisioner that is to create a volume; empty if there is none.
-    default_class : str
-        The default class that the controller sets on the claim; empty if it sets none.
-    rejected : tuple of Rejected
-        The other volumes with the reasons against them, in snapshot order; empty for a bound claim.
-    """
-
+    #: The claim, including the default class if the controller sets it.
     claim: PersistentVolumeClaim
+    #: The action that the controller takes.
     action: ClaimAction
+    #: The message of the event on the claim; empty if there is none.
     message: str = ""
+    #: The name of the volume concerned; empty if there is none.
     volume: str = ""
+    #: The provisioner that is to create a volume; empty if there is none.
     provisioner: str = ""
+    #: The default class that the controller sets on the claim; empty if it sets none.
     default_class: str = ""
+    #: The other volumes with the reasons against them, in snapshot order; empty for a bound claim.
     rejected: tuple[Rejected, ...] = ()
 
 
@@ -140,15 +120,7 @@ _IN_TREE_PREFIX: Final = "kubernetes.io/"
 def sync_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> ClaimOutcome:
     """Decide the controller's action on a claim.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster of the claim.
-
-    Raises
-    ------
-    SnapshotError
-        If a size is not a quantity.
+    Raises SnapshotError if a size is not a quantity.
     """
     if is_undecidable(cluster, claim):
         # The controller would have changed the phase of a claim that has lost its volume.

@@ -1,7 +1,5 @@
 """The answers of ``watch``: one line per new answer for a pod or a pod group."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -92,15 +90,7 @@ _MOST_CURES: Final = 2
 
 
 def begun(cluster: Cluster, provenance: Provenance, context: str, pods: str, at: datetime) -> WatchBegun:
-    """Return the first line.
-
-    Parameters
-    ----------
-    context : str
-        The name of the context.
-    pods : str
-        The watched pods, as text.
-    """
+    """Return the first line."""
     return WatchBegun(at=at, context=context, pods=pods, **envelope(cluster, provenance))
 
 
@@ -125,11 +115,6 @@ class Lines:
     """A maker of lines for the answers of one moment.
 
     The details of a decision that several pods share are computed once.
-
-    Parameters
-    ----------
-    at : datetime
-        The time of the answers.
     """
 
     def __init__(self, at: datetime) -> None:

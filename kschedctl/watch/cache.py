@@ -12,8 +12,6 @@ Only pods are in the order in which they came or last changed, until the cluster
 others may be named as victims.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeVar
 
@@ -40,23 +38,13 @@ _FINISHED: Final = frozenset({"Succeeded", "Failed"})
 class Cache:
     """The state of a running cluster, as far as scheduling reads it.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The initial cluster.
-    few_changes : int
-        The number of changes up to which the cluster is not rebuilt.
-    left_out : dict, optional
-        The invalid objects that the initial cluster was built without.
+    compactions: The number of times that the cluster was rebuilt.
+    left_out: Invalid objects, by type, namespace and name, each with its problem. An API server accepts no such
+        objects.
 
-    Attributes
-    ----------
-    cluster : Cluster
-        The current cluster.
-    compactions : int
-        The number of times that the cluster was rebuilt.
-    left_out : dict
-        Invalid objects, by type, namespace and name, each with its problem. An API server accepts no such objects.
+    Args:
+        few_changes: The number of changes up to which the cluster is not rebuilt.
+        left_out: The invalid objects that the initial cluster was built without.
     """
 
     def __init__(self, cluster: Cluster, few_changes: int = FEW_CHANGES, left_out: LeftOut | None = None) -> None:

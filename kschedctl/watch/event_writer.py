@@ -9,8 +9,6 @@ If a pod's answers change faster than they are written, only the last one is wri
 pod doubles while its answer keeps changing.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections import Counter, OrderedDict
@@ -43,20 +41,13 @@ _MOST_PAGES: Final = 200
 
 @dataclass(slots=True)
 class PodEvents:
-    """The Events on one pod.
+    """The Events on one pod."""
 
-    Attributes
-    ----------
-    counts : dict of str to int
-        The names of the Events, with the number of times that each was observed.
-    newest : str
-        The name of the Event that was observed last; empty if there is none.
-    newest_at : str
-        The time of that observation, as the API writes it.
-    """
-
+    #: The names of the Events, with the number of times that each was observed.
     counts: dict[str, int] = field(default_factory=dict)
+    #: The name of the Event that was observed last; empty if there is none.
     newest: str = ""
+    #: The time of that observation, as the API writes it.
     newest_at: str = ""
 
     def note(self, name: str, count: int, at: str) -> None:
@@ -75,11 +66,6 @@ class EventHistory:
 
     A namespace is listed once, when it is first needed; what this process writes is then noted. So the history is right
     while no other copy writes: `forget` it when this process begins to lead.
-
-    Parameters
-    ----------
-    client : ObjectClient
-        The API server.
     """
 
     def __init__(self, client: ObjectClient) -> None:
@@ -98,15 +84,10 @@ class EventHistory:
     def of(self, namespace: str, uid: str, until: float) -> PodEvents:
         """Return the Events on a pod.
 
-        Parameters
-        ----------
-        until : float
-            The time by which the answer is needed, by ``time.monotonic``.
+        Args:
+            until: The time by which the answer is needed, by ``time.monotonic``.
 
-        Raises
-        ------
-        ClusterError
-            If the Events of the namespace cannot be listed.
+        Raises ClusterError if the Events of the namespace cannot be listed.
         """
         pods = self._namespaces.get(namespace)
         if pods is None:
@@ -212,7 +193,7 @@ class _Pace:
     at: float
     pause: float
 
-    def after(self, now: float) -> _Pace:
+    def after(self, now: float) -> "_Pace":
         """Return the pace after another Event: a longer pause if the last one has only just ended, else a shorter."""
         hurried = now < self.at + 2 * self.pause
         return _Pace(now, min(self.pause * 2, _LONGEST_PAUSE) if hurried else max(self.pause / 2, _PAUSE))
@@ -221,22 +202,12 @@ class _Pace:
 class EventWriter:
     """A writer of Events, in a thread of its own.
 
-    Parameters
-    ----------
-    client : ObjectClient
-        The API server.
-    instance : str
-        The identity of this replica.
-    left : callable
-        Returns the number of seconds for which this replica is allowed to write.
-    tell : callable
-        Receives messages about failures.
+    outcomes: The number of Events that were written or observed again (``repeated``), were the newest already
+        (``known``), failed, or were dropped as this replica lost the lead.
 
-    Attributes
-    ----------
-    outcomes : Counter
-        The number of Events that were written or observed again (``repeated``), were the newest already (``known``),
-        failed, or were dropped as this replica lost the lead.
+    Args:
+        left: Returns the number of seconds for which this replica is allowed to write.
+        tell: Receives messages about failures.
     """
 
     def __init__(
@@ -269,10 +240,8 @@ class EventWriter:
     def put(self, waits: PendingReport, detail: str) -> None:
         """Queue an answer to be written as soon as the rate limit allows.
 
-        Parameters
-        ----------
-        detail : str
-            The text after the scheduler's message.
+        Args:
+            detail: The text after the scheduler's message.
         """
         pod, answer = waits.pod, waits.answer
         text = "The pod fits now: kube-scheduler retries it soon." if answer.outcome is Outcome.SCHEDULED else ""

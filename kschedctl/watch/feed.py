@@ -1,7 +1,5 @@
 """The changes in a running cluster since they were last taken, one entry per object."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Condition, Event, Thread
@@ -29,20 +27,13 @@ _MOST_UNREADABLE: Final = 20
 
 @dataclass(slots=True)
 class FeedChanges:
-    """Changes in a cluster.
+    """Changes in a cluster."""
 
-    Attributes
-    ----------
-    lists : dict of type to dict
-        Kinds that were listed, each with all its objects by namespace and name; all other objects are gone.
-    objects : dict of type to dict
-        For other kinds, the changed objects by namespace and name; ``None`` for deleted ones.
-    since : float
-        The time of the first change, by ``time.monotonic``.
-    """
-
+    #: Kinds that were listed, each with all its objects by namespace and name; all other objects are gone.
     lists: dict[type[ApiObject], dict[Name, ApiObject]] = field(default_factory=dict)
+    #: For other kinds, the changed objects by namespace and name; ``None`` for deleted ones.
     objects: dict[type[ApiObject], dict[Name, ApiObject | None]] = field(default_factory=dict)
+    #: The time of the first change, by ``time.monotonic``.
     since: float = 0.0
 
     def __bool__(self) -> bool:
@@ -51,29 +42,17 @@ class FeedChanges:
 
 @dataclass(slots=True)
 class KindStatus:
-    """The status of the watch of a kind.
+    """The status of the watch of a kind."""
 
-    Attributes
-    ----------
-    heard_at : float
-        The time up to which all changes are known, by ``time.monotonic``.
-    listed : int
-        The number of lists.
-    failures : int
-        The number of failures.
-    problem : str
-        The current problem; empty if there is none.
-    cause : str
-        The problem without the path of the kind, which is the same for all kinds in an outage.
-    failed_at : float
-        The time of the last failure, by ``time.monotonic``.
-    """
-
+    #: The time up to which all changes are known, by ``time.monotonic``.
     heard_at: float
     listed: int = 0
     failures: int = 0
+    #: The current problem; empty if there is none.
     problem: str = ""
+    #: The problem without the path of the kind, which is the same for all kinds in an outage.
     cause: str = ""
+    #: The time of the last failure, by ``time.monotonic``.
     failed_at: float = 0.0
 
 
@@ -82,14 +61,8 @@ class Feed:
 
     Only the last state of an object is kept, so that the collected changes are never larger than the cluster itself.
 
-    Parameters
-    ----------
-    connection : Connection
-        The server.
-    kinds : sequence of Served
-        The kinds to watch.
-    settings : ReflectorSettings
-        The settings of the watches; by default those of `ReflectorSettings`.
+    Args:
+        settings: The settings of the watches; by default those of `ReflectorSettings`.
     """
 
     def __init__(
@@ -133,10 +106,7 @@ class Feed:
     def first(self, seconds: float | None) -> bool:
         """Wait until every kind has been listed once or refused; return false if this takes longer than ``seconds``.
 
-        Raises
-        ------
-        KschedctlError
-            If a kind cannot be listed.
+        Raises KschedctlError if a kind cannot be listed.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._woken or not self._open or self._failed or self._bug, seconds)
@@ -149,12 +119,9 @@ class Feed:
     def take(self, seconds: float, settle: float = 0.0) -> FeedChanges:
         """Return the changes since the last call; empty if there are none.
 
-        Parameters
-        ----------
-        seconds : float
-            The longest time to wait for a first change, in seconds.
-        settle : float
-            The time to wait for further changes after it, in seconds.
+        Args:
+            seconds: The longest time to wait for a first change, in seconds.
+            settle: The time to wait for further changes after it, in seconds.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._woken or bool(self._changes) or self._bug, seconds)

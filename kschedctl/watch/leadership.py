@@ -1,7 +1,5 @@
 """The leadership among replicas: only the holder of a Lease reports, and stops before another could acquire it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from math import inf
@@ -55,17 +53,10 @@ class Alone:
 class Elected:
     """A candidate for a Lease, in a thread of its own; after losing the Lease it becomes a candidate again.
 
-    Parameters
-    ----------
-    lock : callable
-        Returns the lock of the Lease, on a given clock.
-    settings : ElectionSettings
-        The times of the election.
-    tell : callable
-        Receives messages for users.
+    Args:
+        lock: Returns the lock of the Lease, on a given clock.
+        tell: Receives messages for users.
 
-    Notes
-    -----
     Time counts from the moment at which the last renewal began. No other candidate can have seen the renewal before
     this moment, and after seeing it, each waits as long as the Lease says. A request that must not overlap with another
     leader's gets the rest of this time as its limit.

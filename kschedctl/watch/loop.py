@@ -1,7 +1,5 @@
 """The loop of a watch: take the changes, decide for the pending pods, report the new answers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -24,23 +22,15 @@ PATIENCE: Final = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Standstill:
-    """The news about a standstill.
+    """The news about a standstill."""
 
-    Attributes
-    ----------
-    seconds : float
-        The time since the stalest kind was last up to date; at the end, the duration of the standstill.
-    problem : str
-        The cause of the last failure; empty at the end.
-    kinds : int
-        The number of kinds that cannot be watched.
-    failures : int
-        The number of failed requests since the beginning.
-    """
-
+    #: The time since the stalest kind was last up to date; at the end, the duration of the standstill.
     seconds: float
+    #: The cause of the last failure; empty at the end.
     problem: str
+    #: The number of kinds that cannot be watched.
     kinds: int
+    #: The number of failed requests since the beginning.
     failures: int
 
     def __str__(self) -> str:
@@ -53,13 +43,7 @@ class Standstill:
 
 
 class StandstillMonitor:
-    """An observer of a feed, which reports the beginning of a standstill, each further cause once, and the end.
-
-    Parameters
-    ----------
-    feed : Feed
-        The feed.
-    """
+    """An observer of a feed, which reports the beginning of a standstill, each further cause once, and the end."""
 
     def __init__(self, feed: Feed) -> None:
         self._feed = feed
@@ -98,48 +82,33 @@ MOST_AGE: Final = 180.0
 
 @dataclass(slots=True)
 class LoopStatus:
-    """The status of a watch's loop.
+    """The status of a watch's loop."""
 
-    Attributes
-    ----------
-    feed : Feed
-        The source of changes.
-    leadership : Leadership
-        The right to report.
-    written : callable
-        Returns the number of Events by outcome.
-    nodes, pods : int
-        The size of the cache.
-    causes : Counter
-        The number of pending pods, by the plugin that rejects most nodes.
-    answers : Counter
-        The number of reported answers, by outcome.
-    decisions : int
-        The number of decisions made for the answers.
-    compactions : int
-        The number of times that the cache was rebuilt.
-    rounds : int
-        The number of rounds: of times that pods were decided for after changes.
-    round_seconds : float
-        The total duration of rounds, in seconds.
-    answered_after : float
-        The time from the first change of a round to its answers, summed over rounds, in seconds.
-    turned_at : float
-        The time of the loop's last turn, by ``time.monotonic``.
-    """
-
+    #: The source of changes.
     feed: Feed
+    #: The right to report.
     leadership: Leadership
+    #: Returns the number of Events by outcome.
     written: Callable[[], Counter[str]] = Counter
+    #: The size of the cache.
     nodes: int = 0
+    #: The size of the cache.
     pods: int = 0
+    #: The number of pending pods, by the plugin that rejects most nodes.
     causes: Counter[str] = field(default_factory=Counter)
+    #: The number of reported answers, by outcome.
     answers: Counter[str] = field(default_factory=Counter)
+    #: The number of decisions made for the answers.
     decisions: int = 0
+    #: The number of times that the cache was rebuilt.
     compactions: int = 0
+    #: The number of rounds: of times that pods were decided for after changes.
     rounds: int = 0
+    #: The total duration of rounds, in seconds.
     round_seconds: float = 0.0
+    #: The time from the first change of a round to its answers, summed over rounds, in seconds.
     answered_after: float = 0.0
+    #: The time of the loop's last turn, by ``time.monotonic``.
     turned_at: float = field(default_factory=monotonic)
 
     @property
@@ -172,33 +141,16 @@ _TICK: Final = 0.25
 class Loop:
     """The loop that reports new answers for the pending pods of a running cluster.
 
-    Parameters
-    ----------
-    cluster : SchedulingCluster
-        The cluster as first listed, with the rules that apply.
-    feed : Feed
-        The source of changes.
-    answers : PodAnswers
-        The answers reported so far.
-    leadership : Leadership
-        The right to report. Without it, the cache is kept up to date, but no pod is decided for.
-    say : callable
-        Receives the new answers.
-    tell : callable
-        Receives other messages for users.
-    led : callable
-        Called when this replica begins to lead.
-    stand_still : callable
-        Receives the news about a standstill, after ``tell``.
-    few_changes : int
-        The number of changes up to which the cache is not rebuilt.
-    left_out : dict, optional
-        The invalid objects that the cluster was built without, as in `Cache`.
-
-    Attributes
-    ----------
-    status : LoopStatus
-        The status of the loop.
+    Args:
+        cluster: The cluster as first listed, with the rules that apply.
+        answers: The answers reported so far.
+        leadership: The right to report. Without it, the cache is kept up to date, but no pod is decided for.
+        say: Receives the new answers.
+        tell: Receives other messages for users.
+        led: Called when this replica begins to lead.
+        stand_still: Receives the news about a standstill, after ``tell``.
+        few_changes: The number of changes up to which the cache is not rebuilt.
+        left_out: The invalid objects that the cluster was built without, as in `Cache`.
     """
 
     def __init__(

@@ -9,8 +9,6 @@ whether preemption would help. Further details, such as the shortfall on the clo
 a change in them alone is not reported.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -36,24 +34,16 @@ _ERROR: Final = "error"
 
 @dataclass(frozen=True, slots=True)
 class PodAnswer:
-    """An answer for a pod.
-
-    Attributes
-    ----------
-    outcome : Outcome
-        The outcome for the pod.
-    message : str
-        The reason why the pod is not scheduled, in the scheduler's words; empty if it would be scheduled.
-    helped : bool
-        True if preemption would nominate a node.
-    """
+    """An answer for a pod."""
 
     outcome: Outcome
+    #: The reason why the pod is not scheduled, in the scheduler's words; empty if it would be scheduled.
     message: str = ""
+    #: True if preemption would nominate a node.
     helped: bool = False
 
     @classmethod
-    def of(cls, decision: Decision) -> PodAnswer:
+    def of(cls, decision: Decision) -> "PodAnswer":
         """Return the answer that follows from a decision; for members of a group that is not scheduled, the group's."""
         match decision.outcome:
             case Outcome.SCHEDULED:
@@ -72,29 +62,17 @@ class PodAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PendingReport:
-    """A pending pod with a new answer.
-
-    Attributes
-    ----------
-    pod : Pod
-        The pod.
-    answer : PodAnswer
-        The new answer for the pod.
-    decision : Decision or None
-        The decision for this pod or for one that differs only in its name; ``None`` if deciding fails.
-    cluster : SchedulingCluster
-        The cluster of the decision.
-    again : bool
-        True if another answer for the pod was reported before.
-    group : str
-        The PodGroup that the pod is tried with, ``namespace/name``; empty for a pod that is tried by itself.
-    """
+    """A pending pod with a new answer."""
 
     pod: Pod
+    #: The new answer for the pod.
     answer: PodAnswer
+    #: The decision for this pod or for one that differs only in its name; ``None`` if deciding fails.
     decision: Decision | None
     cluster: SchedulingCluster
+    #: True if another answer for the pod was reported before.
     again: bool
+    #: The PodGroup that the pod is tried with, ``namespace/name``; empty for a pod that is tried by itself.
     group: str = ""
 
     @property
@@ -145,30 +123,21 @@ class _Last:
 
 @dataclass(slots=True)
 class Round:
-    """The result of deciding again after a change.
+    """The result of deciding again after a change."""
 
-    Attributes
-    ----------
-    told : list
-        The new reports: pending pods with a new answer, and reported pods that were bound or deleted.
-    causes : Counter
-        The number of pending pods by cause.
-    decisions : int
-        The number of decisions made.
-    """
-
+    #: The new reports: pending pods with a new answer, and reported pods that were bound or deleted.
     told: list[PodReport] = field(default_factory=list)
+    #: The number of pending pods by cause.
     causes: Counter[str] = field(default_factory=Counter)
+    #: The number of decisions made.
     decisions: int = 0
 
 
 class PodAnswers:
     """The last reported answers, for the pods that were reported.
 
-    Parameters
-    ----------
-    chosen : callable
-        Reports from a pod's metadata whether the pod is watched.
+    Args:
+        chosen: Reports from a pod's metadata whether the pod is watched.
     """
 
     def __init__(self, chosen: Callable[[ObjectMeta], bool]) -> None:
@@ -183,13 +152,7 @@ class PodAnswers:
         self._last.clear()
 
     def round(self, cluster: SchedulingCluster) -> Round:
-        """Decide for the pending pods, and return the new answers. Each pod group is decided for once.
-
-        Parameters
-        ----------
-        cluster : SchedulingCluster
-            The current cluster.
-        """
+        """Decide for the pending pods, and return the new answers. Each pod group is decided for once."""
         out = Round()
         out.told += self._left(cluster)
         known: dict[object, tuple[Decision | None, PodAnswer, str]] = {}

@@ -1,7 +1,5 @@
 """The analysis behind ``watch``: the answers for pending pods of a running cluster, once per change of an answer."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
@@ -51,22 +49,15 @@ _NEEDED: Final = ("Node", "Pod")
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A cluster as first listed, and the source of its changes.
+    """A cluster as first listed, and the source of its changes."""
 
-    Attributes
-    ----------
-    name : str
-        The name of the context.
-    host : str
-        The server's address.
-    left_out : dict
-        The invalid objects that the snapshot does not contain, as in `Cache`.
-    """
-
+    #: The name of the context.
     name: str
+    #: The server's address.
     host: str
     snapshot: Snapshot
     feed: Feed
+    #: The invalid objects that the snapshot does not contain, as in `Cache`.
     left_out: LeftOut
 
 
@@ -78,17 +69,11 @@ def start(
 ) -> Watched:
     """List a cluster and start watching it.
 
-    Parameters
-    ----------
-    not_watched : collection of type
-        The kinds that are left out.
+    Args:
+        not_watched: The kinds that are left out.
 
-    Raises
-    ------
-    InputError
-        If the context cannot be used.
-    ClusterError
-        If the cluster cannot be reached, nodes or pods are not allowed to be listed.
+    Raises InputError if the context cannot be used.
+    Raises ClusterError if the cluster cannot be reached, nodes or pods are not allowed to be listed.
     """
     build_decoders(KINDS.values())
     connection = Connection(live)
@@ -146,36 +131,25 @@ _LEASE: Final = "kschedctl-watch"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchRequest:
-    """A cluster and the pods to watch in it.
+    """A cluster and the pods to watch in it."""
 
-    Attributes
-    ----------
-    cluster : ClusterRequest
-        The cluster, and the rules that apply to it.
-    namespace, selector : str
-        The namespace and the label selector of the pods; empty for the context's namespace, and for all labels.
-    all_namespaces : bool
-        True for the pods of all namespaces.
-    events : bool
-        True to write each answer as an Event on its pod.
-    metrics : str
-        The address at which metrics and health checks are served; empty for none.
-    election : ElectionSettings or None
-        The times of the election among several replicas; ``None`` if this is the only one.
-    lease : str
-        The Lease of that election, as namespace/name; empty for ``kschedctl-watch`` in the context's namespace.
-    identity : str
-        The identity of this replica; empty for the host's name and a unique suffix.
-    """
-
+    #: The cluster, and the rules that apply to it.
     cluster: ClusterRequest = field(default_factory=ClusterRequest)
+    #: The namespace and the label selector of the pods; empty for the context's namespace, and for all labels.
     namespace: str = ""
+    #: True for the pods of all namespaces.
     all_namespaces: bool = False
+    #: The namespace and the label selector of the pods; empty for the context's namespace, and for all labels.
     selector: str = ""
+    #: True to write each answer as an Event on its pod.
     events: bool = False
+    #: The address at which metrics and health checks are served; empty for none.
     metrics: str = ""
+    #: The times of the election among several replicas; ``None`` if this is the only one.
     election: ElectionSettings | None = None
+    #: The Lease of that election, as namespace/name; empty for ``kschedctl-watch`` in the context's namespace.
     lease: str = ""
+    #: The identity of this replica; empty for the host's name and a unique suffix.
     identity: str = ""
 
     @property
@@ -201,19 +175,11 @@ def watch(
 ) -> Iterator[Sequence[Line]]:
     """Watch a cluster, and yield the new answers of each moment together; the first line describes the cluster.
 
-    Parameters
-    ----------
-    ended : callable
-        Reports whether to stop.
-    tell : callable
-        Receives messages about the watch itself.
+    Args:
+        tell: Receives messages about the watch itself.
 
-    Raises
-    ------
-    InputError
-        If something in the request is wrong.
-    ClusterError
-        If the cluster cannot be reached at the start; later failures are retried without end.
+    Raises InputError if something in the request is wrong.
+    Raises ClusterError if the cluster cannot be reached at the start; later failures are retried without end.
     """
     with ExitStack() as stack:
         yield from _watch(request, handle, ended, tell, stack)

@@ -1,7 +1,5 @@
 """The HTTP server of ``/metrics``, ``/healthz`` and ``/readyz``."""
 
-from __future__ import annotations
-
 import re
 import socket
 from collections.abc import Callable, Iterable, Mapping
@@ -30,18 +28,8 @@ Checks = Callable[[], Mapping[str, str]]
 def address(text: str, option: str = "--metrics") -> tuple[str, int]:
     """Return host and port of an address.
 
-    Parameters
-    ----------
-    option : str
-        The option that has the address, for errors.
+    Raises InputError if the text is neither ``:PORT`` nor ``HOST:PORT``.
 
-    Raises
-    ------
-    InputError
-        If the text is neither ``:PORT`` nor ``HOST:PORT``.
-
-    Examples
-    --------
     >>> address(":8080"), address("127.0.0.1:0"), address("[::1]:8080")
     (('', 8080), ('127.0.0.1', 0), ('::1', 8080))
     """
@@ -55,24 +43,11 @@ def address(text: str, option: str = "--metrics") -> tuple[str, int]:
 class Server:
     """An HTTP server for metrics and checks, in a thread of its own.
 
-    Parameters
-    ----------
-    where : tuple of (str, int)
-        Host and port; without a host, on all addresses, and with port 0 on any port that is free.
-    metrics : callable
-        Returns the metrics in text format.
-    checks : mapping of str to callable
-        By path, a function that returns the problem of each check; empty texts for passed checks.
+    Args:
+        where: Host and port; without a host, on all addresses, and with port 0 on any port that is free.
+        checks: By path, a function that returns the problem of each check; empty texts for passed checks.
 
-    Attributes
-    ----------
-    port : int
-        The port that the server listens on.
-
-    Raises
-    ------
-    InputError
-        If the server cannot listen at the address.
+    Raises InputError if the server cannot listen at the address.
     """
 
     def __init__(self, where: tuple[str, int], metrics: Callable[[], bytes], checks: Mapping[str, Checks]) -> None:
@@ -142,13 +117,7 @@ _PREFIX = "kschedctl_watch"
 
 
 class StatusCollector(Collector):
-    """A collector for the metrics of a watch.
-
-    Parameters
-    ----------
-    status : LoopStatus
-        The status of the watch.
-    """
+    """A collector for the metrics of a watch."""
 
     def __init__(self, status: LoopStatus) -> None:
         self._status = status

@@ -1,7 +1,5 @@
 """The rules about who may send requests: the name of the server, the origin of the request, and its identity."""
 
-from __future__ import annotations
-
 import hmac
 import re
 import time
@@ -40,25 +38,15 @@ class RefusedError(Exception):
 def session_of(token: str, expiry: int) -> str:
     """Return the value of the cookie that stands for a token; the token cannot be computed from it.
 
-    Parameters
-    ----------
-    token : str
-        The token.
-    expiry : int
-        The time from which on the cookie is refused, in seconds since 1970.
+    Args:
+        expiry: The time from which on the cookie is refused, in seconds since 1970.
     """
     signature = hmac.new(token.encode(), f"kschedctl session {expiry}".encode(), sha256).hexdigest()
     return f"{expiry}.{signature}"
 
 
 class Access:
-    """The rules about who may send requests.
-
-    Parameters
-    ----------
-    settings : ServeSettings
-        The settings.
-    """
+    """The rules about who may send requests."""
 
     def __init__(self, settings: ServeSettings) -> None:
         self._settings = settings
@@ -66,10 +54,7 @@ class Access:
     def check(self, scope: Mapping[str, Any]) -> None:
         """Check a request.
 
-        Raises
-        ------
-        RefusedError
-            If it is not allowed.
+        Raises RefusedError if it is not allowed.
         """
         headers = list(scope["headers"])
         self._check_host(headers)
@@ -188,13 +173,9 @@ _LOGIN_ADDRESS_LOCAL: Final = re.compile(r"/(?!/)[!-\[\]-~]*")
 def login_address(path: str, query: bytes) -> str:
     """Return the address of the form for the token.
 
-    Parameters
-    ----------
-    path, query
-        The address that the client asked for; the path is decoded.
+    Args:
+        path, query: The address that the client asked for; the path is decoded.
 
-    Examples
-    --------
     >>> login_address("/pods", b"q=a"), login_address("/", b"")
     ('/login?next=/pods%3Fq%3Da', '/login')
     """
@@ -205,8 +186,6 @@ def login_address(path: str, query: bytes) -> str:
 def local_address(wanted: str) -> str:
     """Return an address if it is one on this server, else that of the first page.
 
-    Examples
-    --------
     >>> local_address("/pods?q=a"), local_address("//evil.example"), local_address("https://evil.example")
     ('/pods?q=a', '/', '/')
     """

@@ -1,7 +1,5 @@
 """The handlers of the API: one per question, and those of jobs."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from functools import cache
 from importlib.metadata import version
@@ -59,10 +57,8 @@ class JobList(msgspec.Struct, frozen=True):
 def job_data(job: Job, answer: bytes | None = None) -> JobData:
     """Return a job as data.
 
-    Parameters
-    ----------
-    answer : bytes or None
-        Its answer as JSON; ``None`` to leave it out.
+    Args:
+        answer: Its answer as JSON; ``None`` to leave it out.
     """
     return JobData(
         id=job.id,
@@ -305,6 +301,5 @@ def event_stream(served: Served, first: Event, *, job: str = "*") -> Stream:
 
 
 API: Final = Router(
-    "/api/v1",
-    route_handlers=[*map(_handler, QUESTIONS), list_jobs, show_job, cancel_job, job_events, events, openapi],
+    "/api/v1", route_handlers=[*map(_handler, QUESTIONS), list_jobs, show_job, cancel_job, job_events, events, openapi]
 )

@@ -1,7 +1,5 @@
 """The application: pages, API, probes and metrics over one cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -30,13 +28,7 @@ _PREFIX: Final = "kschedctl_serve"
 
 
 class ServedCollector(Collector):
-    """A collector for the metrics of the server.
-
-    Parameters
-    ----------
-    served : Served
-        The state of the server.
-    """
+    """A collector for the metrics of the server."""
 
     def __init__(self, served: Served) -> None:
         self._served = served
@@ -137,12 +129,8 @@ STATIC: Final = Router("/static", route_handlers=[serve_file])
 def create_app(source: ClusterSource, settings: ServeSettings) -> Litestar:
     """Return the application.
 
-    Parameters
-    ----------
-    source : ClusterSource
-        The source of the cluster; the application closes it when it ends.
-    settings : ServeSettings
-        The settings.
+    Args:
+        source: The source of the cluster; the application closes it when it ends.
     """
     served = Served(source, settings)
 
@@ -150,12 +138,7 @@ def create_app(source: ClusterSource, settings: ServeSettings) -> Litestar:
         return served
 
     app = Litestar(
-        route_handlers=[
-            API,
-            PROBES,
-            STATIC,
-            *ROUTES,
-        ],
+        route_handlers=[API, PROBES, STATIC, *ROUTES],
         dependencies={"served": Provide(provide_served, sync_to_thread=False)},
         exception_handlers={Exception: respond},
         lifespan=[served.lifespan],

@@ -1,7 +1,5 @@
 """The errors of the server that are no errors of an analysis."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

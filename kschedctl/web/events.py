@@ -1,7 +1,5 @@
 """Server-sent events: each stream has the latest event of each kind that it has not sent yet, and nothing else."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
@@ -15,20 +13,13 @@ from kschedctl.web.errors import BusyError
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event.
+    """An event."""
 
-    Attributes
-    ----------
-    kind : str
-        Its kind: ``cluster`` or ``job``.
-    data : mapping
-        Its data; the ``id`` is that of the job.
-    is_last : bool
-        True if the job has ended, so that it has no further events.
-    """
-
+    #: Its kind: ``cluster`` or ``job``.
     kind: str
+    #: Its data; the ``id`` is that of the job.
     data: Mapping[str, Any]
+    #: True if the job has ended, so that it has no further events.
     is_last: bool = False
 
     @property
@@ -56,10 +47,8 @@ class _Stream:
 class Events:
     """The open streams of events.
 
-    Parameters
-    ----------
-    most : int
-        The number of streams that may be open.
+    Args:
+        most: The number of streams that may be open.
     """
 
     def __init__(self, most: int) -> None:
@@ -79,17 +68,11 @@ class Events:
     def stream(self, first: Event, *, job: str = "*") -> AsyncIterator[bytes]:
         """Open a stream, which gets every event from this call on.
 
-        Parameters
-        ----------
-        first : Event
-            The current state, which it begins with.
-        job : str
-            The only job whose events are wanted; the stream ends with the job. By default, those of all are.
+        Args:
+            first: The current state, which it begins with.
+            job: The only job whose events are wanted; the stream ends with the job. By default, those of all are.
 
-        Raises
-        ------
-        BusyError
-            If too many streams are open.
+        Raises BusyError if too many streams are open.
         """
         if len(self._streams) >= self._most:
             raise BusyError("too many streams of events are open")

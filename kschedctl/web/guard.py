@@ -1,7 +1,5 @@
 """The outermost layer of the server: it checks requests, limits their bodies and adds headers to responses."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
@@ -44,14 +42,8 @@ class _GoneError(Exception):
 class Guard:
     """The outermost layer of the server: it checks requests, limits their bodies and adds headers to responses.
 
-    Parameters
-    ----------
-    app : ASGIApp
-        The application.
-    settings : ServeSettings
-        The settings.
-    counted : callable
-        Receives the status of each response.
+    Args:
+        counted: Receives the status of each response.
     """
 
     def __init__(self, app: ASGIApp, settings: ServeSettings, counted: Callable[[int], None]) -> None:
@@ -120,10 +112,8 @@ class Guard:
 def _check_framing(scope: Scope) -> None:
     """Refuse a request whose end a proxy in front may see elsewhere (RFC 9112, section 6.1).
 
-    Raises
-    ------
-    RefusedError
-        If the request has Content-Length beside Transfer-Encoding, or Transfer-Encoding in HTTP/1.0.
+    Raises RefusedError if the request has Content-Length beside Transfer-Encoding, or Transfer-Encoding in
+        HTTP/1.0.
     """
     names = {name.lower() for name, _ in scope["headers"]}
     if b"transfer-encoding" in names and (b"content-length" in names or scope["http_version"] == "1.0"):

@@ -1,7 +1,5 @@
 """Background jobs: long analyses with progress, which can be cancelled and are remembered for a while."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import pickle
@@ -47,41 +45,26 @@ class JobState(StrEnum):
 
 @dataclass(slots=True)
 class Job:
-    """A job.
+    """A job."""
 
-    Attributes
-    ----------
-    id : str
-        Its identifier, which cannot be guessed.
-    question : str
-        The name of the question, such as ``drain``.
-    about : str
-        The parameters of the question, such as ``node=node-8``.
-    created_at : datetime
-        The time of its creation.
-    user : str
-        The user who began it.
-    state : JobState
-        Its state.
-    progress : Progress or None
-        The progress of its current work; ``None`` before the first.
-    result : bytes or None
-        The value that its function returned; ``None`` before the end.
-    notices : tuple of str
-        Notes and warnings that are no part of the result.
-    error : KschedctlError or None
-        The error with which it failed.
-    """
-
+    #: Its identifier, which cannot be guessed.
     id: str
+    #: The name of the question, such as ``drain``.
     question: str
+    #: The parameters of the question, such as ``node=node-8``.
     about: str
+    #: The time of its creation.
     created_at: datetime
+    #: The user who began it.
     user: str = ""
     state: JobState = JobState.WAITING
+    #: The progress of its current work; ``None`` before the first.
     progress: Progress | None = None
+    #: The value that its function returned; ``None`` before the end.
     result: bytes | None = None
+    #: Notes and warnings that are no part of the result.
     notices: tuple[str, ...] = ()
+    #: The error with which it failed.
     error: KschedctlError | None = None
     running: asyncio.Task[None] | None = field(default=None, repr=False)
 
@@ -89,16 +72,11 @@ class Job:
 class Jobs:
     """The jobs of the server.
 
-    Parameters
-    ----------
-    pool : Pool
-        The processes that run them.
-    most : int
-        The number of jobs that are remembered.
-    most_bytes : int
-        The size of the results that are remembered, in bytes; that of the last job is remembered at any size.
-    changed : callable
-        Receives each job whose state or progress has changed.
+    Args:
+        pool: The processes that run them.
+        most_bytes: The size of the results that are remembered, in bytes; that of the last job is remembered at any
+            size.
+        changed: Receives each job whose state or progress has changed.
     """
 
     def __init__(self, pool: Pool, most: int, most_bytes: int, changed: Callable[[Job], None]) -> None:
@@ -115,7 +93,6 @@ class Jobs:
 
     @property
     def counts(self) -> Mapping[JobState, int]:
-        """The number of jobs in each state."""
         return {state: sum(job.state is state for job in self._jobs.values()) for state in JobState}
 
     def begin(
@@ -125,10 +102,8 @@ class Jobs:
 
         `Job` documents ``question``, ``about`` and ``user``.
 
-        Raises
-        ------
-        BusyError
-            If as many jobs as are remembered have not ended, or as many of this user as places are left.
+        Raises BusyError if as many jobs as are remembered have not ended, or as many of this user as places are
+            left.
         """
         unfinished = Counter(job.user for job in self._jobs.values() if not job.state.ended)
         left = self._most - unfinished.total()
@@ -149,10 +124,7 @@ class Jobs:
     def find(self, id_: str) -> Job:
         """Return a job.
 
-        Raises
-        ------
-        NotFoundError
-            If there is no such job, or it was forgotten.
+        Raises NotFoundError if there is no such job, or it was forgotten.
         """
         job = self._jobs.get(id_)
         if job is None:
@@ -237,19 +209,8 @@ def begin_job(
 ) -> Job:
     """Begin a job that answers a question; its result is for `read_answer`.
 
-    Parameters
-    ----------
-    values, body, compare
-        The parameters of the question, as for ``Question.asked``.
-    user : str
-        The user who begins the job.
-
-    Raises
-    ------
-    InputError
-        If there is no such parameter, or a value cannot be read.
-    BusyError
-        If too many jobs have not ended.
+    Raises InputError if there is no such parameter, or a value cannot be read.
+    Raises BusyError if too many jobs have not ended.
     """
     asked = question.asked({}, values, body, compare)
     about = ", ".join(f"{name}={value}" for name, value in values)

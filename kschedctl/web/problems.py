@@ -1,7 +1,5 @@
 """Errors as responses: problem details (RFC 9457) for programs, and a page for browsers."""
 
-from __future__ import annotations
-
 import logging
 from http import HTTPStatus
 from typing import Annotated, Any, Final

@@ -1,7 +1,5 @@
 """The running of the server with uvicorn, until a signal ends it."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import socket
@@ -27,15 +25,10 @@ _SEND_BYTES: Final = 64 * 1024
 def serve(source: ClusterSource, settings: ServeSettings, say: Callable[[str], None]) -> None:
     """Serve until SIGINT or SIGTERM.
 
-    Parameters
-    ----------
-    say : callable
-        Receives the address, once the server listens.
+    Args:
+        say: Receives the address, once the server listens.
 
-    Raises
-    ------
-    InputError
-        If the server cannot listen at the address.
+    Raises InputError if the server cannot listen at the address.
     """
     listening = _listen(settings.host, settings.port)
     host, port = listening.getsockname()[:2]
@@ -118,14 +111,9 @@ def _protocol(seconds: float) -> type[asyncio.Protocol]:
 
 
 class TimedProtocol(H11Protocol):
-    """A protocol that cuts off clients that send headers slowly or take nothing: uvicorn waits for them without end.
+    """A protocol that cuts off clients that send headers slowly or take nothing: uvicorn waits for them without end."""
 
-    Attributes
-    ----------
-    seconds : float
-        The time for the headers of a request, and in which a client has to take a further part of a response.
-    """
-
+    #: The time for the headers of a request, and in which a client has to take a further part of a response.
     seconds: ClassVar[float] = 10.0
     _reading: asyncio.TimerHandle | None = None
     _writing: asyncio.TimerHandle | None = None

@@ -1,7 +1,5 @@
 """The state of the server: the current cluster, its processes, its jobs and its listeners."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
@@ -83,15 +81,10 @@ class ClusterSource(Protocol):
 class SnapshotSource:
     """A snapshot, which never changes.
 
-    Parameters
-    ----------
-    request : ClusterRequest
-        The snapshot, and the rules that apply to it.
+    Args:
+        request: The snapshot, and the rules that apply to it.
 
-    Raises
-    ------
-    KschedctlError
-        If the snapshot cannot be read, or a scheduler cannot run over it.
+    Raises KschedctlError if the snapshot cannot be read, or a scheduler cannot run over it.
     """
 
     is_live: Final = False
@@ -130,15 +123,10 @@ class SnapshotSource:
 class LiveSource:
     """A running cluster, which is followed by watches.
 
-    Parameters
-    ----------
-    request : ClusterRequest
-        The running cluster, and the rules that apply to it.
+    Args:
+        request: The running cluster, and the rules that apply to it.
 
-    Raises
-    ------
-    KschedctlError
-        If the cluster cannot be reached at the start; later failures are retried without end.
+    Raises KschedctlError if the cluster cannot be reached at the start; later failures are retried without end.
     """
 
     is_live: Final = True
@@ -228,29 +216,8 @@ _AGE_STEP: Final = 15.0
 class Served:
     """The state of the server.
 
-    Parameters
-    ----------
-    source : ClusterSource
-        The source of the cluster.
-    settings : ServeSettings
-        The settings.
-
-    Attributes
-    ----------
-    source : ClusterSource
-        The source of the cluster, with its version, its age and its problem.
-    settings : ServeSettings
-        The settings.
-    pool : Pool
-        The processes that answer requests.
-    job_pool : Pool
-        The processes that run jobs.
-    jobs : Jobs
-        The jobs.
-    events : Events
-        The streams of events.
-    responses : Counter
-        The number of responses by status.
+    source: The source of the cluster, with its version, its age and its problem.
+    responses: The number of responses by status.
     """
 
     def __init__(self, source: ClusterSource, settings: ServeSettings) -> None:
@@ -269,10 +236,7 @@ class Served:
         The function is one of a module, and its arguments and its value can be pickled. A page is best rendered there,
         too: the server's own process then only passes text on.
 
-        Raises
-        ------
-        KschedctlError
-            As ``Pool.run``.
+        Raises KschedctlError as ``Pool.run``.
         """
         return (await self.reply(function, *arguments)).value
 

@@ -1,7 +1,5 @@
 """The settings of the server: address, access and limits."""
 
-from __future__ import annotations
-
 import os
 import re
 import stat
@@ -22,72 +20,48 @@ _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The limits on requests and jobs.
+    """The limits on requests and jobs."""
 
-    Attributes
-    ----------
-    workers : int
-        The number of processes that answer requests; each holds the cluster.
-    jobs : int
-        The number of processes that run jobs; each holds the cluster from its first job on.
-    waiting : int
-        The number of requests that may wait for a process; further ones are refused.
-    jobs_kept : int
-        The number of jobs that are remembered; the oldest ended one is forgotten first.
-    answer_bytes : int
-        The size of the compressed answers of the jobs that are remembered, in bytes; the oldest are forgotten first.
-    seconds : float
-        The longest time for a request, including its wait, in seconds.
-    job_seconds : float
-        The longest time for a job, without its wait, in seconds.
-    body_seconds : float
-        The longest time in which a client may send the headers or the body of a request, in seconds.
-    body_bytes : int
-        The largest body of a request, in bytes.
-    connections : int
-        The number of open connections; further ones are refused.
-    streams : int
-        The number of open streams of events; further ones are refused.
-    """
-
+    #: The number of processes that answer requests; each holds the cluster.
     workers: int = field(default_factory=lambda: max(1, min(4, available_cores())))
+    #: The number of processes that run jobs; each holds the cluster from its first job on.
     jobs: int = 1
+    #: The number of requests that may wait for a process; further ones are refused.
     waiting: int = 200
+    #: The number of jobs that are remembered; the oldest ended one is forgotten first.
     jobs_kept: int = 50
+    #: The size of the compressed answers of the jobs that are remembered, in bytes; the oldest are forgotten
+    #: first.
     answer_bytes: int = 128 * 2**20
+    #: The longest time for a request, including its wait, in seconds.
     seconds: float = 30.0
+    #: The longest time for a job, without its wait, in seconds.
     job_seconds: float = 1800.0
+    #: The longest time in which a client may send the headers or the body of a request, in seconds.
     body_seconds: float = 10.0
+    #: The largest body of a request, in bytes.
     body_bytes: int = 2**20
+    #: The number of open connections; further ones are refused.
     connections: int = 1000
+    #: The number of open streams of events; further ones are refused.
     streams: int = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeSettings:
-    """The settings of the server.
+    """The settings of the server."""
 
-    Attributes
-    ----------
-    host : str
-        The address to listen on; empty for all addresses.
-    port : int
-        The port; 0 for any free port.
-    hosts : frozenset of str
-        Further names of the server in the ``Host`` header, in lower case.
-    token : str
-        The token that clients need; empty if none is needed.
-    proxy_headers : tuple of str
-        The headers, one of which a trusted proxy sets to the name of the user, in lower case.
-    compare : tuple of ClusterRequest
-        The snapshots that the cluster can be compared with, each with the rules of the cluster.
-    """
-
+    #: The address to listen on; empty for all addresses.
     host: str = "127.0.0.1"
+    #: The port; 0 for any free port.
     port: int = 8080
+    #: Further names of the server in the ``Host`` header, in lower case.
     hosts: frozenset[str] = frozenset()
+    #: The token that clients need; empty if none is needed.
     token: str = ""
+    #: The headers, one of which a trusted proxy sets to the name of the user, in lower case.
     proxy_headers: tuple[str, ...] = ()
+    #: The snapshots that the cluster can be compared with, each with the rules of the cluster.
     compare: tuple[ClusterRequest, ...] = ()
     limits: Limits = field(default_factory=Limits)
 
@@ -120,15 +94,10 @@ class ServeSettings:
 def read_token(path: str, warn: Callable[[str], None]) -> str:
     """Return the token in a file, without the white space around it.
 
-    Parameters
-    ----------
-    warn : callable
-        Receives a warning if other users of this machine can read the file.
+    Args:
+        warn: Receives a warning if other users of this machine can read the file.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or holds no token of at least 16 printable ASCII characters.
+    Raises InputError if the file cannot be read, or holds no token of at least 16 printable ASCII characters.
     """
     try:
         with open(path, encoding="ascii") as file:

@@ -57,10 +57,7 @@ TIMELINE = Timeline(
     title="Timeline",
     subject="pod",
     kinds=(Kind("pending"), Kind("runs")),
-    lanes=(
-        Lane("web", (Span(0, 5, 0, ""), Span(5, 90, 1, "on node-1"))),
-        Lane("db", (Span(0, 90, 1, "on node-2"),)),
-    ),
+    lanes=(Lane("web", (Span(0, 5, 0, ""), Span(5, 90, 1, "on node-1"))), Lane("db", (Span(0, 90, 1, "on node-2"),))),
     end=90,
 )
 

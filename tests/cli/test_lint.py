@@ -347,10 +347,7 @@ def test_repairs(room: Path) -> None:
     assert code(lint("web.yaml", "--diff")) == 0
 
 
-@pytest.mark.parametrize(
-    ("words", "offered"),
-    [(["web.yaml"], True), (["-"], False), (["web.json"], False)],
-)
+@pytest.mark.parametrize(("words", "offered"), [(["web.yaml"], True), (["-"], False), (["web.json"], False)])
 def test_a_repair_is_offered_where_the_file_can_be_written(room: Path, words: list[str], offered: bool) -> None:
     (room / "web.yaml").write_text(ERROR)
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}}

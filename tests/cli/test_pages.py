@@ -23,12 +23,7 @@ def words(text: str) -> str:
         (("explain", "shop/search-3", *SHOP), [MAP, "Resources of node-8"]),
         (
             ("explain", "-f", "fixtures/shop/manifests/checkout.yaml", *SHOP),
-            [
-                MAP,
-                "Matching pods by topology.kubernetes.io/zone, maxSkew 1",
-                "Resources of node-8",
-                "Scores by plugin",
-            ],
+            [MAP, "Matching pods by topology.kubernetes.io/zone, maxSkew 1", "Resources of node-8", "Scores by plugin"],
         ),
         (("explain", "shop/search-3", "--node", "node-2", "--why", *SHOP), [MAP, "Resources of node-2"]),
         (("preempt", "shop/search-3", *SHOP), [MAP, "Candidates"]),

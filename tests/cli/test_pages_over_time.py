@@ -37,23 +37,14 @@ def printed(command: str, form: str, room: Path, columns: int = 0) -> Printed:
         (f"drain node-1 node-2 --ignore-daemonsets --rolling --surge 1 {SHOP}", [TIMELINE, MAP, SHARES]),
         (f"drain node-7 {SHOP}", [MAP]),
         ("rollout -f web-in-place.yaml --snapshot rollout.yaml", [TIMELINE, "Available pods after each step", MAP]),
-        (
-            "rollout deploy/web -n shop --snapshot rollout.yaml",
-            [TIMELINE, "Available pods after each step"],
-        ),
-        (
-            "optimum optimum/greed/waiting.yaml --snapshot optimum/greed/cluster.yaml",
-            [MAP, "Placed pods by zone"],
-        ),
+        ("rollout deploy/web -n shop --snapshot rollout.yaml", [TIMELINE, "Available pods after each step"]),
+        ("optimum optimum/greed/waiting.yaml --snapshot optimum/greed/cluster.yaml", [MAP, "Placed pods by zone"]),
         (f"optimum --minimize nodes {SHOP}", [MAP]),
         (f"optimum {VIABLE}/waiting.yaml --snapshot {VIABLE}/cluster.yaml --buy {VIABLE}/catalog.yaml", [MAP]),
         ("sweep sweep.yaml", ["Cases by waiting and nodesUsed"]),
         ("leader --snapshot elections.yaml", ["Leases at the time of the snapshot"]),
         ("leader simulate --crash 20s --no-release", ["Leaders over time"]),
-        (
-            "leader simulate --no-release --clock-drift 20%",
-            ["Leaders over time", "Two leaders at once, with seed 19"],
-        ),
+        ("leader simulate --no-release --clock-drift 20%", ["Leaders over time", "Two leaders at once, with seed 19"]),
         (f"diff -A {SHOP} --drain node-8", ["Compared pods", MAP, "Pods that change, by zone"]),
         (
             f"diff -A --all-pods {SHOP} --kubernetes-version 1.34 --against-version 1.36",

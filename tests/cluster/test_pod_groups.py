@@ -26,11 +26,7 @@ RACKS = "TopologyAwareWorkloadScheduling"
         ([make_pod_group(min_count=2)], [], {"1.36": {ALL, GANG}, "1.37": {ALL}}),
         ([make_pod_group(topology_key="rack")], [], {"1.36": {ALL, RACKS}, "1.37": {ALL, RACKS}}),
         ([make_pod_group(priority=5)], [], {"1.36": {ALL, GANG, "WorkloadAwarePreemption"}, "1.37": {ALL}}),
-        (
-            [make_pod_group(preemptionPolicy="Never")],
-            [],
-            {"1.36": {ALL}, "1.37": {ALL, "PodGroupPreemptionPolicy"}},
-        ),
+        ([make_pod_group(preemptionPolicy="Never")], [], {"1.36": {ALL}, "1.37": {ALL, "PodGroupPreemptionPolicy"}}),
     ],
 )
 def test_gates(objects: Sequence[ApiObject], pods: Sequence[Pod], shown: dict[str, set[str]]) -> None:

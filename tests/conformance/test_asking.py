@@ -49,10 +49,7 @@ def test_a_crash_costs_the_case_that_crashes_only(judge: Judge) -> None:
 
 def test_a_crash_at_the_end(judge: Judge) -> None:
     cases: list[Object] = [{"id": "1"}, {"id": "2", "crash": True}]
-    assert [sorted(answer) for answer in judge.ask(cases)] == [
-        ["best", "id"],
-        ["id", "unknown"],
-    ]
+    assert [sorted(answer) for answer in judge.ask(cases)] == [["best", "id"], ["id", "unknown"]]
 
 
 def test_what_hangs_on_chance_or_cannot_be_asked_is_not_recorded(judge: Judge) -> None:

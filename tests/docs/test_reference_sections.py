@@ -9,15 +9,7 @@ import pytest
 
 import kschedctl
 from tests.paths import ROOT
-from tools import (
-    commands_page,
-    dependencies_page,
-    json_page,
-    permissions_page,
-    reasons_page,
-    releases_page,
-    sweep_page,
-)
+from tools import commands_page, dependencies_page, json_page, permissions_page, reasons_page, releases_page, sweep_page
 
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"(<!-- reference -->\n).*?(<!-- /reference -->)", re.DOTALL)

@@ -387,8 +387,7 @@ def test_a_candidate_has_a_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("age", "leads", "healthy"),
-    [(0, True, True), (34.9, True, True), (35.1, True, False), (1000, False, True)],
+    ("age", "leads", "healthy"), [(0, True, True), (34.9, True, True), (35.1, True, False), (1000, False, True)]
 )
 def test_health(age: float, leads: bool, healthy: bool) -> None:
     """A leader stays healthy up to 20 s beyond a lease of 15 s, and a standby is always healthy."""

@@ -25,11 +25,7 @@ from kschedctl.scheduler.framework.config.types import LeaderElection
 from tests.builders import make_node, make_pod
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
-SCHEDULER_POD: dict[str, Any] = {
-    "namespace": "kube-system",
-    "labels": {"component": "kube-scheduler"},
-    "node": "cp-1",
-}
+SCHEDULER_POD: dict[str, Any] = {"namespace": "kube-system", "labels": {"component": "kube-scheduler"}, "node": "cp-1"}
 
 
 def lease(

@@ -141,10 +141,7 @@ preemptionPolicy: Never
         ("", "", "", []),
         ("", "", "schedulerName: batch\n", ["schedulerName is batch, and Job one of the same group has default-sch"]),
         ("", "schedulerName: default-scheduler\n", "", []),
-        (
-            *("", "priorityClassName: high\n", ""),
-            ["priority 1000 differs from priority 0 of PodGroup train"],
-        ),
+        (*("", "priorityClassName: high\n", ""), ["priority 1000 differs from priority 0 of PodGroup train"]),
         (
             *("priorityClassName: high\n", "priorityClassName: high\n", ""),
             ["priority 0 differs from priority 1000 of PodGroup train"],
@@ -182,10 +179,7 @@ def test_priorities_differ_only_in_1_37_and_policies_of_the_group_only_with_the_
 def test_group_and_classes_of_the_cluster_count() -> None:
     job = f"batch/v1 Job one\n{MEMBER}priorityClassName: high\n"
     stored = GROUP.replace("train\n", "train\nnamespace: default\n") + "priority: {0}\n"
-    for priority, messages in (
-        ("1000", []),
-        ("500", ["priority 1000 differs from priority 500 of PodGroup train"]),
-    ):
+    for priority, messages in (("1000", []), ("500", ["priority 1000 differs from priority 500 of PodGroup train"])):
         cluster = snapshot(node("a"), stored.replace("{0}", priority), CLASSES.removeprefix("---\n"))
         assert found(job, "KS702", snapshot=cluster) == messages
 

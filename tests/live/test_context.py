@@ -84,11 +84,7 @@ def test_a_snapshot_is_suggested_where_one_would_do(
         (LiveContext(), ClusterError, "no cluster is configured"),
         (LiveContext(context="x"), InputError, "there is no context x: no kubeconfig was found"),
         (LiveContext(kubeconfig="nowhere"), InputError, "nowhere: --kubeconfig: there is no such file"),
-        (
-            LiveContext(kubeconfig="broken"),
-            InputError,
-            "broken: line 2, column 1: is not a usable kubeconfig",
-        ),
+        (LiveContext(kubeconfig="broken"), InputError, "broken: line 2, column 1: is not a usable kubeconfig"),
         (LiveContext(kubeconfig="empty"), InputError, "empty: is not a usable kubeconfig"),
         (LiveContext(kubeconfig="unset"), InputError, "unset: has no current context"),
         (LiveContext(kubeconfig="good", context="two"), InputError, "there is no context two\n  the contexts are one"),
@@ -104,11 +100,7 @@ def test_a_snapshot_is_suggested_where_one_would_do(
     ],
 )
 def test_what_cannot_be_used(
-    live: LiveContext,
-    error: type[KschedctlError],
-    problem: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    live: LiveContext, error: type[KschedctlError], problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "good", "http://good", "one")

@@ -65,11 +65,7 @@ KINDS = {
     "services": "Service",
     "limitranges": "LimitRange",
 }
-DEVICE_KINDS = {
-    "resourceclaims": "ResourceClaim",
-    "deviceclasses": "DeviceClass",
-    "resourceslices": "ResourceSlice",
-}
+DEVICE_KINDS = {"resourceclaims": "ResourceClaim", "deviceclasses": "DeviceClass", "resourceslices": "ResourceSlice"}
 
 
 def answer(*forbidden: str) -> Any:

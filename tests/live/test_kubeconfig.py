@@ -422,11 +422,7 @@ def test_namespace_of_the_context(
     ids=["of the pod", "of the environment", "no namespace", "no token", "not in a pod"],
 )
 def test_namespace_in_a_pod(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    environment: dict[str, str],
-    files: dict[str, str],
-    namespace: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], files: dict[str, str], namespace: str
 ) -> None:
     monkeypatch.setattr(context, "SERVICE_ACCOUNT", tmp_path)
     for name, text in {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443", **environment}.items():

@@ -150,11 +150,7 @@ def volume() -> dict[str, Any]:
         "apiVersion": "v1",
         "kind": "PersistentVolume",
         "metadata": {"generateName": "lint-"},
-        "spec": {
-            "capacity": {"storage": "10Gi"},
-            "accessModes": ["ReadWriteOncePod"],
-            "hostPath": {"path": "/data"},
-        },
+        "spec": {"capacity": {"storage": "10Gi"}, "accessModes": ["ReadWriteOncePod"], "hostPath": {"path": "/data"}},
     }
 
 

@@ -31,19 +31,10 @@ pytestmark = pytest.mark.live
 
 FREE, LIMITED, WORK = "free", "limited", "work"
 TAINT = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
-NODES = [
-    node("n1", zone="a", cpu="4"),
-    node("n2", zone="b", cpu="4", taints=[TAINT]),
-    node("n3", zone="a", cpu="4"),
-]
+NODES = [node("n1", zone="a", cpu="4"), node("n2", zone="b", cpu="4", taints=[TAINT]), node("n3", zone="a", cpu="4")]
 KINDS = "nodes,pods,namespaces,priorityclasses,runtimeclasses,limitranges,resourcequotas,replicasets,statefulsets"
 LABELS = {"app": "web", "pod-template-hash": "77", "tenant": "t"}
-HASHED = (
-    "pod-template-hash",
-    "controller-revision-hash",
-    "controller-uid",
-    "batch.kubernetes.io/controller-uid",
-)
+HASHED = ("pod-template-hash", "controller-revision-hash", "controller-uid", "batch.kubernetes.io/controller-uid")
 
 
 def made(kind: str, name: str, api_version: str = "v1", *, namespace: str = "", **fields: Any) -> dict[str, Any]:
@@ -196,12 +187,7 @@ TOLERATIONS = [
     {"key": "x", "operator": "Exists"},
     {"key": "x", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 4},
 ]
-SHORT = {
-    "key": "node.kubernetes.io/not-ready",
-    "operator": "Exists",
-    "effect": "NoExecute",
-    "tolerationSeconds": 5,
-}
+SHORT = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}
 
 
 @pytest.mark.parametrize(
@@ -271,8 +257,7 @@ def test_an_admitted_pod(plane: ControlPlane, given: dict[str, Any]) -> None:
         ),
         pytest.param(pod(LIMITED, container(requests={"cpu": "1"})), id="a request above the default limit"),
         pytest.param(
-            pod(LIMITED, resources={"limits": {"cpu": "4", "memory": "1Gi"}}),
-            id="default limits above the pod's",
+            pod(LIMITED, resources={"limits": {"cpu": "4", "memory": "1Gi"}}), id="default limits above the pod's"
         ),
         pytest.param(
             pod(LIMITED, container("a", limits={"cpu": "2500m"}), container("b", limits={"cpu": "2.1"})),

@@ -54,12 +54,7 @@ _BUDGETS: Final[tuple[tuple[str, Object], ...]] = (
 
 
 def _made(kind: str, name: str, api_version: str = "v1", **fields: Any) -> Object:
-    return {
-        "apiVersion": api_version,
-        "kind": kind,
-        "metadata": {"name": name, "namespace": _NAMESPACE},
-        **fields,
-    }
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": _NAMESPACE}, **fields}
 
 
 def _template(labels: Object, **spec: Any) -> Object:

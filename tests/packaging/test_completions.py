@@ -57,8 +57,7 @@ def test_bash(files: Path, words: list[str], candidate: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("line", "candidate"),
-    [("kschedctl exp", "explain"), ("kschedctl explain --kubern", "--kubernetes-version")],
+    ("line", "candidate"), [("kschedctl exp", "explain"), ("kschedctl explain --kubern", "--kubernetes-version")]
 )
 def test_fish(files: Path, line: str, candidate: str) -> None:
     script = f"source {files / FILES['fish']}; complete -C '{line}'"

@@ -53,12 +53,7 @@ def shown(chart: Timeline) -> list[str]:
             id="failed attempts in a row",
         ),
         pytest.param(
-            [
-                "1 web FailedScheduling a: no cpu",
-                "1 job Preempted a: by web",
-                "31 job Deleted a",
-                "40 web Scheduled a",
-            ],
+            ["1 web FailedScheduling a: no cpu", "1 job Preempted a: by web", "31 job Deleted a", "40 web Scheduled a"],
             [
                 "web 0-1 in the queue",
                 "web 1-40 waits for victims, on a: no cpu",
@@ -70,11 +65,7 @@ def shown(chart: Timeline) -> list[str]:
         ),
         pytest.param(
             ["0 db Evicted a", "30 db Deleted a", "30 db Created: in place of db", "35 db Scheduled b"],
-            [
-                "db 0-30 terminating, on a, evicted",
-                "db 30-35 in the queue, in place of db",
-                "db 35-37 running, on b",
-            ],
+            ["db 0-30 terminating, on a, evicted", "db 30-35 in the queue, in place of db", "db 35-37 running, on b"],
             id="a pod that comes back under its name",
         ),
         pytest.param(

@@ -25,11 +25,7 @@ from tools.changed_tests import ROOT, changed_files, main, select
             id="and its doctests",
         ),
         pytest.param(["kschedctl/scheduler/cycle/outcome.py"], ["tests/scheduler/cycle"], id="or else the folder"),
-        pytest.param(
-            ["kschedctl/questions/explain/answer.py"],
-            ["tests/questions/explain"],
-            id="of the same depth",
-        ),
+        pytest.param(["kschedctl/questions/explain/answer.py"], ["tests/questions/explain"], id="of the same depth"),
         pytest.param(["kschedctl/output/page/style.css"], ["tests/output/page"], id="also for other files"),
         pytest.param(["kschedctl/__init__.py"], ["kschedctl/__init__.py"], id="never all tests"),
         pytest.param(["tests/test_bound.py"], ["tests/test_bound.py"], id="a test"),

@@ -9,12 +9,7 @@ from pathlib import Path
 from typing import Final
 
 #: The names under which shells, and the packages for them, look for the completion of a command.
-FILES: Final = {
-    "bash": "kschedctl.bash",
-    "zsh": "_kschedctl",
-    "fish": "kschedctl.fish",
-    "powershell": "kschedctl.ps1",
-}
+FILES: Final = {"bash": "kschedctl.bash", "zsh": "_kschedctl", "fish": "kschedctl.fish", "powershell": "kschedctl.ps1"}
 _FUNCTION: Final = "_kschedctl_completion"
 _REGISTERED: Final = f"compdef {_FUNCTION} kschedctl"
 #: zsh runs the whole file at the first request, which has to define the function of its name for all others.

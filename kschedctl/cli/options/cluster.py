@@ -1,7 +1,5 @@
 """The options that select the cluster of a command, and the rules that apply to it."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -76,14 +74,11 @@ class SourceOptions(OptionGroup):
     #: The namespace to read if the user is not allowed to list a kind in all namespaces: the value of ``-n``.
     namespace: str = ""
 
-    def source(self) -> ClusterSource:
+    def source(self) -> "ClusterSource":
         """Return the source of the cluster.
 
-        Raises
-        ------
-        typer.BadParameter
-            If a snapshot and a running cluster are both given, a time is invalid, or a cluster is given without a
-            snapshot.
+        Raises typer.BadParameter if a snapshot and a running cluster are both given, a time is invalid, or a
+            cluster is given without a snapshot.
         """
         live = "--context" if self.context else "--kubeconfig" if self.kubeconfig else ""
         of_live = live or ("--request-timeout" if self.request_timeout else "")
@@ -124,20 +119,13 @@ class ClusterOptions(SourceOptions):
     kubernetes_version: VersionOption = ""
     gates: GatesOption = None
 
-    def request(self, what_ifs: WhatIfOptions = NO_WHAT_IFS, *, admission: bool = True) -> ClusterRequest:
+    def request(self, what_ifs: WhatIfOptions = NO_WHAT_IFS, *, admission: bool = True) -> "ClusterRequest":
         """Return the request of the cluster.
 
-        Parameters
-        ----------
-        what_ifs : WhatIfOptions
-            The what-ifs to apply to it.
-        admission : bool
-            True if new pods go through admission.
+        Args:
+            admission: True if new pods go through admission.
 
-        Raises
-        ------
-        typer.BadParameter
-            If two clusters are given, a feature gate is invalid, or ``--cache`` has no files.
+        Raises typer.BadParameter if two clusters are given, a feature gate is invalid, or ``--cache`` has no files.
         """
         gates = feature_gates(self.gates)
         source = self.source()
@@ -165,7 +153,6 @@ class DecidingOptions(ClusterOptions):
 
     call_extenders: CallExtendersOption = False
 
-    def request(self, what_ifs: WhatIfOptions = NO_WHAT_IFS, *, admission: bool = True) -> ClusterRequest:
-        """Return the request of the cluster; parameters and errors are those of ``ClusterOptions.request``."""
+    def request(self, what_ifs: WhatIfOptions = NO_WHAT_IFS, *, admission: bool = True) -> "ClusterRequest":
         request = ClusterOptions.request(self, what_ifs, admission=admission)
         return replace(request, call_extenders=self.call_extenders)

@@ -67,8 +67,7 @@ class PodOptions(ScopeOptions):
         ),
     ] = None
     no_admission: Annotated[
-        bool,
-        typer.Option("--no-admission", help="Use new pods as written, with defaults but without admission."),
+        bool, typer.Option("--no-admission", help="Use new pods as written, with defaults but without admission.")
     ] = False
 
     def request(self, cluster: ClusterRequest) -> PodRequest:
@@ -119,7 +118,6 @@ class ManifestOptions(OptionGroup):
         return Validation.of(self.validate)
 
     def request(self) -> ManifestRequest:
-        """Return the request of the manifests."""
         from kschedctl.questions.manifests import ManifestRequest
 
         return ManifestRequest(
@@ -163,7 +161,6 @@ class WorkloadOptions(OptionGroup):
     validate: ValidateOption = STRICT
 
     def request(self, cluster: ClusterRequest) -> WorkloadRequest:
-        """Return the request of the workload."""
         from kschedctl.questions.pod_selection import WorkloadRequest
 
         return WorkloadRequest(

@@ -1,7 +1,5 @@
 """Options that belong to no group or to several, and the parsers of their values."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
@@ -23,10 +21,7 @@ _MOST_DIGITS: Final = 10
 def config_file(path: str) -> str:
     """Return the path of a configuration.
 
-    Raises
-    ------
-    typer.BadParameter
-        If the path is standard input, which is reserved for snapshots and manifests.
+    Raises typer.BadParameter if the path is standard input, which is reserved for snapshots and manifests.
     """
     if path == "-":
         raise typer.BadParameter("a configuration is not read from standard input (-): name a file")
@@ -36,12 +31,7 @@ def config_file(path: str) -> str:
 def namespace_option(text: str) -> Any:
     """Create the option that sets the namespace."""
     return typer.Option(
-        "--namespace",
-        "-n",
-        metavar="NAMESPACE",
-        help=text,
-        show_default=False,
-        autocompletion=completion.namespaces,
+        "--namespace", "-n", metavar="NAMESPACE", help=text, show_default=False, autocompletion=completion.namespaces
     )
 
 
@@ -65,10 +55,7 @@ def config_option(flag: str, text: str) -> Any:
 def size(text: str) -> str:
     """Check and return the value of ``--max-unpacked``.
 
-    Raises
-    ------
-    typer.BadParameter
-        If the text is no size.
+    Raises typer.BadParameter if the text is no size.
     """
     if not text:
         return text
@@ -85,10 +72,7 @@ def size(text: str) -> str:
 def max_bytes(text: str) -> int | None:
     """Return the limit of unpacked data in bytes; ``None`` for the default.
 
-    Raises
-    ------
-    InputError
-        If the text is no size.
+    Raises InputError if the text is no size.
     """
     if not text:
         return None
@@ -104,10 +88,7 @@ STRICT: Final = "strict"
 def validation(text: str) -> str:
     """Parse the value of ``--validate``.
 
-    Raises
-    ------
-    typer.BadParameter
-        If the value is invalid.
+    Raises typer.BadParameter if the value is invalid.
     """
     from kschedctl.sources.snapshot.validation import Validation
 
@@ -187,11 +168,7 @@ EveryNamespaceOption = Annotated[
 SelectorOption = Annotated[
     str,
     typer.Option(
-        "--selector",
-        "-l",
-        metavar="SELECTOR",
-        help="All with matching labels, such as app=web.",
-        show_default=False,
+        "--selector", "-l", metavar="SELECTOR", help="All with matching labels, such as app=web.", show_default=False
     ),
 ]
 IdentityOption = Annotated[
@@ -208,10 +185,7 @@ IdentityOption = Annotated[
 def feature_gates(given: Sequence[str] | None) -> dict[str, bool]:
     """Parse feature gates and return them by name.
 
-    Raises
-    ------
-    typer.BadParameter
-        If a text is not ``NAME=true`` or ``NAME=false``.
+    Raises typer.BadParameter if a text is not ``NAME=true`` or ``NAME=false``.
     """
     gates: dict[str, bool] = {}
     for pair in (pair for text in given or () for pair in text.split(",") if pair.strip()):
@@ -225,10 +199,7 @@ def feature_gates(given: Sequence[str] | None) -> dict[str, bool]:
 def request_seconds(text: str) -> float:
     """Parse the time limit of a request, in seconds or as a Go duration, as in kubectl.
 
-    Raises
-    ------
-    typer.BadParameter
-        If the text is neither, or is negative.
+    Raises typer.BadParameter if the text is neither, or is negative.
     """
     from kschedctl.objects.duration import Duration
 
@@ -251,13 +222,9 @@ class OptionGroup:
     """Base of all option groups: each field with an annotation of typer's is an option.
 
     A field without such an annotation has the value of an option of another group, or its default.
-
-    Attributes
-    ----------
-    title : str
-        The heading of the group in the help.
     """
 
+    #: The heading of the group in the help.
     title: ClassVar[str]
 
     @classmethod
@@ -305,10 +272,8 @@ def declared_parameters(command: Callable[..., Any]) -> dict[str, inspect.Parame
 def unfolded(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command with its option groups expanded into single options, as typer reads it.
 
-    Parameters
-    ----------
-    command : callable
-        A function with keyword parameters, some of them of a type derived from OptionGroup.
+    Args:
+        command: A function with keyword parameters, some of them of a type derived from OptionGroup.
     """
     signature = inspect.signature(command)
     declared = declared_parameters(command)
@@ -373,10 +338,7 @@ class OutputOptions(OptionGroup):
     def colors(self) -> ColorWhen:
         """Return the use of colours.
 
-        Raises
-        ------
-        typer.BadParameter
-            If both options are given and contradict each other.
+        Raises typer.BadParameter if both options are given and contradict each other.
         """
         if self.no_color and self.color is ColorWhen.ALWAYS:
             raise typer.BadParameter("--no-color is given, too", param_hint="--color")
@@ -385,10 +347,7 @@ class OutputOptions(OptionGroup):
     def form(self) -> Form:
         """Return the output format.
 
-        Raises
-        ------
-        typer.BadParameter
-            If there is no such format, or its template is invalid.
+        Raises typer.BadParameter if there is no such format, or its template is invalid.
         """
         try:
             return parse_form(self.output, self.kind)

@@ -1,7 +1,5 @@
 """The options that change the cluster and the pods before a command answers, generated from the list of edits."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,32 +16,22 @@ from kschedctl.trials.whatif.edits import EDITS, WhatIfs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIfOptions(OptionGroup):
-    """The values of the what-if options, as given.
-
-    Attributes
-    ----------
-    texts : mapping of str to tuple of str
-        The values, by the name of the option.
-    namespace : str
-        The namespace of objects that do not set one; empty for the default one.
-    validate : str
-        The treatment of manifest fields that an API server would reject.
-    max_unpacked : str
-        The limit of data unpacked from a manifest; empty for the default.
-    """
+    """The values of the what-if options, as given."""
 
     title: ClassVar[str] = "What-ifs"
     #: The edits that have an option, in the order in which they take effect.
     offered: ClassVar[tuple[type[Edit], ...]] = EDITS
 
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: The namespace of objects that do not set one; empty for the default one.
     namespace: str = ""
+    #: The treatment of manifest fields that an API server would reject.
     validate: str = STRICT
+    #: The limit of data unpacked from a manifest; empty for the default.
     max_unpacked: str = ""
 
     @classmethod
     def parameters(cls) -> list[inspect.Parameter]:
-        """Return the options as function parameters."""
         kind = inspect.Parameter.KEYWORD_ONLY
         options = [edit.option for edit in cls.offered]
         return [
@@ -53,7 +41,6 @@ class WhatIfOptions(OptionGroup):
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Self:
-        """Create the group from the values that typer passes, including the namespace of another group."""
         names = (edit.option.name for edit in cls.offered)
         return cls(
             texts={name: tuple(values[name] or ()) for name in names},
@@ -68,7 +55,6 @@ class WhatIfOptions(OptionGroup):
         return any(self.texts.values())
 
     def request(self) -> WhatIfs:
-        """Return the what-ifs."""
         return WhatIfs(
             texts=self.texts,
             namespace=self.namespace,
@@ -85,7 +71,6 @@ class ClusterWhatIfOptions(WhatIfOptions):
 
     @classmethod
     def parameters(cls) -> list[inspect.Parameter]:
-        """Return the options as function parameters, together with ``--validate``."""
         validate = inspect.Parameter(
             "validate", inspect.Parameter.KEYWORD_ONLY, default=STRICT, annotation=ValidateOption
         )
@@ -93,11 +78,7 @@ class ClusterWhatIfOptions(WhatIfOptions):
 
 
 #: The completion of a value, by the start of its metavar.
-_COMPLETED_BY: Final = {
-    "NODE": completion.nodes,
-    "ZONE": completion.zones,
-    "KIND/NAME": completion.workloads,
-}
+_COMPLETED_BY: Final = {"NODE": completion.nodes, "ZONE": completion.zones, "KIND/NAME": completion.workloads}
 
 NO_WHAT_IFS: Final = WhatIfOptions()
 

@@ -1,7 +1,5 @@
 """The encoding of files, and printable text: control, invisible and bidirectional characters are escaped."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 
@@ -24,25 +22,14 @@ _PACKED: Final = {
 def utf8_text(content: bytes, file: str) -> bytes:
     """Return the text of a file as UTF-8 without a byte order mark.
 
-    Parameters
-    ----------
-    content : bytes
-        The content of the file.
-    file : str
-        The file's name, for error messages.
+    Args:
+        file: The file's name, for error messages.
 
-    Returns
-    -------
-    bytes
-        UTF-8. Only the first 8,192 bytes are checked for NUL bytes; the parsers of the text check its encoding.
+    Returns: UTF-8. Only the first 8,192 bytes are checked for NUL bytes; the parsers of the text check its
+        encoding.
 
-    Raises
-    ------
-    InputError
-        If the file is binary or compressed, or not valid UTF-16.
+    Raises InputError if the file is binary or compressed, or not valid UTF-16.
 
-    Notes
-    -----
     UTF-16 is decoded if a byte order mark announces it; older PowerShell versions write it for ``>``.
     """
     if content.startswith(_UTF8_MARK):
@@ -62,7 +49,8 @@ def utf8_text(content: bytes, file: str) -> bytes:
 
 # Printable text: control, invisible and bidirectional characters are escaped, so that the reader sees them.
 #
-# Names come from a cluster, and a snapshot can contain any character. All text for people is passed through this module.
+# Names come from a cluster, and a snapshot can contain any character. All text for people is passed through this
+# module.
 
 #: Default_Ignorable_Code_Point (DerivedCoreProperties.txt of Unicode), limited to the characters that
 #: `str.isprintable` accepts: joiners, fillers and variation selectors, which have no width.
@@ -78,8 +66,6 @@ def printable(text: str) -> str:
 
     The result is one line. Backslashes are not escaped: the text is for people, and may be escaped a second time.
 
-    Examples
-    --------
     >>> print(printable("web\x1b[2J\n\u202e1\u00e9"))
     web\x1b[2J\n\u202e1é
     """
@@ -94,8 +80,6 @@ def is_invisible(character: str) -> bool:
 def json_escape(character: str) -> str:
     r"""Return a character as a JSON escape sequence.
 
-    Examples
-    --------
     >>> print(json_escape("\x9b"), json_escape("\U0001f600"))
     \u009b \ud83d\ude00
     """
@@ -108,8 +92,6 @@ def json_text(data: bytes) -> str:
 
     Invisible characters within strings become JSON escapes; a JSON encoder escapes only characters below U+0020.
 
-    Examples
-    --------
     >>> print(json_text('{"a": "\u202e"}'.encode()))
     {"a": "\u202e"}
     """

@@ -1,7 +1,5 @@
 """JSON text: one document, concatenated documents or JSON Lines; split into documents, each checked for syntax."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -23,16 +21,9 @@ _TRAILING: Final = "JSON is malformed: trailing characters"
 class NotJsonError(Exception):
     """A syntax error in a JSON text.
 
-    Parameters
-    ----------
-    problem : str
-        The problem at the offset `at`.
-    at : int
-        The offset in the text, in bytes.
-    start : int
-        The offset at which the document begins, in bytes.
-    number : int
-        The document's number, from 1.
+    Args:
+        at: The offset in the text, in bytes.
+        start: The offset at which the document begins, in bytes.
     """
 
     def __init__(self, problem: str, at: int, start: int, number: int) -> None:
@@ -47,32 +38,20 @@ class NotJsonError(Exception):
         before = text[: self.at]
         line, column = before.count(b"\n") + 1, self.at - before.rfind(b"\n")
         return InputError(
-            f"is not valid JSON: {self.problem}",
-            where=Location(file, self.number),
-            position=Position(line, column),
+            f"is not valid JSON: {self.problem}", where=Location(file, self.number), position=Position(line, column)
         )
 
 
 def json_documents(text: bytes, decoder: msgspec.json.Decoder[T]) -> Iterator[tuple[int, memoryview, T | None]]:
     """Yield the documents of a JSON text, in order.
 
-    Parameters
-    ----------
-    text : bytes
-        The JSON text, in UTF-8.
-    decoder : msgspec.json.Decoder
-        The decoder applied to each document. Decoding also finds the end of the document.
+    Args:
+        decoder: The decoder applied to each document. Decoding also finds the end of the document.
 
-    Yields
-    ------
-    tuple of (int, memoryview, object or None)
-        The document's number from 1, its text, and the decoded value; ``None`` if the document is valid JSON but
-        not of the decoder's type.
+    Yields: The document's number from 1, its text, and the decoded value; ``None`` if the document is valid JSON
+        but not of the decoder's type.
 
-    Raises
-    ------
-    NotJsonError
-        If the text is not valid JSON. The documents before the error are yielded first.
+    Raises NotJsonError if the text is not valid JSON. The documents before the error are yielded first.
     """
     whole = memoryview(text)
     position = skip_blanks(text, 0)
@@ -150,15 +129,6 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 def encoded_json(value: object, enc_hook: Callable[[Any], Any] | None = None) -> bytes:
     r"""Return a value as JSON in UTF-8; lone surrogates, which UTF-8 cannot contain, become U+FFFD.
 
-    Parameters
-    ----------
-    value : object
-        Any value that msgspec encodes.
-    enc_hook : callable, optional
-        Converts values of other types.
-
-    Examples
-    --------
     >>> encoded_json({"file": "caf\udce9.yaml"}).decode()
     '{"file":"caf�.yaml"}'
     """
@@ -176,10 +146,7 @@ def encodable(text: str) -> str:
 def decoded_json(text: str | bytes) -> Any:
     """Return the value of a JSON text that comes from outside.
 
-    Raises
-    ------
-    ValueError
-        If the text is not JSON, is nested too deeply, or has a number of more than 4,300 digits.
+    Raises ValueError if the text is not JSON, is nested too deeply, or has a number of more than 4,300 digits.
     """
     try:
         return json.loads(text)

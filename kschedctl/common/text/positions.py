@@ -5,8 +5,6 @@ is matched against the data, because the path alone is ambiguous: ``requests.nvi
 ``requests[nvidia.com/gpu]`` are both used.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,10 +30,10 @@ class _Node(Protocol):
     def start(self) -> int | None:
         """The offset of the value; ``None`` if it is empty, as after a YAML key without a value."""
 
-    def fields(self) -> Mapping[str, tuple[int, _Node]]:
+    def fields(self) -> "Mapping[str, tuple[int, _Node]]":
         """Return the offset and value of each key; of a repeated key, the last occurrence."""
 
-    def items(self) -> Sequence[_Node]:
+    def items(self) -> "Sequence[_Node]":
         """Return the items of a list."""
 
 
@@ -44,27 +42,16 @@ def json_position(
 ) -> Position:
     r"""Return the position of a field in a JSON document.
 
-    Parameters
-    ----------
-    text : bytes
-        UTF-8 text with a valid JSON value at `start`.
-    path : str
-        The field, such as ``spec.containers[0].resources.requests[cpu]``; empty for the whole value.
-    start : int
-        The offset of the document's first character.
-    inside : sequence of str or int
-        The path from the document to the object that contains the field, such as ``("items", 3)``.
-    key : bool
-        True for the position of the field's name, False for that of its value.
+    Args:
+        text: UTF-8 text with a valid JSON value at `start`.
+        path: The field, such as ``spec.containers[0].resources.requests[cpu]``; empty for the whole value.
+        start: The offset of the document's first character.
+        inside: The path from the document to the object that contains the field, such as ``("items", 3)``.
+        key: True for the position of the field's name, False for that of its value.
 
-    Returns
-    -------
-    Position
-        The position of the value. If the field does not exist, the position of the key of its nearest existing
+    Returns: The position of the value. If the field does not exist, the position of the key of its nearest existing
         parent, or of the parent's value if the parent has no key.
 
-    Examples
-    --------
     >>> json_position(b'{"a": [1,\n {"b": 2}]}', "a[1].b")
     Position(line=2, column=8)
     """
@@ -79,8 +66,6 @@ def _position(text: bytes, at: int) -> Position:
 def nesting_position(text: bytes, most: int) -> Position:
     r"""Return the position of the first value in a JSON document that is in more than `most` containers.
 
-    Examples
-    --------
     >>> nesting_position(b'{"a":\n [{"b": "]"}]}', 2)
     Position(line=2, column=3)
     """
@@ -97,23 +82,13 @@ def yaml_position(
 ) -> Position | None:
     r"""Return the position of a field in a YAML document.
 
-    Parameters
-    ----------
-    text : bytes
-        The YAML text, in UTF-8.
-    path, inside, key
-        The same parameters as those of ``json_position``.
-    document : int
-        The document's number, from 1; empty documents are counted.
+    Args:
+        path, inside, key: The same parameters as those of ``json_position``.
+        document: The document's number, from 1; empty documents are counted.
 
-    Returns
-    -------
-    Position or None
-        The position, as returned by ``json_position``; ``None`` if the document does not exist or cannot be parsed.
-        Values repeated by an alias or ``<<`` have the position of the original.
+    Returns: The position, as returned by ``json_position``; ``None`` if the document does not exist or cannot be
+        parsed. Values repeated by an alias or ``<<`` have the position of the original.
 
-    Examples
-    --------
     >>> yaml_position(b"spec:\n  containers:\n  - name: api\n", "spec.containers[0].name")
     Position(line=3, column=11)
     """

@@ -1,6 +1,7 @@
 """YAML and JSON values with their start and end offsets, for locating fields and editing the text.
 
-The ordinary parsers record no positions (see ``kschedctl.common.text.positions``), so a document is parsed again. The offsets
+The ordinary parsers record no positions (see ``kschedctl.common.text.positions``), so a document is parsed again. The
+offsets
 are columns with 29 bytes per value, in the order of the text; a node is made when it is reached.
 """
 
@@ -55,7 +56,6 @@ class _Columns:
         self.aliases: dict[int, int] = {}
 
     def add(self, start: int, end: int, flags: int) -> int:
-        """Add a value, and return its number."""
         number = len(self.flags)
         self.starts.append(start)
         self.ends.append(end)
@@ -185,7 +185,6 @@ class YamlNode:
         return self.children
 
     def items(self) -> Sequence[YamlNode]:
-        """Return the items of a sequence."""
         return self.elements
 
 
@@ -221,24 +220,13 @@ class _Elements(Sequence[YamlNode]):
 def yaml_trees(text: bytes, *, first: int = 1, inside: Sequence[Step] = ()) -> Iterator[YamlNode]:
     r"""Yield the root value of each document of a text.
 
-    Parameters
-    ----------
-    text : bytes
-        The YAML text, in UTF-8.
-    first : int
-        The number of the first document to parse, from 1; empty documents are counted.
-    inside : sequence of str or int
-        The path to the needed value. Values outside of it are left empty, because they can be large.
+    Args:
+        first: The number of the first document to parse, from 1; empty documents are counted.
+        inside: The path to the needed value. Values outside of it are left empty, because they can be large.
 
-    Raises
-    ------
-    yaml.YAMLError
-        If the text is not valid YAML.
-    NoTreeError
-        If a key is a mapping or a list, or an alias has no anchor.
+    Raises yaml.YAMLError if the text is not valid YAML.
+    Raises NoTreeError if a key is a mapping or a list, or an alias has no anchor.
 
-    Examples
-    --------
     >>> [root] = yaml_trees(b"a: {b: 1}\n")
     >>> (key, value), = root.fields().values()
     >>> key, value.start, value.end, value.flow
@@ -268,8 +256,6 @@ def read_tree(text: bytes, document: int = 1, inside: Sequence[Step] = ()) -> Ya
 def json_tree(characters: str) -> YamlNode:
     """Return the root value of a well-formed JSON document.
 
-    Examples
-    --------
     >>> root = json_tree('{"a": [1, "b"]}')
     >>> [(each.start, each.end) for each in root.children["a"][1].elements]
     [(7, 8), (10, 13)]
@@ -296,20 +282,13 @@ def json_tree(characters: str) -> YamlNode:
 
 
 class _Open(msgspec.Struct):
-    """A mapping or sequence that is being parsed.
+    """A mapping or sequence that is being parsed."""
 
-    Attributes
-    ----------
-    number : int
-        Its number in the columns.
-    step : str, int or None
-        The key or index of the current value; ``None`` before a key, and for ``<<``.
-    waits_for_key : bool
-        True if the next value is a key.
-    """
-
+    #: Its number in the columns.
     number: int
+    #: The key or index of the current value; ``None`` before a key, and for ``<<``.
     step: Step | None
+    #: True if the next value is a key.
     waits_for_key: bool
 
 
@@ -433,12 +412,9 @@ class Fields(dict[str, Any]):
 class RepeatedKey(NamedTuple):
     """A key that occurs earlier in the same object.
 
-    Parameters
-    ----------
-    steps : tuple of str or int
-        The path to the key from the document.
-    position : Position or None
-        The position of the repeated occurrence; ``None`` if unknown.
+    Args:
+        steps: The path to the key from the document.
+        position: The position of the repeated occurrence; ``None`` if unknown.
     """
 
     steps: tuple[Step, ...]
@@ -448,8 +424,6 @@ class RepeatedKey(NamedTuple):
 def repeated_in_json(text: bytes) -> Iterator[RepeatedKey]:
     r"""Yield the repeated keys of a well-formed JSON value, without their positions.
 
-    Examples
-    --------
     >>> [each.steps for each in repeated_in_json(b'{"a": [{"b": 1, "b": 2}]}')]
     [('a', 0, 'b')]
     """
@@ -494,19 +468,11 @@ def _containers_in(value: Any, steps: tuple[Step, ...]) -> Iterator[tuple[tuple[
 def repeated_in_yaml(text: bytes, *, last: int | None = None) -> Iterator[tuple[int, RepeatedKey]]:
     r"""Yield the repeated keys of YAML documents, each with its document's number, from 1; stop at a syntax error.
 
-    Parameters
-    ----------
-    text : bytes
-        The YAML text, in UTF-8.
-    last : int, optional
-        The number of the last document to check; by default all documents are checked.
+    Args:
+        last: The number of the last document to check; by default all documents are checked.
 
-    Notes
-    -----
     Keys merged by ``<<`` do not count as repeated, since ``<<`` exists to be overridden.
 
-    Examples
-    --------
     >>> list(repeated_in_yaml(b"a: 1\n---\nb:\n- c: 1\n  c: 2\n"))
     [(2, RepeatedKey(steps=('b', 0, 'c'), position=Position(line=5, column=3)))]
     """
@@ -521,20 +487,13 @@ class _UnreadableError(Exception):
 
 
 class _RepeatedKeysOpen(msgspec.Struct):
-    """An open mapping or sequence.
+    """An open mapping or sequence."""
 
-    Attributes
-    ----------
-    keys : set of str, optional
-        The keys of a mapping read so far; ``None`` for a sequence.
-    step : str, int or None
-        The key or index of the next value; ``_MERGE`` for ``<<``, and for an alias used as a key.
-    waits_for_key : bool
-        True if the next event is a key.
-    """
-
+    #: The keys of a mapping read so far; ``None`` for a sequence.
     keys: set[str] | None
+    #: The key or index of the next value; ``_MERGE`` for ``<<``, and for an alias used as a key.
     step: Step | None
+    #: True if the next event is a key.
     waits_for_key: bool
 
     def go_on(self) -> None:
@@ -605,13 +564,8 @@ class Comment(NamedTuple):
 def comments(text: str) -> list[Comment]:
     r"""Return the comments of a YAML text, in their order.
 
-    Raises
-    ------
-    yaml.YAMLError
-        If the text is not valid YAML.
+    Raises yaml.YAMLError if the text is not valid YAML.
 
-    Examples
-    --------
     >>> [comment.text for comment in comments("a: 1 # one\nb: '# no comment'\n# end")]
     ['# one', '# end']
     """

@@ -25,8 +25,6 @@ The three cases that differ here: an empty first document is skipped; text after
 ``!!binary`` value that is not text, are errors, whereas go-yaml drops them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -54,38 +52,21 @@ LARGE: Final = 8 * 1024**2
 
 
 def yaml_documents(
-    text: bytes | memoryview,
-    file: str,
-    first: int = 1,
-    is_unread: Unread | None = None,
-    shorten: Shorten | None = None,
+    text: bytes | memoryview, file: str, first: int = 1, is_unread: Unread | None = None, shorten: Shorten | None = None
 ) -> Iterator[tuple[int, bytes]]:
     """Yield the documents of a YAML text as JSON, without empty ones.
 
-    Parameters
-    ----------
-    text : bytes or memoryview
-        The YAML text, in UTF-8.
-    file : str
-        The file's name, for error messages.
-    first : int
-        The number of the first document.
-    is_unread : Unread, optional
-        The documents of which only ``apiVersion`` and ``kind`` are needed. They have no other fields in the result if
-        their first lines determine both; the rest of their text is then not parsed, and its errors are not found.
-    shorten : Shorten, optional
-        The shortening of objects, which are documents or elements of the ``items`` of a document of the kind ``List``;
-        called in processes that read a large text.
+    Args:
+        file: The file's name, for error messages.
+        is_unread: The documents of which only ``apiVersion`` and ``kind`` are needed. They have no other fields in
+            the result if their first lines determine both; the rest of their text is then not parsed, and its
+            errors are not found.
+        shorten: The shortening of objects, which are documents or elements of the ``items`` of a document of the
+            kind ``List``; called in processes that read a large text.
 
-    Yields
-    ------
-    tuple of (int, bytes)
-        The document's number, counting empty documents, and its JSON.
+    Yields: The document's number, counting empty documents, and its JSON.
 
-    Raises
-    ------
-    InputError
-        If the text is not valid YAML, or has no equivalent in JSON; with line and column.
+    Raises InputError if the text is not valid YAML, or has no equivalent in JSON; with line and column.
     """
     text = bytes(text)
     if len(text) >= LARGE:
@@ -151,29 +132,15 @@ def _by_events(
 def yaml_value(text: bytes, file: str, number: int = 1, lines: LineReader | None = None) -> tuple[Any, bool]:
     r"""Return the value of a text that is one document, and whether a key may be repeated in it.
 
-    Parameters
-    ----------
-    text : bytes
-        The YAML text, in UTF-8.
-    file, number : str and int
-        The file's name and the document's number, for error messages.
-    lines : LineReader, optional
-        A reader of plain data, whose cache of lines is used again for other texts.
+    Args:
+        file, number: The file's name and the document's number, for error messages.
+        lines: A reader of plain data, whose cache of lines is used again for other texts.
 
-    Returns
-    -------
-    value : Any
-        Plain data; ``None`` if the document is empty. Equal values may be shared with other texts.
-    repeated : bool
-        True if a mapping contained a key that it already had: repeated, or merged by ``<<``.
+    Returns: value: plain data; ``None`` if the document is empty. Equal values may be shared with other texts;
+        repeated: true if a mapping contained a key that it already had: repeated, or merged by ``<<``
 
-    Raises
-    ------
-    InputError
-        If the text is not valid YAML, is more than one document, or has no equivalent in JSON.
+    Raises InputError if the text is not valid YAML, is more than one document, or has no equivalent in JSON.
 
-    Examples
-    --------
     >>> yaml_value(b"a: 1\nb: [x]\na: 2\n", "pod.yaml")
     ({'a': 2, 'b': ['x']}, True)
     """
@@ -234,9 +201,12 @@ def _error(problem: str, location: Location, mark: Any, n_lines: int, hint: str 
 
 # The reading of a large YAML text by several processes, each of which reads parts of it.
 #
-# A text is cut before documents, and within a large document before elements of its ``items``. A cut needs no look at the
-# text around it, because the parts show whether it was right: `LineReader` reads a text from top to bottom, and its state
-# between two lines is its stack of open containers. Where the text before a cut ends with ``items`` open at the column of
+# A text is cut before documents, and within a large document before elements of its ``items``. A cut needs no look at
+# the
+# text around it, because the parts show whether it was right: `LineReader` reads a text from top to bottom, and its
+# state
+# between two lines is its stack of open containers. Where the text before a cut ends with ``items`` open at the column
+# of
 # the cut, a reader that starts with ``items:`` and the element after the cut is in the same state as one that has read
 # the whole. No entry extends beyond such a cut: an entry ends before the first line that is not indented further.
 #
@@ -261,39 +231,26 @@ _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 class Part(NamedTuple):
     r"""A part of a text.
 
-    Attributes
-    ----------
-    start, end : int
-        Its offsets in the text.
-    column : int or None
-        The column of the element of ``items`` with which it begins, if it does not begin with a document.
-
-    Examples
-    --------
     >>> split(b"a: 1\n---\nitems:\n- b\n- c\n- d\n- e\n", 3)[1:]
     [Part(start=5, end=20, column=None), Part(start=20, end=24, column=0), Part(start=24, end=32, column=0)]
     """
 
+    #: Its offsets in the text.
     start: int
+    #: Its offsets in the text.
     end: int
+    #: The column of the element of ``items`` with which it begins, if it does not begin with a document.
     column: int | None
 
 
 class ReadDocument(NamedTuple):
-    """A document, or the piece of it in one part.
+    """A document, or the piece of it in one part."""
 
-    Attributes
-    ----------
-    json : bytes
-        The JSON; empty for an empty document.
-    counts : bool
-        True if it counts in the numbers of documents.
-    is_shortened : bool
-        True if elements of ``items`` are shortened, although the kind may be in another piece.
-    """
-
+    #: The JSON; empty for an empty document.
     json: bytes
+    #: True if it counts in the numbers of documents.
     counts: bool
+    #: True if elements of ``items`` are shortened, although the kind may be in another piece.
     is_shortened: bool
 
 
@@ -333,20 +290,12 @@ def documents_by_processes(
 ) -> list[tuple[bytes, bool]] | None:
     """Read a text by several processes.
 
-    Parameters
-    ----------
-    text, is_unread, shorten : bytes, Unread and Shorten
-        As for ``yaml_documents``.
-    jobs : int, optional
-        The maximum number of processes; by default one per core, and none where a fork is not safe.
-    part_size : int
-        The smallest size of a part, in bytes.
+    Args:
+        jobs: The maximum number of processes; by default one per core, and none where a fork is not safe.
+        part_size: The smallest size of a part, in bytes.
 
-    Returns
-    -------
-    list of (bytes, bool), optional
-        The JSON of each document, which is empty for an empty document; and True if the document counts in the numbers
-        of documents. ``None`` if one process has to read the text.
+    Returns: The JSON of each document, which is empty for an empty document; and True if the document counts in the
+        numbers of documents. ``None`` if one process has to read the text.
     """
     only_safely = jobs is None
     jobs = jobs or min(available_cores(), _MAX_PROCESSES)
@@ -377,10 +326,7 @@ def read_part(
 ) -> ReadPart:
     """Read a part.
 
-    Raises
-    ------
-    NotPlainError
-        If one process has to read the text.
+    Raises NotPlainError if one process has to read the text.
     """
     start, end, column = parts[index]
     own = text[start:end] if column is None else _BEFORE_ELEMENT + text[start:end]

@@ -6,8 +6,6 @@ that are numbers or booleans become text; tags other than the standard ones are 
 400,000 nodes to a document.
 """
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 from math import copysign, inf, isinf
@@ -63,20 +61,12 @@ class NotFiniteError(ValueError):
 def plain_scalar(text: str) -> Scalar:
     """Return the value of an unquoted scalar without a tag.
 
-    Parameters
-    ----------
-    text : str
-        The scalar as libyaml reports it.
+    Args:
+        text: The scalar as libyaml reports it.
 
-    Returns
-    -------
-    str, int, float, bool or None
-        The value. Numbers with an integral value below 1e21 are ints, as JSON writes them.
+    Returns: The value. Numbers with an integral value below 1e21 are ints, as JSON writes them.
 
-    Raises
-    ------
-    NotFiniteError
-        If the text is ``.inf``, ``.nan`` or another spelling of them.
+    Raises NotFiniteError if the text is ``.inf``, ``.nan`` or another spelling of them.
     """
     if text in _NULLS:
         return None
@@ -95,15 +85,10 @@ def plain_scalar(text: str) -> Scalar:
 def plain_key(text: str) -> str:
     """Return the name of an unquoted mapping key: always text, as JSON requires.
 
-    Parameters
-    ----------
-    text : str
-        The key as libyaml reports it.
+    Args:
+        text: The key as libyaml reports it.
 
-    Raises
-    ------
-    ValueError
-        If the key is null or an integer above int64, which kubectl rejects.
+    Raises ValueError if the key is null or an integer above int64, which kubectl rejects.
     """
     if text in _NULLS:
         raise ValueError("null cannot be a key")
@@ -184,15 +169,7 @@ _MERGE: Final = _Merge()
 
 
 class BadNodeError(Exception):
-    """YAML without an equivalent in JSON.
-
-    Attributes
-    ----------
-    problem, hint : str
-        The problem, and a hint for the user.
-    mark : yaml.Mark
-        The position of the problem.
-    """
+    """YAML without an equivalent in JSON."""
 
     def __init__(self, problem: str, mark: Any, hint: str = "") -> None:
         super().__init__(problem)
@@ -207,21 +184,11 @@ class EventReader:
     The elements of a document's ``items`` are encoded as soon as they are complete: a list of objects then needs the
     memory of its text, instead of many times that in Python objects.
 
-    Parameters
-    ----------
-    text : bytes
-        The YAML text, in UTF-8.
-    depth : int
-        The nesting depth at which the text is placed in its document.
-    items_as_text : bool
-        True if the elements of ``items`` are encoded as JSON; False for plain data only.
+    repeated: True if a mapping contained a key that it already had: repeated, or merged by ``<<``.
 
-    Attributes
-    ----------
-    anchors : dict
-        The anchors of the last document.
-    repeated : bool
-        True if a mapping contained a key that it already had: repeated, or merged by ``<<``.
+    Args:
+        depth: The nesting depth at which the text is placed in its document.
+        items_as_text: True if the elements of ``items`` are encoded as JSON; False for plain data only.
     """
 
     def __init__(self, text: bytes, depth: int = 0, *, items_as_text: bool = True) -> None:
@@ -253,15 +220,7 @@ class EventReader:
         return value
 
     def _node(self, event: Any, depth: int, key: str | _Merge | None = None) -> Any:
-        """Build the value that begins with `event`.
-
-        Parameters
-        ----------
-        depth : int
-            The number of containers around the value.
-        key : str, optional
-            The value's key, if it is in a mapping.
-        """
+        """Build the value that begins with `event`."""
         kind = type(event)
         if kind is self._events.ScalarEvent:
             return self._scalar(event)
@@ -308,7 +267,7 @@ class EventReader:
             out.append(msgspec.Raw(msgspec.json.encode(value)) if as_text else value)
         return out
 
-    def _scalar(self, event: ScalarEvent) -> Scalar:
+    def _scalar(self, event: "ScalarEvent") -> Scalar:
         text: str = event.value
         if not event.implicit[0] or event.tag is not None:
             value = text if event.implicit[1] else self._tagged(event)
@@ -325,7 +284,7 @@ class EventReader:
     def _anchor(self, event: Any, value: Scalar) -> None:
         self.anchors[event.anchor] = (value, 1 + len(event.value) // _CHARS_PER_NODE)
 
-    def _resolve(self, event: ScalarEvent) -> Scalar:
+    def _resolve(self, event: "ScalarEvent") -> Scalar:
         """Return the value of an unquoted scalar; values are cached, because manifests are repetitive."""
         try:
             value = plain_scalar(event.value)
@@ -336,7 +295,7 @@ class EventReader:
             self._plain[event.value] = value
         return value
 
-    def _tagged(self, event: ScalarEvent) -> Scalar:
+    def _tagged(self, event: "ScalarEvent") -> Scalar:
         tag, text = event.tag, event.value
         short = tag.removeprefix(_TAG) if tag else ""
         if short == "binary":
@@ -371,7 +330,7 @@ class EventReader:
             self._anchor(event, event.value if isinstance(key, _Merge) else key)
         return key
 
-    def _scalar_key(self, event: ScalarEvent) -> str | _Merge:
+    def _scalar_key(self, event: "ScalarEvent") -> str | _Merge:
         text: str = event.value
         if text == "<<" and (event.implicit[0] or event.tag == f"{_TAG}merge"):
             return _MERGE

@@ -9,8 +9,6 @@ that does depend on its context is left to `EventReader` with the whole document
 root, explicit keys, merges, and lines in an unexpected order, which mostly are not valid YAML.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -58,20 +56,12 @@ class NotPlainError(Exception):
 def parse_entry(line: str) -> Entry | None:
     """Parse one line.
 
-    Parameters
-    ----------
-    line : str
-        The line, without its line break.
+    Args:
+        line: The line, without its line break.
 
-    Returns
-    -------
-    tuple, optional
-        The parsed line; ``None`` for blank lines and comments.
+    Returns: The parsed line; ``None`` for blank lines and comments.
 
-    Raises
-    ------
-    NotPlainError
-        If the line cannot be parsed by itself.
+    Raises NotPlainError if the line cannot be parsed by itself.
     """
     rest = line.lstrip(" ")
     if not rest or rest[0] == "#":
@@ -120,7 +110,8 @@ def _scalar(text: str) -> Any:
 
 # The first two lines of a YAML document, if they alone determine what kind of object it is.
 #
-# A reader that needs nothing else of a document can leave the rest unread, which takes a tenth of the time of parsing it.
+# A reader that needs nothing else of a document can leave the rest unread, which takes a tenth of the time of parsing
+# it.
 # The first two lines determine version and kind if nothing below can set them again. In block style, an entry of the
 # document itself begins in the first column. So all lines there must be comments, items of a list, or simple keys with
 # other names. Quoted keys, explicit keys, merges, flow collections, tags, directives and the end of a document are no
@@ -145,18 +136,11 @@ _MAY_REPEAT: Final = re.compile(rb"\n(?!(?!(?:kind|apiVersion):)[A-Za-z][A-Za-z0
 def yaml_header(text: bytes) -> tuple[str, str] | None:
     r"""Return the ``apiVersion`` and the ``kind`` of a document.
 
-    Parameters
-    ----------
-    text : bytes
-        The lines of the document, which ``may_be_plain`` accepts.
+    Args:
+        text: The lines of the document, which ``may_be_plain`` accepts.
 
-    Returns
-    -------
-    tuple of (str, str) or None
-        ``None`` if only a parser can tell, or if one of them is not text.
+    Returns: ``None`` if only a parser can tell, or if one of them is not text.
 
-    Examples
-    --------
     >>> yaml_header(b"apiVersion: v1\nkind: Secret\ndata:\n  kind: b\n")
     ('v1', 'Secret')
     >>> yaml_header(b"apiVersion: v1\nkind: Secret\ndata: {}\nkind: Pod\n")
@@ -208,13 +192,8 @@ def may_be_plain(text: bytes) -> bool:
 def document_spans(text: bytes) -> Iterator[tuple[int, int, int]]:
     r"""Yield the spans of documents; a line ``---`` always ends a document, even within a scalar.
 
-    Yields
-    ------
-    tuple of (int, int, int)
-        The offsets of the document's marker, of the start of its text, and of the end of its text.
+    Yields: The offsets of the document's marker, of the start of its text, and of the end of its text.
 
-    Examples
-    --------
     >>> list(document_spans(b"a: 1\n---\nb: 2\n"))
     [(0, 0, 5), (5, 9, 14)]
     """
@@ -226,25 +205,14 @@ def document_spans(text: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 def documents_by_lines(
-    text: bytes, reader: LineReader, is_unread: Unread | None = None
+    text: bytes, reader: "LineReader", is_unread: Unread | None = None
 ) -> Iterator[tuple[int, Any, bool]]:
     """Yield the values of the documents of a text that ``may_be_plain`` accepts.
 
-    Parameters
-    ----------
-    is_unread : Unread, optional
-        As for ``yaml_documents``.
+    Yields: The offset of the document's end; its value, which is ``None`` if it is empty; and True if the document
+        counts in the numbers of documents.
 
-    Yields
-    ------
-    tuple of (int, Any, bool)
-        The offset of the document's end; its value, which is ``None`` if it is empty; and True if the document counts
-        in the numbers of documents.
-
-    Raises
-    ------
-    NotPlainError
-        As for `LineReader`: the next document and all after it need the event parser.
+    Raises NotPlainError as for `LineReader`: the next document and all after it need the event parser.
     """
     for marker, start, end in document_spans(text):
         document = text[start:end]
@@ -260,18 +228,12 @@ def documents_by_lines(
 class LineReader:
     """A parser that builds plain data from lines, and caches parsed lines across documents.
 
-    Parameters
-    ----------
-    items_as_text : bool
-        True if the elements of ``items`` are encoded as JSON, as by `EventReader`.
+    repeated: True if a mapping of the last document may contain a key that it already had, as for `EventReader`.
+    open_items: The columns of the root and of the elements of its ``items``, if another element could follow the
+        end of the last document; only with ``items_as_text``.
 
-    Attributes
-    ----------
-    repeated : bool
-        True if a mapping of the last document may contain a key that it already had, as for `EventReader`.
-    open_items : tuple of (int, int) or None
-        The columns of the root and of the elements of its ``items``, if another element could follow the end of the
-        last document; only with ``items_as_text``.
+    Args:
+        items_as_text: True if the elements of ``items`` are encoded as JSON, as by `EventReader`.
     """
 
     def __init__(self, *, items_as_text: bool = True) -> None:
@@ -288,21 +250,13 @@ class LineReader:
     def document(self, text: bytes) -> Any:
         """Build the value of a document.
 
-        Parameters
-        ----------
-        text : bytes
-            The lines of the document, with accepted characters only.
+        Args:
+            text: The lines of the document, with accepted characters only.
 
-        Returns
-        -------
-        dict, list or None
-            The value that `EventReader` would build; ``None`` if there is no line with content. Equal values may be
-            shared with other documents.
+        Returns: The value that `EventReader` would build; ``None`` if there is no line with content. Equal values
+            may be shared with other documents.
 
-        Raises
-        ------
-        NotPlainError
-            If that value is uncertain, or if the event parser would be faster.
+        Raises NotPlainError if that value is uncertain, or if the event parser would be faster.
         """
         # Most lines are handled in one loop without function calls, since they dominate the time.
         known = self._known
@@ -354,15 +308,12 @@ class LineReader:
             self._known[line] = entry
         return entry
 
-    def _read_other(self, lines: _Lines, start: int, number: int, key: str | None, nesting: _Nesting) -> None:
+    def _read_other(self, lines: "_Lines", start: int, number: int, key: str | None, nesting: "_Nesting") -> None:
         """Parse an entry with the event parser, and add the result to its container or replace the last element.
 
-        Parameters
-        ----------
-        start, number : int
-            The line where the entry begins, and the last line that was read.
-        key : str or None
-            The entry's key; ``None`` for an item.
+        Args:
+            start, number: The line where the entry begins, and the last line that was read.
+            key: The entry's key; ``None`` for an item.
         """
         entry = lines.read_entry(start, number, nesting.column)
         known = self._others.get(entry)
@@ -390,16 +341,7 @@ class LineReader:
 class _Nesting:
     """The open containers of a document.
 
-    Attributes
-    ----------
-    root : dict, list or None
-        The root value.
-    container : dict, list or None
-        The innermost container, to which the last entry belongs.
-    column : int
-        The column of its entries.
-    key_column : int
-        The column of its keys; ``_NO_KEYS`` for a list.
+    container: The innermost container, to which the last entry belongs.
     """
 
     __slots__ = ("_around", "_items", "_items_as_text", "column", "container", "key_column", "root")
@@ -425,15 +367,10 @@ class _Nesting:
     def move_to(self, entry: Entry, open_key: str | None) -> bool:
         """Open and close containers up to the container of an entry.
 
-        Parameters
-        ----------
-        open_key : str or None
-            The key of the previous entry, if its value may follow.
+        Args:
+            open_key: The key of the previous entry, if its value may follow.
 
-        Returns
-        -------
-        bool
-            False if the line continues the previous entry; nothing is opened or closed then.
+        Returns: False if the line continues the previous entry; nothing is opened or closed then.
         """
         _, key, _, dashes, column = entry
         first = dashes[0] if dashes else column
@@ -488,10 +425,7 @@ class _Nesting:
 class _Lines:
     """The lines of a text, from the beginning of the last entry on.
 
-    Attributes
-    ----------
-    n_dropped : int
-        The number of lines dropped before them.
+    n_dropped: The number of lines dropped before them.
     """
 
     def __init__(self, text: bytes) -> None:
@@ -529,12 +463,9 @@ class _Lines:
     def read_entry(self, start: int, number: int, column: int) -> str:
         """Return the text of an entry without its indentation, and continue after it.
 
-        Parameters
-        ----------
-        start, number : int
-            The line where the entry begins, and the last line that was read.
-        column : int
-            The entry's column; the entry ends at the first line that is not indented further.
+        Args:
+            start, number: The line where the entry begins, and the last line that was read.
+            column: The entry's column; the entry ends at the first line that is not indented further.
         """
         end = self._n_read = self._end_of_entry(start, column)
         if end <= number:
@@ -570,10 +501,7 @@ class _Lines:
 def _by_events(entry: str, *, items_as_text: bool) -> tuple[Any, bool]:
     """Return the value of a text that is one document without anchors, and whether a key may be repeated in it.
 
-    Raises
-    ------
-    NotPlainError
-        If it is no such text.
+    Raises NotPlainError if it is no such text.
     """
     import yaml
 

@@ -5,8 +5,6 @@ by default but changes no such field. ExtendedResourceToleration, PodNodeSelecto
 by default.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -56,12 +54,9 @@ def admit_tolerations(pod: Pod) -> Pod:
 def merge_label_keys(pod: Pod, *, spread: bool = True) -> Pod:
     """Merge ``matchLabelKeys`` and ``mismatchLabelKeys`` into the selectors of a pod.
 
-    Parameters
-    ----------
-    pod : Pod
-        The pod. Requirements that its selectors already contain, as in a stored pod, are not added again.
-    spread : bool
-        True if topologySpreadConstraints are merged too (MatchLabelKeysInPodTopologySpreadSelectorMerge).
+    Args:
+        pod: The pod. Requirements that its selectors already contain, as in a stored pod, are not added again.
+        spread: True if topologySpreadConstraints are merged too (MatchLabelKeysInPodTopologySpreadSelectorMerge).
     """
     spec, labels = pod.spec, pod.metadata.labels
     if spec.affinity is not None:
@@ -131,27 +126,16 @@ _Step = Callable[[Pod], tuple[Pod, tuple[str, ...]]]
 def admit(pod: Pod, cluster: Cluster, *, release: Release, where: Where = "", created: bool = True) -> Admitted:
     """Apply to a pod what an API server does on admission: defaults, admission plugins, validation and quotas.
 
-    Parameters
-    ----------
-    pod : Pod
-        The pod as written. It is not modified; the status is copied unchanged.
-    cluster : Cluster
-        The cluster with its classes, limits and quotas.
-    release : Release
-        The Kubernetes release of the API server.
-    where : Subject, Location or str
-        The source of the pod, for error messages.
-    created : bool
-        True if the pod is new. For an existing pod the API server has already resolved the classes, including
-        classes that the snapshot lacks.
+    Args:
+        pod: The pod as written. It is not modified; the status is copied unchanged.
+        cluster: The cluster with its classes, limits and quotas.
+        release: The Kubernetes release of the API server.
+        where: The source of the pod, for error messages.
+        created: True if the pod is new. For an existing pod the API server has already resolved the classes,
+            including classes that the snapshot lacks.
 
-    Raises
-    ------
-    ManifestError
-        If an API server would reject the pod for any reason other than a quota.
+    Raises ManifestError if an API server would reject the pod for any reason other than a quota.
 
-    Notes
-    -----
     Admission is idempotent: an admitted pod is unchanged as long as its classes and limits are the same.
     """
     # Merging into topology spread constraints has its own feature gate, which is on in all supported releases.

@@ -1,7 +1,5 @@
 """An admitted pod, and the changes that admission made to it, field by field, with the responsible plugin."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,21 +13,15 @@ if TYPE_CHECKING:
 
 
 class FieldChange(msgspec.Struct, frozen=True):
-    """A field that an admission plugin set.
+    """A field that an admission plugin set."""
 
-    Attributes
-    ----------
-    plugin : str
-        The admission plugin, or the step of the API server, that set the field.
-    path : str
-        The field's path, such as ``spec.containers[0].resources.requests[cpu]``.
-    before, after : plain data
-        The field's values before and after; ``None`` where the field is not set.
-    """
-
+    #: The admission plugin, or the step of the API server, that set the field.
     plugin: str
+    #: The field's path, such as ``spec.containers[0].resources.requests[cpu]``.
     path: str
+    #: The field's values before and after; ``None`` where the field is not set.
     before: Any
+    #: The field's values before and after; ``None`` where the field is not set.
     after: Any
 
 
@@ -50,7 +42,7 @@ class Admitted:
     pod: Pod
     changes: tuple[FieldChange, ...]
     warnings: tuple[str, ...]
-    quota_refusals: tuple[QuotaRefusal, ...]
+    quota_refusals: "tuple[QuotaRefusal, ...]"
 
 
 def changes_between(plugin: str, before: Pod, after: Pod) -> tuple[FieldChange, ...]:

@@ -3,8 +3,6 @@
 The annotation that an API server adds to the pod is omitted, because scheduling does not read it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace as replace_finding
@@ -43,15 +41,11 @@ def broken_bounds(
 ) -> Iterator[str]:
     """Yield one message, in the API server's words, per bound that requests or limits violate.
 
-    Parameters
-    ----------
-    kind : str
-        The kind of the bounds: ``Container`` or ``Pod``.
-    bounds : tuple of dict
-        Minimum, maximum and the largest ratio of limit to request, by resource. The API server iterates over each
-        in random order; here the order is that of the names.
-    requests, limits : dict of str to Amount
-        The requests and limits of the container or pod.
+    Args:
+        kind: The kind of the bounds: ``Container`` or ``Pod``.
+        bounds: Minimum, maximum and the largest ratio of limit to request, by resource. The API server iterates
+            over each in random order; here the order is that of the names.
+        requests, limits: The requests and limits of the container or pod.
     """
     minimum, maximum, ratio = bounds
     for name, bound in sorted(minimum.items()):
@@ -151,12 +145,9 @@ _AMOUNT: Final = re.compile(r"(?P<field>limits|requests)\[(?P<name>[^]]*)\]$")
 def default_limits(pod: Pod, cluster: Cluster) -> Pod:
     """Fill in the requests and limits that containers do not set.
 
-    Parameters
-    ----------
-    pod : Pod
-        The pod, with API defaults applied.
-    cluster : Cluster
-        The cluster with its LimitRanges. If several have a default for a resource, the first one applies.
+    Args:
+        pod: The pod, with API defaults applied.
+        cluster: The cluster with its LimitRanges. If several have a default for a resource, the first one applies.
     """
     for limit_range in _limit_ranges(pod.namespace, cluster):
         pod = _with_defaults(pod, limit_range)
@@ -166,26 +157,14 @@ def default_limits(pod: Pod, cluster: Cluster) -> Pod:
 def limit_findings(pod: Pod, cluster: Cluster, *, pod_level: bool = True) -> Iterator[Finding]:
     """Yield one finding per LimitRange bound that a pod violates.
 
-    Parameters
-    ----------
-    pod : Pod
-        The pod as changed by the admission plugins.
-    cluster : Cluster
-        The cluster with its LimitRanges.
-    pod_level : bool
-        True if ``spec.resources`` counts (PodLevelResources).
+    Args:
+        pod: The pod as changed by the admission plugins.
+        pod_level: True if ``spec.resources`` counts (PodLevelResources).
 
-    Yields
-    ------
-    Finding
-        A violation, in the API server's words.
+    Yields: A violation, in the API server's words.
 
-    Raises
-    ------
-    SnapshotError
-        If a bound is not a quantity.
-    QuantityError
-        If a resource of the pod is not a quantity.
+    Raises SnapshotError if a bound is not a quantity.
+    Raises QuantityError if a resource of the pod is not a quantity.
     """
     for limit_range in _limit_ranges(pod.namespace, cluster):
         hint = f"LimitRange {limit_range.name} of {pod.namespace} sets this constraint"
@@ -196,12 +175,9 @@ def limit_findings(pod: Pod, cluster: Cluster, *, pod_level: bool = True) -> Ite
 def with_default_sources(finding: Finding, changes: Iterable[FieldChange], cluster: Cluster, namespace: str) -> Finding:
     """Return a finding about amounts of a pod with a hint that names the LimitRanges that set some of these amounts.
 
-    Parameters
-    ----------
-    finding : Finding
-        A problem of a pod in the namespace, as changed by the admission plugins.
-    changes : iterable of FieldChange
-        The changes by LimitRanger.
+    Args:
+        finding: A problem of a pod in the namespace, as changed by the admission plugins.
+        changes: The changes by LimitRanger.
     """
     holder = finding.field.partition("resources.")[0]
     sources = [
@@ -244,9 +220,7 @@ def _with_defaults(pod: Pod, limit_range: LimitRange) -> Pod:
             replace(
                 c,
                 resources=replace(
-                    c.resources,
-                    limits={**limits, **c.resources.limits},
-                    requests={**requests, **c.resources.requests},
+                    c.resources, limits={**limits, **c.resources.limits}, requests={**requests, **c.resources.requests}
                 ),
             )
             for c in containers

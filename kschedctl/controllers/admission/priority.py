@@ -1,7 +1,5 @@
 """The Priority admission plugin: a pod gets its priority and preemption policy from its PriorityClass."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from msgspec.structs import replace
@@ -34,17 +32,11 @@ def default_priority_class(cluster: Cluster) -> PriorityClass | None:
 def resolve_class(name: str, cluster: Cluster, *, where: Where, is_resolved: bool) -> PriorityClass | None:
     """Return the class of a pod or group, or ``None`` if the snapshot lacks it although the cluster may have it.
 
-    Parameters
-    ----------
-    name : str
-        The name of the class; empty for the default class.
-    is_resolved : bool
-        True if an API server resolved the class before.
+    Args:
+        name: The name of the class; empty for the default class.
+        is_resolved: True if an API server resolved the class before.
 
-    Raises
-    ------
-    ManifestError
-        If the cluster has no class of this name.
+    Raises ManifestError if the cluster has no class of this name.
     """
     chosen = priority_class(cluster, name) if name else default_priority_class(cluster)
     if name and chosen is None:
@@ -64,27 +56,15 @@ def admit_priority(
 ) -> tuple[Pod, tuple[str, ...]]:
     """Set the priority and preemption policy of a new pod.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster with its PriorityClasses.
-    where : Subject, Location or str
-        The source of the pod, for error messages.
-    created : bool
-        True if the pod is new. For an existing pod the API server has already resolved the classes, including
-        classes that the snapshot lacks.
+    Args:
+        where: The source of the pod, for error messages.
+        created: True if the pod is new. For an existing pod the API server has already resolved the classes,
+            including classes that the snapshot lacks.
 
-    Returns
-    -------
-    pod : Pod
-        The pod as the scheduler sees it.
-    warnings : tuple of str
-        A warning if the named class is unknown and the snapshot has no PriorityClasses, although the cluster may.
+    Returns: pod: the pod as the scheduler sees it; warnings: a warning if the named class is unknown and the
+        snapshot has no PriorityClasses, although the cluster may
 
-    Raises
-    ------
-    ManifestError
-        If an API server would reject the pod.
+    Raises ManifestError if an API server would reject the pod.
     """
     name = pod.spec.priority_class_name
     # If `spec.priority` is set, the API server has already resolved the class.
@@ -131,19 +111,12 @@ def _source(chosen: PriorityClass | None) -> str:
 def admit_pod_group(group: PodGroup, cluster: Cluster, *, release: Release, where: Where = "") -> PodGroup:
     """Return a new PodGroup as an API server stores it.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster with its PriorityClasses and Workloads.
-    release : Release
-        The Kubernetes release of the API server.
-    where : Subject, Location or str
-        The source of the group, for error messages.
+    Args:
+        cluster: The cluster with its PriorityClasses and Workloads.
+        release: The Kubernetes release of the API server.
+        where: The source of the group, for error messages.
 
-    Raises
-    ------
-    ManifestError
-        If an API server would reject the group.
+    Raises ManifestError if an API server would reject the group.
     """
     noun, gate = priority_words(PodGroup.__name__, release.validation)
     if gate and release.api_server_has(gate):

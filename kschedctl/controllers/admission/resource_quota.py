@@ -1,7 +1,5 @@
 """The ResourceQuota admission plugin: the quotas that would reject a pod before the scheduler sees it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -56,10 +54,7 @@ _PRIORITY_CLASS: Final = "PriorityClass"
 def pod_usage(pod: Pod, rules: RequestRules) -> Amounts:
     """Return the usage of a pod that has not finished, by the names under which quotas count.
 
-    Raises
-    ------
-    QuantityError
-        If a resource of the pod is not a quantity.
+    Raises QuantityError if a resource of the pod is not a quantity.
     """
     every = [c.resources for c in (*pod.spec.containers, *pod.spec.init_containers)]
     own = [pod.spec.resources] if rules.pod_level else []
@@ -77,14 +72,10 @@ def counted_resources(names: Iterable[str]) -> list[str]:
 def missing_resources_message(pod: Pod, names: Iterable[str], rules: RequestRules) -> str:
     """Return the API server's message about resources that containers must specify and do not; empty if none.
 
-    Parameters
-    ----------
-    pod : Pod
-        The pod, with API defaults applied.
-    names : iterable of str
-        The resources that the quota counts.
-    rules : RequestRules
-        The rules that say whether pod-level resources exempt the containers from specifying theirs.
+    Args:
+        pod: The pod, with API defaults applied.
+        names: The resources that the quota counts.
+        rules: The rules that say whether pod-level resources exempt the containers from specifying theirs.
     """
     whole = pod.spec.resources
     if rules.pod_level and any(map(is_pod_level_resource, (*whole.requests, *whole.limits))):
@@ -181,23 +172,20 @@ def _is_best_effort(pod: Pod, pod_level: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class QuotaRefusal:
-    """A quota that rejects a pod.
+    """A quota that rejects a pod."""
 
-    Attributes
-    ----------
-    quota : str
-        The name of the quota, in the pod's namespace.
-    message : str
-        The reason, in the API server's words.
-    requested, used, limited : dict of str to Amount
-        The exceeded resources only: the pod's usage, the usage of the other pods, and the quota's hard limit. Empty
-        if the reason is that containers do not specify a resource.
-    """
-
+    #: The name of the quota, in the pod's namespace.
     quota: str
+    #: The reason, in the API server's words.
     message: str
+    #: The exceeded resources only: the pod's usage, the usage of the other pods, and the quota's hard limit. Empty
+    #: if the reason is that containers do not specify a resource.
     requested: Mapping[str, Amount] = field(default_factory=dict)
+    #: The exceeded resources only: the pod's usage, the usage of the other pods, and the quota's hard limit. Empty
+    #: if the reason is that containers do not specify a resource.
     used: Mapping[str, Amount] = field(default_factory=dict)
+    #: The exceeded resources only: the pod's usage, the usage of the other pods, and the quota's hard limit. Empty
+    #: if the reason is that containers do not specify a resource.
     limited: Mapping[str, Amount] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -207,28 +195,17 @@ class QuotaRefusal:
 def quota_refusals(pod: Pod, cluster: Cluster, rules: RequestRules, *, after: int = 0) -> tuple[QuotaRefusal, ...]:
     """Return one refusal per quota that rejects a pod.
 
-    Parameters
-    ----------
-    pod : Pod
-        The pod as changed by the other plugins. If the cluster already has the pod, only the increase over the
-        stored pod counts.
-    cluster : Cluster
-        The cluster with its ResourceQuotas. Usage is taken from their status, and computed from the cluster's pods
-        for resources that the status lacks.
-    rules : RequestRules
-        The enabled feature gates that affect pod requests.
-    after : int
-        The number of equal pods that are admitted before it and are not in the cluster.
+    Args:
+        pod: The pod as changed by the other plugins. If the cluster already has the pod, only the increase over the
+            stored pod counts.
+        cluster: The cluster with its ResourceQuotas. Usage is taken from their status, and computed from the
+            cluster's pods for resources that the status lacks.
+        rules: The enabled feature gates that affect pod requests.
+        after: The number of equal pods that are admitted before it and are not in the cluster.
 
-    Raises
-    ------
-    SnapshotError
-        If an amount of a quota is not a quantity.
-    QuantityError
-        If a resource of the pod is not a quantity.
+    Raises SnapshotError if an amount of a quota is not a quantity.
+    Raises QuantityError if a resource of the pod is not a quantity.
 
-    Notes
-    -----
     An API server reports only the first of these quotas.
     """
     quotas = [quota for quota in cluster.list(ResourceQuota) if quota.namespace == pod.namespace]
@@ -319,26 +296,16 @@ def _listed(amounts: Mapping[str, Amount]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class QuotaShare:
-    """A resource of a quota that a pod uses.
-
-    Attributes
-    ----------
-    quota : ResourceQuota
-        The quota.
-    resource : str
-        The name under which the quota counts, such as ``requests.cpu``.
-    each : Amount
-        The usage of one pod.
-    used : Amount
-        The usage of the namespace, from the quota's status.
-    hard : Amount
-        The limit.
-    """
+    """A resource of a quota that a pod uses."""
 
     quota: ResourceQuota
+    #: The name under which the quota counts, such as ``requests.cpu``.
     resource: str
+    #: The usage of one pod.
     each: Amount
+    #: The usage of the namespace, from the quota's status.
     used: Amount
+    #: The limit.
     hard: Amount
 
     def exceeded_by(self, n_pods: int, *, stored: int = 0) -> bool:
@@ -354,19 +321,10 @@ class QuotaShare:
 def quota_shares(pod: Pod, cluster: Cluster, rules: RequestRules) -> Iterator[QuotaShare]:
     """Yield the resources of quotas that a pod uses; resources that a quota's status does not count are left out.
 
-    Parameters
-    ----------
-    pod : Pod
-        The pod, admitted.
-    cluster : Cluster
-        The cluster with its ResourceQuotas.
-    rules : RequestRules
-        The enabled feature gates that affect pod requests.
+    Args:
+        rules: The enabled feature gates that affect pod requests.
 
-    Raises
-    ------
-    QuantityError
-        If an amount of the pod or of a quota is not a quantity.
+    Raises QuantityError if an amount of the pod or of a quota is not a quantity.
     """
     usage = pod_usage(pod, rules)
     for quota in cluster.list(ResourceQuota):

@@ -1,7 +1,5 @@
 """The RuntimeClass admission plugin: a pod gets overhead, node selector and tolerations from its RuntimeClass."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 
@@ -22,29 +20,16 @@ def admit_runtime_class(
 ) -> tuple[Pod, tuple[str, ...]]:
     """Set the fields that a pod inherits from its RuntimeClass.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster with its RuntimeClasses.
-    where : Subject, Location or str
-        The source of the pod, for error messages.
-    created : bool
-        True if the pod is new. For an existing pod the API server has already resolved the classes, including
-        classes that the snapshot lacks.
+    Args:
+        where: The source of the pod, for error messages.
+        created: True if the pod is new. For an existing pod the API server has already resolved the classes,
+            including classes that the snapshot lacks.
 
-    Returns
-    -------
-    pod : Pod
-        The pod as the scheduler sees it.
-    warnings : tuple of str
-        A warning if the named class is unknown and the snapshot has no RuntimeClasses, although the cluster may.
+    Returns: pod: the pod as the scheduler sees it; warnings: a warning if the named class is unknown and the
+        snapshot has no RuntimeClasses, although the cluster may
 
-    Raises
-    ------
-    ManifestError
-        If an API server would reject the pod.
-    QuantityError
-        If an overhead is not a quantity.
+    Raises ManifestError if an API server would reject the pod.
+    Raises QuantityError if an overhead is not a quantity.
     """
     name = pod.spec.runtime_class_name
     runtime_class = cluster.get(RuntimeClass, name) if name else None

@@ -1,7 +1,5 @@
 """The claims that controllers create for pods: from StatefulSet templates, for ephemeral volumes, for devices."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -28,18 +26,10 @@ def make_claim(
 ) -> PersistentVolumeClaim:
     """Create a claim from a template, with API defaults and the default StorageClass.
 
-    Parameters
-    ----------
-    template : PersistentVolumeClaim or PersistentVolumeClaimTemplate
-        The template, which provides the spec, labels and annotations.
-    name, namespace : str
-        The name and namespace of the claim.
-    cluster : Cluster
-        The cluster with the StorageClasses.
-    labels : mapping, optional
-        Labels added to the template's labels.
-    owner : OwnerReference, optional
-        The owner, with which the claim is garbage-collected.
+    Args:
+        template: The template, which provides the spec, labels and annotations.
+        labels: Labels added to the template's labels.
+        owner: The owner, with which the claim is garbage-collected.
     """
     metadata = ObjectMeta(
         name=name,

@@ -1,7 +1,5 @@
 """The ownership of pods: the workload that a pod belongs to, and the pods of a workload."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 
@@ -36,12 +34,8 @@ MAKERS: Final[dict[type[ApiObject], type[ApiObject] | None]] = {
 def pods_made_by(cluster: Cluster, kind: type[ApiObject], namespace: str, name: str) -> list[int]:
     """Return the pods of a workload, as indices into ``Cluster.pods``, in the order of the snapshot.
 
-    Parameters
-    ----------
-    kind : type
-        The workload's kind, a key of ``MAKERS``.
-    namespace, name : str
-        The workload's namespace and name.
+    Args:
+        kind: The workload's kind, a key of ``MAKERS``.
     """
     return [i for i, found in _made(cluster, kind, only_in=namespace) if found == (namespace, name)]
 
@@ -61,13 +55,7 @@ def intermediate_owners(cluster: Cluster, kind: type[ApiObject], namespace: str,
 
 
 def workload_of(cluster: Cluster, pod: ObjectMeta) -> tuple[str, str, str]:
-    """Return kind, namespace and name of the workload that a pod belongs to, or of the pod if it has no controller.
-
-    Parameters
-    ----------
-    pod : ObjectMeta
-        The pod's metadata.
-    """
+    """Return kind, namespace and name of the workload that a pod belongs to, or of the pod if it has no controller."""
     owner = pod.controller
     if owner is None:
         return "Pod", pod.namespace, pod.name

@@ -1,7 +1,5 @@
 """The pods of any workload; the entry point of this package."""
 
-from __future__ import annotations
-
 from dataclasses import replace as dataclass_replace
 from typing import Final, cast
 
@@ -288,16 +286,11 @@ def with_daemon_tolerations(spec: PodSpec) -> PodSpec:
 def eligible_nodes(nodes: Nodes, spec: PodSpec) -> list[str]:
     """Return the nodes on which a DaemonSet runs a pod.
 
-    Parameters
-    ----------
-    spec : PodSpec
-        The spec of its pods, with the tolerations that the controller adds.
+    Args:
+        spec: The spec of its pods, with the tolerations that the controller adds.
 
-    Returns
-    -------
-    list of str
-        The names of the nodes that the node selector, node affinity and ``nodeName`` allow, and whose NoSchedule and
-        NoExecute taints are all tolerated.
+    Returns: The names of the nodes that the node selector, node affinity and ``nodeName`` allow, and whose
+        NoSchedule and NoExecute taints are all tolerated.
     """
     tolerates = np.array(
         [
@@ -419,28 +412,18 @@ def pods_of(
 ) -> tuple[MadePod, ...]:
     """Return the pods that the controller of an object creates.
 
-    Parameters
-    ----------
-    obj : ApiObject
-        A workload, or a pod, which is returned unchanged.
-    cluster : Cluster
-        The cluster, with its nodes and the objects that the controller has already created.
-    where : Subject, Location or str
-        The source of the object, for error messages.
-    most_ordinals : int
-        The number of ordinals of a StatefulSet that are created one by one; the last stands for all further ones.
+    Args:
+        obj: A workload, or a pod, which is returned unchanged.
+        cluster: The cluster, with its nodes and the objects that the controller has already created.
+        where: The source of the object, for error messages.
+        most_ordinals: The number of ordinals of a StatefulSet that are created one by one; the last stands for all
+            further ones.
 
-    Returns
-    -------
-    tuple of MadePod
-        One pod if all pods are equal except for their names, else one per pod: per ordinal of a StatefulSet, per
-        eligible node of a DaemonSet (empty if there is none).
+    Returns: One pod if all pods are equal except for their names, else one per pod: per ordinal of a StatefulSet,
+        per eligible node of a DaemonSet (empty if there is none).
 
-    Raises
-    ------
-    ManifestError
-        If the object is of any other kind, if its template is missing or has an invalid quantity, if a number of
-        pods is negative, or if its selector does not select the template.
+    Raises ManifestError if the object is of any other kind, if its template is missing or has an invalid quantity,
+        if a number of pods is negative, or if its selector does not select the template.
     """
     if isinstance(obj, Pod):
         return (with_own_claims(MadePod(obj), cluster),)

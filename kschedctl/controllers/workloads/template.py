@@ -4,8 +4,6 @@ Random name suffixes, uids of new objects and template hashes are known only aft
 The stand-ins have the same format and are deterministic.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import is_
@@ -67,20 +65,12 @@ def pod_from_template(
 ) -> Pod:
     """Return the pod that a controller creates from its template.
 
-    Parameters
-    ----------
-    template : PodTemplateSpec
-        The template. Its own name and namespace are ignored.
-    owner : ApiObject
-        The controller of the pod, or the PodTemplate it is created from.
-    name : str
-        The pod's name; by default it is generated.
-    prefix : str
-        The prefix of a generated name; by default the owner's name and a dash.
-    number : int
-        The number of the generated name; different numbers give different names.
-    labels, annotations : mapping, optional
-        Labels and annotations that the controller adds.
+    Args:
+        template: The template. Its own name and namespace are ignored.
+        owner: The controller of the pod, or the PodTemplate it is created from.
+        name: The pod's name; by default it is generated.
+        prefix: The prefix of a generated name; by default the owner's name and a dash.
+        number: The number of the generated name; different numbers give different names.
     """
     prefix = prefix or f"{owner.name}-"
     own = template.metadata
@@ -111,15 +101,9 @@ def uid_of(obj: ApiObject) -> str:
 def generated_name(prefix: str, number: int = 0) -> str:
     """Return a generated name with a stand-in for its random suffix.
 
-    Parameters
-    ----------
-    prefix : str
-        The value of ``metadata.generateName``; it is truncated to 58 characters.
-    number : int
-        Different numbers get different names.
+    Args:
+        prefix: The value of ``metadata.generateName``; it is truncated to 58 characters.
 
-    Examples
-    --------
     >>> generated_name("web-"), generated_name("web-", 1)
     ('web-xxxxx', 'web-xxxxz')
     """
@@ -144,10 +128,7 @@ def template_hash(template: PodTemplateSpec) -> str:
 def normalize_template(template: PodTemplateSpec) -> PodTemplateSpec:
     """Return a template as an API server stores it, reduced to the parts that end up in a pod.
 
-    Raises
-    ------
-    QuantityError
-        If a value is not a quantity.
+    Raises QuantityError if a value is not a quantity.
     """
     own = template.metadata
     # The controller adds the hash label to the template of a ReplicaSet; the Deployment's template has none.
@@ -183,10 +164,7 @@ def _canonical(containers: tuple[Container, ...], path: str) -> tuple[Container,
 def has_template(stored: ReplicaSet | StatefulSet, template: PodTemplateSpec) -> bool:
     """Report whether the stored object has an equal pod template.
 
-    Raises
-    ------
-    SnapshotError
-        If the stored template has an invalid quantity.
+    Raises SnapshotError if the stored template has an invalid quantity.
     """
     if stored.spec.template is None:
         return False
@@ -204,10 +182,7 @@ def as_in_template(pod: Pod, template: PodTemplateSpec) -> PodSpec:
     Images, amounts and scheduling gates are those of the template: they change in an existing pod, as by a resize.
     Everything else, such as the container of a webhook, was set on admission and will be set again.
 
-    Raises
-    ------
-    QuantityError
-        If the template has an invalid quantity; the error has the field's path.
+    Raises QuantityError if the template has an invalid quantity; the error has the field's path.
     """
     spec, stated, is_autoscaled = pod.spec, template.spec, not _AUTOSCALED.isdisjoint(pod.metadata.annotations)
     try:
@@ -325,12 +300,8 @@ NODE_BOUND: Final = frozenset({"DaemonSet", "Node"})
 def fresh_pod(pod: Pod, *, name: str = "") -> Pod:
     """Return a copy of a pod that has just been created.
 
-    Parameters
-    ----------
-    pod : Pod
-        The pod to copy.
-    name : str
-        The name of the new pod; by default that of the copied pod, so that users recognize it.
+    Args:
+        name: The name of the new pod; by default that of the copied pod, so that users recognize it.
     """
     old = pod.metadata
     metadata = ObjectMeta(

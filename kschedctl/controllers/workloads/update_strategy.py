@@ -4,8 +4,6 @@ Sources: ``ResolveFenceposts`` (pkg/controller/deployment/util), ``getStatefulSe
 statefulset) and the defaults of apps/v1.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -24,20 +22,13 @@ _PERCENT: Final = re.compile(r"([0-9]{1,9})%", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeploymentRolling:
-    """The update strategy of a Deployment.
+    """The update strategy of a Deployment."""
 
-    Attributes
-    ----------
-    recreate : bool
-        True if all old pods are deleted before new ones are created; the other fields then have no meaning.
-    max_surge : int
-        The maximum number of pods above the number of replicas.
-    max_unavailable : int
-        The maximum number of unavailable replicas; 1 if it and maxSurge both round to 0, capped at the replicas.
-    """
-
+    #: True if all old pods are deleted before new ones are created; the other fields then have no meaning.
     recreate: bool
+    #: The maximum number of pods above the number of replicas.
     max_surge: int = 0
+    #: The maximum number of unavailable replicas; 1 if it and maxSurge both round to 0, capped at the replicas.
     max_unavailable: int = 0
 
     def __str__(self) -> str:
@@ -48,23 +39,15 @@ class DeploymentRolling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatefulSetRolling:
-    """The update strategy of a StatefulSet.
+    """The update strategy of a StatefulSet."""
 
-    Attributes
-    ----------
-    on_delete : bool
-        True if pods are replaced only after a user deletes them.
-    ordered : bool
-        True if a pod is created or replaced only while all pods before it are available.
-    partition : int
-        The number of the first pods, by position, that keep the old revision.
-    max_unavailable : int
-        The maximum number of unavailable pods.
-    """
-
+    #: True if pods are replaced only after a user deletes them.
     on_delete: bool
+    #: True if a pod is created or replaced only while all pods before it are available.
     ordered: bool
+    #: The number of the first pods, by position, that keep the old revision.
     partition: int = 0
+    #: The maximum number of unavailable pods.
     max_unavailable: int = 1
 
     def __str__(self) -> str:
@@ -77,17 +60,11 @@ class StatefulSetRolling:
 def deployment_rolling(deployment: Deployment, replicas: int, where: Where = "") -> DeploymentRolling:
     """Return the update strategy of a Deployment.
 
-    Parameters
-    ----------
-    replicas : int
-        The number that percentages refer to; maxSurge is rounded up, maxUnavailable down.
-    where : Subject, Location or str
-        The source of the Deployment, for error messages.
+    Args:
+        replicas: The number that percentages refer to; maxSurge is rounded up, maxUnavailable down.
+        where: The source of the Deployment, for error messages.
 
-    Raises
-    ------
-    ManifestError
-        If an API server would reject the strategy.
+    Raises ManifestError if an API server would reject the strategy.
     """
     strategy = deployment.spec.strategy
     if strategy.type == RECREATE:
@@ -111,17 +88,11 @@ def stateful_set_rolling(stateful_set: StatefulSet, replicas: int, where: Where 
     The value of maxUnavailable is used wherever the manifest sets it, regardless of the MaxUnavailableStatefulSet gate:
     an API server without that gate does not store the field.
 
-    Parameters
-    ----------
-    replicas : int
-        The number that a percentage refers to; it is rounded up, to at least 1.
-    where : Subject, Location or str
-        The source of the StatefulSet, for error messages.
+    Args:
+        replicas: The number that a percentage refers to; it is rounded up, to at least 1.
+        where: The source of the StatefulSet, for error messages.
 
-    Raises
-    ------
-    ManifestError
-        If an API server would reject the strategy.
+    Raises ManifestError if an API server would reject the strategy.
     """
     spec = stateful_set.spec
     strategy = spec.update_strategy

@@ -1,7 +1,5 @@
 """Pod affinity, anti-affinity and host ports: the relations of a pod to other pods."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final

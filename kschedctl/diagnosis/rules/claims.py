@@ -1,7 +1,5 @@
 """The causes for which a claim of a pod is not bound: its class, its provisioner, or the volumes that do not match."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from typing import Final
 
@@ -163,12 +161,8 @@ _WORDS: Final = {
 def diagnose_unbound(cluster: Cluster, claims: Iterable[PersistentVolumeClaim]) -> Iterator[Diagnosis]:
     """Yield the causes for which claims are not bound, one per problem; claims of one class share it.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster of the claims.
-    claims : iterable of PersistentVolumeClaim
-        Claims of one namespace that are not bound, and that the scheduler does not bind.
+    Args:
+        claims: Claims of one namespace that are not bound, and that the scheduler does not bind.
     """
     groups: dict[tuple[str, ...], list[PersistentVolumeClaim]] = {}
     for claim in claims:
@@ -365,20 +359,13 @@ def no_volume_matches(cluster: Cluster, claim: PersistentVolumeClaim) -> Diagnos
                 "claim of the same name by its uid"
             ),
             evidence=(f"claim {claim.name} {only}",),
-            advice=(
-                _freeing_advice(own, claim),
-                creation_advice(claim),
-            ),
+            advice=(_freeing_advice(own, claim), creation_advice(claim)),
             checks=(_describe(claim), "kubectl get pv"),
         )
     return Diagnosis(
         rule="no-volume-matches",
         cause=f"claim {claim.name} {only}, and {why_no_volume(cluster, claim)}",
-        advice=(
-            creation_advice(claim),
-            *adapted_claim(cluster, claim),
-            *released(cluster, claim),
-        ),
+        advice=(creation_advice(claim), *adapted_claim(cluster, claim), *released(cluster, claim)),
         checks=(_describe(claim), "kubectl get pv"),
     )
 

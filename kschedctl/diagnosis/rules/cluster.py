@@ -1,7 +1,5 @@
 """Problems of nodes, components and workloads that no decision for a pod shows."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta

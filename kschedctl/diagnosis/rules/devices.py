@@ -1,7 +1,5 @@
 """Devices: extended resources that no node offers, devices in use, and ResourceClaims that nobody can serve."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -81,12 +79,8 @@ _OPERATOR: Final = re.compile(r"gpu-operator|gaudi.*operator|neuron-operator")
 def device_sign(node: Node, resource: str) -> str:
     """Return a sign that a node has devices of a resource, such as its machine type; empty if there is none.
 
-    Parameters
-    ----------
-    node : Node
-        A node that offers none.
-    resource : str
-        The extended resource.
+    Args:
+        node: A node that offers none.
     """
     if resource in node.status.capacity or resource in node.status.allocatable:
         return f"it reports 0 {resource}"
@@ -441,20 +435,12 @@ _SAMPLE: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class _ClassUse:
-    """A DeviceClass that a claim of the pod requests.
-
-    Attributes
-    ----------
-    claim : ResourceClaim
-        The claim.
-    name : str
-        The name of the class.
-    path : tuple of (str or int)
-        The path of the name in the claim.
-    """
+    """A DeviceClass that a claim of the pod requests."""
 
     claim: ResourceClaim
+    #: The name of the class.
     name: str
+    #: The path of the name in the claim.
     path: tuple[str | int, ...]
 
 

@@ -1,7 +1,5 @@
 """Pod groups that are not tried, or for which too little is free."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Final
 

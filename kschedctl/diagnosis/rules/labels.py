@@ -1,7 +1,5 @@
 """Node labels that the pod requires and no node has, although nodes have almost the same one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
@@ -34,40 +32,26 @@ _MOST: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A label that the pod requires.
-
-    Attributes
-    ----------
-    requirement : Requirement
-        The requirement.
-    field : str
-        ``nodeSelector`` or ``node affinity``.
-    path : tuple of (str or int)
-        The path of the requirement in the pod.
-    of_class : bool
-        True if the pod's RuntimeClass adds the requirement, so that it cannot be changed in the pod.
-    """
+    """A label that the pod requires."""
 
     requirement: Requirement
+    #: ``nodeSelector`` or ``node affinity``.
     field: str
+    #: The path of the requirement in the pod.
     path: tuple[str | int, ...]
+    #: True if the pod's RuntimeClass adds the requirement, so that it cannot be changed in the pod.
     of_class: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Correction:
-    """A label that nodes have, and that was probably meant.
+    """A label that nodes have, and that was probably meant."""
 
-    Attributes
-    ----------
-    wanted : _Wanted
-        The requirement to correct.
-    key, value : str
-        The label. The value is empty if only the key is corrected and the requirement has no value.
-    """
-
+    #: The requirement to correct.
     wanted: _Wanted
+    #: The label. The value is empty if only the key is corrected and the requirement has no value.
     key: str
+    #: The label. The value is empty if only the key is corrected and the requirement has no value.
     value: str
 
     @property

@@ -1,7 +1,5 @@
 """Obstacles on the nodes that the pod itself selects and that its volumes can be used on."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 
@@ -298,11 +296,7 @@ def _too_few_devices(short: list[tuple[RequestSupply, str]], *, n_nodes: int) ->
     wants = f"claim {most.claim} wants {most.wanted or 'all'}"
     if not any(request.of_class for request, _ in short):
         return f"no {most.device_class} devices, {wants}"
-    parts = (
-        (most.matching - most.free, "in use"),
-        (most.tainted, "tainted"),
-        (most.exhausted, "without the capacity"),
-    )
+    parts = ((most.matching - most.free, "in use"), (most.tainted, "tainted"), (most.exhausted, "without the capacity"))
     why = ", ".join(f"{number} {words}" for number, words in parts if number)
     there = f"{most.matching} there{f', {why}' if why else ''}"
     if n_nodes == 1:

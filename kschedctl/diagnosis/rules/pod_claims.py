@@ -1,7 +1,5 @@
 """The claims that a pod cannot use: missing, in use, or waiting for their first consumer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import Any, Final
@@ -172,10 +170,7 @@ def _deleted(situation: Situation, claim: PersistentVolumeClaim) -> Diagnosis:
     return Diagnosis(
         rule="claim-being-deleted",
         cause=f"claim {claim.name} is being deleted{kept}",
-        advice=(
-            *_retained(cluster, claim),
-            _until_gone(situation, claim, users, again),
-        ),
+        advice=(*_retained(cluster, claim), _until_gone(situation, claim, users, again)),
         checks=(f"kubectl describe pvc -n {namespace} {claim.name}",),
     )
 

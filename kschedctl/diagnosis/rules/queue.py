@@ -1,7 +1,5 @@
 """Pods that kube-scheduler does not try, that wait for others to end, or that have a node and do not start."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
@@ -112,10 +110,7 @@ def other_scheduler(situation: Situation) -> Iterator[Diagnosis]:
     yield Diagnosis(
         rule=_RULE,
         cause=f"its schedulerName is {name}, and no such scheduler runs here{why}",
-        evidence=(
-            *_with_default(situation, own),
-            *([] if close else [_PROFILE_HINT.format(name)]),
-        ),
+        evidence=(*_with_default(situation, own), *([] if close else [_PROFILE_HINT.format(name)])),
         remedies=(_named(situation, own, mistyped=bool(close)),),
         advice=tuple(advice if not close else ()),
         checks=(f"kubectl get pods,leases -A | grep {name}",),

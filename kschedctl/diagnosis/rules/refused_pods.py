@@ -1,7 +1,5 @@
 """Workloads with fewer pods than they want, because an API server refuses the pods that their controller creates."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re
@@ -46,20 +44,14 @@ _LONGEST: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class AdmissionRefusal:
-    """A refusal in our words.
+    """A refusal in our words."""
 
-    Attributes
-    ----------
-    rule : str
-        The name of the kind of refusal, such as ``refused-by-quota``.
-    phrase : str
-        The refusal as a clause whose object is the pods: ``the ServiceAccount shop/bot of its pods does not exist``.
-    advice : tuple of Advice
-        The cures.
-    """
-
+    #: The name of the kind of refusal, such as ``refused-by-quota``.
     rule: str
+    #: The refusal as a clause whose object is the pods: ``the ServiceAccount shop/bot of its pods does not
+    #: exist``.
     phrase: str
+    #: The cures.
     advice: tuple[Advice, ...]
 
 
@@ -76,8 +68,6 @@ class QuotaNumbers:
 def quota_numbers(message: str) -> QuotaNumbers | None:
     """Return the numbers in the message of a quota that is exceeded, or ``None`` for any other message.
 
-    Examples
-    --------
     >>> quota_numbers('pods "a" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2').used
     {'pods': '2'}
     """
@@ -94,14 +84,8 @@ def quota_numbers(message: str) -> QuotaNumbers | None:
 def refusal(message: str, namespace: str, edit: str) -> AdmissionRefusal:
     """Return the refusal that a message reports, a quota that is exceeded aside.
 
-    Parameters
-    ----------
-    message : str
-        The message of the condition; empty if the snapshot does not have it.
-    namespace : str
-        The namespace of the pods.
-    edit : str
-        The command that edits the workload.
+    Args:
+        message: The message of the condition; empty if the snapshot does not have it.
     """
     said = _FORBIDDEN.sub("", message).strip()
     for kind in _KINDS:

@@ -1,7 +1,5 @@
 """Requests that are larger than any node within reach, and the parts of a pod that make them so large."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -73,26 +71,16 @@ _SIDECAR = "Always"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The request of one container.
-
-    Attributes
-    ----------
-    container : Container
-        The container.
-    field : str
-        ``containers`` or ``initContainers``.
-    index : int
-        The position in the field.
-    own : int
-        The container's own request: milli-CPU, bytes or a count.
-    beside : int
-        The requests of sidecars that run at the same time as an init container; 0 for other containers.
-    """
+    """The request of one container."""
 
     container: Container
+    #: ``containers`` or ``initContainers``.
     field: str
+    #: The position in the field.
     index: int
+    #: The container's own request: milli-CPU, bytes or a count.
     own: int
+    #: The requests of sidecars that run at the same time as an init container; 0 for other containers.
     beside: int = 0
 
     @property
@@ -107,14 +95,8 @@ class Part:
 class RequestParts:
     """The parts of a pod's request of one resource.
 
-    Parameters
-    ----------
-    pod : Pod
-        The pod, with defaults.
-    rules : RequestRules
-        The rules of the release.
-    resource : str
-        The resource.
+    Args:
+        pod: The pod, with defaults.
     """
 
     def __init__(self, pod: Pod, rules: RequestRules, resource: str) -> None:
@@ -230,16 +212,9 @@ def _no_huge_pages(situation: Situation, resource: str) -> Diagnosis:
 class _Oversized:
     """A request that no node can hold.
 
-    Parameters
-    ----------
-    situation : Situation
-        The situation.
-    resource : str
-        The resource.
-    nodes : ndarray of bool, shape (n_nodes,)
-        The nodes within reach without untolerated taints.
-    others : ndarray of bool, shape (n_nodes,)
-        The other nodes within reach that are large enough.
+    Args:
+        nodes: The nodes within reach without untolerated taints.
+        others: The other nodes within reach that are large enough.
     """
 
     def __init__(self, situation: Situation, resource: str, nodes: Mask, others: Mask) -> None:

@@ -1,7 +1,5 @@
 """Topology spread constraints that can never be met, or only elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -28,26 +26,17 @@ _MOST: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class _Blocked:
-    """A constraint whose domains with the fewest pods can take no pod.
+    """A constraint whose domains with the fewest pods can take no pod."""
 
-    Attributes
-    ----------
-    counts : DomainCounts
-        The counts of the constraint.
-    index : int
-        The position of the constraint in the pod; -1 for a default constraint of the profile.
-    domains : ndarray of int64, shape (n_blocked,)
-        The codes of the domains.
-    fewest : int
-        The number of matching pods in each of them.
-    nodes : ndarray of bool, shape (n_nodes,)
-        The nodes in these domains that count.
-    """
-
+    #: The counts of the constraint.
     counts: DomainCounts
+    #: The position of the constraint in the pod; -1 for a default constraint of the profile.
     index: int
+    #: The codes of the domains.
     domains: Int64Array
+    #: The number of matching pods in each of them.
     fewest: int
+    #: The nodes in these domains that count.
     nodes: Mask
 
 

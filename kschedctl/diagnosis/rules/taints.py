@@ -1,7 +1,5 @@
 """Taints that keep a pod away from nodes that would hold it: reserved nodes, and nodes that are not healthy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Final

@@ -1,7 +1,5 @@
 """Bound volumes: the places that they tie a pod to, their attachments, and the drivers that serve them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
@@ -46,29 +44,17 @@ _SAMPLE: Final = 5
 
 
 class VolumePlace(msgspec.Struct, frozen=True, eq=False):
-    """The place of a bound volume.
-
-    Attributes
-    ----------
-    claim : str
-        The name of the claim.
-    volume : PersistentVolume
-        The volume.
-    nodes : ndarray of bool, shape (n_nodes,)
-        The nodes on which the volume can be used.
-    labels : mapping of str to tuple of str
-        The labels that such nodes have, each with its possible values.
-    hosts : tuple of str
-        The values of the label that names single nodes; empty for a volume that several nodes can use.
-    zones : tuple of str
-        The zones or other locations; empty if the labels name none.
-    """
+    """The place of a bound volume."""
 
     claim: str
     volume: PersistentVolume
+    #: The nodes on which the volume can be used.
     nodes: Mask
+    #: The labels that such nodes have, each with its possible values.
     labels: Mapping[str, tuple[str, ...]]
+    #: The values of the label that names single nodes; empty for a volume that several nodes can use.
     hosts: tuple[str, ...]
+    #: The zones or other locations; empty if the labels name none.
     zones: tuple[str, ...]
 
     @property
@@ -94,11 +80,6 @@ class VolumePlace(msgspec.Struct, frozen=True, eq=False):
         """Return the labels that a copy of a node needs for the place, except those that the node has.
 
         A label of the node with the value of another zone follows the zone.
-
-        Parameters
-        ----------
-        own : mapping of str to str
-            The labels of the node.
         """
         wanted = {key: values[0] for key, values in self.labels.items() if own.get(key) not in values}
         moved = {own[key]: value for key, value in wanted.items() if key in own}
@@ -236,17 +217,7 @@ _RECREATE: Final = '{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}
 
 
 def volumes_attached_elsewhere(cluster: Cluster, pod: Pod, node: str) -> Iterator[Diagnosis]:
-    """Yield the volumes of a pod that one node can use at a time, and that are attached to another one than its own.
-
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster.
-    pod : Pod
-        A pod that has a node and has not started.
-    node : str
-        The node of the pod.
-    """
+    """Yield the volumes of a pod that one node can use at a time, and that are attached to another one than its own."""
     for claim in group_claims(cluster, pod_claims(cluster, pod)).bound:
         volume = cluster.get(PersistentVolume, claim.spec.volume_name)
         if volume is None or not set(volume.spec.access_modes) <= _ONE_NODE:

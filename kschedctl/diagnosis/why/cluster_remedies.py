@@ -1,7 +1,5 @@
 """Remedies that no single reason proposes: another node, free capacity on a node, one pod less, another priority."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
@@ -85,12 +83,8 @@ def new_nodes(decision: Decision, like: Collection[int] = ()) -> Iterator[Remedy
     Of kinds that are too small for the pod a larger node is added, the largest first. It is tried only if no copy of a
     node helps.
 
-    Parameters
-    ----------
-    decision : Decision
-        The decision for the pod.
-    like : collection of int
-        The rows of nodes of whose kinds nodes are added; empty for all.
+    Args:
+        like: The rows of nodes of whose kinds nodes are added; empty for all.
     """
     cluster, situation = decision.cluster, Situation(decision)
     kinds = cluster.derived(_NodeKinds, None, lambda: _NodeKinds(cluster), of=())
@@ -233,10 +227,8 @@ def freeing_deletions(decision: Decision, row: int, kept: Collection[str] = ()) 
     controller recreates on the same node are kept. Nothing is yielded if the node rejects the pod for anything but a
     shortage.
 
-    Parameters
-    ----------
-    kept : collection of str
-        Further pods that are not deleted, as ``namespace/name``.
+    Args:
+        kept: Further pods that are not deleted, as ``namespace/name``.
     """
     cluster, lacking = decision.cluster, _lacking(decision, row)
     if not lacking:

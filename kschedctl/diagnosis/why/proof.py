@@ -1,7 +1,5 @@
 """Proof of remedies: their changes are made, and the pod is decided for again."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -57,7 +55,7 @@ class Suggestion:
     decision: Decision
     evicts: tuple[str, ...] = ()
     violates: tuple[str, ...] = ()
-    others: tuple[Suggestion, ...] = ()
+    others: "tuple[Suggestion, ...]" = ()
     rollout: Rollout | None = None
 
     @property
@@ -95,10 +93,8 @@ class Suggestion:
 def decide_after(decision: Decision, remedies: Iterable[Remedy], *, follows: bool = False) -> Decision | None:
     """Decide for the same pod with remedies applied; return ``None`` if they cannot be applied.
 
-    Parameters
-    ----------
-    follows : bool
-        True to make the changes by controllers that follow as well.
+    Args:
+        follows: True to make the changes by controllers that follow as well.
     """
     changes = [change for remedy in remedies for change in (*remedy.changes, *(remedy.follows if follows else ()))]
     group = group_of(decision)
@@ -150,17 +146,11 @@ def _decide_group_after(decision: Decision, group: PodGroupDecision, changes: Se
 def prove(before: Decision, remedies: tuple[Remedy, ...]) -> Suggestion | None:
     """Try remedies, without and with the changes by controllers that follow.
 
-    Parameters
-    ----------
-    before : Decision
-        The decision for the pod without them.
-    remedies : tuple of Remedy
-        The remedies, which are made together.
+    Args:
+        before: The decision for the pod without them.
 
-    Returns
-    -------
-    Suggestion or None
-        ``None`` if the pod would be neither scheduled nor placed by a preemption that is impossible without them.
+    Returns: ``None`` if the pod would be neither scheduled nor placed by a preemption that is impossible without
+        them.
     """
     after = decide_after(before, remedies)
     found = suggestion_if_helpful(before, remedies, after) if after is not None else None
@@ -217,14 +207,9 @@ def broken_budgets(cluster: Cluster, keys: Sequence[str]) -> tuple[str, ...]:
 def recreated_pods(cluster: Cluster, keys: Iterable[str], *, release: Release) -> dict[str, Pod]:
     """Return the new pods that controllers create for deleted pods, by the deleted pod's ``namespace/name``.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster before the deletion.
-    keys : iterable of str
-        The deleted pods.
-    release : Release
-        The Kubernetes release whose API server admits the new pods.
+    Args:
+        cluster: The cluster before the deletion.
+        release: The Kubernetes release whose API server admits the new pods.
     """
     new: dict[str, Pod] = {}
     taken = {name for _, name in cluster.pods.index}

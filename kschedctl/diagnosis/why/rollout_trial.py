@@ -4,8 +4,6 @@ A suggestion does not help if its rollout leaves no more pods available than bef
 the new pods only take the places of old ones.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -66,17 +64,11 @@ def _workload_of(cluster: Cluster, key: str) -> tuple[str, str, str] | None:
 def try_rollout(before: Decision, remedies: Sequence[Remedy], changed: Pod) -> Rollout | None:
     """Roll out the change that remedies make in the pod template of a workload.
 
-    Parameters
-    ----------
-    before : Decision
-        The decision for a pod of the workload without the remedies.
-    changed : Pod
-        The pod with the remedies, after admission.
+    Args:
+        before: The decision for a pod of the workload without the remedies.
+        changed: The pod with the remedies, after admission.
 
-    Returns
-    -------
-    Rollout or None
-        ``None`` if the remedies start no rollout, or one that is not modelled or of more than 100 pods.
+    Returns: ``None`` if the remedies start no rollout, or one that is not modelled or of more than 100 pods.
     """
     cluster, pod = before.cluster, before.pod
     through = _template_patches(before, remedies)
@@ -193,12 +185,8 @@ _RESTARTED: Final = ("Deployment", "StatefulSet", "DaemonSet")
 def consequences(suggestion: Suggestion, through: Sequence[Patch]) -> tuple[str, ...]:
     """Return the side effects of a suggestion as clauses.
 
-    Parameters
-    ----------
-    suggestion : Suggestion
-        The suggestion.
-    through : sequence of Patch
-        The patches of a workload's template that replace those of its pods.
+    Args:
+        through: The patches of a workload's template that replace those of its pods.
     """
     return tuple(dict.fromkeys(_consequences(suggestion, through)))
 

@@ -3,8 +3,6 @@
 Pairs are tried, too, if nothing but a node of a new size helps.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -49,36 +47,22 @@ _REPRESENTATIVES: Final = 3
 
 @dataclass(slots=True)
 class CandidateRemedy:
-    """A remedy, and the plugins and nodes that propose it.
-
-    Attributes
-    ----------
-    remedy : Remedy
-        The remedy.
-    cures : set of str
-        The plugins whose reasons propose it.
-    nodes : set of int
-        The rows of the nodes whose reasons propose it; empty if the pod was rejected before any node was filtered.
-    """
+    """A remedy, and the plugins and nodes that propose it."""
 
     remedy: Remedy
+    #: The plugins whose reasons propose it.
     cures: set[str] = field(default_factory=set)
+    #: The rows of the nodes whose reasons propose it; empty if the pod was rejected before any node was filtered.
     nodes: set[int] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """The remedies that the reasons of a decision propose.
+    """The remedies that the reasons of a decision propose."""
 
-    Attributes
-    ----------
-    candidates : tuple of CandidateRemedy
-        The remedies, without duplicates.
-    refusing : dict of int to frozenset of str
-        For the row of each inspected node, the plugins that reject the pod there.
-    """
-
+    #: The remedies, without duplicates.
     candidates: tuple[CandidateRemedy, ...]
+    #: For the row of each inspected node, the plugins that reject the pod there.
     refusing: dict[int, frozenset[str]]
 
     def promising(self, candidate: CandidateRemedy) -> bool:
@@ -91,12 +75,9 @@ class Collected:
 def collect(decision: Decision, rows: Collection[int] = ()) -> Collected:
     """Collect the remedies that the reasons of a decision propose.
 
-    Parameters
-    ----------
-    decision : Decision
-        The decision.
-    rows : collection of int
-        The rows of the nodes whose reasons are inspected, if they reject the pod; by default `representatives`.
+    Args:
+        rows: The rows of the nodes whose reasons are inspected, if they reject the pod; by default
+            `representatives`.
     """
     found: dict[bytes, CandidateRemedy] = {}
     encoder = msgspec.json.Encoder(order="deterministic")
@@ -176,12 +157,7 @@ def _alike(decision: Decision, rows: Rows) -> list[Rows]:
 def _reasons(statuses: NodeStatuses) -> tuple[tuple[str, ...], Int64Array]:
     """Return the filters, and the number of each filter's reason by node: -1 where it does not reject the node.
 
-    Returns
-    -------
-    plugins : tuple of str
-        The filters.
-    reasons : ndarray of int64, shape (n_nodes, n_plugins)
-        The numbers; the run that decides a node's status counts.
+    Returns: plugins: the filters; reasons: the numbers; the run that decides a node's status counts
     """
     runs = [run for run in (statuses.snapshot, statuses.nominated) if run is not None]
     plugins = tuple(dict.fromkeys(plugin for run in runs for plugin in run.plugins))
@@ -222,23 +198,15 @@ _MOST_WAYS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The result of a search.
+    """The result of a search."""
 
-    Attributes
-    ----------
-    suggestions : tuple of Suggestion
-        The suggestions, those of lowest risk first.
-    tried : int
-        The number of changes that were tried.
-    exhausted : bool
-        True if the search was not cut short by the limit on tries.
-    advice : tuple of Advice
-        The cures that cannot be tried, from the diagnosis.
-    """
-
+    #: The suggestions, those of lowest risk first.
     suggestions: tuple[Suggestion, ...]
+    #: The number of changes that were tried.
     tried: int
+    #: True if the search was not cut short by the limit on tries.
     exhausted: bool = True
+    #: The cures that cannot be tried, from the diagnosis.
     advice: tuple[Advice, ...] = ()
 
     @property
@@ -268,20 +236,13 @@ def suggest(
 ) -> SearchResult:
     """Search for the smallest changes that let a pod be scheduled; each is made, and the pod decided for again.
 
-    Parameters
-    ----------
-    decision : Decision
-        The decision for the pod without changes; if it is scheduled, nothing is searched for.
-    most : int
-        The most suggestions to return.
-    node : str
-        The node that the pod is bound to in the snapshot; empty if it is pending.
-    ways : bool
-        True to try other ways of the changes that help, too.
-    kept : collection of str
-        The pods that no suggestion deletes, as ``namespace/name``, such as those that a simulation has just placed.
-    rollouts : bool
-        True to try changes of pod templates to the end of the rollout that they start.
+    Args:
+        decision: The decision for the pod without changes; if it is scheduled, nothing is searched for.
+        node: The node that the pod is bound to in the snapshot; empty if it is pending.
+        ways: True to try other ways of the changes that help, too.
+        kept: The pods that no suggestion deletes, as ``namespace/name``, such as those that a simulation has just
+            placed.
+        rollouts: True to try changes of pod templates to the end of the rollout that they start.
     """
     if most <= 0 or (decision.error and decision.statuses is None):
         return SearchResult((), 0)
@@ -330,17 +291,11 @@ def _everything(
 ) -> list[CandidateRemedy]:
     """Return all single remedies; on a large cluster, proposed ones that cannot suffice for any node are left out.
 
-    Parameters
-    ----------
-    decision : Decision
-        The decision for the pod.
-    collected : Collected
-        The remedies that its reasons propose.
-    kept : collection of str
-        The pods that no remedy deletes.
-    first : CandidateRemedy, optional
-        The remedy that has been made, for second remedies of a pair. Nodes are then added like those that proposed it,
-        and the deletion of any one pod is left out, which there are too many of.
+    Args:
+        collected: The remedies that its reasons propose.
+        kept: The pods that no remedy deletes.
+        first: The remedy that has been made, for second remedies of a pair. Nodes are then added like those that
+            proposed it, and the deletion of any one pod is left out, which there are too many of.
     """
     if decision.other_scheduler:
         return []
@@ -379,16 +334,7 @@ def _in_order(collected: Collected, candidates: Iterable[CandidateRemedy]) -> It
     for each in sorted(candidates, key=lambda each: (each.remedy.within, each.remedy.summary)):
         remedy = each.remedy
         ranked.append(
-            (
-                (
-                    not collected.promising(each),
-                    nth[remedy.family],
-                    remedy.risk,
-                    remedy.within,
-                    remedy.summary,
-                ),
-                remedy,
-            )
+            ((not collected.promising(each), nth[remedy.family], remedy.risk, remedy.within, remedy.summary), remedy)
         )
         nth[remedy.family] += 1
     return (remedy for _, remedy in sorted(ranked, key=lambda one: one[0]))
@@ -443,14 +389,7 @@ def _merged(found: Sequence[Suggestion]) -> list[Suggestion]:
 class _Search:
     """A search for remedies with a limited number of tries.
 
-    Attributes
-    ----------
-    found : list of Suggestion
-        The remedies that help.
-    tried : int
-        The number of changes that were tried.
-    out_of_tries : bool
-        True if the search was cut short by the limit on tries.
+    out_of_tries: True if the search was cut short by the limit on tries.
     """
 
     def __init__(self, decision: Decision, most: int, *, rollouts: bool) -> None:
@@ -514,14 +453,9 @@ class _Search:
     def pairs(self, firsts: Iterable[CandidateRemedy], kept: Collection[str], worst: Risk = Risk.DATA) -> None:
         """Try pairs of remedies: a first one, and a second for what is left after it, on the nodes that proposed it.
 
-        Parameters
-        ----------
-        firsts : iterable of CandidateRemedy
-            The first remedies.
-        kept : collection of str
-            The pods that no remedy deletes.
-        worst : Risk
-            The highest risk of a second remedy.
+        Args:
+            kept: The pods that no remedy deletes.
+            worst: The highest risk of a second remedy.
         """
         n_found = len(self.found)
         enough = {each.family for one in self.found for each in one.remedies if each.once}

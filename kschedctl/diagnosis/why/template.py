@@ -1,7 +1,5 @@
 """Changes of a pod as changes of the pod template of its workload."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from shlex import quote
@@ -41,20 +39,12 @@ _ADMITTED: Final = ("/spec/priority", "/spec/preemptionPolicy")
 def through_template(cluster: Cluster, pod: Pod, patch: Patch) -> Patch | None:
     """Return the patch of a pod's workload after which its pods equal the patched pod.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster, which may lack the workload.
-    pod : Pod
-        The pod without the patch.
-    patch : Patch
-        The patch of the pod.
+    Args:
+        cluster: The cluster, which may lack the workload.
+        pod: The pod without the patch.
 
-    Returns
-    -------
-    Patch or None
-        ``None`` if the pod has no workload, the cluster does not have it, or its template differs from the pod in the
-        fields that the patch is about.
+    Returns: ``None`` if the pod has no workload, the cluster does not have it, or its template differs from the pod
+        in the fields that the patch is about.
     """
     kind_name, namespace, name = workload_of(cluster, pod.metadata)
     kind = kind_by_name(kind_name)
@@ -164,20 +154,12 @@ _MUTABLE: Final = re.compile(r"add /spec/tolerations(/-)?|remove /spec/schedulin
 def commands_of(cluster: Cluster, remedies: Iterable[Remedy], through: tuple[Patch, ...] = ()) -> tuple[str, ...]:
     """Return the commands that apply remedies, in order.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster; only pods stored in it can be patched.
-    remedies : iterable of Remedy
-        The remedies.
-    through : tuple of Patch
-        The patches of a workload that replace those of its pods.
+    Args:
+        cluster: The cluster; only pods stored in it can be patched.
+        through: The patches of a workload that replace those of its pods.
 
-    Returns
-    -------
-    tuple of str
-        One line per command, without duplicates; none for a wait. A line that begins with ``#`` states the content of
-        a manifest instead, as the object cannot be patched.
+    Returns: One line per command, without duplicates; none for a wait. A line that begins with ``#`` states the
+        content of a manifest instead, as the object cannot be patched.
     """
     lines: list[str] = []
     for remedy in remedies:

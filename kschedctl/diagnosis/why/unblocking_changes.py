@@ -1,7 +1,5 @@
 """The few changes that would schedule most pending pods, each proven by a simulation of the whole queue."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections import Counter
@@ -49,21 +47,14 @@ _AMOUNT: Final = r"\d+(\.\d+)?(m|[KMGTPE]i?)?"
 
 @dataclass(frozen=True, slots=True)
 class PendingGroup:
-    """A group of pending pods of one workload with the same result, or the pending pods of a PodGroup.
+    """A group of pending pods of one workload with the same result, or the pending pods of a PodGroup."""
 
-    Attributes
-    ----------
-    workload : (str, str, str)
-        Kind, namespace and name of the workload that created them, or of their PodGroup; for a single pod its own.
-    pods : tuple of Pod
-        The pods, the oldest first.
-    decision : Decision or None
-        The decision for one of them, for members of a PodGroup as part of the decision for all; ``None`` if no profile
-        is responsible.
-    """
-
+    #: Kind, namespace and name of the workload that created them, or of their PodGroup; for a single pod its own.
     workload: tuple[str, str, str]
+    #: The pods, the oldest first.
     pods: tuple[Pod, ...]
+    #: The decision for one of them, for members of a PodGroup as part of the decision for all; ``None`` if no
+    #: profile is responsible.
     decision: Decision | None
 
     @property
@@ -107,13 +98,6 @@ def group_pending_pods(scheduler: Scheduler, pods: Iterable[Pod]) -> list[Pendin
     """Group pending pods by workload and cause, the largest groups first; groups that can be scheduled come last.
 
     Each pod is decided for as if no other pod were pending. The members of a PodGroup are one group.
-
-    Parameters
-    ----------
-    scheduler : Scheduler
-        The scheduler over the cluster.
-    pods : iterable of Pod
-        The pending pods.
     """
     members: dict[tuple[object, ...], list[Pod]] = {}
     decided: dict[tuple[object, ...], Decision | None] = {}
@@ -191,64 +175,44 @@ _IN_VAIN: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Unblocking:
-    """A change after which more pending pods are placed.
+    """A change after which more pending pods are placed."""
 
-    Attributes
-    ----------
-    summary : str
-        The change in a few words.
-    scope : RemedyScope
-        The scope of the change: the pod, a node, or something else of the cluster.
-    changes : tuple of Change
-        The change as data.
-    through : tuple of Patch
-        The patches of the workload's template that replace those of its pods; empty if there are none.
-    commands : tuple of str
-        The commands that make the changes, one line per command.
-    evicts, violates : tuple of str
-        The pods that are deleted for it, and the disruption budgets that this breaks, ``namespace/name``.
-    unplaced : tuple of str
-        The deleted pods whose controller creates a new pod that stays pending, ``namespace/name``.
-    placed : tuple of str
-        The pods that are placed with this change and not without it, ``namespace/name``; the changes listed before it
-        are made in both cases.
-    """
-
+    #: The change in a few words.
     summary: str
+    #: The scope of the change: the pod, a node, or something else of the cluster.
     scope: RemedyScope
+    #: The change as data.
     changes: tuple[Change, ...]
+    #: The patches of the workload's template that replace those of its pods; empty if there are none.
     through: tuple[Patch, ...]
+    #: The commands that make the changes, one line per command.
     commands: tuple[str, ...]
+    #: The pods that are deleted for it, and the disruption budgets that this breaks, ``namespace/name``.
     evicts: tuple[str, ...]
+    #: The pods that are deleted for it, and the disruption budgets that this breaks, ``namespace/name``.
     violates: tuple[str, ...]
+    #: The deleted pods whose controller creates a new pod that stays pending, ``namespace/name``.
     unplaced: tuple[str, ...]
+    #: The pods that are placed with this change and not without it, ``namespace/name``; the changes listed before
+    #: it are made in both cases.
     placed: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class UnblockingResult:
-    """The result of a search for changes that place pending pods.
+    """The result of a search for changes that place pending pods."""
 
-    Attributes
-    ----------
-    anyway : tuple of str
-        The pods that are placed without any change, ``namespace/name``.
-    once_ended : tuple of str
-        The pods of ``anyway`` that are placed only once pods that are being deleted are gone.
-    later : mapping of str to Decision
-        The decision for the first unplaced pod of each group, by the pod's ``namespace/name``; the pods of ``anyway``
-        are already in place.
-    changes : tuple of Unblocking
-        The changes that place more pods, in the order in which the search accepted them; each is made on top of the
-        earlier ones.
-    together : tuple of str
-        The pods that are placed if all of the changes are made, and not without any.
-    """
-
+    #: The pods that are placed without any change, ``namespace/name``.
     anyway: tuple[str, ...]
+    #: The pods of ``anyway`` that are placed only once pods that are being deleted are gone.
     once_ended: tuple[str, ...]
+    #: The decision for the first unplaced pod of each group, by the pod's ``namespace/name``; the pods of
+    #: ``anyway`` are already in place.
     later: Mapping[str, Decision]
+    #: The changes that place more pods, in the order in which the search accepted them; each is made on top of the
+    #: earlier ones.
     changes: tuple[Unblocking, ...]
+    #: The pods that are placed if all of the changes are made, and not without any.
     together: tuple[str, ...]
 
 
@@ -261,17 +225,7 @@ class _Candidate:
 
 
 def unblock(scheduler: Scheduler, groups: Sequence[PendingGroup], most: int = MOST) -> UnblockingResult:
-    """Search for the changes that place most pending pods.
-
-    Parameters
-    ----------
-    scheduler : Scheduler
-        The scheduler over the cluster.
-    groups : sequence of PendingGroup
-        The pending pods.
-    most : int
-        The most changes to return.
-    """
+    """Search for the changes that place most pending pods."""
     scheduler, groups = _evicting_nobody(scheduler, groups)
     waiting = [pod for group in groups for pod in group.pods]
     anyway, cluster = _played(scheduler, waiting)
@@ -465,7 +419,7 @@ def _unblocking(
     scheduler: Scheduler,
     candidate: _Candidate,
     groups: Sequence[PendingGroup],
-    after: _Placed,
+    after: "_Placed",
     placed: frozenset[str],
 ) -> Unblocking:
     remedy, cluster = candidate.remedy, scheduler.cluster

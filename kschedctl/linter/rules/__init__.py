@@ -1,7 +1,5 @@
 """The rules, in modules by family. A rule is a function below ``@rule``; the list is in the order of their codes."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from kschedctl.linter.rule import Rule

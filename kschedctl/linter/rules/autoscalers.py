@@ -1,7 +1,5 @@
 """HorizontalPodAutoscalers and their targets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Disruption budgets, and the workloads that need one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kschedctl.common.findings import Severity

@@ -1,7 +1,5 @@
 """Files and objects as an API server reads them, and ignores of findings."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -420,8 +418,6 @@ def _similar_versions(api_version: str, served: Sequence[str]) -> Sequence[str]:
 
     The group of a custom resource has a dot, and may have kinds with the names of those of Kubernetes.
 
-    Examples
-    --------
     >>> _similar_versions("apps.k8s.io/v1", ["apps/v1"]), _similar_versions("serving.knative.dev/v1", ["v1"])
     (['apps/v1'], [])
     """

@@ -1,7 +1,5 @@
 """The node selection of pods: node affinity, node labels, taints and names of nodes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -593,10 +591,7 @@ _ZONES: Final = (ZONE, BETA_ZONE)
 _SIDE: Final = "(north|south|east|west|central|(north|south)(east|west)|(east|west)(north|south))"
 #: By cloud: the pattern of its regions, and of a zone in a region.
 _CLOUDS: Final = {
-    "AWS": (
-        re.compile(rf"(us-(gov-)?(east|west)|(af|ap|ca|cn|eu|il|me|mx|sa)-{_SIDE})-[1-9]"),
-        "{}a",
-    ),
+    "AWS": (re.compile(rf"(us-(gov-)?(east|west)|(af|ap|ca|cn|eu|il|me|mx|sa)-{_SIDE})-[1-9]"), "{}a"),
     "Google Cloud": (
         re.compile(rf"(africa|asia|australia|europe|me|northamerica|southamerica|us)-{_SIDE}[1-9][0-9]?"),
         "{}-a",

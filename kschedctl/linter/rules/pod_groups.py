@@ -1,7 +1,5 @@
 """Pod groups and their members."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Requests, gates and annotations of pods."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final
 

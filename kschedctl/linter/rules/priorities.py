@@ -1,7 +1,5 @@
 """Priorities and priority classes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Rollouts and replicas: what hangs, and what cannot run side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

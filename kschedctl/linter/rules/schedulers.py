@@ -1,7 +1,5 @@
 """Scheduler configurations, and the schedulers that pods name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -268,9 +266,9 @@ def filter_disabled(obj: LintObject, context: LintContext) -> Iterator[Problem]:
 
 def _disabled_by(name: str, point: str, named: list[PluginEntry]) -> PluginEntry | None:
     """Return the entry of a profile that disables a plugin at an extension point, if any."""
-    for at in (point, MULTI_POINT):
+    for place in (point, MULTI_POINT):
         for each in named:
-            if each.point == at and not each.enabled and each.name in (name, ALL):
+            if each.point == place and not each.enabled and each.name in (name, ALL):
                 return each
     return None
 

@@ -1,7 +1,5 @@
 """The manifests on the cluster of a snapshot: what fits, what exists, and what stops a drain."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -72,7 +70,7 @@ def fits_no_empty_node(pods: WorkloadPods, context: LintContext) -> Iterator[Pro
     )
 
 
-def fits_an_empty_node(trial: Trial) -> bool:
+def fits_an_empty_node(trial: "Trial") -> bool:
     """Report whether a pod fits on a node without other pods, apart from its affinity to other pods."""
     from kschedctl.linter.cluster import rejecting
 
@@ -792,7 +790,7 @@ def _refusals(pods: WorkloadPods, context: LintContext) -> Iterator[Finding]:
     yield from (each for each in trial.refusals if each.field.rpartition(".")[2] not in _OF_CLASSES)
 
 
-def _beyond(trial: Trial, n: int) -> str | None:
+def _beyond(trial: "Trial", n: int) -> str | None:
     """Return the reason why `n` pods exceed a quota; ``None`` if they do not."""
     from kschedctl.controllers.admission.resource_quota import quota_shares
 

@@ -1,7 +1,5 @@
 """Topology spread constraints, pod affinity and pod anti-affinity."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kschedctl.common.findings import Severity

@@ -1,7 +1,5 @@
 """Volumes, claims and storage classes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations

@@ -1,7 +1,5 @@
 """The choice of the release: the requested one, else the cluster's, else the newest modelled one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -25,26 +23,18 @@ class ChosenBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReleaseChoice:
-    """A release and the reason why it was chosen.
+    """A release and the reason why it was chosen."""
 
-    Attributes
-    ----------
-    release : Release
-        The release whose rules apply.
-    chosen_by : ChosenBy
-        The source of the version.
-    cluster_version : str
-        The version of the control plane or kubelet, as the cluster reports it; empty for an option or the default.
-    nearest : bool
-        True if the cluster's own release is not modelled and this one is the nearest.
-    shown_gates : tuple of str
-        Feature gates that are on because the cluster's objects show that they are, although they are off by default.
-    """
-
+    #: The release whose rules apply.
     release: Release
+    #: The source of the version.
     chosen_by: ChosenBy
+    #: The version of the control plane or kubelet, as the cluster reports it; empty for an option or the default.
     cluster_version: str = ""
+    #: True if the cluster's own release is not modelled and this one is the nearest.
     nearest: bool = False
+    #: Feature gates that are on because the cluster's objects show that they are, although they are off by
+    #: default.
     shown_gates: tuple[str, ...] = ()
 
     @property
@@ -82,22 +72,13 @@ class ReleaseChoice:
 def choose_release(requested: str, server_version: str, kubelet_versions: Iterable[str]) -> ReleaseChoice:
     """Choose the release whose rules apply.
 
-    Parameters
-    ----------
-    requested : str
-        The requested version, such as ``1.36`` or ``v1.36.3``; empty for none.
-    server_version : str
-        The control plane's version; empty if it is unknown.
-    kubelet_versions : iterable of str
-        The kubelet versions of the nodes; the newest one counts.
+    Args:
+        requested: The requested version, such as ``1.36`` or ``v1.36.3``; empty for none.
+        server_version: The control plane's version; empty if it is unknown.
+        kubelet_versions: The kubelet versions of the nodes; the newest one counts.
 
-    Raises
-    ------
-    UnsupportedError
-        If the requested version is not modelled.
+    Raises UnsupportedError if the requested version is not modelled.
 
-    Examples
-    --------
     >>> choose_release("", "v1.35.4", ["v1.34.1"]).release.version
     '1.35'
     >>> choose_release("", "", ["v1.34.1", "v1.29.0"]).why

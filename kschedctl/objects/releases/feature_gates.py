@@ -7,8 +7,6 @@ scheduling decision. All other gates concern the scheduler's operation (queue, b
 do not affect it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -29,20 +27,13 @@ _SETS_OTHERS: Final = "AllBeta"
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A feature gate of one release.
+    """A feature gate of one release."""
 
-    Attributes
-    ----------
-    default : bool
-        True if the gate is on by default.
-    locked : bool
-        True if kube-scheduler refuses to change the gate.
-    decides : bool
-        True if the gate affects scheduling decisions.
-    """
-
+    #: True if the gate is on by default.
     default: bool
+    #: True if kube-scheduler refuses to change the gate.
     locked: bool
+    #: True if the gate affects scheduling decisions.
     decides: bool
 
 
@@ -50,10 +41,8 @@ class Gate:
 def known_gates(version: str) -> Mapping[str, Gate]:
     """Return the gates that the kube-scheduler of a release accepts.
 
-    Parameters
-    ----------
-    version : str
-        The release, such as ``1.36``.
+    Args:
+        version: The release, such as ``1.36``.
     """
     header, *rows = (line.split() for line in _TABLE.read_text(encoding="utf-8").splitlines())
     column, decides = header.index(version), header.index("decides")
@@ -68,13 +57,9 @@ def known_gates(version: str) -> Mapping[str, Gate]:
 def gate_defaults(version: str) -> Mapping[str, bool]:
     """Return the default of each gate. A removed gate is on if it was last locked to on, else off.
 
-    Parameters
-    ----------
-    version : str
-        The release, such as ``1.36``.
+    Args:
+        version: The release, such as ``1.36``.
 
-    Examples
-    --------
     >>> gates = gate_defaults("1.37")
     >>> gates["SidecarContainers"], gates["EnvFiles"], gates["GenericWorkload"]
     (True, True, False)
@@ -94,25 +79,13 @@ def gate_defaults(version: str) -> Mapping[str, bool]:
 def idle_gates(version: str, given: Mapping[str, bool], modelled: Mapping[str, bool]) -> tuple[str, ...]:
     """Validate feature gates as kube-scheduler does, and return those without effect.
 
-    Parameters
-    ----------
-    version : str
-        The release, such as ``1.36``.
-    given : mapping of str to bool
-        The gates that are set.
-    modelled : mapping of str to bool
-        The modelled gates.
+    Args:
+        version: The release, such as ``1.36``.
 
-    Returns
-    -------
-    tuple of str
-        The gates that are set to another value than their default, but affect no decision.
+    Returns: The gates that are set to another value than their default, but affect no decision.
 
-    Raises
-    ------
-    UnsupportedError
-        If the release does not know a gate, if a gate is locked to the other value,
-        or if a gate would change decisions and is not modelled.
+    Raises UnsupportedError if the release does not know a gate, if a gate is locked to the other value, or if a
+        gate would change decisions and is not modelled.
     """
     known = known_gates(version)
     idle = []

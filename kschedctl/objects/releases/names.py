@@ -1,7 +1,5 @@
 """The names of the modelled releases, for options and help, which need nothing else of them."""
 
-from __future__ import annotations
-
 from typing import Final
 
 #: The modelled releases, oldest first; ``releases.release`` has their rules.

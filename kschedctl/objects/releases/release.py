@@ -3,8 +3,6 @@
 Plugins read these from a ``Release``. No code compares version numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -168,36 +166,74 @@ class Release:
         The API server's validation rules that differ from other releases.
     """
 
+    #: ``major.minor``.
     version: str
+    #: The multiPoint plugins that the default profile always has, in order, with their weights; 0 if none is set.
     ungated_plugins: tuple[tuple[str, int], ...]
+    #: The modelled feature gates.
     features: Mapping[str, bool]
+    #: The modelled gates that affect many pods only: the queue and the steps around a scheduling cycle.
     queue_gates: Mapping[str, bool]
+    #: True if DynamicResources is a Score plugin.
     dynamic_resources_scores: bool
+    #: True if NodeResourcesBalancedAllocation scores the change of the balance by the pod; else the balance with
+    #: the pod.
     balanced_allocation_compares: bool
+    #: True if ImageLocality counts images mounted as volumes.
     image_volumes_have_locality: bool
+    #: True if a DeviceClass can back an extended resource.
     devices_back_extended_resources: bool
+    #: True if Portworx volumes count as CSI volumes only on nodes whose CSINode has the migration annotation.
     portworx_needs_annotation: bool
+    #: True if DynamicResources has a binding timeout (the gate DRADeviceBindingConditions).
     dynamic_resources_binding_timeout: bool
+    #: True if NodeResourcesFit accepts ``requestedToCapacityRatio`` only with the scoring strategy of that type.
     capacity_ratio_follows_type: bool
+    #: True if images mounted as volumes raise the upper threshold of ImageLocality.
     image_volumes_raise_threshold: bool
+    #: Plugins and extension points that exist in other releases, but not in this one.
     absent_points: frozenset[tuple[str, str]]
+    #: Plugins that a configuration may list without effect while their feature gates are off. The values are the
+    #: extension points at which they may be listed.
     inert_plugins: Mapping[str, frozenset[str]]
+    #: True if ``bindMountOptions`` of a mount require a node that declares the feature.
     bind_mount_options_are_declared: bool
+    #: True if desired, allocated and actuated resources are summed over a running pod before the maximum of each
+    #: resource is computed; else the maximum is computed per container.
     resizes_count_in_totals: bool
+    #: True if a pod that PreEnqueue rejects counts on its nominated node.
     gated_pods_keep_nomination: bool
+    #: True if the message of a successful preemption names the node.
     preemption_names_node: bool
+    #: True if preemption determines the start of a pod once, so that pods that have not started are in the order in
+    #: which they came to the node, the first being the most important. Else they start at the time of each
+    #: comparison, which reverses the order.
     unstarted_in_order: bool
+    #: True if a possible victim counts against its disruption budgets only up to the first that it violates; else
+    #: against all of them.
     counts_up_to_violated_budget: bool
+    #: True if the message of TaintToleration names the untolerated taint.
     names_untolerated_taint: bool
+    #: True if NodeResourcesFit returns UnschedulableAndUnresolvable for a node with less allocatable than
+    #: requested, because evicting pods does not help.
     fit_gives_up: bool
+    #: The message of VolumeRestrictions if another pod uses a ReadWriteOncePod claim.
     claim_in_use: str
+    #: The fields of a KubeSchedulerConfiguration that this release does not know.
     absent_config_fields: frozenset[str]
+    #: Plugins with args in other releases only. Their args are ignored.
     plugins_without_args: frozenset[str]
+    #: The rules of device allocation.
     devices: DeviceRules
+    #: The rules of the scheduling queue and of the steps around a scheduling cycle.
     queue: QueueRules
+    #: The rules of pod groups; ``None`` if they are not modelled in this release.
     pod_group_rules: PodGroupRules | None
+    #: The gates that depend on others, and those.
     gate_dependencies: Mapping[str, tuple[str, ...]]
+    #: The API server's validation rules that differ from other releases.
     validation: ValidationRules
+    #: Gates that are set but affect no decision.
     idle_gates: tuple[str, ...] = ()
 
     @property
@@ -250,7 +286,7 @@ class Release:
         known = self.features.get(gate)
         return gate_defaults(self.version).get(gate, False) if known is None else known
 
-    def with_features(self, gates: Mapping[str, bool]) -> Release:
+    def with_features(self, gates: Mapping[str, bool]) -> "Release":
         """Return the same release with some feature gates set.
 
         Raises
@@ -266,7 +302,7 @@ class Release:
                 raise UnsupportedError(text, hint=f"add {','.join(f'{other}=true' for other in off)}")
         return new
 
-    def _with_features(self, gates: Mapping[str, bool]) -> Release:
+    def _with_features(self, gates: Mapping[str, bool]) -> "Release":
         idle = idle_gates(self.version, gates, self.features)
         modelled = {name: value for name, value in gates.items() if name in self.features}
         queue = {name: value for name, value in gates.items() if name in self.queue_gates}

@@ -1,7 +1,5 @@
 """The differences between releases in devices, pod groups, the queue and validation, as data."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -11,95 +9,65 @@ class DeviceRules:
     """The rules by which a release's allocator allocates devices.
 
     Upstream has several allocators; these fields describe the one that a release uses by default.
-
-    Attributes
-    ----------
-    allocates : bool
-        True if claims are allocated (DynamicResourceAllocation); else DynamicResources does nothing.
-    capacity_requests : bool
-        True if capacity is consumable and several claims can share a device (DRAConsumableCapacity).
-    refuses_capacity_requests : bool
-        True if a request for capacity is an error when capacity is not consumable; else it is ignored.
-    multiple_allocations_visible : bool
-        True if selectors see a device's ``allowMultipleAllocations``; else they see false.
-    distinct_attribute : bool
-        True if constraints by ``distinctAttribute`` are supported; else they are errors.
-    distinct_compares : bool
-        True if such a constraint compares values; else any two devices with the attribute count as distinct.
-    distinct_keeps_all : bool
-        True if such a constraint compares a device with all devices allocated before; else only with the latest one of
-        each request.
-    partitionable : bool
-        True if counters and node selection per device are supported (DRAPartitionableDevices).
-    counter_slices_count : bool
-        If ``partitionable`` is false: True if slices with shared counters still belong to their pool.
-    counter_slices_everywhere : bool
-        True if slices with shared counters apply to every node, regardless of their node selection.
-    counters_by_driver : bool
-        True if counter usage is tracked by driver and pool; else by the pool's name alone.
-    taints : bool
-        True if taints of devices and their tolerations are supported (DRADeviceTaints).
-    taint_rules : bool
-        True if DeviceTaintRule objects are supported (DRADeviceTaintRules).
-    binding_conditions : bool
-        True if devices may become ready only after their allocation (DRADeviceBindingConditions).
-    whole_pools : bool
-        True if a pool is evaluated over all nodes: a pool that lacks slices is not used, and a newer generation on
-        another node makes it obsolete. Else slices for other nodes count as missing, and incomplete pools are used.
-    invalid_pool_fails : bool
-        True if the search ends with an error at an invalid pool; else it skips the pool.
-    combinations : bool
-        True if a request continues with the device after the last allocated one; else it starts again at the first
-        device.
-    keeps_alternative : bool
-        True if an alternative with allocation mode All remains chosen after its first device; else the search continues
-        with the first alternative.
-    names_device_in_selector_errors : bool
-        True if errors of selectors name the device and suggest a remedy for missing keys.
-    capacity_errors : bool
-        True if capacity that cannot be computed ends the cycle with an error; else the device is skipped.
-    all_fails_on_used_capacity : bool
-        True if mode All fails on a device with too little remaining capacity; else it leaves the device out.
-    hides_compatibility_groups : bool
-        True if slices with devices of compatibility groups are ignored, so that their pool is incomplete.
-    refuses_derived_attributes : bool
-        True if a request with derived attributes is an error; else they are ignored.
-    optional_node_operations : bool
-        True if an allocation that skips node operations requires a node that declares this feature.
-    ownership_problem : str
-        The message for a claim that belongs to another pod's template.
-    silent_post_filter : bool
-        True if PostFilter gives no reason when it has nothing to deallocate.
-    score_needs_new_allocations : bool
-        True if scoring fails for a pod with claims that were allocated before.
     """
 
+    #: True if claims are allocated (DynamicResourceAllocation); else DynamicResources does nothing.
     allocates: bool
+    #: True if capacity is consumable and several claims can share a device (DRAConsumableCapacity).
     capacity_requests: bool
+    #: True if a request for capacity is an error when capacity is not consumable; else it is ignored.
     refuses_capacity_requests: bool
+    #: True if selectors see a device's ``allowMultipleAllocations``; else they see false.
     multiple_allocations_visible: bool
+    #: True if constraints by ``distinctAttribute`` are supported; else they are errors.
     distinct_attribute: bool
+    #: True if such a constraint compares values; else any two devices with the attribute count as distinct.
     distinct_compares: bool
+    #: True if such a constraint compares a device with all devices allocated before; else only with the latest one
+    #: of each request.
     distinct_keeps_all: bool
+    #: True if counters and node selection per device are supported (DRAPartitionableDevices).
     partitionable: bool
+    #: If ``partitionable`` is false: True if slices with shared counters still belong to their pool.
     counter_slices_count: bool
+    #: True if slices with shared counters apply to every node, regardless of their node selection.
     counter_slices_everywhere: bool
+    #: True if counter usage is tracked by driver and pool; else by the pool's name alone.
     counters_by_driver: bool
+    #: True if taints of devices and their tolerations are supported (DRADeviceTaints).
     taints: bool
+    #: True if DeviceTaintRule objects are supported (DRADeviceTaintRules).
     taint_rules: bool
+    #: True if devices may become ready only after their allocation (DRADeviceBindingConditions).
     binding_conditions: bool
+    #: True if a pool is evaluated over all nodes: a pool that lacks slices is not used, and a newer generation on
+    #: another node makes it obsolete. Else slices for other nodes count as missing, and incomplete pools are used.
     whole_pools: bool
+    #: True if the search ends with an error at an invalid pool; else it skips the pool.
     invalid_pool_fails: bool
+    #: True if a request continues with the device after the last allocated one; else it starts again at the first
+    #: device.
     combinations: bool
+    #: True if an alternative with allocation mode All remains chosen after its first device; else the search
+    #: continues with the first alternative.
     keeps_alternative: bool
+    #: True if errors of selectors name the device and suggest a remedy for missing keys.
     names_device_in_selector_errors: bool
+    #: True if capacity that cannot be computed ends the cycle with an error; else the device is skipped.
     capacity_errors: bool
+    #: True if mode All fails on a device with too little remaining capacity; else it leaves the device out.
     all_fails_on_used_capacity: bool
+    #: True if slices with devices of compatibility groups are ignored, so that their pool is incomplete.
     hides_compatibility_groups: bool
+    #: True if a request with derived attributes is an error; else they are ignored.
     refuses_derived_attributes: bool
+    #: True if an allocation that skips node operations requires a node that declares this feature.
     optional_node_operations: bool
+    #: The message for a claim that belongs to another pod's template.
     ownership_problem: str
+    #: True if PostFilter gives no reason when it has nothing to deallocate.
     silent_post_filter: bool
+    #: True if scoring fails for a pod with claims that were allocated before.
     score_needs_new_allocations: bool
 
 
@@ -177,58 +145,42 @@ DEVICES_1_37: Final = replace(
 
 # The differences between releases in the scheduling of pod groups, as data.
 #
-# Kubernetes 1.36 queues the pods of a group one by one, and a pod in turn draws in the others. Kubernetes 1.37 queues the
+# Kubernetes 1.36 queues the pods of a group one by one, and a pod in turn draws in the others. Kubernetes 1.37 queues
+# the
 # group itself and preempts for it as a whole.
 
 
 @dataclass(frozen=True, slots=True)
 class PodGroupRules:
-    """The rules of pod groups.
+    """The rules of pod groups."""
 
-    Attributes
-    ----------
-    gang_gate : str
-        The gate that adds the plugin GangScheduling.
-    preemption_gate : str
-        The gate with which a group preempts as a whole.
-    condition : str
-        The type of the condition that an attempt writes on the PodGroup.
-    queues_groups : bool
-        True if the queue's entries are groups. Else they are pods, and a pod in turn draws in the other members.
-    checks_members : bool
-        True if members of another priority or preemption policy than the group's end the attempt with an error.
-    members_preempt : bool
-        True if PostFilter runs for a member that fits nowhere.
-    permit_decides : bool
-        True if the Permit plugins decide whether the group succeeds, else the PlacementFeasible plugins.
-    stays_on_nodes : bool
-        True if members stay on the nodes that were found without victims while victims are put back. Else the whole
-        attempt is repeated for every victim.
-    victims_have_group_priority : bool
-        True if a pod of a group counts as a victim by the priority of its group, and if a single pod that preempts a
-        member of a group with disruption mode *all* preempts all of its members.
-    victims_are_counted : bool
-        True if a member that is removed as a victim of its own group no longer counts for ``minCount``.
-    says_preemption : bool
-        True if the outcome of preemption is part of the group's message even if it succeeds.
-    preempts_in_placements : bool
-        True if a group with topology constraints may preempt.
-    batch_spans_group : bool
-        True if members of one attempt can be a batch.
-    """
-
+    #: The gate that adds the plugin GangScheduling.
     gang_gate: str
+    #: The gate with which a group preempts as a whole.
     preemption_gate: str
+    #: The type of the condition that an attempt writes on the PodGroup.
     condition: str
+    #: True if the queue's entries are groups. Else they are pods, and a pod in turn draws in the other members.
     queues_groups: bool
+    #: True if members of another priority or preemption policy than the group's end the attempt with an error.
     checks_members: bool
+    #: True if PostFilter runs for a member that fits nowhere.
     members_preempt: bool
+    #: True if the Permit plugins decide whether the group succeeds, else the PlacementFeasible plugins.
     permit_decides: bool
+    #: True if members stay on the nodes that were found without victims while victims are put back. Else the whole
+    #: attempt is repeated for every victim.
     stays_on_nodes: bool
+    #: True if a pod of a group counts as a victim by the priority of its group, and if a single pod that preempts
+    #: a member of a group with disruption mode *all* preempts all of its members.
     victims_have_group_priority: bool
+    #: True if a member that is removed as a victim of its own group no longer counts for ``minCount``.
     victims_are_counted: bool
+    #: True if the outcome of preemption is part of the group's message even if it succeeds.
     says_preemption: bool
+    #: True if a group with topology constraints may preempt.
     preempts_in_placements: bool
+    #: True if members of one attempt can be a batch.
     batch_spans_group: bool
 
 
@@ -288,41 +240,27 @@ POD_GROUP_GATES_1_37: Final = {
 
 @dataclass(frozen=True, slots=True)
 class QueueRules:
-    """The rules of the scheduling queue and of the steps around a scheduling cycle.
+    """The rules of the scheduling queue and of the steps around a scheduling cycle."""
 
-    Attributes
-    ----------
-    unscheduled_pods_wake : bool
-        True if plugins receive the events of other pods that are not on a node.
-    nominated_pods_wake : bool
-        True if nominated pods count in the hints of InterPodAffinity and PodTopologySpread.
-    anti_affinity_of_deleted_pods_wakes : bool
-        True if InterPodAffinity's hint checks the anti-affinity of a deleted pod.
-    any_anti_affinity_term_wakes : bool
-        True if InterPodAffinity's hint requires one anti-affinity term to match; else all terms must match.
-    deleted_claims_wake : bool
-        True if the deletion of an allocated ResourceClaim queues the pods that DynamicResources rejected.
-    taints_stand_for_new_nodes : bool
-        True if plugins that register added nodes also receive all changes of taints.
-    binding_ends_nomination : bool
-        True if the binding of a pod also counts as its removal from its nominated node.
-    skips_terminating_victims : bool
-        True if preemption does nothing if all victims are already terminating.
-    batch_rescores : bool
-        True if a batch continues when the last chosen node fits another pod.
-    devices_prevent_batches : bool
-        True if pods are never batched while device classes may back extended resources.
-    """
-
+    #: True if plugins receive the events of other pods that are not on a node.
     unscheduled_pods_wake: bool
+    #: True if nominated pods count in the hints of InterPodAffinity and PodTopologySpread.
     nominated_pods_wake: bool
+    #: True if InterPodAffinity's hint checks the anti-affinity of a deleted pod.
     anti_affinity_of_deleted_pods_wakes: bool
+    #: True if InterPodAffinity's hint requires one anti-affinity term to match; else all terms must match.
     any_anti_affinity_term_wakes: bool
+    #: True if the deletion of an allocated ResourceClaim queues the pods that DynamicResources rejected.
     deleted_claims_wake: bool
+    #: True if plugins that register added nodes also receive all changes of taints.
     taints_stand_for_new_nodes: bool
+    #: True if the binding of a pod also counts as its removal from its nominated node.
     binding_ends_nomination: bool
+    #: True if preemption does nothing if all victims are already terminating.
     skips_terminating_victims: bool
+    #: True if a batch continues when the last chosen node fits another pod.
     batch_rescores: bool
+    #: True if pods are never batched while device classes may back extended resources.
     devices_prevent_batches: bool
 
 
@@ -359,57 +297,39 @@ QUEUE_1_37: Final = replace(
 
 @dataclass(frozen=True, slots=True)
 class ValidationRules:
-    """The validation rules of a release that differ between releases.
+    """The validation rules of a release that differ between releases."""
 
-    Attributes
-    ----------
-    tolerations_compare : bool
-        True if the operators Lt and Gt of tolerations are known, possibly behind a gate; else they are invalid
-        operators.
-    restart_rules_need_policy : bool
-        True if an init container with restart rules requires a restart policy.
-    restart_rules_are_counted : bool
-        True if too many restart rules are reported as a number of items; else as a length.
-    resize_restarts_only_sidecars : bool
-        True if the resize policy RestartContainer is forbidden for init containers that are not sidecars.
-    resize_message_names_pod : bool
-        True if the message about resize policies says that the restart policy is the pod's.
-    driver_name_checked_when_empty : bool
-        True if an empty CSI driver name is reported as malformed too, in addition to missing.
-    templates_need_image_reference : bool
-        True if the image of an image volume is required in templates too.
-    grace_period_not_negative : bool
-        True if a Pod's termination grace period must not be negative.
-    restart_actions_listed : bool
-        True if the message about an invalid action of a restart rule lists all actions that the gates allow; else only
-        Restart.
-    autoscaler_bounds_are_last : bool
-        True if the lower limits of the replicas of a HorizontalPodAutoscaler are checked after its other fields.
-    host_namespaces_are_of_spec : bool
-        True if messages about ``shareProcessNamespace`` name it as a field of the pod's spec, and Windows pods are
-        refused for it and for ``hostPID``, ``hostIPC`` and ``hostUsers`` after the security context; else as a part of
-        the security context.
-    pod_group_versions : frozenset of str
-        The versions of scheduling.k8s.io that have PodGroups and Workloads.
-    pod_group_priority_gate : str
-        The feature gate with which PodGroups get the priority of their PriorityClass; empty without PodGroups.
-    pod_group_needs_workload : bool
-        True if the Workload and the template that a new PodGroup names must exist.
-    """
-
+    #: True if the operators Lt and Gt of tolerations are known, possibly behind a gate; else they are invalid
+    #: operators.
     tolerations_compare: bool
+    #: True if an init container with restart rules requires a restart policy.
     restart_rules_need_policy: bool
+    #: True if too many restart rules are reported as a number of items; else as a length.
     restart_rules_are_counted: bool
+    #: True if the resize policy RestartContainer is forbidden for init containers that are not sidecars.
     resize_restarts_only_sidecars: bool
+    #: True if the message about resize policies says that the restart policy is the pod's.
     resize_message_names_pod: bool
+    #: True if an empty CSI driver name is reported as malformed too, in addition to missing.
     driver_name_checked_when_empty: bool
+    #: True if the image of an image volume is required in templates too.
     templates_need_image_reference: bool
+    #: True if a Pod's termination grace period must not be negative.
     grace_period_not_negative: bool
+    #: True if the message about an invalid action of a restart rule lists all actions that the gates allow; else
+    #: only Restart.
     restart_actions_listed: bool
+    #: True if the lower limits of the replicas of a HorizontalPodAutoscaler are checked after its other fields.
     autoscaler_bounds_are_last: bool
+    #: True if messages about ``shareProcessNamespace`` name it as a field of the pod's spec, and Windows pods are
+    #: refused for it and for ``hostPID``, ``hostIPC`` and ``hostUsers`` after the security context; else as a part
+    #: of the security context.
     host_namespaces_are_of_spec: bool
+    #: The versions of scheduling.k8s.io that have PodGroups and Workloads.
     pod_group_versions: frozenset[str]
+    #: The feature gate with which PodGroups get the priority of their PriorityClass; empty without PodGroups.
     pod_group_priority_gate: str
+    #: True if the Workload and the template that a new PodGroup names must exist.
     pod_group_needs_workload: bool
 
 
@@ -430,10 +350,7 @@ VALIDATION_1_34: Final = ValidationRules(
     pod_group_needs_workload=False,
 )
 VALIDATION_1_35: Final = replace(
-    VALIDATION_1_34,
-    tolerations_compare=True,
-    restart_rules_need_policy=True,
-    driver_name_checked_when_empty=False,
+    VALIDATION_1_34, tolerations_compare=True, restart_rules_need_policy=True, driver_name_checked_when_empty=False
 )
 VALIDATION_1_36: Final = replace(
     VALIDATION_1_35,

@@ -1,7 +1,5 @@
 """The fields of the Kubernetes API, and the decoding of objects as an API server does it, with its errors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cache
@@ -16,7 +14,8 @@ from kschedctl.objects.quantity import QUANTITY_HINT, quantity_problem
 
 # The kinds and types of the Kubernetes API with the names and types of their fields, from ``tools.field_names``.
 #
-# The Python types of ``kschedctl.objects`` have only the fields that scheduling reads, so they do not show misspellings.
+# The Python types of ``kschedctl.objects`` have only the fields that scheduling reads, so they do not show
+# misspellings.
 
 FILE: Final = "fields.json"
 #: The prefixes of an element type for a list and for a map.
@@ -28,26 +27,17 @@ LEAF: Final = ":"
 
 
 class FieldNames(msgspec.Struct, frozen=True):
-    """The fields of all types.
+    """The fields of all types."""
 
-    Attributes
-    ----------
-    releases : tuple of str
-        The versions of Kubernetes that the fields were read from, such as ``1.36.3``.
-    added : mapping of str to tuple of str
-        The kinds and fields that each version but the oldest added, such as ``core.v1.PodSpec.evictionResponders``.
-    removed : mapping of str to tuple of str
-        The kinds that each version but the oldest no longer serves.
-    kinds : mapping of str to str
-        The type's name by kind, such as ``apps/v1/Deployment``.
-    types : mapping of str to mapping
-        The fields of each type, with the type of their values; empty if a value of any type is allowed.
-    """
-
+    #: The versions of Kubernetes that the fields were read from, such as ``1.36.3``.
     releases: tuple[str, ...]
+    #: The kinds and fields that each version but the oldest added, such as ``core.v1.PodSpec.evictionResponders``.
     added: Mapping[str, tuple[str, ...]]
+    #: The kinds that each version but the oldest no longer serves.
     removed: Mapping[str, tuple[str, ...]]
+    #: The type's name by kind, such as ``apps/v1/Deployment``.
     kinds: Mapping[str, str]
+    #: The fields of each type, with the type of their values; empty if a value of any type is allowed.
     types: Mapping[str, Mapping[str, str]]
 
 
@@ -134,7 +124,7 @@ class _Type(msgspec.Struct, frozen=True):
     leaf: str
     named: str
 
-    def inner(self) -> _Type:
+    def inner(self) -> "_Type":
         """Return the type of the elements of this list or map."""
         return _type(self.marks[1:] + (self.struct or f"{LEAF}{self.leaf}{self._inner_name()}"))
 
@@ -297,22 +287,15 @@ _LEAVES: Final[Mapping[str, Callable[[_Reader, Any, _Type], Any]]] = {
 def decode_object(obj: Mapping[str, Any], api_version: str, kind: str) -> tuple[dict[str, Any], Finding | None]:
     """Decode an object.
 
-    Parameters
-    ----------
-    obj : mapping
-        The object as written. It is not modified, and the result shares no list or map that has fields with it.
-    api_version, kind : str
-        The object's version and kind, which must be known (``kschedctl.objects.schema.schema.is_known``).
+    Args:
+        obj: The object as written. It is not modified, and the result shares no list or map that has fields with
+            it.
+        api_version, kind: The object's version and kind, which must be known
+            (``kschedctl.objects.schema.schema.is_known``).
 
-    Returns
-    -------
-    tree : dict
-        The decoded object.
-    finding : Finding or None
-        The first value of the wrong type, or ``None``; an API server rejects the object for it alone.
+    Returns: tree: the decoded object; finding: the first value of the wrong type, or ``None``; an API server
+        rejects the object for it alone
 
-    Examples
-    --------
     >>> tree, finding = decode_object({"spec": {"hostNetwork": None, "nodeSelector": {"gpu": True}}}, "v1", "Pod")
     >>> finding.problem
     'json: cannot unmarshal bool into Go struct field PodSpec.spec.nodeSelector of type string'
@@ -396,9 +379,9 @@ class _Place(NamedTuple):
     value: Any
     type: str
     #: The mapping that contains the value, directly or as an item of a list.
-    around: _Place | None = None
+    around: "_Place | None" = None
 
-    def outward(self) -> Iterator[_Place]:
+    def outward(self) -> "Iterator[_Place]":
         """Yield the place and the mappings around it, the innermost first."""
         place: _Place | None = self
         while place is not None:
@@ -414,20 +397,11 @@ def is_known(api_version: str, kind: str) -> bool:
 def unknown_fields(obj: Mapping[str, Any], api_version: str, kind: str) -> Iterator[Finding]:
     """Return one finding per field of an object that its type does not have, in the order of the fields.
 
-    Parameters
-    ----------
-    obj : mapping
-        The object as written.
-    api_version, kind : str
-        The object's version and kind; an unknown kind has no findings.
+    Args:
+        api_version, kind: The object's version and kind; an unknown kind has no findings.
 
-    Returns
-    -------
-    iterator of Finding
-        The findings; their hints suggest the names that may have been meant.
+    Returns: The findings; their hints suggest the names that may have been meant.
 
-    Examples
-    --------
     >>> [finding] = unknown_fields({"spec": {"nodeSelectors": {}}}, "v1", "Pod")
     >>> finding.problem, finding.hint
     ('unknown field "spec.nodeSelectors"', 'did you mean nodeSelector?')
@@ -468,12 +442,8 @@ def _places_in(place: _Place) -> Iterator[_Place]:
 def repeated_field(steps: Steps, position: Position | None) -> Finding:
     """Return the finding for a field that occurs more than once in its object.
 
-    Parameters
-    ----------
-    steps : tuple of str or int
-        The path to the field from the object.
-    position : Position or None
-        The position of the repeated occurrence, if known.
+    Args:
+        position: The position of the repeated occurrence, if known.
     """
     problem = f'duplicate field "{_upstream_path(steps)}"'
     hint = "the last one is used: remove the others"

@@ -1,7 +1,5 @@
 """Validation of HorizontalPodAutoscalers."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from kschedctl.objects import field_errors

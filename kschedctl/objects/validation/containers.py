@@ -1,7 +1,5 @@
 """Validation of containers of all kinds, their probes, lifecycle handlers, mounts and devices."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -259,23 +257,15 @@ _EPHEMERAL: Final = "cannot be set for an Ephemeral Container"
 
 @dataclass(frozen=True, slots=True)
 class ContainerValidation:
-    """A pod, as far as the validation of its containers needs it.
+    """A pod, as far as the validation of its containers needs it."""
 
-    Attributes
-    ----------
-    spec : dict
-        The pod's spec.
-    volumes : mapping of str to dict
-        The pod's valid volumes, by name.
-    claims : collection of str
-        The names of the pod's resource claims.
-    context : ValidationContext
-        The other inputs of validation.
-    """
-
+    #: The pod's spec.
     spec: Tree
+    #: The pod's valid volumes, by name.
     volumes: Volumes
+    #: The names of the pod's resource claims.
     claims: Collection[str]
+    #: The other inputs of validation.
     context: ValidationContext
 
 
@@ -402,32 +392,32 @@ def _volumes(container: Tree, pod: ContainerValidation, path: str) -> Found:
 
 def _ports(ports: Sequence[Tree], path: str) -> Found:
     names: set[str] = set()
-    for i, port in enumerate(ports):
+    for i, each in enumerate(ports):
         at = f"{path}[{i}]"
-        if name := port.get("name", ""):
+        if name := each.get("name", ""):
             problems = list(port_name_problems(name))
             yield from invalid_findings(problems, name, f"{at}.name")
             if not problems and name in names:
                 yield field_errors.duplicate(f"{at}.name", name)
             if not problems:
                 names.add(name)
-        number, host = port.get("containerPort", 0), port.get("hostPort", 0)
+        number, host = each.get("containerPort", 0), each.get("hostPort", 0)
         if not number:
             yield field_errors.required(f"{at}.containerPort")
         else:
             yield from invalid_findings(port_problems(number), number, f"{at}.containerPort")
         if host:
             yield from invalid_findings(port_problems(host), host, f"{at}.hostPort")
-        yield from one_of(port.get("protocol") or "TCP", _PROTOCOLS, f"{at}.protocol")
+        yield from one_of(each.get("protocol") or "TCP", _PROTOCOLS, f"{at}.protocol")
 
 
 def _host_ports(own: Sequence[Tree], path: str) -> Found:
     taken: set[str] = set()
     for i, container in enumerate(own):
-        for n, port in enumerate(container.get("ports", ())):
-            if not port.get("hostPort"):
+        for n, each in enumerate(container.get("ports", ())):
+            if not each.get("hostPort"):
                 continue
-            key = f"{port.get('protocol') or 'TCP'}/{port.get('hostIP', '')}/{port['hostPort']}"
+            key = f"{each.get('protocol') or 'TCP'}/{each.get('hostIP', '')}/{each['hostPort']}"
             if key in taken:
                 yield field_errors.duplicate(f"{path}[{i}].ports[{n}].hostPort", key)
             taken.add(key)

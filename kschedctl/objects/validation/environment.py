@@ -1,7 +1,5 @@
 """Validation of the environment variables of containers, and of references to fields of the pod."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -89,13 +87,7 @@ def _value_from(variable: Tree, path: str, context: ValidationContext) -> Found:
 
 
 def object_field(reference: Tree, fields: Iterable[str], path: str) -> Found:
-    """Yield the problems of a reference to a field of the pod.
-
-    Parameters
-    ----------
-    fields : iterable of str
-        The fields that can be referenced.
-    """
+    """Yield the problems of a reference to a field of the pod."""
     version, field = reference.get("apiVersion") or "v1", reference.get("fieldPath", "")
     if not field:
         yield field_errors.required(f"{path}.fieldPath")
@@ -123,10 +115,8 @@ def object_field(reference: Tree, fields: Iterable[str], path: str) -> Found:
 def resource_field(reference: Tree, path: str, *, of_volume: bool) -> Found:
     """Yield the problems of a reference to a resource of a container.
 
-    Parameters
-    ----------
-    of_volume : bool
-        True for a file of a volume, which must name the container; False for an environment variable.
+    Args:
+        of_volume: True for a file of a volume, which must name the container; False for an environment variable.
     """
     resource = reference.get("resource", "")
     huge = resource.startswith(_HUGE_PAGES)

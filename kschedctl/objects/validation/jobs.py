@@ -1,7 +1,5 @@
 """Validation of Jobs and CronJobs, with their completion indexes and schedules."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from itertools import pairwise
@@ -38,8 +36,7 @@ _ZONE_PART: Final = re.compile(r"[A-Za-z.\-_0-9+]{1,14}").fullmatch
 _MONTHS: Final = {
     name: i
     for i, name in enumerate(
-        ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),
-        start=1,
+        ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), start=1
     )
 }
 _DAYS: Final = {name: i for i, name in enumerate(("sun", "mon", "tue", "wed", "thu", "fri", "sat"))}
@@ -187,18 +184,11 @@ class IndexesError(ValueError):
 def count_indexes(text: str, completions: int) -> int:
     """Count the indexes in a list.
 
-    Parameters
-    ----------
-    completions : int
-        The number of completions; each index must be less.
+    Args:
+        completions: The number of completions; each index must be less.
 
-    Raises
-    ------
-    IndexesError
-        If the text is not a list of indexes.
+    Raises IndexesError if the text is not a list of indexes.
 
-    Examples
-    --------
     >>> count_indexes("0-3,7", 8)
     5
     """
@@ -344,10 +334,8 @@ def cron_job(tree: Tree, context: ValidationContext) -> Found:
 def job_spec(spec: Tree, path: str, context: ValidationContext, *, of_cron_job: bool = False) -> Found:
     """Yield the problems of a Job's spec.
 
-    Parameters
-    ----------
-    of_cron_job : bool
-        True for the spec in a CronJob, whose defaults are set only when its Jobs are created.
+    Args:
+        of_cron_job: True for the spec in a CronJob, whose defaults are set only when its Jobs are created.
     """
     for name in _NUMBERS:
         yield from not_negative(spec.get(name), f"{path}.{name}")

@@ -1,7 +1,5 @@
 """Validation of the metadata of objects and templates (apimachinery ``objectmeta``)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
@@ -27,16 +25,11 @@ def object_metadata(
 ) -> Found:
     """Yield the problems of a new object's metadata; without a name, the name is generated from ``generateName``.
 
-    Parameters
-    ----------
-    name_rule : callable
-        A function that returns the problems of a name of the kind.
-    namespaced : bool
-        True if the kind is namespaced; an object without a namespace is created in that of the request.
-    prefix_checked : bool
-        True if ``generateName`` is validated in addition to the name generated from it.
-    known_finalizers : bool
-        True if a finalizer without a domain must be one of Kubernetes' own.
+    Args:
+        name_rule: A function that returns the problems of a name of the kind.
+        namespaced: True if the kind is namespaced; an object without a namespace is created in that of the request.
+        prefix_checked: True if ``generateName`` is validated in addition to the name generated from it.
+        known_finalizers: True if a finalizer without a domain must be one of Kubernetes' own.
     """
     yield from _name(metadata, name_rule, prefix_checked=prefix_checked)
     namespace = metadata.get("namespace", "")

@@ -1,7 +1,5 @@
 """Validation of PersistentVolumes, PersistentVolumeClaims and claim templates."""
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Sequence
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Validation of a pod's scheduling constraints, and of label and node selectors."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any, Final
@@ -107,10 +105,8 @@ def node_selector(selector: Tree, path: str) -> Found:
 def node_selector_term(term: Tree, path: str, *, any_value: bool = False) -> Found:
     """Yield the problems of a node selector term.
 
-    Parameters
-    ----------
-    any_value : bool
-        True if values that are not valid label values are accepted.
+    Args:
+        any_value: True if values that are not valid label values are accepted.
     """
     for i, requirement in enumerate(term.get("matchExpressions", ())):
         yield from _node_requirement(requirement, f"{path}.matchExpressions[{i}]", any_value)

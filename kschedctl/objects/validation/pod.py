@@ -1,7 +1,5 @@
 """Validation of pods, and of pod specs in pods and pod templates."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 
@@ -62,10 +60,8 @@ from kschedctl.objects.validation.volumes import pod_volumes
 def default_pod(spec: Tree, context: ValidationContext) -> None:
     """Fill in requests from limits, host ports on the host network, and pod-level requests and limits.
 
-    Parameters
-    ----------
-    spec : dict
-        The spec of a Pod, which is modified. A pod that was admitted already has its defaults.
+    Args:
+        spec: The spec of a Pod, which is modified. A pod that was admitted already has its defaults.
     """
     if context.partial:
         return
@@ -267,13 +263,7 @@ def _of_pods_alone(spec: Tree, context: ValidationContext) -> Found:
 
 
 def pod_spec(spec: Tree, path: str, context: ValidationContext, *, annotations: Tree | None = None) -> Found:
-    """Yield the problems of the spec of a pod or pod template.
-
-    Parameters
-    ----------
-    annotations : dict, optional
-        The annotations of the Pod itself.
-    """
+    """Yield the problems of the spec of a pod or pod template."""
     context = context.of_users(spec.get("hostUsers", True))
     volumes: dict[str, Tree] = {}
     if "volumes" in spec:

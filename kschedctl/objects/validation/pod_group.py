@@ -4,8 +4,6 @@ Most rules are declared at the fields (``declared``); those between templates of
 applies the functions first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,7 +19,8 @@ from kschedctl.objects.validation.values import Found, Tree, ValidationContext, 
 
 # Validation by rules that are declared at the fields of a type (apimachinery's ``validate``), as newer kinds have it.
 #
-# A type is a table: its fields in the order of the Go struct, each with its check. The table also defines which fields an
+# A type is a table: its fields in the order of the Go struct, each with its check. The table also defines which fields
+# an
 # API server drops because their feature gate is off, and how messages print a value of the type.
 
 Check: TypeAlias = Callable[[Any, str], Found]
@@ -32,27 +31,17 @@ _UNIT: Final = "bytes"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a struct.
-
-    Attributes
-    ----------
-    check : callable, Struct or Items
-        The check of a value that is set.
-    zero : object
-        The value that counts as absent: ``None`` for a pointer or a list, else Go's zero value.
-    required : bool
-        True if the value must be set.
-    gate : str
-        The feature gate without which an API server drops the field; empty if none.
-    printed : bool
-        True if messages print the field even if it is absent (no ``omitempty``).
-    """
+    """A field of a struct."""
 
     name: str
-    check: Check | Struct | Items
+    check: "Check | Struct | Items"
+    #: The value that counts as absent: ``None`` for a pointer or a list, else Go's zero value.
     zero: Any = None
+    #: True if the value must be set.
     required: bool = False
+    #: The feature gate without which an API server drops the field; empty if none.
     gate: str = ""
+    #: True if messages print the field even if it is absent (no ``omitempty``).
     printed: bool = False
 
     def value(self, tree: Tree) -> Any:
@@ -66,17 +55,11 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """A type with fields.
+    """A type with fields."""
 
-    Attributes
-    ----------
-    fields : tuple of Field
-        The fields in the order of the Go struct.
-    union : tuple of str
-        The fields of which exactly one must be set; empty if the type is no union.
-    """
-
+    #: The fields in the order of the Go struct.
     fields: tuple[Field, ...] = ()
+    #: The fields of which exactly one must be set; empty if the type is no union.
     union: tuple[str, ...] = ()
 
     def __call__(self, tree: Tree, path: str) -> Found:
@@ -105,10 +88,8 @@ class Struct:
     def printed(self, tree: Tree, *, is_internal: bool = False) -> Tree:
         """Return a value as messages print it.
 
-        Parameters
-        ----------
-        is_internal : bool
-            True for the API server's internal type: with Go's names and with all fields.
+        Args:
+            is_internal: True for the API server's internal type: with Go's names and with all fields.
         """
         out = {}
         for field in self.fields:
@@ -125,20 +106,13 @@ class Struct:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A list of structs.
+    """A list of structs."""
 
-    Attributes
-    ----------
-    of : callable
-        Returns the type of the items; a function, because a type may contain itself.
-    most : int
-        The maximum number of items; with more, they are not validated.
-    key : str
-        The field that must differ between items; empty if none.
-    """
-
+    #: Returns the type of the items; a function, because a type may contain itself.
     of: Callable[[], Struct]
+    #: The maximum number of items; with more, they are not validated.
     most: int
+    #: The field that must differ between items; empty if none.
     key: str = ""
 
     def __call__(self, items: list[Tree], path: str) -> Found:
@@ -312,14 +286,7 @@ _COMMON: Final = (
     _PRIORITY,
     _PREEMPTION_POLICY,
 )
-_COMPOSITE_COMMON: Final = (
-    _policy("minGroupCount"),
-    _CONSTRAINTS,
-    _MODE,
-    _CLASS,
-    _PRIORITY,
-    _PREEMPTION_POLICY,
-)
+_COMPOSITE_COMMON: Final = (_policy("minGroupCount"), _CONSTRAINTS, _MODE, _CLASS, _PRIORITY, _PREEMPTION_POLICY)
 
 
 def _template(common: Iterable[Field]) -> Struct:
@@ -330,19 +297,14 @@ _OLD_TEMPLATE: Final = _template(_OLD_COMMON)
 _TEMPLATE: Final = _template(_COMMON)
 _TEMPLATES: Final = Field("podGroupTemplates", Items(lambda: _TEMPLATE, _MOST_TEMPLATES, key="name"))
 _COMPOSITES: Final[Field] = Field(
-    "compositePodGroupTemplates",
-    Items(lambda: _COMPOSITE_TEMPLATE, _MOST_TEMPLATES, key="name"),
-    gate=_COMPOSITE,
+    "compositePodGroupTemplates", Items(lambda: _COMPOSITE_TEMPLATE, _MOST_TEMPLATES, key="name"), gate=_COMPOSITE
 )
 _COMPOSITE_TEMPLATE: Final[Struct] = Struct((_NAME, *_COMPOSITE_COMMON, _TEMPLATES, _COMPOSITES))
 
 _OLD_GROUP: Final = Struct((_TEMPLATE_REF, *_OLD_COMMON))
 _GROUP: Final = Struct((replace(_PARENT, gate=_COMPOSITE), _WORKLOAD_REF, *_COMMON))
 _OLD_WORKLOAD: Final = Struct(
-    (
-        _CONTROLLER,
-        Field("podGroupTemplates", Items(lambda: _OLD_TEMPLATE, _MOST_TEMPLATES, key="name"), required=True),
-    )
+    (_CONTROLLER, Field("podGroupTemplates", Items(lambda: _OLD_TEMPLATE, _MOST_TEMPLATES, key="name"), required=True))
 )
 _WORKLOAD: Final = Struct((_CONTROLLER, _TEMPLATES, _COMPOSITES), union=(_TEMPLATES.name, _COMPOSITES.name))
 _COMPOSITE_GROUP: Final = Struct((_PARENT, replace(_WORKLOAD_REF, required=True), *_COMPOSITE_COMMON))
@@ -380,12 +342,9 @@ def workload(version: str) -> Any:
 def group_refusals(tree: Tree, kind: str, context: ValidationContext) -> Found:
     """Yield the rejections of a group by admission, as far as they do not depend on a cluster.
 
-    Parameters
-    ----------
-    tree : dict
-        The object. The priority that admission sets is filled in, because it is validated as well.
-    kind : str
-        The object's kind; kinds without a priority of their own have no rejections.
+    Args:
+        tree: The object. The priority that admission sets is filled in, because it is validated as well.
+        kind: The object's kind; kinds without a priority of their own have no rejections.
     """
     noun, gate = priority_words(kind, context.rules)
     if not gate or not context.on(gate):

@@ -1,7 +1,5 @@
 """Rejections that affect only pods: the workload is created, but its controller cannot create the pods."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
@@ -25,17 +23,10 @@ GIVEN_POLICY: Final = f"the string value of PreemptionPolicy ({{}}) {_COMPUTED} 
 def pod_refusals(template: Tree | None, path: str, kind: str) -> Found:
     """Yield the rejections of a pod by admission, as far as they do not depend on a cluster.
 
-    Parameters
-    ----------
-    template : dict or None
-        The Pod or pod template; ``None`` if the object creates no pods.
-    path : str
-        The path of the pod template in the object; empty for a Pod itself.
-    kind : str
-        The object's kind.
+    Args:
+        template: The Pod or pod template; ``None`` if the object creates no pods.
+        path: The path of the pod template in the object; empty for a Pod itself.
 
-    Notes
-    -----
     A pod without a PriorityClass is checked as if the cluster had no default class. For a named class, priority and
     preemption policy are checked only if it is built in, since the existence of other classes depends on the cluster.
     """
@@ -50,15 +41,7 @@ def pod_refusals(template: Tree | None, path: str, kind: str) -> Found:
 
 
 def label_key_refusals(template: Tree | None, kind: str, context: ValidationContext) -> Found:
-    """Yield the problems of a template's pods that arise only after label keys are merged into selectors.
-
-    Parameters
-    ----------
-    template : dict or None
-        The pod template; ``None`` if the object has none.
-    kind : str
-        The object's kind.
-    """
+    """Yield the problems of a template's pods that arise only after label keys are merged into selectors."""
     if template is None:
         return
     spec, of_pod = template.get("spec", {}), context.of_pod(template.get("metadata", {}))
@@ -75,15 +58,7 @@ _WITH_LABEL_KEYS: Final = (("affinity", affinity), ("topologySpreadConstraints",
 
 
 def in_workload(finding: Finding, kind: str) -> Finding:
-    """Convert a finding about a workload's pod to one about the workload.
-
-    Parameters
-    ----------
-    finding : Finding
-        The finding about one of the pods.
-    kind : str
-        The workload's kind.
-    """
+    """Convert a finding about a workload's pod to one about the workload."""
     hint = "; ".join(part for part in (finding.hint, _hint(kind)) if part)
     field = f"{pod_path(kind)}.{finding.field}" if finding.field else pod_path(kind)
     return replace(finding, field=field, hint=hint, rule=FAILED_CREATE)

@@ -1,7 +1,5 @@
 """Validation of requests and limits, of containers and at pod level."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
 from typing import Final
@@ -69,10 +67,8 @@ NameRule = Callable[[str, str], Found]
 def container_resources(resources: Tree, claims: Collection[str], path: str) -> Found:
     """Yield the problems of the requests, limits and claims of a container.
 
-    Parameters
-    ----------
-    claims : collection of str
-        The names of the pod's resource claims.
+    Args:
+        claims: The names of the pod's resource claims.
     """
     yield from _resources(resources, container_resource_name, claims, path)
 

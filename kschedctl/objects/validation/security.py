@@ -1,7 +1,5 @@
 """Validation of security contexts, of Windows pods, and of fields that only one operating system supports."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any, Final

@@ -4,8 +4,6 @@ Validation stops where an API server does: at a value that cannot be decoded, th
 admission rejects, then after all errors of the object. Warnings are reported only for an accepted object.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
@@ -201,27 +199,17 @@ def validate(
 ) -> Iterator[Finding]:
     """Yield the findings of an API server when an object is created.
 
-    Parameters
-    ----------
-    api_version, kind : str
-        The object's version and kind; for kinds that are not in ``RULES``, only decoding errors are found.
-    obj : mapping
-        The object as written: a manifest as plain data. It is not modified.
-    release : Release
-        The release of the API server.
-    admission : bool
-        True to include rejections by admission that do not depend on a cluster's classes; with a cluster,
-        ``kschedctl.controllers.admission`` finds more.
+    Args:
+        api_version, kind: The object's version and kind; for kinds that are not in ``RULES``, only decoding errors
+            are found.
+        obj: The object as written: a manifest as plain data. It is not modified.
+        admission: True to include rejections by admission that do not depend on a cluster's classes; with a
+            cluster, ``kschedctl.controllers.admission`` finds more.
 
-    Yields
-    ------
-    Finding
-        A finding with the API server's message, in its order. Errors with the rule ``FAILED_CREATE`` are about the
-        pods of a workload that is itself accepted; errors with any other rule mean that the object is rejected.
+    Yields: A finding with the API server's message, in its order. Errors with the rule ``FAILED_CREATE`` are about
+        the pods of a workload that is itself accepted; errors with any other rule mean that the object is rejected.
         Warnings are reported only for an accepted object.
 
-    Examples
-    --------
     >>> from kschedctl.objects.releases.release import LATEST
     >>> spec = {"minAvailable": "110%"}
     >>> budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"}, "spec": spec}
@@ -242,10 +230,8 @@ def validate_decoded(
 ) -> Iterator[Finding]:
     """Yield the findings of an API server about a decoded object, as ``validate`` does.
 
-    Parameters
-    ----------
-    tree : dict
-        The object as decoded by ``kschedctl.objects.schema.schema.decoded``. Defaults are filled in place.
+    Args:
+        tree: The object as decoded by ``kschedctl.objects.schema.schema.decoded``. Defaults are filled in place.
     """
     key = f"{api_version}/{kind}"
     rule = RULES.get(key)
@@ -277,10 +263,8 @@ def validate_decoded(
 def pod_findings(tree: Tree, release: Release) -> Iterator[Finding]:
     """Yield the problems of an admitted Pod, in the fields that scheduling reads.
 
-    Parameters
-    ----------
-    tree : dict
-        The Pod as plain data, without nulls; absent fields are not reported as missing.
+    Args:
+        tree: The Pod as plain data, without nulls; absent fields are not reported as missing.
     """
     for finding in pod(tree, ValidationContext(release, partial=True)):
         hint = _DEFAULTS_HINT if ".resources." in finding.field else ""

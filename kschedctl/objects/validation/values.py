@@ -1,7 +1,5 @@
 """The context of validation rules, and checks of single values: numbers, names, percentages, enumerations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
@@ -29,29 +27,19 @@ Found: TypeAlias = Iterator[Finding]
 
 @dataclass(frozen=True, slots=True)
 class ValidationContext:
-    """The inputs of validation besides the object.
+    """The inputs of validation besides the object."""
 
-    Attributes
-    ----------
-    release : Release
-        The release of the API server.
-    is_pod : bool
-        True if a Pod itself is validated, not a pod template.
-    pod_name : str
-        The pod's name if a Pod itself is validated; else empty.
-    merged_labels : mapping of str to str
-        The pod's labels if the label keys of its selectors have yet to be merged into the selectors; else empty.
-    partial : bool
-        True if the tree contains only the fields that scheduling reads, so that other fields must not be required.
-    host_users : bool
-        True if the pod uses the host's user namespace.
-    """
-
+    #: The release of the API server.
     release: Release
+    #: True if a Pod itself is validated, not a pod template.
     is_pod: bool = False
+    #: The pod's name if a Pod itself is validated; else empty.
     pod_name: str = ""
+    #: The pod's labels if the label keys of its selectors have yet to be merged into the selectors; else empty.
     merged_labels: Mapping[str, str] = field(default_factory=dict)
+    #: True if the tree contains only the fields that scheduling reads, so that other fields must not be required.
     partial: bool = False
+    #: True if the pod uses the host's user namespace.
     host_users: bool = True
 
     def on(self, gate: str) -> bool:
@@ -63,7 +51,7 @@ class ValidationContext:
         """The rules in which the release's validation differs from that of other releases."""
         return self.release.validation
 
-    def of_pod(self, metadata: Tree) -> ValidationContext:
+    def of_pod(self, metadata: Tree) -> "ValidationContext":
         """Return the context for a Pod itself.
 
         A partial pod has been admitted, so its label keys are already merged into its selectors.
@@ -71,7 +59,7 @@ class ValidationContext:
         labels = {} if self.partial else metadata.get("labels", {})
         return replace(self, is_pod=True, pod_name=metadata.get("name", ""), merged_labels=labels)
 
-    def of_users(self, host_users: bool) -> ValidationContext:
+    def of_users(self, host_users: bool) -> "ValidationContext":
         """Return the context for a pod that uses the host's user namespace, or does not."""
         return replace(self, host_users=host_users)
 
@@ -275,13 +263,6 @@ _NAMES: Final = {
 def in_go(type_: str, tree: Mapping[str, Any]) -> dict[str, Any]:
     """Return a value with the names and fields that messages print.
 
-    Parameters
-    ----------
-    type_ : str
-        The name of the value's Go type.
-
-    Examples
-    --------
     >>> in_go("SeccompProfile", {"localhostProfile": "a.json"})
     {'Type': '', 'LocalhostProfile': 'a.json'}
     """

@@ -1,7 +1,5 @@
 """Validation of the volume sources that pods and PersistentVolumes have in common."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -83,10 +81,8 @@ def nfs(source: Tree, path: str, context: ValidationContext) -> Found:
 def iscsi(source: Tree, path: str, *, form: str) -> Found:
     """Yield the problems of an iSCSI volume.
 
-    Parameters
-    ----------
-    form : str
-        The message about a name with an unknown prefix.
+    Args:
+        form: The message about a name with an unknown prefix.
     """
     name = source.get("iqn", "")
     if not name:
@@ -232,12 +228,10 @@ def one_source(
 ) -> Found:
     """Yield the problems of a volume, which must have exactly one source.
 
-    Parameters
-    ----------
-    rules : mapping of str to tuple
-        The sources in the order in which they are checked, each with its rule, the end of the path of its findings,
-        and the end of the path of the finding about a second source. If the latter is empty, a second source of this
-        kind is not rejected.
+    Args:
+        rules: The sources in the order in which they are checked, each with its rule, the end of the path of its
+            findings, and the end of the path of the finding about a second source. If the latter is empty, a second
+            source of this kind is not rejected.
     """
     found = False
     for name, (rule, own, too_much) in rules.items():

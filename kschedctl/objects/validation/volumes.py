@@ -1,7 +1,5 @@
 """Validation of the volumes of pods, and of those whose files come from the API."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
@@ -147,13 +145,7 @@ def _downward_file(file: Tree, path: str) -> Found:
 
 
 class _Projection:
-    """The validation of a projected volume, with the file paths that its sources use.
-
-    Parameters
-    ----------
-    path : str
-        The field path of the volume.
-    """
+    """The validation of a projected volume, with the file paths that its sources use."""
 
     def __init__(self, path: str, context: ValidationContext) -> None:
         self._path = path
@@ -293,10 +285,8 @@ _FORM: Final = "must be valid format starting with iqn, eui, or naa"
 def pod_volumes(volumes: Sequence[Tree], path: str, context: ValidationContext, good: dict[str, Tree]) -> Found:
     """Yield the problems of the volumes of a pod.
 
-    Parameters
-    ----------
-    good : dict
-        The output: valid volumes are added by name. Containers can use only these.
+    Args:
+        good: The output: valid volumes are added by name. Containers can use only these.
     """
     names: set[str] = set()
     pod = context.pod_name

@@ -1,7 +1,5 @@
 """Warnings of an API server about an accepted object (``WarningsOnCreate`` of each kind)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
@@ -80,10 +78,7 @@ def claim_spec(spec: Tree, path: str) -> Found:
 def overlapping_paths(volumes: Iterable[Tree]) -> Iterator[str]:
     """Yield a warning per pair of overlapping file paths of a volume, and per projected source that is empty.
 
-    Yields
-    ------
-    str
-        The API server's message. It contains the volume's name, and comes without a field path.
+    Yields: The API server's message. It contains the volume's name, and comes without a field path.
     """
     for volume in volumes:
         name = go_quote(volume.get("name", ""))
@@ -171,14 +166,10 @@ _ANNOTATIONS: Final = {
 def pod_warnings(spec: Tree, own: dict[str, str], path: str) -> Found:
     """Yield the warnings of an API server about a pod or pod template.
 
-    Parameters
-    ----------
-    spec : dict
-        The spec of the pod or pod template.
-    own : dict of str to str
-        The annotations of the pod or pod template.
-    path : str
-        The prefix of all field paths: empty for a Pod, or for example ``spec.template.`` for a pod template.
+    Args:
+        spec: The spec of the pod or pod template.
+        own: The annotations of the pod or pod template.
+        path: The prefix of all field paths: empty for a Pod, or for example ``spec.template.`` for a pod template.
     """
     at = f"{path}spec"
     for key in spec.get("nodeSelector", ()):
@@ -379,14 +370,9 @@ _TOO_MANY_INDEXES: Final = (
 def warnings(tree: Tree, kind: str, path: str) -> Found:
     """Yield the warnings of an API server about an accepted object.
 
-    Parameters
-    ----------
-    tree : dict
-        The object.
-    kind : str
-        The object's version and kind, such as ``apps/v1/Deployment``.
-    path : str
-        The path of the pod template in the object; empty for a Pod itself.
+    Args:
+        kind: The object's version and kind, such as ``apps/v1/Deployment``.
+        path: The path of the pod template in the object; empty for a Pod itself.
     """
     metadata = tree.get("metadata", {})
     if kind in _HOSTNAME:

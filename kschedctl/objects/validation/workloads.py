@@ -1,7 +1,5 @@
 """Validation of the workloads that keep pods running, such as ReplicaSets, and of their update strategies."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final
 

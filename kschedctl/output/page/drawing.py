@@ -4,8 +4,6 @@ Positions are percentages, so that a chart takes the width that there is and its
 classes, because the Content-Security-Policy of pages allows no style attributes.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,8 +37,6 @@ _Point = tuple[float, float]
 def picture(blocks: Iterable[Block]) -> str:
     """Draw the first scatter plot of a document.
 
-    Examples
-    --------
     >>> from kschedctl.questions.charts import ScatterAxis, ScatterPoint
     >>> point = ScatterPoint(3.0, 2.0, "1", "case 1", front=True)
     >>> chart = Scatter(title="", legend="", x_axis=ScatterAxis("a"), y_axis=ScatterAxis("b"), points=(point,))
@@ -75,7 +71,7 @@ def _parts(chart: Scatter) -> Iterator[str]:
     yield f'<text class="note" x="{_LEFT + 16}" y="40">{_text(chart.legend)}</text>'
 
 
-def _axes(chart: Scatter, scale: _Scale) -> Iterator[str]:
+def _axes(chart: Scatter, scale: "_Scale") -> Iterator[str]:
     for x in scale.lines[0]:
         at, _ = scale.at((x, scale.low[1]))
         number = _text(chart.x_axis.number(x))
@@ -135,8 +131,6 @@ def _span(numbers: Sequence[float]) -> _Point:
 def _grid(low: float, high: float, *, whole: bool = False) -> list[float]:
     """Return round numbers between two limits; only whole numbers if ``whole`` is true.
 
-    Examples
-    --------
     >>> _grid(0.5, 10.2), _grid(0.9, 2.1, whole=True)
     ([2.0, 4.0, 6.0, 8.0, 10.0], [1.0, 2.0])
     """
@@ -163,46 +157,32 @@ _OPEN_NODES: Final = 600
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A rectangle of a bar or lane.
+    """A rectangle of a bar or lane."""
 
-    Attributes
-    ----------
-    x, width : float
-        The position and the width, in percent of the whole bar.
-    kind : str
-        The class of the style sheet.
-    text : str
-        The text that is shown for the rectangle.
-    """
-
+    #: The position and the width, in percent of the whole bar.
     x: float
+    #: The position and the width, in percent of the whole bar.
     width: float
+    #: The class of the style sheet.
     kind: str
+    #: The text that is shown for the rectangle.
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group of cells of a map.
-
-    Attributes
-    ----------
-    cells : tuple of (int, Cell)
-        The cells, each with its position in the map.
-    pieces : tuple of Piece
-        The shares of the kinds in the group, as a bar.
-    """
+    """A group of cells of a map."""
 
     name: str
+    #: The cells, each with its position in the map.
     cells: tuple[tuple[int, Cell], ...]
+    #: The shares of the kinds in the group, as a bar.
     pieces: tuple[Piece, ...]
 
 
 def kind_class(kinds: Sequence[Kind], position: int, *, scale: bool = False) -> str:
     """Return the class of the style sheet for a kind.
 
-    Examples
-    --------
     >>> kinds = [Kind("fits", Tone.GOOD), Kind("VolumeZone"), Kind("NodeAffinity")]
     >>> [kind_class(kinds, i) for i in range(3)]
     ['good', 'c1', 'c2']
@@ -270,8 +250,6 @@ def _shares(colouring: Colouring, cells: Sequence[tuple[int, Cell]]) -> Iterator
 def bar_pieces(bar: Bar, kinds: Sequence[Kind]) -> list[Piece]:
     """Return the rectangles of a bar.
 
-    Examples
-    --------
     >>> from kschedctl.questions.charts import Segment
     >>> [(piece.x, piece.width) for piece in bar_pieces(Bar((), (Segment(0, 1, ""), Segment(0, 2, "")), 4), [Kind("")])]
     [(0.0, 25.0), (25.0, 50.0)]
@@ -313,8 +291,6 @@ def lane_pieces(lane: Lane, chart: Timeline) -> list[Piece]:
 def seconds(value: float) -> str:
     """Return a time since the start of a timeline, with its unit.
 
-    Examples
-    --------
     >>> seconds(0.0), seconds(1.25), seconds(90), seconds(7260)
     ('0 s', '1.25 s', '1 min 30 s', '2 h 1 min')
     """
@@ -330,8 +306,6 @@ def seconds(value: float) -> str:
 def span_time(span: Span, end: float) -> str:
     """Return the time of a span on a timeline that ends at ``end``.
 
-    Examples
-    --------
     >>> [span_time(Span(*times, 0, ""), 20.0) for times in ((0.0, 12.0), (12.0, 12.0), (12.0, 20.0), (0.0, 20.0))]
     ['0 s to 12 s', 'at 12 s', 'from 12 s on', 'always']
     """

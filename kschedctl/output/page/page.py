@@ -1,7 +1,5 @@
 """``-o html``: a self-contained page, to be looked at in a browser and attached to a ticket; and HTML for notebooks."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
@@ -29,18 +27,15 @@ class Html(Form):
 
     draws = True
 
-    def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
-        """Yield the page."""
+    def render(self, answer: "Answers", view: "View", medium: Medium) -> Iterator[str]:
         from kschedctl.questions.documents import document
 
         yield as_page(document(answer, replace(view, wide=True, drawn=True)), medium.command_line)
 
 
-def as_html(answer: Answer) -> str:
+def as_html(answer: "Answer") -> str:
     """Return an answer as an HTML fragment with its style, for notebooks.
 
-    Examples
-    --------
     >>> import kschedctl
     >>> "node-8 is ready" in as_html(kschedctl.load("fixtures/shop/cluster").describe_node("node-8"))
     True
@@ -56,18 +51,13 @@ def as_html(answer: Answer) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Assets:
-    """The texts that a self-contained page contains.
+    """The texts that a self-contained page contains."""
 
-    Attributes
-    ----------
-    style, script : Markup
-        The style sheet and the script.
-    policy : str
-        The Content-Security-Policy: only this style and this script, and no request to anywhere.
-    """
-
+    #: The style sheet and the script.
     style: Markup
+    #: The style sheet and the script.
     script: Markup
+    #: The Content-Security-Policy: only this style and this script, and no request to anywhere.
     policy: str
 
 
@@ -164,20 +154,12 @@ class Section:
 
 @dataclass(slots=True)
 class Page:
-    """The contents of a page.
+    """The contents of a page."""
 
-    Attributes
-    ----------
-    title : str
-        The first paragraph of the document, which is the answer in a sentence.
-    tone : Tone
-        The tone of the answer.
-    sections : list of Section
-        Everything else.
-    """
-
+    #: The first paragraph of the document, which is the answer in a sentence.
     title: str = ""
     tone: Tone = Tone.PLAIN
+    #: Everything else.
     sections: list[Section] = field(default_factory=lambda: [Section("")])
 
 
@@ -186,12 +168,9 @@ def page_of(
 ) -> Page:
     """Divide a document into the answer and sections.
 
-    Parameters
-    ----------
-    command_line : callable
-        Writes a next question as the command that answers it; empty for none.
-    address : callable
-        Returns the address of the page that answers a next question; empty for none.
+    Args:
+        command_line: Writes a next question as the command that answers it; empty for none.
+        address: Returns the address of the page that answers a next question; empty for none.
     """
     page = Page()
     for block in blocks:
@@ -231,12 +210,9 @@ def nowhere(question: Question) -> str:
 def as_page(blocks: Iterable[Block], command_line: Callable[[Question], str]) -> str:
     """Return a document as a self-contained HTML page, which makes no request and runs only its own script.
 
-    Parameters
-    ----------
-    blocks : iterable of Block
-        The document; its first paragraph is the title.
-    command_line : callable
-        Writes a next question as the command that answers it.
+    Args:
+        blocks: The document; its first paragraph is the title.
+        command_line: Writes a next question as the command that answers it.
     """
     page = page_of(blocks, command_line, nowhere)
     return shared_environment().get_template("page.html.j2").render(page=page, assets=assets(), link=_no_link)

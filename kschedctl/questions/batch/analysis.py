@@ -1,7 +1,5 @@
 """Decisions for lines of recorded cases, in this process or over several, in order."""
 
-from __future__ import annotations
-
 import gzip
 import signal
 import zlib
@@ -58,12 +56,9 @@ _decode_id = msgspec.json.Decoder(_Id).decode
 class Decider:
     """A decider for lines of cases under one release.
 
-    Parameters
-    ----------
-    kubernetes_version : str
-        The release; empty for the newest.
-    feature_gates : mapping of str to bool
-        Feature gates that differ from their defaults.
+    Args:
+        kubernetes_version: The release; empty for the newest.
+        feature_gates: Feature gates that differ from their defaults.
     """
 
     def __init__(self, kubernetes_version: str, feature_gates: Mapping[str, bool]) -> None:
@@ -73,7 +68,6 @@ class Decider:
         self._registry: Registry = full_registry()
 
     def answer(self, line: Line) -> LineAnswer:
-        """Answer one line."""
         number, text = line
         try:
             many = bool(_decode_pods(text).pods)
@@ -106,15 +100,10 @@ class Decider:
 def decide_lines(decider: Decider, lines: Iterator[Line], jobs: int) -> Iterator[LineAnswer]:
     """Yield the answers to lines, in order.
 
-    Parameters
-    ----------
-    jobs : int
-        The number of processes; 0 for one per core.
+    Args:
+        jobs: The number of processes; 0 for one per core.
 
-    Raises
-    ------
-    KschedctlError
-        If something else ended a process.
+    Raises KschedctlError if something else ended a process.
     """
     jobs = jobs or available_cores()
     first = list(islice(lines, _PORTION))
@@ -186,15 +175,11 @@ _GZIP_MAGIC: Final = b"\x1f\x8b"
 def numbered_lines(stream: BufferedReader, max_unpacked: int | None) -> Iterator[Line]:
     """Yield the lines that are not empty, each with its number.
 
-    Parameters
-    ----------
-    max_unpacked : int or None
-        The most bytes to unpack in all. ``None`` limits only the compression ratio: no more than a case is in memory.
+    Args:
+        max_unpacked: The most bytes to unpack in all. ``None`` limits only the compression ratio: no more than a
+            case is in memory.
 
-    Raises
-    ------
-    InputError
-        If the compressed cases cannot be read.
+    Raises InputError if the compressed cases cannot be read.
     """
     opened: BinaryIO = stream
     if stream.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC):
@@ -214,10 +199,7 @@ def numbered_lines(stream: BufferedReader, max_unpacked: int | None) -> Iterator
 def opened_cases(path: str) -> Iterator[BufferedReader]:
     """Open a file of cases; ``-`` is standard input.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read.
+    Raises InputError if the file cannot be read.
     """
     is_stdin = path == STDIN
     try:

@@ -5,8 +5,6 @@
 A case may also have ``theirs``, kube-scheduler's answer (``disagreement.Theirs``). Decisions ignore it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec
@@ -31,45 +29,28 @@ from kschedctl.scheduler.framework.status import Code, Status
 
 
 class CaseCluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The part that all cases share: a cluster and a configuration.
+    """The part that all cases share: a cluster and a configuration."""
 
-    Attributes
-    ----------
-    id : str
-        The name of the case; the answer has the same.
-    objects : tuple of objects
-        The cluster.
-    config : object, optional
-        A KubeSchedulerConfiguration.
-    """
-
+    #: The name of the case; the answer has the same.
     id: str
     objects: tuple[dict[str, Any], ...] = ()
+    #: A KubeSchedulerConfiguration.
     config: dict[str, Any] | None = None
 
 
 class Case(CaseCluster, frozen=True, kw_only=True):
-    """A case: a cluster, a configuration, and a pod to decide for.
+    """A case: a cluster, a configuration, and a pod to decide for."""
 
-    Attributes
-    ----------
-    pod : object
-        The pod to place.
-    theirs : object, optional
-        kube-scheduler's answer, in a case that a user recorded.
-    """
-
+    #: The pod to place.
     pod: Any
+    #: kube-scheduler's answer, in a case that a user recorded.
     theirs: dict[str, Any] | None = None
 
 
 def decide(case: Case, release: Release, registry: Registry) -> Decision:
     """Decide a case.
 
-    Raises
-    ------
-    InputError
-        If the pod, an object or the configuration is invalid.
+    Raises InputError if the pod, an object or the configuration is invalid.
     """
     pod = read_case_pod(case.pod, "pod")
     return read_case_cluster(case, release, registry).decide(pod)
@@ -78,10 +59,7 @@ def decide(case: Case, release: Release, registry: Registry) -> Decision:
 def read_case_cluster(case: CaseCluster, release: Release, registry: Registry) -> Scheduler:
     """Return the scheduler of a case over its cluster.
 
-    Raises
-    ------
-    InputError
-        If an object or the configuration is invalid.
+    Raises InputError if an object or the configuration is invalid.
     """
     builder = ClusterBuilder()
     for i, data in enumerate(case.objects):
@@ -100,10 +78,7 @@ def read_case_cluster(case: CaseCluster, release: Release, registry: Registry) -
 def read_case_object(data: dict[str, Any], path: str) -> ApiObject | None:
     """Return an object of a case; ``None`` for a kind that scheduling does not read.
 
-    Raises
-    ------
-    InputError
-        If the object is invalid; the field's path begins with ``path``.
+    Raises InputError if the object is invalid; the field's path begins with ``path``.
     """
     kind = kind_type(str(data.get("apiVersion", "")), str(data.get("kind", "")))
     if kind is None:
@@ -115,10 +90,7 @@ def read_case_object(data: dict[str, Any], path: str) -> ApiObject | None:
 def read_case_pod(data: Any, path: str) -> Pod:
     """Return a case's pod with defaults, after checking its quantities; the scheduler reports wrong selectors itself.
 
-    Raises
-    ------
-    InputError
-        If the pod is invalid; the field's path begins with ``path``.
+    Raises InputError if the pod is invalid; the field's path begins with ``path``.
     """
     try:
         pod = default_pod(_convert(data, Pod, path))
@@ -144,15 +116,7 @@ Answer = dict[str, Any]
 
 
 def answer(case_id: str, decision: Decision) -> Answer:
-    """Return the answer to one case.
-
-    Parameters
-    ----------
-    case_id : str
-        The ``id`` of the case.
-    decision : Decision
-        The decision.
-    """
+    """Return the answer to one case."""
     out: Answer = {"id": case_id}
     errors = decision.preemption.errors if decision.preemption is not None else ()
     if decision.error or errors:

@@ -6,8 +6,6 @@
 The clock advances by a millisecond per pod and cycle. Victims are gone at once, and no controller acts.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -46,8 +44,10 @@ from kschedctl.trials.simulate.world import SCHEDULER_ALONE, World
 
 # Runs of sequences with pod groups: stages, each of which begins once the run has come to rest.
 #
-# A group that is rejected is tried again without end. A run is at rest once everything that is active or in back-off was
-# tried twice since a pod was last bound or evicted, or something was created or deleted. Where only back-off is left, the
+# A group that is rejected is tried again without end. A run is at rest once everything that is active or in back-off
+# was
+# tried twice since a pod was last bound or evicted, or something was created or deleted. Where only back-off is left,
+# the
 # clock advances by whole seconds. A bound pod starts at once; its start time follows the order of creation.
 
 _FIRST_START: Final = datetime(2026, 2, 1, tzinfo=UTC)
@@ -81,14 +81,10 @@ class CreationOrder:
 class StagedRun:
     """A run with stages.
 
-    Parameters
-    ----------
-    simulation : Simulation
-        The simulation, with the first pods in its queue.
-    order : CreationOrder
-        The order of creation so far.
-    stages : sequence of (objects, names)
-        Per stage the objects to create, as data, and those to delete, as kind, namespace and name.
+    Args:
+        simulation: The simulation, with the first pods in its queue.
+        order: The order of creation so far.
+        stages: Per stage the objects to create, as data, and those to delete, as kind, namespace and name.
     """
 
     def __init__(
@@ -105,7 +101,6 @@ class StagedRun:
         self._number = 0
 
     def run(self) -> Iterator[Attempt]:
-        """Yield all attempts."""
         while True:
             if self._is_at_rest():
                 if not self._stages:
@@ -208,58 +203,38 @@ class Stage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SequenceCase(CaseCluster, frozen=True):
-    """A case of many pods.
+    """A case of many pods."""
 
-    Attributes
-    ----------
-    pods : tuple of objects
-        The pods in the order of their creation.
-    choices : mapping of str to tuple
-        Per pod the node chosen in each of its attempts, in order; empty for an attempt that found no node. Under
-        ``group NAMESPACE/NAME``, per attempt at the group the node of every search.
-    feature_gates : mapping of str to bool
-        Feature gates that differ from their defaults.
-    then : tuple of Stage
-        The stages that follow.
-    """
-
+    #: The pods in the order of their creation.
     pods: tuple[dict[str, Any], ...] = ()
+    #: Per pod the node chosen in each of its attempts, in order; empty for an attempt that found no node. Under
+    #: ``group NAMESPACE/NAME``, per attempt at the group the node of every search.
     choices: dict[str, tuple[str | tuple[str, ...], ...]] = msgspec.field(default_factory=dict)
+    #: Feature gates that differ from their defaults.
     feature_gates: dict[str, bool] = msgspec.field(default_factory=dict, name="featureGates")
+    #: The stages that follow.
     then: tuple[Stage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SequenceResult:
-    """The result of a case of many pods.
+    """The result of a case of many pods."""
 
-    Attributes
-    ----------
-    simulation : Simulation
-        The simulation in its last state.
-    attempts : tuple of Attempt
-        All attempts, in order.
-    untried : tuple of str
-        The case's pods that no attempt tried, ``namespace/name``: gates keep them out of the queue.
-    has_groups : bool
-        True if the case sets feature gates, so that its answer is also about pod groups.
-    """
-
+    #: The simulation in its last state.
     simulation: Simulation
+    #: All attempts, in order.
     attempts: tuple[Attempt, ...]
+    #: The case's pods that no attempt tried, ``namespace/name``: gates keep them out of the queue.
     untried: tuple[str, ...]
+    #: True if the case sets feature gates, so that its answer is also about pod groups.
     has_groups: bool = False
 
 
 def run_sequence(case: SequenceCase, release: Release, registry: Registry) -> SequenceResult:
     """Run a case to the end of its queue.
 
-    Raises
-    ------
-    InputError
-        If a pod, an object or the configuration is invalid.
-    UnsupportedError
-        If the queue is not settled after 2,000 attempts, of which one at a group counts once.
+    Raises InputError if a pod, an object or the configuration is invalid.
+    Raises UnsupportedError if the queue is not settled after 2,000 attempts, of which one at a group counts once.
     """
     in_groups = {
         key.removeprefix(_GROUP): [tuple(each) for each in value]
@@ -301,15 +276,7 @@ def run_sequence(case: SequenceCase, release: Release, registry: Registry) -> Se
 
 
 def sequence_answer(case_id: str, played: SequenceResult) -> Answer:
-    """Return the answer to a case of many pods.
-
-    Parameters
-    ----------
-    case_id : str
-        The ``id`` of the case.
-    played : SequenceResult
-        The result of the case.
-    """
+    """Return the answer to a case of many pods."""
     pods = played.simulation.cluster.pods
     out: Answer = {
         "id": case_id,

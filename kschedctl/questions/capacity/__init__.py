@@ -1,1 +1,1 @@
-"""capacity"""
+"""capacity."""

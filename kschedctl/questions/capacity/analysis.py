@@ -1,7 +1,5 @@
 """``capacity``: the number of further copies of a pod that fit, one after another, and what stops the next one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -50,10 +48,8 @@ def gang_copies(
 ) -> tuple[GangCount, GangCopiesData]:
     """Count the further copies of a group that fit whole, and describe one copy.
 
-    Parameters
-    ----------
-    asked : sequence of PodSubject
-        The pods of the request that name the group, one per workload.
+    Args:
+        asked: The pods of the request that name the group, one per workload.
     """
     gang = Gang(group, tuple(_members(cluster, group, asked)))
     found = gang_capacity(cluster.scheduler, gang, most)
@@ -101,17 +97,11 @@ def _as_new(pod: Pod, suffix: str = "") -> Pod:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityRequest:
-    """A question about the capacity for copies of pods.
+    """A question about the capacity for copies of pods."""
 
-    Attributes
-    ----------
-    pods : sequence of PodSubject
-        The pods, each with an answer of its own; of a workload's pods, one is copied.
-    most : int or None
-        The number of copies after which the search ends; ``None`` for no limit.
-    """
-
+    #: The pods, each with an answer of its own; of a workload's pods, one is copied.
     pods: tuple[PodSubject, ...]
+    #: The number of copies after which the search ends; ``None`` for no limit.
     most: int | None = None
 
     @property
@@ -170,14 +160,11 @@ def capacity_answer(
 ) -> PodCapacity:
     """Return the answer for one pod or pod group.
 
-    Parameters
-    ----------
-    name : str
-        The pod, workload or group that is copied, with its kind.
-    gang : GangCopiesData, optional
-        The group that is copied; by default a single pod is.
-    due : int
-        The number of copies that the workload is to have already: its pods without a node, and those not yet created.
+    Args:
+        name: The pod, workload or group that is copied, with its kind.
+        gang: The group that is copied; by default a single pod is.
+        due: The number of copies that the workload is to have already: its pods without a node, and those not yet
+            created.
     """
     decision = found.next
     told = explanation(decision, rests_on)

@@ -3,8 +3,6 @@
 The form is part of the public interface. ``schema.json`` describes it and is made from these types.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from msgspec import Meta
@@ -50,8 +48,7 @@ class GangCopiesData(Data, frozen=True):
         Meta(description="The domains of the topology constraint, by name; empty if there is no constraint."),
     ]
     next: Annotated[
-        PodGroupData | None,
-        Meta(description="The decision for the next copy; null if PreEnqueue holds its pods back."),
+        PodGroupData | None, Meta(description="The decision for the next copy; null if PreEnqueue holds its pods back.")
     ]
 
     @property

@@ -1,7 +1,5 @@
 """The document of ``capacity``: the number of further copies, the nodes that take them, and what stops the next one."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from kschedctl.common.wording import counted
@@ -62,8 +60,6 @@ def _steps(most: int) -> tuple[Kind, ...]:
 def _step(number: int, most: int) -> str:
     """Return the step of a number of copies: one of at most 5 ranges of equal size.
 
-    Examples
-    --------
     >>> _step(0, 9), _step(3, 9), _step(9, 9), _step(3, 4)
     ('none', '3 to 4', '9', '3')
     """
@@ -124,10 +120,8 @@ _OUTSIDE: Final = "TopologyPlacementGenerator"
 def document(answer: PodCapacity, view: View) -> Document:
     """Lay out an answer for one pod.
 
-    Parameters
-    ----------
-    view : View
-        The part of the answer that is shown.
+    Args:
+        view: The part of the answer that is shown.
     """
     yield from first_line(answer, answer.summary, Tone.GOOD if answer.copies else Tone.BAD)
     yield from header(answer, view.now, answer.pod)

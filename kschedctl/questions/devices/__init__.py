@@ -1,1 +1,1 @@
-"""devices"""
+"""devices."""

@@ -69,7 +69,6 @@ def _given(result: DeviceRequestAllocationResult) -> GivenData:
 
 
 def _nodes(selector: NodeSelector | None) -> str:
-    """Return the nodes of a selector as text."""
     if selector is None:
         return "all nodes"
     terms = []
@@ -90,15 +89,7 @@ def _nodes(selector: NodeSelector | None) -> str:
 
 
 def overview_answer(inventory: Inventory, provenance: Provenance) -> DevicesOverview:
-    """Return the answer for all pools.
-
-    Parameters
-    ----------
-    inventory : Inventory
-        The devices.
-    provenance : Provenance
-        The provenance of the answer.
-    """
+    """Return the answer for all pools."""
     pools = tuple(_pool(pool, inventory.cluster) for pool in pool_overviews(inventory))
     n_devices, held = sum(len(pool.devices) for pool in pools), sum(pool.allocated for pool in pools)
     available = sum(pool.available for pool in pools)
@@ -115,15 +106,7 @@ def overview_answer(inventory: Inventory, provenance: Provenance) -> DevicesOver
 
 
 def claim_answer(claim: ResourceClaim, inventory: Inventory, provenance: Provenance) -> DeviceSupply:
-    """Return the nodes on which a claim can be allocated, or can be used if it is allocated.
-
-    Parameters
-    ----------
-    inventory : Inventory
-        The devices.
-    provenance : Provenance
-        The provenance of the answer.
-    """
+    """Return the nodes on which a claim can be allocated, or can be used if it is allocated."""
     problem, places = _places(claim, inventory)
     allocated = claim.status.allocation is not None
     where = _where(places, inventory.cluster)
@@ -146,17 +129,7 @@ def claim_answer(claim: ResourceClaim, inventory: Inventory, provenance: Provena
 
 
 def class_answer(device_class: DeviceClass, inventory: Inventory, provenance: Provenance) -> DeviceSupply:
-    """Return the nodes on which a claim for one device of a class can be allocated.
-
-    Parameters
-    ----------
-    device_class : DeviceClass
-        The class.
-    inventory : Inventory
-        The devices.
-    provenance : Provenance
-        The provenance of the answer.
-    """
+    """Return the nodes on which a claim for one device of a class can be allocated."""
     problem, places = _places(claim_of_class(device_class.name), inventory)
     return DeviceSupply(
         **envelope(inventory.cluster, provenance, _limits(inventory)),
@@ -229,12 +202,8 @@ def _device(device: DeviceOverview, *, is_used: bool) -> DeviceData:
 def place_data(place: Place, cluster: Cluster, *, names_claims: bool = False) -> PlaceData:
     """Return a group of nodes as data.
 
-    Parameters
-    ----------
-    place : Place
-        The group.
-    names_claims : bool
-        True if reasons name the claim, because there may be several claims.
+    Args:
+        names_claims: True if reasons name the claim, because there may be several claims.
     """
     worded = RequestSupply.words if names_claims else RequestSupply.short
     reason = place.reason
@@ -251,14 +220,9 @@ def place_data(place: Place, cluster: Cluster, *, names_claims: bool = False) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DevicesRequest:
-    """A question about devices.
+    """A question about devices."""
 
-    Attributes
-    ----------
-    subjects : tuple of ResourceClaim or DeviceClass
-        The claims and classes, each with an answer of its own; empty for all devices.
-    """
-
+    #: The claims and classes, each with an answer of its own; empty for all devices.
     subjects: tuple[ResourceClaim | DeviceClass, ...] = ()
 
 
@@ -267,10 +231,7 @@ def devices(
 ) -> tuple[DevicesOverview | DeviceSupply, ...]:
     """Report all devices, or the nodes on which each claim or a device of each class can be allocated.
 
-    Raises
-    ------
-    ClusterError
-        If the ResourceSlices could not be listed.
+    Raises ClusterError if the ResourceSlices could not be listed.
     """
     from kschedctl.scheduler.devices.inventory import Inventory
 

@@ -3,8 +3,6 @@
 The form is part of the public interface. ``schema.json`` describes it and is made from these types.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta

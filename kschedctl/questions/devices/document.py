@@ -1,7 +1,5 @@
 """The document of ``devices``: pools and their problems, and the nodes that claims can be allocated on."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -28,12 +26,8 @@ from kschedctl.questions.nodes.answer import NodesOverview
 def allocation_lines(allocation: AllocationData, *, names_claim: bool) -> Iterator[str]:
     """Yield a line with the claim and the nodes that its allocation is for, then a line per device.
 
-    Parameters
-    ----------
-    allocation : AllocationData
-        The allocation.
-    names_claim : bool
-        True to name the claim.
+    Args:
+        names_claim: True to name the claim.
     """
     has = ", allocated" if allocation.stored else ""
     claim = f"claim {allocation.claim}{has} " if names_claim else ""
@@ -152,10 +146,8 @@ def supply_map(answer: DeviceSupply, overview: NodesOverview) -> NodeMap:
 def place_lines(place: PlaceData, *, names_claims: bool = False) -> tuple[str, ...]:
     """Return the lines of a group of nodes: the allocations, or the reasons why there are none.
 
-    Parameters
-    ----------
-    names_claims : bool
-        True to name the claims, if there may be several.
+    Args:
+        names_claims: True to name the claims, if there may be several.
     """
     if place.usable:
         lines = (allocation_lines(allocation, names_claim=names_claims) for allocation in place.allocations)
@@ -203,14 +195,9 @@ def supply_document(answer: DeviceSupply, view: View) -> Document:
 def places_section(places: Sequence[PlaceData], *, every: bool, names_claims: bool = False) -> Document:
     """Lay out groups of nodes: those that can be used, then the others with the reasons.
 
-    Parameters
-    ----------
-    places : sequence of PlaceData
-        The groups.
-    every : bool
-        True to name all nodes of a group.
-    names_claims : bool
-        True to name the claims, if there may be several.
+    Args:
+        every: True to name all nodes of a group.
+        names_claims: True to name the claims, if there may be several.
     """
     usable = [place for place in places if place.usable]
     new = any(not allocation.stored for place in usable for allocation in place.allocations)

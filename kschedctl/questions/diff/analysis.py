@@ -1,7 +1,5 @@
 """The analysis behind ``diff``: the changes for pods between a cluster and another one."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -195,23 +193,15 @@ _ANY_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffRequest:
-    """A question about the changes for pods between a cluster and another one.
+    """A question about the changes for pods between a cluster and another one."""
 
-    Attributes
-    ----------
-    other : LoadedCluster
-        The other cluster: the second side.
-    pods : tuple of (str, str)
-        The pods that are compared; a side may lack them.
-    new_pods : pair of mappings
-        The pods to create in each side; they replace the clusters' own pods.
-    configs : pair of str
-        The file with the scheduler's configuration of each side; empty for none.
-    """
-
+    #: The other cluster: the second side.
     other: LoadedCluster
+    #: The pods that are compared; a side may lack them.
     pods: tuple[Key, ...]
+    #: The pods to create in each side; they replace the clusters' own pods.
     new_pods: tuple[Mapping[Key, PodSubject], Mapping[Key, PodSubject]] = ({}, {})
+    #: The file with the scheduler's configuration of each side; empty for none.
     configs: tuple[str, str] = ("", "")
 
     @classmethod
@@ -220,13 +210,10 @@ class DiffRequest:
         cluster: LoadedCluster,
         other: LoadedCluster,
         pods: Iterable[Pod | Mapping[str, Any] | str | Path] | None = None,
-    ) -> DiffRequest:
+    ) -> "DiffRequest":
         """Return the question about pods; by default about all pods that are pending on either side.
 
-        Raises
-        ------
-        ManifestError
-            If neither side has a named pod, or a pod given as data is invalid.
+        Raises ManifestError if neither side has a named pod, or a pod given as data is invalid.
         """
         sides = cluster, other
         if pods is None:
@@ -256,10 +243,7 @@ def _key_of(sides: Iterable[LoadedCluster], name: str) -> Key:
 def found_on(sides: Iterable[LoadedCluster], find: Callable[[LoadedCluster], T]) -> list[T | None]:
     """Return the result of ``find`` for each side, ``None`` where it raises; at least one side must succeed.
 
-    Raises
-    ------
-    ManifestError
-        The first side's error, if no side succeeds.
+    Raises ManifestError the first side's error, if no side succeeds.
     """
     found: list[T | None] = []
     errors = []
@@ -312,25 +296,17 @@ def _groups(before: LoadedCluster, after: LoadedCluster, changed: Iterable[PodCh
 
 @dataclass(frozen=True, slots=True)
 class SideAnswer:
-    """The answer of one side for a pod.
+    """The answer of one side for a pod."""
 
-    Attributes
-    ----------
-    decision : Decision or None
-        The decision; ``None`` if the side lacks the pod or no profile is responsible for it.
-    node_name : str
-        The node that the pod runs on.
-    there : bool
-        True if the side has the pod.
-    """
-
+    #: The decision; ``None`` if the side lacks the pod or no profile is responsible for it.
     decision: Decision | None
+    #: The node that the pod runs on.
     node_name: str = ""
+    #: True if the side has the pod.
     there: bool = True
 
     @property
     def outcome(self) -> OutcomeData:
-        """The outcome as data."""
         decision = self.decision
         if decision is None:
             return OutcomeData(SideOutcome.OTHER_SCHEDULER if self.there else SideOutcome.ABSENT, self.node_name)
@@ -425,15 +401,11 @@ def _displaced(before: LoadedCluster, after: LoadedCluster, pods: tuple[Key, ...
 def compare(before: SideAnswer, after: SideAnswer, seen: set[tuple[str, ...]] | None = None) -> PodChangeData | None:
     """Compare the answers of two sides; return ``None`` if nothing changes.
 
-    Parameters
-    ----------
-    seen : set of tuple of str, optional
-        The summaries of earlier changes, whose nodes are not listed again; by default nodes are always listed.
+    Args:
+        seen: The summaries of earlier changes, whose nodes are not listed again; by default nodes are always
+            listed.
 
-    Returns
-    -------
-    PodChangeData or None
-        The change, without the pod's name.
+    Returns: The change, without the pod's name.
     """
     old, new = before.outcome, after.outcome
     nodes = NodeChanges(None, None)

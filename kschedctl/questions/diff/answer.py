@@ -1,7 +1,5 @@
 """The differences between the decisions of two sides: each a snapshot, a release and a configuration."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated, Final
 

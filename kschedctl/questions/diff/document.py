@@ -1,7 +1,5 @@
 """The document of ``diff``: one row per change, with the pods that change in this way."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -69,13 +67,7 @@ _NODE_KINDS: Final = (_GONE, _NEW, _FITS_NO_MORE, _FITS_NOW, _LOSES, _GETS, _REA
 
 
 def charts_section(diff: Diff, groups: Sequence[Sequence[PodChangeData]], overview: NodesOverview | None) -> Document:
-    """Lay out the charts; without ``overview``, nodes and zones are not drawn.
-
-    Parameters
-    ----------
-    groups : sequence of sequence of PodChangeData
-        The pods with the same changes.
-    """
+    """Lay out the charts; without ``overview``, nodes and zones are not drawn."""
     if diff.pods > 1:
         yield _pod_bars(diff)
     if len(groups) < sum(map(len, groups)):
@@ -201,17 +193,11 @@ _IMPORTANCE: Final = tuple(AnswerPart)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffView(View):
-    """The part of a comparison that is shown.
+    """The part of a comparison that is shown."""
 
-    Attributes
-    ----------
-    other : mapping of str to object
-        The options that select the second side, by name, as far as they differ from those of the first.
-    details : bool
-        True to list pods for which only reasons, scores or messages change.
-    """
-
+    #: The options that select the second side, by name, as far as they differ from those of the first.
     other: Mapping[str, object] = field(default_factory=dict)
+    #: True to list pods for which only reasons, scores or messages change.
     details: bool = False
 
     def shows(self, diff: Diff, pod: PodChangeData) -> bool:

@@ -1,7 +1,5 @@
 """The verdicts of two sides on nodes as columns, which are compared for all nodes at once."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -20,36 +18,24 @@ _ABSENT = -1
 
 @dataclass(frozen=True, slots=True)
 class NodeColumns:
-    """The verdicts of one side on its nodes.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The names of the nodes.
-    fits : ndarray of bool, shape (n_nodes,)
-        True for nodes that the pod fits on.
-    said : ndarray of int64, shape (n_nodes,)
-        The index of each node's status in ``statuses``.
-    statuses : tuple of Status
-        The distinct statuses at which kube-scheduler stops.
-    scored : ndarray of bool, shape (n_nodes,)
-        True for nodes that have scores.
-    total : ndarray of int64, shape (n_nodes,)
-        The total scores; 0 for nodes without scores.
-    weighted : mapping of str to ndarray of int64, shape (n_nodes,)
-        Per plugin the normalized score times the weight.
-    """
+    """The verdicts of one side on its nodes."""
 
     names: tuple[str, ...]
+    #: True for nodes that the pod fits on.
     fits: Mask
+    #: The index of each node's status in ``statuses``.
     said: Int64Array
+    #: The distinct statuses at which kube-scheduler stops.
     statuses: tuple[Status, ...]
+    #: True for nodes that have scores.
     scored: Mask
+    #: The total scores; 0 for nodes without scores.
     total: Int64Array
+    #: Per plugin the normalized score times the weight.
     weighted: Mapping[str, Int64Array]
 
     @classmethod
-    def of(cls, decision: Decision) -> NodeColumns | None:
+    def of(cls, decision: Decision) -> "NodeColumns | None":
         """Return the verdicts of a decision; ``None`` if the cycle ended before the filters."""
         if decision.statuses is None:
             return None
@@ -87,12 +73,8 @@ class NodeChanges:
     The pod does not fit on a node that a side lacks. For nodes that it does not fit on, the statuses at which
     kube-scheduler stops are compared, not the numbers behind them, which change from moment to moment.
 
-    Attributes
-    ----------
-    names : tuple of str
-        The nodes of both sides: those of the first, then those that only the second has.
-    changed : ndarray of bool, shape (n_names,)
-        True for nodes with different verdicts.
+    names: The nodes of both sides: those of the first, then those that only the second has.
+    changed: True for nodes with different verdicts.
     """
 
     def __init__(self, before: NodeColumns | None, after: NodeColumns | None) -> None:

@@ -1,7 +1,5 @@
 """Two clusters that a request names, and the pods that are compared between them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,29 +18,19 @@ from kschedctl.trials.loaded_cluster import LoadedCluster
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonRequest:
-    """Pods that are compared between two clusters.
+    """Pods that are compared between two clusters."""
 
-    Attributes
-    ----------
-    pods : PodRequest
-        The pods, and the first cluster.
-    other : ClusterRequest
-        The second cluster.
-    all_pods : bool
-        True to select running pods as well as pending ones.
-    """
-
+    #: The pods, and the first cluster.
     pods: PodRequest
+    #: The second cluster.
     other: ClusterRequest
+    #: True to select running pods as well as pending ones.
     all_pods: bool = False
 
     def load(self, handle: AnalysisHandle) -> tuple[SchedulingCluster, DiffRequest]:
         """Load both clusters and find the pods; each pod is in at least one of the clusters.
 
-        Raises
-        ------
-        KschedctlError
-            As ``PodRequest.load``.
+        Raises KschedctlError as ``PodRequest.load``.
         """
         if self.pods.named and self.all_pods:
             raise InputError("names of pods and --all-pods are given", hint="give only one of them")

@@ -1,7 +1,5 @@
 """``drain``: nodes drained as by ``kubectl drain``, and the places of their pods afterwards."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
@@ -49,10 +47,7 @@ from kschedctl.trials.simulate.world import is_recreated
 def drain(cluster: LoadedCluster, request: DrainRequest, handle: AnalysisHandle) -> Drained:
     """Drain nodes; if the run is cancelled, the answer covers the part that was done.
 
-    Raises
-    ------
-    InputError
-        If the cluster has no such nodes.
+    Raises InputError if the cluster has no such nodes.
     """
     run = run_drain(cluster, request, handle)
     with handle.busy("trying cures"):
@@ -156,7 +151,6 @@ def _node(
 
 
 def _causes(run: DrainRun, each: DrainedNode) -> Iterator[DiagnosisData]:
-    """Yield the causes for which a node is not drained."""
     for message, pods in each.refusals.items():
         yield DiagnosisData("drain-option", refusal_cause(message, pods), (), ())
     for one in node_causes(run, each) if each.blocked else ():

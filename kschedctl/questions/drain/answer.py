@@ -1,7 +1,5 @@
 """The answer of ``drain``."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated
 
@@ -41,8 +39,7 @@ class PlacedFirstData(Data, frozen=True):
     node: Annotated[str, Meta(description="The node that the pod is scheduled to.")]
     evicts: Annotated[tuple[str, ...], Meta(description="The pods that it preempts, as namespace/name.")]
     in_place_of: Annotated[
-        str,
-        Meta(description="The preempted pod that its controller created it for; empty if it is in the snapshot."),
+        str, Meta(description="The preempted pod that its controller created it for; empty if it is in the snapshot.")
     ] = ""
 
 
@@ -115,8 +112,7 @@ class Drained(ClusterAnswer, TimelineTable, frozen=True, kw_only=True, tag="Drai
         ),
     ]
     left_pending: Annotated[
-        int,
-        Meta(description="The number of pods that are pending when the drain begins: it leaves them so."),
+        int, Meta(description="The number of pods that are pending when the drain begins: it leaves them so.")
     ]
     nodes: Annotated[tuple[DrainedNodeData, ...], Meta(description="The nodes in the order of the drain.")]
     not_tried: Annotated[tuple[str, ...], Meta(description="The nodes that the drain did not reach.")]

@@ -5,8 +5,6 @@ change. ``options`` answers for missing options of kubectl, ``blocked`` for evic
 for pods that find no other node.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -55,48 +53,25 @@ _MOST_TRIES: Final = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrainChange:
-    """A change to try.
+    """A change to try."""
 
-    Attributes
-    ----------
-    summary : str
-        The change in a few words, in the imperative.
-    commands : tuple of str
-        The commands that make it.
-    make : callable
-        Makes the change in a cluster; returns ``None`` if that is not possible.
-    note : str
-        A side effect, as a clause; empty for none.
-    """
-
+    #: The change in a few words, in the imperative.
     summary: str
+    #: The commands that make it.
     commands: tuple[str, ...]
+    #: Makes the change in a cluster; returns ``None`` if that is not possible.
     make: Callable[[Cluster], Cluster | None]
+    #: A side effect, as a clause; empty for none.
     note: str = ""
 
 
 class Trials:
     """The trials for one drain that stopped.
 
-    Parameters
-    ----------
-    cluster : LoadedCluster
-        The cluster before the drain.
-    request : DrainRequest
-        The question.
-    run : DrainRun
-        The drain.
+    cluster: The cluster before the drain.
 
-    Attributes
-    ----------
-    cluster : LoadedCluster
-        The cluster before the drain.
-    run : DrainRun
-        The drain.
-    end : Cluster
-        The cluster in which the drain stopped.
-    left : list of str
-        The nodes that are not drained.
+    Args:
+        cluster: The cluster before the drain.
     """
 
     def __init__(self, cluster: LoadedCluster, request: DrainRequest, run: DrainRun) -> None:
@@ -136,14 +111,9 @@ class Trials:
 def cure(changes: Sequence[DrainChange], after: DrainRun, first: tuple[str, ...], before: DrainRun) -> CureData:
     """Return changes that help as data.
 
-    Parameters
-    ----------
-    after : DrainRun
-        The drain that goes on after the changes.
-    first : tuple of str
-        A summary and a command that come before the changes; empty for none.
-    before : DrainRun
-        The drain that stopped.
+    Args:
+        after: The drain that goes on after the changes.
+        first: A summary and a command that come before the changes; empty for none.
     """
     notes = [change.note for change in changes if change.note]
     summaries = (*first[:1], *(change.summary for change in changes))
@@ -419,14 +389,8 @@ def blocked_cures(
 ) -> Iterator[CureData]:
     """Yield the changes after which a drain is no longer blocked.
 
-    Parameters
-    ----------
-    run : DrainRun
-        The drain that is blocked.
-    options : DrainOptions
-        The options of that drain.
-    first : tuple of str
-        A summary and a command that come before the changes; empty for none.
+    Args:
+        first: A summary and a command that come before the changes; empty for none.
     """
     yield from _BlockedCures(trials, run, options, first).search()
 
@@ -526,16 +490,8 @@ def _advice(blocked: BlockedEviction) -> Iterator[CureData]:
 # Options of ``kubectl drain`` that are missing: why no pod of a node is evicted, and the drain with them.
 
 #: The options by the refusals that they lift.
-_OPTIONS: Final = {
-    DAEMON_SET: "--ignore-daemonsets",
-    LOCAL_STORAGE: "--delete-emptydir-data",
-    UNMANAGED: "--force",
-}
-_FIELDS: Final = {
-    DAEMON_SET: "ignore_daemon_sets",
-    LOCAL_STORAGE: "delete_empty_dir_data",
-    UNMANAGED: "force",
-}
+_OPTIONS: Final = {DAEMON_SET: "--ignore-daemonsets", LOCAL_STORAGE: "--delete-emptydir-data", UNMANAGED: "--force"}
+_FIELDS: Final = {DAEMON_SET: "ignore_daemon_sets", LOCAL_STORAGE: "delete_empty_dir_data", UNMANAGED: "force"}
 
 
 def refusal_cause(message: str, pods: Sequence[str]) -> str:

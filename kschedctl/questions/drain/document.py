@@ -1,7 +1,5 @@
 """The document of ``drain``: the answer, what blocks the drain, and the nodes that the pods move to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

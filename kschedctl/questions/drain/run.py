@@ -1,7 +1,5 @@
 """The run of a drain: the request, and its simulation."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -21,40 +19,28 @@ from kschedctl.trials.whatif.targets import find_nodes, find_zone
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrainRequest:
-    """A question about draining nodes: all nodes that are named, match the selector or are in the zone.
+    """A question about draining nodes: all nodes that are named, match the selector or are in the zone."""
 
-    Attributes
-    ----------
-    nodes : tuple of str
-        Names and patterns.
-    selector, zone : str
-        A label selector and a zone; empty for none.
-    options : DrainOptions
-        The flags of kubectl drain.
-    surge : int
-        The number of nodes to add before the drain, copies of the first node that is drained.
-    seed : int or None
-        The seed of the random choice between equally good nodes; ``None`` for the first by name.
-    place_pending_first : bool
-        True if the scheduler places the pending pods before the drain, with their preemptions; otherwise they stay
-        pending, and the drain is about the pods that are on the nodes.
-    """
-
+    #: Names and patterns.
     nodes: tuple[str, ...] = ()
+    #: A label selector and a zone; empty for none.
     selector: str = ""
+    #: A label selector and a zone; empty for none.
     zone: str = ""
+    #: The flags of kubectl drain.
     options: DrainOptions = field(default_factory=DrainOptions)
+    #: The number of nodes to add before the drain, copies of the first node that is drained.
     surge: int = 0
+    #: The seed of the random choice between equally good nodes; ``None`` for the first by name.
     seed: int | None = None
+    #: True if the scheduler places the pending pods before the drain, with their preemptions; otherwise they stay
+    #: pending, and the drain is about the pods that are on the nodes.
     place_pending_first: bool = False
 
     def names(self, cluster: Cluster) -> list[str]:
         """Return the names of the nodes to drain, without duplicates, in the order in which they are given.
 
-        Raises
-        ------
-        InputError
-            If a name, a pattern, the selector or the zone matches no node, or none of them is given.
+        Raises InputError if a name, a pattern, the selector or the zone matches no node, or none of them is given.
         """
         if not (self.nodes or self.selector or self.zone):
             raise InputError("no node is given")
@@ -72,36 +58,24 @@ class DrainRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrainRun:
-    """A drain and its result.
+    """A drain and its result."""
 
-    Attributes
-    ----------
-    simulation : Simulation
-        The simulation in its last state.
-    before : Cluster
-        The cluster before the drain. If pending pods are placed first, that is the cluster after it: the drain did not
-        cause their outcome.
-    began : datetime
-        The time when the drain began, by the virtual clock.
-    since : int
-        The number of entries that the timeline had when the drain began.
-    nodes : list of str
-        The nodes to drain.
-    drained : list of DrainedNode
-        The result of each node that the drain reached.
-    attempts : list of Attempt
-        The scheduling cycles of the drain.
-    finished : bool
-        False if the run was cancelled.
-    """
-
+    #: The simulation in its last state.
     simulation: Simulation
+    #: The cluster before the drain. If pending pods are placed first, that is the cluster after it: the drain did
+    #: not cause their outcome.
     before: Cluster
+    #: The time when the drain began, by the virtual clock.
     began: datetime
+    #: The number of entries that the timeline had when the drain began.
     since: int
+    #: The nodes to drain.
     nodes: list[str]
+    #: The result of each node that the drain reached.
     drained: list[DrainedNode]
+    #: The scheduling cycles of the drain.
     attempts: list[Attempt]
+    #: False if the run was cancelled.
     finished: bool
 
 
@@ -112,11 +86,9 @@ def run_drain(
 
     Pods that are pending because of a what-if are placed before the drain, as after the change in a real cluster.
 
-    Parameters
-    ----------
-    first : collection of str
-        The pending pods that the scheduler places before the drain even if the request does not ask for it, as
-        ``namespace/name``: those that an earlier part of the drain left pending.
+    Args:
+        first: The pending pods that the scheduler places before the drain even if the request does not ask for it,
+            as ``namespace/name``: those that an earlier part of the drain left pending.
     """
     cluster.require_nodes()
     names = request.names(cluster.cluster)

@@ -1,7 +1,5 @@
 """The analysis behind ``explain``: decisions for pods, with suggestions and other details on request."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -85,12 +83,8 @@ _NOUNS: Final = {"DaemonSet": "node", "Job": "pod", "CronJob": "pod"}
 def standing_for(answer: T, workload: WorkloadData) -> T:
     """Return the answer for one pod as the answer for its workload.
 
-    Parameters
-    ----------
-    answer : Explanation or Preemption
-        The answer for one of the workload's pods.
-    workload : WorkloadData
-        The workload, with the pods that the answer applies to.
+    Args:
+        answer: The answer for one of the workload's pods.
     """
     said = words(workload)
     if answer.group is not None:
@@ -108,8 +102,6 @@ def standing_for(answer: T, workload: WorkloadData) -> T:
 def words(workload: WorkloadData) -> str:
     """Return the workload, its size, and the pods that the answer applies to, in words.
 
-    Examples
-    --------
     >>> words(WorkloadData("Deployment", "shop", "web", 6, pods=("web-xxxxx",)))
     'Deployment shop/web, 6 replicas; one of them'
     >>> words(WorkloadData("StatefulSet", "shop", "db", 3, pods=("db-0", "db-1")))
@@ -138,8 +130,6 @@ def words(workload: WorkloadData) -> str:
 def running_in_words(workload: WorkloadData) -> str:
     """Return the workload and the number of its pods that run, in words.
 
-    Examples
-    --------
     >>> running_in_words(WorkloadData("StatefulSet", "shop", "db", 3, running=1))
     'StatefulSet shop/db: 1 of 3 replicas run'
     >>> running_in_words(WorkloadData("Job", "shop", "import", 3, running=3))
@@ -178,17 +168,7 @@ CountPlaced = Callable[[LoadedCluster, Sequence[PodSubject]], tuple[int | None, 
 
 
 class DecidedPod(msgspec.Struct):
-    """The decision for a pod, and the pods of its workload that share the answer.
-
-    Attributes
-    ----------
-    alike : list of PodSubject
-        The pods of the workload that share the answer, this one included.
-    workload : WorkloadData or None
-        The workload with the names of these pods.
-    own_nodes : list of NodeData
-        For each of these pods of a DaemonSet, the verdict on the node that the pod is for.
-    """
+    """The decision for a pod, and the pods of its workload that share the answer."""
 
     asked: PodSubject
     decision: Decision
@@ -196,8 +176,10 @@ class DecidedPod(msgspec.Struct):
     node_name: str
     seed: int | None
     admitted: Admitted
+    #: The pods of the workload that share the answer, this one included.
     alike: list[PodSubject] = msgspec.field(default_factory=list)
     workload: WorkloadData | None = None
+    #: For each of these pods of a DaemonSet, the verdict on the node that the pod is for.
     own_nodes: list[NodeData] = msgspec.field(default_factory=list)
 
     def explanation(self, decision: Decision | None = None, change: str = "") -> Explanation:
@@ -219,18 +201,11 @@ def decide_together(
 ) -> Iterator[DecidedPod]:
     """Decide for pods; pods of one workload with equal answers are yielded as one.
 
-    Parameters
-    ----------
-    asked : iterable of PodSubject
-        The pods; those of one workload follow each other.
-    seed : int or None
-        The seed of the random choice between equally good nodes.
-    count_placed : callable, optional
-        A function that counts the pods of a workload that fit one after another, and returns the message of the quota
-        that refuses the next one.
+    Args:
+        seed: The seed of the random choice between equally good nodes.
+        count_placed: A function that counts the pods of a workload that fit one after another, and returns the
+            message of the quota that refuses the next one.
 
-    Notes
-    -----
     The pods of a DaemonSet, each for a node of its own, share an answer if their nodes get the same reasons, whatever
     the numbers behind them. Other pods share an answer if the answers differ only in names.
     """
@@ -314,38 +289,25 @@ _ORDER: Final = (Outcome.ERROR, Outcome.UNSCHEDULABLE, Outcome.GATED, Outcome.SC
 
 
 class ExplainRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A question about the nodes that pods are scheduled to.
+    """A question about the nodes that pods are scheduled to."""
 
-    Attributes
-    ----------
-    pods : tuple of PodSubject
-        The pods; those of one workload follow each other.
-    nodes : tuple of str
-        The nodes of interest: if suggestions help there, only these are given.
-    stories : bool
-        True to add the filters' comparisons and the arithmetic behind scores for these nodes.
-    suggest : int or None
-        The number of suggestions to look for; ``None`` for 5, or 0 for more than 8 pods and for pods of DaemonSets.
-    apply_suggestion : int or None
-        The number, from 1, of the suggestion to apply before answering; ``None`` to apply none.
-    prefer : str
-        A node; the answer lists the changes that would move the pod to it. Empty for none.
-    withstand : bool
-        True to add the failures of nodes and zones after which the pod still fits somewhere.
-    sampling : bool
-        True to end the search for feasible nodes as kube-scheduler does, for all starts; False to score all nodes.
-    seed : int or None
-        The seed of the random choice between equally good nodes, and of a start; ``None`` to choose none.
-    """
-
+    #: The pods; those of one workload follow each other.
     pods: tuple[PodSubject, ...]
+    #: The nodes of interest: if suggestions help there, only these are given.
     nodes: tuple[str, ...] = ()
+    #: True to add the filters' comparisons and the arithmetic behind scores for these nodes.
     stories: bool = False
+    #: The number of suggestions to look for; ``None`` for 5, or 0 for more than 8 pods and for pods of DaemonSets.
     suggest: int | None = None
+    #: The number, from 1, of the suggestion to apply before answering; ``None`` to apply none.
     apply_suggestion: int | None = None
+    #: A node; the answer lists the changes that would move the pod to it. Empty for none.
     prefer: str = ""
+    #: True to add the failures of nodes and zones after which the pod still fits somewhere.
     withstand: bool = False
+    #: True to end the search for feasible nodes as kube-scheduler does, for all starts; False to score all nodes.
     sampling: bool = False
+    #: The seed of the random choice between equally good nodes, and of a start; ``None`` to choose none.
     seed: int | None = None
 
     @property
@@ -362,10 +324,7 @@ class ExplainRequest(msgspec.Struct, frozen=True, kw_only=True):
 def explain(cluster: LoadedCluster, request: ExplainRequest, handle: AnalysisHandle) -> Iterator[Explanation]:
     """Yield the answer for each pod; pods of a workload with equal answers share one.
 
-    Raises
-    ------
-    InputError
-        If the cluster has no such node, or there is no such suggestion.
+    Raises InputError if the cluster has no such node, or there is no such suggestion.
     """
     for decided in _decided(cluster, request, handle):
         yield _answer(cluster, request, decided)
@@ -519,16 +478,11 @@ def count_placed(cluster: LoadedCluster, members: Sequence[PodSubject], handle: 
     Of equally good nodes, a pod is bound to the first by name. Other effects of a bound pod, such as a volume that is
     provisioned for it, are not visible to the next pod.
 
-    Parameters
-    ----------
-    members : sequence of PodSubject
-        The pods of the workload that differ in more than their name, each with its number of replicas.
+    Args:
+        members: The pods of the workload that differ in more than their name, each with its number of replicas.
 
-    Returns
-    -------
-    Placed
-        The number is ``None`` if nothing is placed one after another (a DaemonSet, at most one pod, or a quota refuses
-        the first), or if more than 500 replicas are wanted and all that were tried fit.
+    Returns: The number is ``None`` if nothing is placed one after another (a DaemonSet, at most one pod, or a quota
+        refuses the first), or if more than 500 replicas are wanted and all that were tried fit.
     """
     from kschedctl.trials.whatif.pods import fresh_names
 
@@ -567,12 +521,9 @@ def count_placed(cluster: LoadedCluster, members: Sequence[PodSubject], handle: 
 def search_data(decision: Decision, percentage: int, *, followed: bool) -> SearchData:
     """Return the search for the pod of a decision, which schedules it.
 
-    Parameters
-    ----------
-    percentage : int
-        The ``percentageOfNodesToScore`` that applies to the pod's profile.
-    followed : bool
-        True to try all starts.
+    Args:
+        percentage: The ``percentageOfNodesToScore`` that applies to the pod's profile.
+        followed: True to try all starts.
     """
     search = SearchData(
         scope=search_scope(decision, percentage),
@@ -596,10 +547,8 @@ def search_data(decision: Decision, percentage: int, *, followed: bool) -> Searc
 def with_samples(answer: Explanation, search: SearchData, seed: int | None) -> Explanation:
     """Return an answer that all starts of the search were tried for.
 
-    Parameters
-    ----------
-    seed : int or None
-        The seed of the random choice of a start and of a node; ``None`` to choose none.
+    Args:
+        seed: The seed of the random choice of a start and of a node; ``None`` to choose none.
     """
     verdict, nodes = answer.verdict, search.nodes
     if search.scope is SearchScope.SAMPLE:
@@ -625,7 +574,7 @@ def with_samples(answer: Explanation, search: SearchData, seed: int | None) -> E
 # Suggestions for a pod as data.
 
 
-def suggestion_data(suggestion: Suggestion | Advice) -> SuggestionData:
+def suggestion_data(suggestion: "Suggestion | Advice") -> SuggestionData:
     """Return a suggestion, or a cure that cannot be tried, as data."""
     from kschedctl.diagnosis.why.rollout_trial import consequences, pod_to_delete
     from kschedctl.diagnosis.why.template import commands_of, through_templates
@@ -665,12 +614,12 @@ def suggestion_data(suggestion: Suggestion | Advice) -> SuggestionData:
     )
 
 
-def _members(suggestion: Suggestion) -> int | None:
+def _members(suggestion: "Suggestion") -> int | None:
     group = group_of(suggestion.decision)
     return sum(bool(each.node) for each in group.members) if group is not None else None
 
 
-def _other_commands(suggestion: Suggestion) -> tuple[str, ...]:
+def _other_commands(suggestion: "Suggestion") -> tuple[str, ...]:
     """Return the commands of the other ways, as lines that begin with ``# or``."""
     from kschedctl.diagnosis.why.template import commands_of
 

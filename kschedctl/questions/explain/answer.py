@@ -3,8 +3,6 @@
 The form is part of the public interface. ``schema.json`` describes it and is made from these types.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -326,13 +324,12 @@ class ReasonData(Data, frozen=True):
     ]
 
     @classmethod
-    def of(cls, plugin: str, reason: Reason) -> ReasonData:
+    def of(cls, plugin: str, reason: "Reason") -> "ReasonData":
         """Convert a plugin's reason to data."""
         return cls(plugin, reason.text, reason.detail, OperandsData(reason.operands))
 
     @property
     def operands(self) -> Operands | None:
-        """The operands of the reason; ``None`` if it has none."""
         return self.data.operands
 
 
@@ -381,8 +378,7 @@ class ConstraintData(Data, frozen=True):
     ]
     topology_key: Annotated[str, Meta(description="The label whose values are the domains.")]
     pods: Annotated[
-        dict[str, int],
-        Meta(description="The number of matching pods by domain, most pods first; at most 60 domains."),
+        dict[str, int], Meta(description="The number of matching pods by domain, most pods first; at most 60 domains.")
     ]
     domains: Annotated[int, Meta(description="The number of all domains.")]
     own: Annotated[bool, Meta(description="True if the pod itself matches.")]
@@ -563,8 +559,7 @@ class ClaimsData(Data, frozen=True):
     """The pod's ResourceClaims."""
 
     places: Annotated[
-        tuple[PlaceData, ...],
-        Meta(description="The nodes grouped by result: usable, or the reasons why not."),
+        tuple[PlaceData, ...], Meta(description="The nodes grouped by result: usable, or the reasons why not.")
     ]
     allocations: Annotated[
         dict[str, tuple[AllocationData, ...]],
@@ -640,8 +635,7 @@ class Explanation(ClusterAnswer, Tabular, frozen=True, kw_only=True):
     ] = None
     suggestions_tried: Annotated[int, Meta(description="The number of changes that were tried.")] = 0
     suggestions_exhausted: Annotated[
-        bool,
-        Meta(description="False if the search for changes, alone and in pairs, stopped at its limit of tries."),
+        bool, Meta(description="False if the search for changes, alone and in pairs, stopped at its limit of tries.")
     ] = True
     stories: Annotated[
         tuple[NodeStoryData, ...], Meta(description="The full details of the nodes of --node, with --why.")
@@ -740,7 +734,6 @@ class DaemonSetExplanation(CompoundAnswer, frozen=True, kw_only=True):
 
     @property
     def outcome(self) -> AnswerOutcome:
-        """The combined outcome of all answers."""
         return AnswerOutcome.of_all(answer.outcome for answer in self.answers)
 
 
@@ -762,5 +755,4 @@ class ExplanationSummary(ClusterAnswer, frozen=True, kw_only=True):
 
     @property
     def yes(self) -> bool:
-        """True if all pods would be scheduled, and no quota refuses one."""
         return not self.refused and all(fate.outcome is Outcome.SCHEDULED for fate in self.fates)

@@ -1,7 +1,5 @@
 """The document of ``explain``: the verdict, the decision behind it, and next questions with their commands."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -98,16 +96,10 @@ def suggestions_section(
 ) -> Document:
     """Lay out the changes with which a pod would fit.
 
-    Parameters
-    ----------
-    suggestions : tuple of SuggestionData
-        The changes that were found.
-    tried : int
-        The number of changes that were tried.
-    exhausted : bool
-        True if the search did not stop at its limit of tries.
-    every : bool
-        True to show the commands that make the changes.
+    Args:
+        suggestions: The changes that were found.
+        exhausted: True if the search did not stop at its limit of tries.
+        every: True to show the commands that make the changes.
     """
     yield heading(untried=any(one.untried for one in suggestions))
     if not suggestions:
@@ -192,29 +184,19 @@ _BEFORE_FILTERS: Final = "PreFilter"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainView(View):
-    """The part of an explanation that is shown.
+    """The part of an explanation that is shown."""
 
-    Attributes
-    ----------
-    nodes : tuple of str
-        The only nodes to show; empty for the whole cluster.
-    nodes_alone : bool
-        True to show nodes one by one instead of in groups.
-    reasons : bool
-        True to show raw and normalized scores and every reason.
-    admission : bool
-        True to show the changes that admission made to the pod.
-    withstand : bool
-        True to show the failures that the pod can withstand.
-    applied : bool
-        True if a suggestion was applied, which other commands cannot do.
-    """
-
+    #: The only nodes to show; empty for the whole cluster.
     nodes: tuple[str, ...] = ()
+    #: True to show nodes one by one instead of in groups.
     nodes_alone: bool = False
+    #: True to show raw and normalized scores and every reason.
     reasons: bool = False
+    #: True to show the changes that admission made to the pod.
     admission: bool = False
+    #: True to show the failures that the pod can withstand.
     withstand: bool = False
+    #: True if a suggestion was applied, which other commands cannot do.
     applied: bool = False
 
     @property
@@ -634,10 +616,8 @@ _SHORT: Final = 10
 def search_section(search: SearchData, *, every_node: bool) -> Document:
     """Lay out the nodes that the starts of the search lead to; without them, the difference to kube-scheduler.
 
-    Parameters
-    ----------
-    every_node : bool
-        True to show all nodes instead of the first 10.
+    Args:
+        every_node: True to show all nodes instead of the first 10.
     """
     if search.scope is not SearchScope.SAMPLE:
         return

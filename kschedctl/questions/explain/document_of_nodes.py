@@ -1,7 +1,5 @@
 """The charts of an explanation: maps and bars of nodes, domains of constraints, and the scores by plugin."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
@@ -173,14 +171,9 @@ def charts_section(
 ) -> Document:
     """Lay out the charts.
 
-    Parameters
-    ----------
-    overview : NodesOverview or None
-        The nodes of the cluster; ``None`` for no map.
-    describe : callable or None
-        Describes a node by its name; ``None`` for no bars of nodes.
-    nodes : iterable of str
-        The nodes with bars of their resources.
+    Args:
+        overview: The nodes of the cluster; ``None`` for no map.
+        describe: Describes a node by its name; ``None`` for no bars of nodes.
     """
     if overview is not None and explanation.nodes:
         yield GAP
@@ -228,12 +221,9 @@ _FULL: Final = 2
 def scores_section(scores: ScoresData, best: Collection[str], *, every_node: bool) -> Document:
     """Lay out a row per node with the weighted scores; plugins with equal scores for all nodes are listed below.
 
-    Parameters
-    ----------
-    best : collection of str
-        The nodes with the highest score.
-    every_node : bool
-        True to show all nodes instead of the first 5.
+    Args:
+        best: The nodes with the highest score.
+        every_node: True to show all nodes instead of the first 5.
     """
     alike = {}
     plugins = []
@@ -264,12 +254,9 @@ def _heading(plugin: str, weight: int) -> str:
 def scores_in_full(scores: ScoresData, *, every_node: bool = False, only: str = "") -> Document:
     """Lay out a row per node and plugin: raw score, normalised score, weight and weighted score.
 
-    Parameters
-    ----------
-    every_node : bool
-        True to show all nodes instead of the first 2.
-    only : str
-        The only node to show; empty for no restriction.
+    Args:
+        every_node: True to show all nodes instead of the first 2.
+        only: The only node to show; empty for no restriction.
     """
     shown = scores.nodes if every_node else scores.nodes[:_FULL]
     if only:
@@ -321,12 +308,8 @@ def _rest_section(scores: ScoresData, n_shown: int) -> Document:
 def compared(said: Sequence[ReasonData], checks: Iterable[FilterCheckData]) -> list[str]:
     """Return the results of a filter for a node, one per line: its reasons, then its further comparisons.
 
-    Parameters
-    ----------
-    said : sequence of ReasonData
-        The reasons of the filter; empty if the pod passes.
-    checks : iterable of FilterCheckData
-        The comparisons of the filter.
+    Args:
+        said: The reasons of the filter; empty if the pod passes.
     """
     lines = wording(said).split("\n") if said else []
     to_skip = len(said)
@@ -399,10 +382,8 @@ def _number(step: StepData) -> str:
 def preference_section(found: PreferenceData, why_not: str) -> Document:
     """Lay out the score of a node compared with the best one, and the changes that would move the pod to it.
 
-    Parameters
-    ----------
-    why_not : str
-        The reason why the pod does not fit on the node; empty if it fits.
+    Args:
+        why_not: The reason why the pod does not fit on the node; empty if it fits.
     """
     node = found.node
     yield GAP

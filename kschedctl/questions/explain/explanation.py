@@ -1,7 +1,5 @@
 """The answer of ``explain``, from a decision."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final, cast
@@ -80,26 +78,15 @@ def summary(
 ) -> str:
     """Return the outcome in one or two sentences.
 
-    Parameters
-    ----------
-    verdict : VerdictData
-        The outcome; its own summary is ignored.
-    n_nodes : int
-        The number of nodes in the cluster.
-    gate : str
-        The message of the gate that keeps the pod out of the queue.
-    preemption : PreemptionData or None
-        The result of preemption; ``None`` if it did not run.
-    cause : str
-        The cause of the diagnosis; empty if there is none.
-    binding : str
-        The relation of the pod to its node, such as ``runs on n1``; empty for a pending pod.
-    group : PodGroupData or None
-        The decision for the pod's group; ``None`` for a pod that is tried by itself.
-    pod_group_name : str
-        The pod's group, whether or not it is tried; empty for none.
-    search : SearchData or None
-        The search for feasible nodes, if all of its starts were tried.
+    Args:
+        verdict: The outcome; its own summary is ignored.
+        gate: The message of the gate that keeps the pod out of the queue.
+        preemption: The result of preemption; ``None`` if it did not run.
+        cause: The cause of the diagnosis; empty if there is none.
+        binding: The relation of the pod to its node, such as ``runs on n1``; empty for a pending pod.
+        group: The decision for the pod's group; ``None`` for a pod that is tried by itself.
+        pod_group_name: The pod's group, whether or not it is tried; empty for none.
+        search: The search for feasible nodes, if all of its starts were tried.
     """
     if group is not None and verdict.result is Outcome.UNSCHEDULABLE:
         return _of_group(pod, group, cause)
@@ -228,17 +215,11 @@ def usage_data(decision: Decision, nodes: Sequence[NodeData]) -> UsageData | Non
 
     Only nodes that could hold the pod if they were empty count.
 
-    Parameters
-    ----------
-    decision : Decision
-        The decision for a pod.
-    nodes : sequence of NodeData
-        The verdicts on the nodes, in the order of their rows.
+    Args:
+        nodes: The verdicts on the nodes, in the order of their rows.
 
-    Returns
-    -------
-    UsageData or None
-        ``None`` if the pod fits, or no node that could hold it if empty is short of a resource that pods request.
+    Returns: ``None`` if the pod fits, or no node that could hold it if empty is short of a resource that pods
+        request.
     """
     if decision.best:
         return None
@@ -288,18 +269,10 @@ def explanation(
 ) -> Explanation:
     """Return a decision as the answer of ``explain``.
 
-    Parameters
-    ----------
-    decision : Decision
-        The decision.
-    provenance : Provenance
-        The provenance of the answer.
-    node_name : str
-        The node that the pod runs on in the snapshot; empty if it is pending.
-    seed : int or None
-        The seed of the random choice between equally good nodes; ``None`` to choose none.
-    admitted : Admitted or None
-        The changes that admission made to the pod.
+    Args:
+        node_name: The node that the pod runs on in the snapshot; empty if it is pending.
+        seed: The seed of the random choice between equally good nodes; ``None`` to choose none.
+        admitted: The changes that admission made to the pod.
     """
     pod = _pod(decision, node_name)
     nodes = _nodes(decision)
@@ -360,12 +333,7 @@ def _verdict(
     result, picked = decision.outcome, decision.pick(seed)
     n_feasible = len(decision.statuses.feasible) if decision.statuses is not None else 0
     verdict = VerdictData(
-        result=result,
-        summary="",
-        nodes=decision.best,
-        picked=picked,
-        feasible_nodes=n_feasible,
-        error=decision.error,
+        result=result, summary="", nodes=decision.best, picked=picked, feasible_nodes=n_feasible, error=decision.error
     )
     text = summary(
         pod,
@@ -530,12 +498,8 @@ def _admission(admitted: Admitted | None) -> AdmissionData:
 def claims_data(decision: Decision, nodes: Sequence[NodeData]) -> ClaimsData:
     """Return the allocations of the pod's claims, including those on nodes that are rejected for other reasons.
 
-    Parameters
-    ----------
-    decision : Decision
-        The decision for a pod.
-    nodes : sequence of NodeData
-        The verdicts on the nodes, in the order of their rows.
+    Args:
+        nodes: The verdicts on the nodes, in the order of their rows.
     """
     places: list[Place] = []
     allocations: dict[str, tuple[AllocationData, ...]] = {}

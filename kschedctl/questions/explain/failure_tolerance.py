@@ -11,8 +11,6 @@ leaves no node is made smaller until every node of it is needed. Every answer co
 cluster.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations_with_replacement, islice
@@ -43,17 +41,7 @@ _MOST_NODES: Final = 60_000
 def withstand(scheduler: Scheduler, decision: Decision) -> WithstandingData | None:
     """Find the number of failures that a pod's placement withstands.
 
-    Parameters
-    ----------
-    scheduler : Scheduler
-        The scheduler over the cluster of the decision.
-    decision : Decision
-        The decision for the pod.
-
-    Returns
-    -------
-    WithstandingData or None
-        ``None`` if the pod has no feasible node.
+    Returns: ``None`` if the pod has no feasible node.
     """
     if not decision.best:
         return None

@@ -6,8 +6,6 @@ the sufficient weight nearest to its own. The pod is decided for again with each
 node is then the only best one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from types import MappingProxyType
@@ -49,19 +47,7 @@ _TERMS: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 def prefer(scheduler: Scheduler, decision: Decision, node: str) -> PreferenceData:
     """Find the changes that would move a pod to a node.
 
-    Parameters
-    ----------
-    scheduler : Scheduler
-        The scheduler over the cluster of the decision.
-    decision : Decision
-        The decision for the pod.
-    node : str
-        The node.
-
-    Raises
-    ------
-    InputError
-        If the cluster has no such node.
+    Raises InputError if the cluster has no such node.
     """
     fits, is_best, row = decision.node(node).feasible, node in decision.best, decision.cluster.nodes.row[node]
     scores = decision.scores
@@ -203,16 +189,8 @@ def weight_patch(
 ) -> tuple[Operation, ...]:
     """Return the change of a weight in a KubeSchedulerConfiguration as operations of RFC 6902.
 
-    Parameters
-    ----------
-    configuration : SchedulerConfiguration
-        The configuration to change.
-    scheduler_name : str
-        The profile.
-    plugin : str
-        The plugin.
-    weight : int
-        The weight; 0 disables the plugin's score.
+    Args:
+        weight: The weight; 0 disables the plugin's score.
     """
     written = configuration.settings.profiles
     at = [profile.scheduler_name for profile in written].index(scheduler_name)
@@ -231,17 +209,7 @@ def weight_patch(
 
 
 def appended(document: Any, value: object, *path: str | int) -> Operation:
-    """Return the operation that appends to a list in a document and creates missing parents of the list.
-
-    Parameters
-    ----------
-    document : mapping
-        The document.
-    value : object
-        The value to append.
-    *path : str or int
-        The path of the list.
-    """
+    """Return the operation that appends to a list in a document and creates missing parents of the list."""
     there = document
     for i, step in enumerate(path):
         if not there.get(step):

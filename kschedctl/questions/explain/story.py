@@ -1,7 +1,5 @@
 """The full story of one node: its free capacity and users, the filters' comparisons, and the origin of its score."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, cast
@@ -31,55 +29,43 @@ _SCALE: Final = MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY
 
 
 class ExtenderPoints(Arithmetic, frozen=True):
-    """The points of an extender, scaled to the range of plugins.
+    """The points of an extender, scaled to the range of plugins."""
 
-    Attributes
-    ----------
-    given : int
-        The extender's points, 0 to 10.
-    """
-
+    #: The extender's points, 0 to 10.
     given: int
 
     def formula(self) -> str:
-        """Return the scaling as text."""
         return f"{_SCALE} * the extender's score"
 
     def steps(self) -> Iterator[Step]:
-        """Yield the single step of scaling."""
         yield Step("normalised", f"{_SCALE} * {self.given}", _SCALE * self.given)
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreStory:
-    """The origin of one plugin's score of a node.
+    """The origin of one plugin's score of a node."""
 
-    Attributes
-    ----------
-    plugin : str
-        The plugin, or the address of an extender.
-    raw, normalized, weight : int
-        The score that the plugin returned, the score normalized to 0..100, and the plugin's weight.
-    score, normalizing : Arithmetic or None
-        The arithmetic behind the raw and the normalized score; ``None`` if the plugin does not explain it, or does not
-        normalize.
-    """
-
+    #: The plugin, or the address of an extender.
     plugin: str
+    #: The score that the plugin returned, the score normalized to 0..100, and the plugin's weight.
     raw: int
+    #: The score that the plugin returned, the score normalized to 0..100, and the plugin's weight.
     normalized: int
+    #: The score that the plugin returned, the score normalized to 0..100, and the plugin's weight.
     weight: int
+    #: The arithmetic behind the raw and the normalized score; ``None`` if the plugin does not explain it, or does
+    #: not normalize.
     score: Arithmetic | None
+    #: The arithmetic behind the raw and the normalized score; ``None`` if the plugin does not explain it, or does
+    #: not normalize.
     normalizing: Arithmetic | None
 
 
 def score_story(decision: Decision, row: int) -> tuple[ScoreStory, ...]:
     """Return the origin of a node's score, plugin by plugin.
 
-    Parameters
-    ----------
-    row : int
-        The node; the result is empty if it was not scored.
+    Args:
+        row: The node; the result is empty if it was not scored.
     """
     scores = decision.scores
     if scores is None:
@@ -102,13 +88,7 @@ def _told(decision: Decision, scores: Scores, name: str, row: int, position: int
 
 
 def filter_story(decision: Decision, row: int) -> dict[str, tuple[FilterCheck, ...]]:
-    """Return the comparisons that filters made on a node, by plugin in their order; plugins without any are left out.
-
-    Parameters
-    ----------
-    row : int
-        The node.
-    """
+    """Return the comparisons that filters made on a node, by plugin in order; plugins without any are left out."""
     framework, out = decision.framework, {}
     if decision.statuses is None or row not in decision.searched:
         return {}
@@ -126,15 +106,7 @@ _MOST: Final = 5
 
 
 def story_data(decision: Decision, row: int) -> NodeStoryData:
-    """Return the full story of a node.
-
-    Parameters
-    ----------
-    decision : Decision
-        The decision for a pod.
-    row : int
-        The node.
-    """
+    """Return the full story of a node."""
     wanted = scheduler_units(pod_requests(decision.pod, decision.framework.handle.request_rules))
     resources = [
         *(name for name in (CPU, MEMORY) if name not in wanted),

@@ -1,7 +1,5 @@
 """Lists of pods."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -50,28 +48,17 @@ _NOT_LISTED: Final = "they are not in the list"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodsRequest:
-    """A question about pods.
+    """A question about pods."""
 
-    Attributes
-    ----------
-    namespace : str
-        The namespace; empty for all.
-    selector : str
-        A label selector; empty for all pods.
-    node : str
-        The node that the pods are bound to; empty for all.
-    pending : bool
-        True for pending pods only.
-    text : str
-        A text that the names contain; empty for all.
-    most : int
-        The number of pods to return.
-    """
-
+    #: The namespace; empty for all.
     namespace: str = ""
+    #: A label selector; empty for all pods.
     selector: str = ""
+    #: The node that the pods are bound to; empty for all.
     node: str = ""
+    #: True for pending pods only.
     pending: bool = False
+    #: A text that the names contain; empty for all.
     text: str = ""
     most: int = MOST
 
@@ -79,12 +66,8 @@ class PodsRequest:
 def list_pods(cluster: LoadedCluster, request: PodsRequest) -> PodsOverview:
     """List pods, the pending ones first.
 
-    Raises
-    ------
-    InputError
-        If the selector is invalid.
-    ClusterError
-        If the pods could not be listed.
+    Raises InputError if the selector is invalid.
+    Raises ClusterError if the pods could not be listed.
     """
     require_listed(cluster.cluster, "Pod")
     query = parse_label_query(request.selector) if request.selector else None
@@ -110,12 +93,8 @@ def list_pods(cluster: LoadedCluster, request: PodsRequest) -> PodsOverview:
 def pod_items(cluster: Cluster, indices: Iterable[int], most: int) -> tuple[PodItem, ...]:
     """Return pods as items of a list, pending ones first, then by name.
 
-    Parameters
-    ----------
-    indices : iterable of int
-        Indices into ``Cluster.pods``.
-    most : int
-        The number of pods to return.
+    Args:
+        indices: Indices into ``Cluster.pods``.
     """
     records = tuple(cluster.pods.records)
     first = sorted(indices, key=lambda index: (bool(records[index].node_name), records[index].name))[:most]
@@ -144,19 +123,11 @@ def owner_of(cluster: Cluster, pod: ObjectMeta) -> str:
 def list_budgets(cluster: LoadedCluster, namespace: str = "", text: str = "", most: int = MOST) -> BudgetsOverview:
     """List disruption budgets, those that allow no eviction first.
 
-    Parameters
-    ----------
-    namespace : str
-        The namespace; empty for all.
-    text : str
-        A text that the names contain; empty for all.
-    most : int
-        The number of budgets to return.
+    Args:
+        namespace: The namespace; empty for all.
+        text: A text that the names contain; empty for all.
 
-    Raises
-    ------
-    ClusterError
-        If the budgets could not be listed.
+    Raises ClusterError if the budgets could not be listed.
     """
     loaded = cluster.cluster
     require_listed(loaded, "PodDisruptionBudget")
@@ -178,12 +149,8 @@ def list_budgets(cluster: LoadedCluster, namespace: str = "", text: str = "", mo
 def describe_budget(cluster: LoadedCluster, namespace: str, name: str, most: int = MOST) -> BudgetDescription:
     """Describe a disruption budget and the pods that it selects.
 
-    Raises
-    ------
-    InputError
-        If there is no such budget.
-    ClusterError
-        If the budgets could not be listed.
+    Raises InputError if there is no such budget.
+    Raises ClusterError if the budgets could not be listed.
     """
     loaded = cluster.cluster
     require_listed(loaded, "PodDisruptionBudget", namespace)
@@ -242,20 +209,13 @@ _Key = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadsRequest:
-    """A question about workloads.
+    """A question about workloads."""
 
-    Attributes
-    ----------
-    namespace : str
-        The namespace; empty for all.
-    text : str
-        A text that the names contain; empty for all.
-    most : int
-        The number of workloads to return.
-    """
-
+    #: The namespace; empty for all.
     namespace: str = ""
+    #: A text that the names contain; empty for all.
     text: str = ""
+    #: The number of workloads to return.
     most: int = MOST
 
 
@@ -282,10 +242,7 @@ def describe_workload(
 ) -> WorkloadDescription:
     """Describe a workload and its pods.
 
-    Raises
-    ------
-    InputError
-        If there is no such workload.
+    Raises InputError if there is no such workload.
     """
     loaded = cluster.cluster
     key = kind, namespace, name
@@ -384,12 +341,8 @@ _FIRST: Final = ("Node", "Workload", "Pod", "PersistentVolumeClaim", "PodDisrupt
 def search(cluster: LoadedCluster, text: str, most: int = MOST_FOUND) -> SearchResults:
     """Find objects whose names contain a text, in any case; ``namespace/name`` finds parts of both.
 
-    Parameters
-    ----------
-    text : str
-        The text; an empty one finds nothing.
-    most : int
-        The number of objects to return.
+    Args:
+        text: The text; an empty one finds nothing.
     """
     wanted = text.strip().lower()
     found = [(rank, item) for item in _items(cluster.cluster) if (rank := _rank(item, wanted)) is not None]

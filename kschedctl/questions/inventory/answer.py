@@ -1,7 +1,5 @@
 """The objects of a cluster, as data: pods, workloads, disruption budgets, and what a search finds."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from msgspec import Meta

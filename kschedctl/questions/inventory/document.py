@@ -1,7 +1,5 @@
 """The documents of lists of objects: pods, workloads, disruption budgets and search."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Table, Tone, table

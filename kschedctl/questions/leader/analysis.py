@@ -1,7 +1,5 @@
 """The analysis behind ``leader``: the elections of a cluster, and the problems of each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, inf, isfinite
@@ -42,15 +40,10 @@ _MOST_HOLDER: Final = 60
 def leader(cluster: LoadedCluster, *, check_configuration: bool = False) -> LeaderOverview:
     """Report the leader of every election of a cluster, and the time at which another would take over.
 
-    Parameters
-    ----------
-    check_configuration : bool
-        True to check the configuration of the scheduler's own election against the Leases.
+    Args:
+        check_configuration: True to check the configuration of the scheduler's own election against the Leases.
 
-    Raises
-    ------
-    ClusterError
-        If the Leases could not be listed.
+    Raises ClusterError if the Leases could not be listed.
     """
     require_listed(cluster.cluster, _LEASE)
     config = cluster.configuration.settings.leader_election
@@ -72,12 +65,8 @@ def overview_answer(
 ) -> LeaderOverview:
     """Return the answer.
 
-    Parameters
-    ----------
-    findings : iterable of Finding
-        The problems of the elections.
-    config : LeaderElection
-        The configuration of the scheduler's own election.
+    Args:
+        config: The configuration of the scheduler's own election.
     """
     own = found.find(config.resource_namespace, config.resource_name)
     return LeaderOverview(
@@ -145,24 +134,16 @@ MAX_ATTEMPTS: Final = 5_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationRequest:
-    """An election to simulate.
+    """An election to simulate."""
 
-    Attributes
-    ----------
-    settings : ElectionSettings
-        The candidates' times.
-    scenario : Scenario
-        The candidates, the faults and the clocks.
-    runs : int or None
-        The number of elections that are searched for two leaders at once; ``None`` for 400, or 40 if the times exclude
-        two leaders at once.
-    fail_over : float or None
-        The longest time without a leader after a crash, in seconds; times that guarantee it are suggested.
-    """
-
+    #: The candidates' times.
     settings: ElectionSettings
+    #: The candidates, the faults and the clocks.
     scenario: Scenario
+    #: The number of elections that are searched for two leaders at once; ``None`` for 400, or 40 if the times
+    #: exclude two leaders at once.
     runs: int | None = None
+    #: The longest time without a leader after a crash, in seconds; times that guarantee it are suggested.
     fail_over: float | None = None
 
 
@@ -178,10 +159,7 @@ def long_enough(settings: ElectionSettings, faults: Sequence[Fault]) -> float:
 def simulate_election(request: SimulationRequest, handle: AnalysisHandle | None = None) -> LeaderSimulation:
     """Simulate an election, and search elections with other faults for two leaders at once.
 
-    Raises
-    ------
-    InputError
-        If this takes more than 5,000,000 attempts of candidates to acquire or renew the lease.
+    Raises InputError if this takes more than 5,000,000 attempts of candidates to acquire or renew the lease.
     """
     handle = handle or AnalysisHandle()
     settings, played = request.settings, request.scenario
@@ -228,16 +206,10 @@ def simulation_answer(
 ) -> LeaderSimulation:
     """Return the answer.
 
-    Parameters
-    ----------
-    promised : Bounds
-        The bounds that the times guarantee.
-    runs : int
-        The number of elections that were searched.
-    found : Counterexample or None
-        An election in which two led at once.
-    suggested : ElectionSettings or None
-        Times with which two never lead at once.
+    Args:
+        runs: The number of elections that were searched.
+        found: An election in which two led at once.
+        suggested: Times with which two never lead at once.
     """
     settings, scenario = request.settings, request.scenario
     faults = () if found is None else tuple(word for fault in found.scenario.faults for word in as_option(fault))

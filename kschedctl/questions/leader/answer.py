@@ -1,7 +1,5 @@
 """Leader elections on Leases: the answers of ``leader`` and ``leader simulate``."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -162,9 +160,7 @@ class LeaderSimulation(CompoundAnswer, frozen=True, kw_only=True):
 
     @property
     def yes(self) -> bool:
-        """True if two candidates never led at once."""
         return self.exclusive
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """Return the leaders in order, one line per term."""
         return tuple(term.who for term in self.terms)

@@ -1,7 +1,5 @@
 """The document of ``leader``: the scheduler's election first, then all elections and their problems."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from math import ceil, floor
 from typing import Final, cast

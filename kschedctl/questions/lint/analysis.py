@@ -1,7 +1,5 @@
 """The analysis behind ``lint``: it reads manifests and finds their problems."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext

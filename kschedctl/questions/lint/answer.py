@@ -1,7 +1,5 @@
 """The answer of ``kschedctl lint`` as data: findings, ignored findings and a summary."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from msgspec import Meta

@@ -1,7 +1,5 @@
 """The document of ``lint``: findings with the lines that they are about, and repairs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -95,20 +93,13 @@ _MOST_DRAWN: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintView(View):
-    """The findings in text output, with the lines that they are about.
+    """The findings in text output, with the lines that they are about."""
 
-    Attributes
-    ----------
-    linted : LintResult
-        The run.
-    failed : bool
-        True if the exit code reports findings.
-    fixed : int
-        The number of findings that were repaired before.
-    """
-
+    #: The run.
     linted: LintResult
+    #: True if the exit code reports findings.
     failed: bool = False
+    #: The number of findings that were repaired before.
     fixed: int = 0
 
     @property

@@ -1,7 +1,5 @@
 """The request of ``lint``: it reads settings, selects rules and loads the cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,88 +28,63 @@ _FAIL_ZONE: Final = "KS511"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleChoice:
-    """The rules that are checked, and the findings that count.
+    """The rules that are checked, and the findings that count."""
 
-    Attributes
-    ----------
-    select, extend_select, ignore : sequence of str
-        Codes, prefixes of codes, or names of rules.
-    severity : Severity
-        The least severe findings that are reported.
-    ignores : bool
-        True if annotations, comments and settings can suppress findings.
-    settings : str
-        The settings file; empty for the nearest one in the folders above.
-    baseline : str
-        The file of findings that do not count; empty for the one that the settings name.
-    update_baseline : bool
-        True if the baseline is about to be written.
-    """
-
+    #: Codes, prefixes of codes, or names of rules.
     select: Sequence[str] = ()
+    #: Codes, prefixes of codes, or names of rules.
     extend_select: Sequence[str] = ()
+    #: Codes, prefixes of codes, or names of rules.
     ignore: Sequence[str] = ()
+    #: The least severe findings that are reported.
     severity: Severity = Severity.INFO
+    #: True if annotations, comments and settings can suppress findings.
     ignores: bool = True
+    #: The settings file; empty for the nearest one in the folders above.
     settings: str = ""
+    #: The file of findings that do not count; empty for the one that the settings name.
     baseline: str = ""
+    #: True if the baseline is about to be written.
     update_baseline: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestChoice:
-    """The manifests, and the cluster that they are checked against.
+    """The manifests, and the cluster that they are checked against."""
 
-    Attributes
-    ----------
-    paths : tuple of str
-        Files, folders and archives; ``-`` is standard input.
-    cluster : tuple of str or LoadedCluster
-        The cluster: paths of a snapshot, or a loaded cluster; empty for the one that the settings name, or none.
-    cluster_name : str
-        The cluster in a snapshot that holds several, by its name or its path inside; empty for that of the settings.
-    namespace : str
-        The namespace of objects that name none.
-    kubernetes_version, config : str
-        The release and the configuration, as for ``kschedctl.load``; a loaded cluster has its own.
-    feature_gates : mapping of str to bool
-        The feature gates that differ from their defaults; a loaded cluster has its own.
-    fail_zone : bool
-        True to check whether all pods fit without one of the zones.
-    single_files : bool
-        True to check each file by itself.
-    render : bool
-        True to render kustomizations and charts first.
-    stdin_name : str
-        The name of standard input in findings.
-    max_bytes : int or None
-        The most bytes to unpack; ``None`` for the default.
-    """
-
+    #: Files, folders and archives; ``-`` is standard input.
     paths: tuple[str, ...]
-    cluster: tuple[str, ...] | LoadedCluster = ()
+    #: The cluster: paths of a snapshot, or a loaded cluster; empty for the one that the settings name, or none.
+    cluster: "tuple[str, ...] | LoadedCluster" = ()
+    #: The cluster in a snapshot that holds several, by its name or its path inside; empty for that of the
+    #: settings.
     cluster_name: str = ""
+    #: The namespace of objects that name none.
     namespace: str = ""
+    #: The release and the configuration, as for ``kschedctl.load``; a loaded cluster has its own.
     kubernetes_version: str = ""
+    #: The feature gates that differ from their defaults; a loaded cluster has its own.
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
+    #: The release and the configuration, as for ``kschedctl.load``; a loaded cluster has its own.
     config: str = ""
+    #: True to check whether all pods fit without one of the zones.
     fail_zone: bool = False
+    #: True to check each file by itself.
     single_files: bool = False
+    #: True to render kustomizations and charts first.
     render: bool = False
+    #: The name of standard input in findings.
     stdin_name: str = ""
+    #: The most bytes to unpack; ``None`` for the default.
     max_bytes: int | None = None
 
 
 def lint_request(manifests: ManifestChoice, choice: RuleChoice, handle: AnalysisHandle) -> LintRequest:
     """Read the settings, select the rules, load the cluster, and return the request of a run.
 
-    Raises
-    ------
-    InputError
-        If a path, a rule or the settings are wrong, there is no such baseline, or the file to update is no
-        baseline.
-    UnsupportedError
-        If a version or feature gate is not modelled.
+    Raises InputError if a path, a rule or the settings are wrong, there is no such baseline, or the file to update
+        is no baseline.
+    Raises UnsupportedError if a version or feature gate is not modelled.
     """
     settings = chosen_settings(choice.settings, manifests.paths)
     asked_cluster = manifests.cluster or tuple(map(settings.relative, settings.snapshot))
@@ -167,7 +140,9 @@ def _refuse_to_overwrite(baseline: str) -> None:
         raise InputError("is not a baseline, so it is not overwritten", where=baseline, hint=hint) from None
 
 
-def _load(paths: tuple[str, ...], name: str, manifests: ManifestChoice, handle: AnalysisHandle) -> LoadedCluster | None:
+def _load(
+    paths: tuple[str, ...], name: str, manifests: ManifestChoice, handle: AnalysisHandle
+) -> "LoadedCluster | None":
     if not paths:
         return None
     # Without a cluster lint needs no engine.
@@ -184,13 +159,13 @@ def _load(paths: tuple[str, ...], name: str, manifests: ManifestChoice, handle: 
         )
 
 
-def _release(cluster: LoadedCluster | None, manifests: ManifestChoice) -> Release:
+def _release(cluster: "LoadedCluster | None", manifests: ManifestChoice) -> Release:
     if cluster is not None:
         return cluster.release_choice.release
     return choose_release(manifests.kubernetes_version, "", ()).release.with_features(manifests.feature_gates)
 
 
-def _overlay_of(cluster: LoadedCluster, namespace: str) -> Callable[[LintManifests], ClusterQueries]:
+def _overlay_of(cluster: "LoadedCluster", namespace: str) -> Callable[[LintManifests], ClusterQueries]:
     from kschedctl.linter.cluster import ClusterOverlay
 
     return lambda given: ClusterOverlay(cluster, given, namespace=namespace)

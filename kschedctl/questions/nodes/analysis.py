@@ -1,7 +1,5 @@
 """The analysis behind ``nodes``: the selected nodes, their order and groups, and the answer."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -45,18 +43,14 @@ from kschedctl.trials.whatif.targets import find_nodes, is_pattern
 class NodeCapacity:
     """The capacity of the nodes of a cluster, as the scheduler counts it.
 
-    Parameters
-    ----------
-    rules : RequestRules
-        The rules of the release for the requests of pods.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The resources.
-    allocatable, requested, nominated, free : ndarray of int64, shape (n_resources, n_nodes)
-        The amounts in milli-CPU, bytes and counts; ``nominated`` is requested by pending pods that are nominated to the
-        node, and ``free`` is at least 0.
+    allocatable: The amounts in milli-CPU, bytes and counts; ``nominated`` is requested by pending pods that are
+        nominated to the node, and ``free`` is at least 0.
+    requested: The amounts in milli-CPU, bytes and counts; ``nominated`` is requested by pending pods that are
+        nominated to the node, and ``free`` is at least 0.
+    nominated: The amounts in milli-CPU, bytes and counts; ``nominated`` is requested by pending pods that are
+        nominated to the node, and ``free`` is at least 0.
+    free: The amounts in milli-CPU, bytes and counts; ``nominated`` is requested by pending pods that are nominated
+        to the node, and ``free`` is at least 0.
     """
 
     def __init__(self, cluster: Cluster, rules: RequestRules) -> None:
@@ -186,32 +180,21 @@ _GROUPINGS: Final[dict[str, Callable[[Node], str]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodesRequest:
-    """A question about the capacity of nodes.
+    """A question about the capacity of nodes."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Names and patterns of nodes; empty for all. A single name asks for the description of this node.
-    selector : str
-        A label selector; empty for all nodes.
-    by : str
-        The property that nodes of a group share: ``taints``, ``zone``, ``type``, ``pool``, or the key of a label.
-    sort_by : str
-        ``name``, or a resource: the node with the largest requested share comes first.
-    """
-
+    #: Names and patterns of nodes; empty for all. A single name asks for the description of this node.
     names: tuple[str, ...] = ()
+    #: A label selector; empty for all nodes.
     selector: str = ""
+    #: The property that nodes of a group share: ``taints``, ``zone``, ``type``, ``pool``, or the key of a label.
     by: str = BY_TAINTS
+    #: ``name``, or a resource: the node with the largest requested share comes first.
     sort_by: str = BY_NAME
 
     def rows(self, cluster: Cluster) -> Rows:
         """Return the rows of the selected nodes, by name.
 
-        Raises
-        ------
-        InputError
-            If a name or the selector matches no node, or both are given.
+        Raises InputError if a name or the selector matches no node, or both are given.
         """
         if self.names and self.selector:
             raise InputError("names of nodes and a selector are given", hint="give one of them", path="--selector")
@@ -237,10 +220,7 @@ class NodesRequest:
 def nodes(cluster: LoadedCluster, request: NodesRequest, handle: AnalysisHandle) -> NodesOverview | NodeDescription:
     """Report the free and allocatable capacity of nodes, or describe the only node that is named.
 
-    Raises
-    ------
-    InputError
-        If no node is selected, or the grouping or the order names nothing that the nodes have.
+    Raises InputError if no node is selected, or the grouping or the order names nothing that the nodes have.
     """
     if request.single:
         return describe_node(cluster, request.names[0])
@@ -268,10 +248,7 @@ def nodes_overview(cluster: LoadedCluster, request: NodesRequest, handle: Analys
 def describe_node(cluster: LoadedCluster, name: str) -> NodeDescription:
     """Report the capacity of a node, the workloads that use it, its conditions and taints.
 
-    Raises
-    ------
-    InputError
-        If the cluster has no such node.
+    Raises InputError if the cluster has no such node.
     """
     cluster.require_nodes()
     return _description(cluster, _capacity(cluster), cluster.cluster.nodes.find(name))
@@ -298,10 +275,7 @@ def _ordered(capacity: NodeCapacity, rows: Rows, sort_by: str) -> Rows:
 def _groups(cluster: Cluster, capacity: NodeCapacity, rows: Rows, by: str) -> tuple[NodeSetData, ...]:
     """Return the nodes in groups.
 
-    Raises
-    ------
-    InputError
-        If no node has the property.
+    Raises InputError if no node has the property.
     """
     value_of = _GROUPINGS.get(by) or (lambda node: node.metadata.labels.get(by, ""))
     members: dict[str, list[int]] = {}

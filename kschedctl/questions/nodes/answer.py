@@ -3,8 +3,6 @@
 The form is part of the public interface. ``schema.json`` describes it and is made from these types.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Final

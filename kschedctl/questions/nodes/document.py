@@ -1,7 +1,5 @@
 """The document of ``nodes``: the free capacity of groups, the nodes, and the namespaces or workloads that use them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -56,13 +54,9 @@ class _User:
 def node_bars(description: NodeDescription, pod: PodData | None = None) -> Bars:
     """Return a bar per resource of a node, divided by the workloads that request it.
 
-    Parameters
-    ----------
-    description : NodeDescription
-        The node.
-    pod : PodData or None
-        A pod to schedule: its requests are drawn after those of the others, even if they exceed what is free. If the
-        pod is on the node already, its requests are not counted as those of its workload.
+    Args:
+        pod: A pod to schedule: its requests are drawn after those of the others, even if they exceed what is free.
+            If the pod is on the node already, its requests are not counted as those of its workload.
     """
     asked = _amounts(pod) if pod is not None else {}
     users = tuple(_users(description, pod, asked))
@@ -393,8 +387,8 @@ def _details_section(answer: NodeDescription) -> Document:
 _MOST_PENDING_NAMED: Final = 5
 
 
-def loaded_cluster_document(cluster: SchedulingCluster, view: View) -> Document:
-    """Lay out the state of a loaded cluster for notebooks; nothing is simulated, so that a large cluster is shown at once."""
+def loaded_cluster_document(cluster: "SchedulingCluster", view: View) -> Document:
+    """Lay out the state of a loaded cluster for notebooks; nothing is simulated, so that it is shown at once."""
     pending = [cluster.pods.key(index) for index in pending_pods(cluster.cluster)]
     if pending:
         verb = "is" if len(pending) == 1 else "are"

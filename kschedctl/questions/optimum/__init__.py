@@ -1,1 +1,1 @@
-"""optimum"""
+"""optimum."""

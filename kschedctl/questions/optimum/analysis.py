@@ -1,7 +1,5 @@
 """The analyses behind ``optimum``: the best placement, the cheapest nodes to buy, and the nodes that can be emptied."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -53,14 +51,9 @@ def optimum_answer(
 ) -> Optimum:
     """Return the answer.
 
-    Parameters
-    ----------
-    ways : sequence of Adjustment
-        The adjustments with which the scheduler arrives at the best placement.
-    provenance : Provenance
-        The provenance of the answer.
-    ended : tuple of str
-        The pods that are being deleted in the snapshot, and gone in the question.
+    Args:
+        ways: The adjustments with which the scheduler arrives at the best placement.
+        ended: The pods that are being deleted in the snapshot, and gone in the question.
     """
     question, found = comparison.question, comparison.best
     steps = comparison.steps
@@ -198,12 +191,8 @@ def _workloads(comparison: Comparison, steps: Iterable[PlacementStep]) -> Iterat
 def purchase_answer(before: Cluster, purchase: Purchase, provenance: Provenance) -> Purchased:
     """Return the answer.
 
-    Parameters
-    ----------
-    before : Cluster
-        The cluster before the purchase.
-    provenance : Provenance
-        The provenance of the answer.
+    Args:
+        before: The cluster before the purchase.
     """
     question = purchase.question
     steps = purchase.proof.steps if purchase.proof is not None else ()
@@ -246,8 +235,6 @@ def _node(pods: Any, key: str) -> str:
 def money(amount: int) -> str:
     """Return an amount, given in millionths, as decimal text.
 
-    Examples
-    --------
     >>> money(192_000), money(3_000_000), money(0)
     ('0.192', '3', '0')
     """
@@ -290,12 +277,8 @@ def _buy_answer_summary(purchase: Purchase, n_pods: int, n_placed: int, multi_st
 def emptied_answer(before: Cluster, emptying: Consolidation, provenance: Provenance) -> Emptied:
     """Return the answer.
 
-    Parameters
-    ----------
-    before : Cluster
-        The cluster before the drain.
-    provenance : Provenance
-        The provenance of the answer.
+    Args:
+        before: The cluster before the drain.
     """
     fewest = emptying.standing.bound
     return Emptied(
@@ -340,27 +323,18 @@ TIME_LIMIT = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimumRequest:
-    """A question about the best placement of the pending pods.
+    """A question about the best placement of the pending pods."""
 
-    Attributes
-    ----------
-    final : FinalGoal
-        The last goal, which decides between placements that are equal in all other goals.
-    seconds : float
-        The time limit of the solver.
-    """
-
+    #: The last goal, which decides between placements that are equal in all other goals.
     final: FinalGoal = FinalGoal.SCORES
+    #: The time limit of the solver.
     seconds: float = TIME_LIMIT
 
 
 def optimum(cluster: LoadedCluster, request: OptimumRequest, handle: AnalysisHandle) -> Optimum:
     """Find the best placement of all pending pods at once, and compare it with the scheduler's placement one by one.
 
-    Raises
-    ------
-    InputError
-        If the solver is not installed.
+    Raises InputError if the solver is not installed.
     """
     load_solver()
     with handle.busy("looking for the best placement"):
@@ -377,10 +351,7 @@ def purchase(
 ) -> Purchased:
     """Find the cheapest nodes of a catalog that place every pending pod, with no evictions.
 
-    Raises
-    ------
-    InputError
-        If the solver is not installed.
+    Raises InputError if the solver is not installed.
     """
     load_solver()
     with handle.busy("looking for the cheapest nodes"):
@@ -391,10 +362,7 @@ def purchase(
 def consolidate(cluster: LoadedCluster, handle: AnalysisHandle, *, seconds: float = TIME_LIMIT) -> Emptied:
     """Find the most nodes that can be drained one after another.
 
-    Raises
-    ------
-    InputError
-        If the solver is not installed.
+    Raises InputError if the solver is not installed.
     """
     load_solver()
     with handle.busy("looking for nodes that could be emptied"):

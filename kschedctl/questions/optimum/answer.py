@@ -4,8 +4,6 @@ The multi-step placement is the scheduler's own, one pod after another. The form
 ``schema.json`` describes it and is made from these types.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -130,8 +128,7 @@ class Optimum(ClusterAnswer, frozen=True, kw_only=True, tag="Optimum"):
         Meta(description="The pods that are being deleted in the snapshot; both placements take them as gone."),
     ] = ()
     replacements_pending: Annotated[
-        int,
-        Meta(description="The number of new pods of evicted pods that have no node in the best placement."),
+        int, Meta(description="The number of new pods of evicted pods that have no node in the best placement.")
     ] = 0
     multi_step_replacements_pending: Annotated[
         int, Meta(description="The number of new pods of evicted pods that the scheduler leaves pending.")

@@ -1,7 +1,5 @@
 """The document of ``optimum``: both placements, their differences, and adjustments that reach the best one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -84,10 +82,8 @@ _FAR: Final = 100
 def document(answer: Optimum, view: View) -> Document:
     """Lay out an answer.
 
-    Parameters
-    ----------
-    view : View
-        The part of the answer that is shown.
+    Args:
+        view: The part of the answer that is shown.
     """
     tone = Tone.GOOD if not answer.waiting else Tone.MIXED if answer.placed else Tone.BAD
     yield from first_line(answer, answer.summary, tone)
@@ -258,10 +254,8 @@ _STUCK: Final = "Nodes that some placement would empty, but no simulated drain e
 def emptied_document(answer: Emptied, view: View) -> Document:
     """Lay out an answer.
 
-    Parameters
-    ----------
-    view : View
-        The part of the answer that is shown.
+    Args:
+        view: The part of the answer that is shown.
     """
     yield from first_line(answer, answer.summary, Tone.GOOD if answer.nodes else Tone.PLAIN)
     yield from header(answer, view.now)
@@ -316,10 +310,8 @@ def emptied_document(answer: Emptied, view: View) -> Document:
 def purchase_document(answer: Purchased, view: View) -> Document:
     """Lay out an answer.
 
-    Parameters
-    ----------
-    view : View
-        The part of the answer that is shown.
+    Args:
+        view: The part of the answer that is shown.
     """
     yield from first_line(answer, answer.summary, Tone.GOOD if not answer.waiting else Tone.MIXED)
     yield from header(answer, view.now)

@@ -1,1 +1,1 @@
-"""pending"""
+"""pending."""

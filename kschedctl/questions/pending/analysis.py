@@ -1,7 +1,5 @@
 """``pending``: the pending pods by cause, and the few changes that would place most of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -53,42 +51,26 @@ _NOT_KNOWN: Final = "notKnown"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingRequest:
-    """A question about the pending pods.
+    """A question about the pending pods."""
 
-    Attributes
-    ----------
-    namespace : str
-        The namespace of the pods; empty for all.
-    selector : str
-        A label selector; empty for all pods.
-    changes : int
-        The number of changes to look for; 0 skips the search.
-    """
-
+    #: The namespace of the pods; empty for all.
     namespace: str = ""
+    #: A label selector; empty for all pods.
     selector: str = ""
+    #: The number of changes to look for; 0 skips the search.
     changes: int = DEFAULT_CHANGES
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainedGroup:
-    """A group of pending pods with the causes for which its first pod is pending.
-
-    Attributes
-    ----------
-    group : PendingGroup
-        The group.
-    decision : Decision
-        The decision for its first pod; if no profile is responsible, that of the profile that would be.
-    diagnoses : tuple of Diagnosis
-        The causes.
-    unlisted : str
-        The sentence that a kind could not be listed without which the outcome is not known; empty if there is none.
-    """
+    """A group of pending pods with the causes for which its first pod is pending."""
 
     group: PendingGroup
+    #: The decision for its first pod; if no profile is responsible, that of the profile that would be.
     decision: Decision
+    #: The causes.
     diagnoses: tuple[Diagnosis, ...]
+    #: The sentence that a kind could not be listed without which the outcome is not known; empty if there is none.
     unlisted: str = ""
 
 
@@ -98,10 +80,7 @@ def pending(cluster: LoadedCluster, request: PendingRequest, handle: AnalysisHan
     Each change was proven in a simulation of the whole queue. Workloads that lack pods and pods that do not start are
     groups of their own.
 
-    Raises
-    ------
-    InputError
-        If the cluster has no such namespace.
+    Raises InputError if the cluster has no such namespace.
     """
     query = parse_label_query(request.selector) if request.selector else ()
     if request.namespace:
@@ -250,18 +229,12 @@ def pending_answer(
 ) -> Pending:
     """Return the answer.
 
-    Parameters
-    ----------
-    explained : sequence of ExplainedGroup
-        The pods by cause.
-    found : UnblockingResult or None
-        The changes that would place pods; ``None`` if changes were not searched for.
-    now : datetime or None
-        The time until which the pods have been pending; ``None`` if it is unknown.
-    problems : sequence of ClusterDiagnosis
-        The problems of workloads, nodes and components.
-    alone : tuple of UnblockingData
-        Changes for single groups.
+    Args:
+        explained: The pods by cause.
+        found: The changes that would place pods; ``None`` if changes were not searched for.
+        now: The time until which the pods have been pending; ``None`` if it is unknown.
+        problems: The problems of workloads, nodes and components.
+        alone: Changes for single groups.
     """
     not_modelled: dict[NotModelled, None] = {}
     for each in explained:

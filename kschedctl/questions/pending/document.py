@@ -1,7 +1,5 @@
 """The document of ``pending``: one screen for ten pending pods or for thousands."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Final
 

@@ -1,1 +1,1 @@
-"""preempt"""
+"""preempt."""

@@ -1,7 +1,5 @@
 """The analysis behind ``preempt``: the pods that would be evicted for each of some pods."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -79,20 +77,13 @@ _INELIGIBLE: Final = ((NEVER,), (TERMINATING,))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreemptionView:
-    """The extent of the search for candidates, and the seed of the choice between equal ones.
+    """The extent of the search for candidates, and the seed of the choice between equal ones."""
 
-    Attributes
-    ----------
-    min_candidate_nodes : int or None
-        The number of candidates after which the search ends; ``None`` to search all nodes.
-    offset : int
-        The row of the node at which the search begins.
-    seed : int or None
-        The seed of the random choice between equally good nodes; ``None`` to choose none.
-    """
-
+    #: The number of candidates after which the search ends; ``None`` to search all nodes.
     min_candidate_nodes: int | None = None
+    #: The row of the node at which the search begins.
     offset: int = 0
+    #: The seed of the random choice between equally good nodes; ``None`` to choose none.
     seed: int | None = None
 
 
@@ -101,16 +92,9 @@ def preemption_answer(
 ) -> Preemption:
     """Return the result of preemption as data.
 
-    Parameters
-    ----------
-    decision : Decision
-        The decision for the pod.
-    base : Explanation
-        The same decision explained.
-    view : PreemptionView
-        The extent of the search.
-    after : callable
-        A function that computes the aftermath of taking a candidate.
+    Args:
+        base: The same decision explained.
+        after: A function that computes the aftermath of taking a candidate.
     """
     everything = decision.preemption
     found = everything
@@ -151,23 +135,15 @@ def preemption_answer(
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """The best candidates.
+    """The best candidates."""
 
-    Attributes
-    ----------
-    candidates : tuple of Candidate
-        The best candidates, by name.
-    picked : str or None
-        The node that is picked among them; ``None`` if kube-scheduler picks it at random.
-    following : NextData or None
-        The next steps on the picked or the first node.
-    tied : TiedVictimsData or None
-        The possible sets of victims on that node; ``None`` if the victims are certain.
-    """
-
+    #: The best candidates, by name.
     candidates: tuple[Candidate, ...]
+    #: The node that is picked among them; ``None`` if kube-scheduler picks it at random.
     picked: str | None
+    #: The next steps on the picked or the first node.
     following: NextData | None
+    #: The possible sets of victims on that node; ``None`` if the victims are certain.
     tied: TiedVictimsData | None
 
 
@@ -208,11 +184,7 @@ def _outcome(
 
 
 def _summary(
-    decision: Decision,
-    base: Explanation,
-    result: Result,
-    found: PreemptionResult | None,
-    chosen: _Chosen,
+    decision: Decision, base: Explanation, result: Result, found: PreemptionResult | None, chosen: _Chosen
 ) -> str:
     pod = base.pod
     name = f"{pod.namespace}/{pod.name}"
@@ -417,23 +389,15 @@ _MOST_CURES: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreemptRequest:
-    """A question about the evictions for pods.
+    """A question about the evictions for pods."""
 
-    Attributes
-    ----------
-    pods : tuple of PodSubject
-        The pods; those of one workload follow each other.
-    min_candidate_nodes : int or None
-        The number of candidates after which the search ends, as in large clusters; ``None`` to search all nodes.
-    offset : int
-        The row of the node at which the search begins; kube-scheduler draws it at random.
-    seed : int or None
-        The seed of the random choice between equally good nodes; ``None`` to choose none.
-    """
-
+    #: The pods; those of one workload follow each other.
     pods: tuple[PodSubject, ...]
+    #: The number of candidates after which the search ends, as in large clusters; ``None`` to search all nodes.
     min_candidate_nodes: int | None = None
+    #: The row of the node at which the search begins; kube-scheduler draws it at random.
     offset: int = 0
+    #: The seed of the random choice between equally good nodes; ``None`` to choose none.
     seed: int | None = None
 
 
@@ -466,50 +430,34 @@ def _answer(cluster: LoadedCluster, decided: DecidedPod, view: PreemptionView) -
 
 @dataclass(frozen=True, slots=True)
 class Taker:
-    """A pending pod that would evict a given pod.
+    """A pending pod that would evict a given pod."""
 
-    Attributes
-    ----------
-    decision : Decision
-        The decision for the pending pod.
-    node : str
-        The node to which the pending pod would be nominated.
-    certain : bool
-        True if chance does not matter: the pod's node is the only one that may be chosen, and the pod is a victim in
-        every order of the pods that tie.
-    """
-
+    #: The decision for the pending pod.
     decision: Decision
+    #: The node to which the pending pod would be nominated.
     node: str
+    #: True if chance does not matter: the pod's node is the only one that may be chosen, and the pod is a victim
+    #: in every order of the pods that tie.
     certain: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """The pending pods that would evict a pod, and the priority that would keep it safe.
+    """The pending pods that would evict a pod, and the priority that would keep it safe."""
 
-    Attributes
-    ----------
-    takers : tuple of Taker
-        The pending pods that would evict the pod, highest priority first.
-    safe_priority : int or None
-        The lowest priority with which none of them would evict the pod; ``None`` if there are none.
-    safe_class : str
-        The lowest PriorityClass with at least this priority; empty if there is none.
-    """
-
+    #: The pending pods that would evict the pod, highest priority first.
     takers: tuple[Taker, ...]
+    #: The lowest priority with which none of them would evict the pod; ``None`` if there are none.
     safe_priority: int | None
+    #: The lowest PriorityClass with at least this priority; empty if there is none.
     safe_class: str
 
 
 def exposure(scheduler: Scheduler, victim: int) -> Exposure:
     """Find the pending pods that would evict a pod, each decided for in the unchanged snapshot.
 
-    Parameters
-    ----------
-    victim : int
-        The index of the pod in ``Cluster.pods``.
+    Args:
+        victim: The index of the pod in ``Cluster.pods``.
     """
     pods = scheduler.cluster.pods
     takers = []
@@ -537,10 +485,7 @@ def exposure(scheduler: Scheduler, victim: int) -> Exposure:
 def threat(cluster: LoadedCluster, pod: str) -> Threat:
     """Report the pending pods that would evict a pod of the cluster, given as ``namespace/name``.
 
-    Raises
-    ------
-    ManifestError
-        If there is no such pod.
+    Raises ManifestError if there is no such pod.
     """
     namespace, _, name = pod.rpartition("/")
     require_listed(cluster.cluster, "Pod")
@@ -558,16 +503,9 @@ def threat(cluster: LoadedCluster, pod: str) -> Threat:
 def threat_answer(found: Exposure, victim: Pod, provenance: Provenance, cluster: Cluster, *, node_name: str) -> Threat:
     """Return the pods that would evict a pod as data.
 
-    Parameters
-    ----------
-    found : Exposure
-        The pods that would evict it.
-    victim : Pod
-        The pod.
-    provenance : Provenance
-        The provenance of the answer.
-    node_name : str
-        The node that the pod runs on; empty if it is pending.
+    Args:
+        found: The pods that would evict it.
+        node_name: The node that the pod runs on; empty if it is pending.
     """
     takers = tuple(_taker(taker, victim) for taker in found.takers)
     return Threat(

@@ -3,8 +3,6 @@
 The form is part of the public interface. ``schema.json`` describes it and is made from these types.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
@@ -129,8 +127,7 @@ class TiedVictimsData(Data, frozen=True):
         bool, Meta(description="True if all orders of the tied pods were tried; false if 120 random ones were.")
     ]
     sets: Annotated[
-        tuple[tuple[str, ...], ...],
-        Meta(description="Up to 10 of the sets, each with its pods as namespace/name."),
+        tuple[tuple[str, ...], ...], Meta(description="Up to 10 of the sets, each with its pods as namespace/name.")
     ]
     possible: Annotated[tuple[str, ...], Meta(description="The pods that are in any of the sets, as namespace/name.")]
 
@@ -261,8 +258,7 @@ class NextData(Data, frozen=True):
         str, Meta(description="The chosen node: the one that the seed draws, else the first of the best candidates.")
     ]
     wait_seconds: Annotated[
-        int,
-        Meta(description="The longest time until the pod can start, in seconds: until the last victim is gone."),
+        int, Meta(description="The longest time until the pod can start, in seconds: until the last victim is gone.")
     ]
     victims: Annotated[tuple[VictimFateData, ...], Meta(description="The fate of each victim.")]
     loses_nomination: Annotated[tuple[str, ...], Meta(description="The pods whose nomination to the node is cleared.")]

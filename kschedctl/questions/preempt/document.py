@@ -1,7 +1,5 @@
 """The document of ``preempt``: the answer, the victims, the reason for choosing the node, and the next steps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -178,11 +176,7 @@ _LOST: Final = 5
 #: The most of the best candidates whose victims are shown in formats that draw.
 _DRAWN: Final = 20
 
-_STYLES: Final = {
-    Result.FITS: Tone.GOOD,
-    Result.PREEMPTS: Tone.MIXED,
-    Result.GATED: Tone.MIXED,
-}
+_STYLES: Final = {Result.FITS: Tone.GOOD, Result.PREEMPTS: Tone.MIXED, Result.GATED: Tone.MIXED}
 _RESULTS: Final = {
     Result.FITS: "fits without preemption",
     Result.PREEMPTS: "",

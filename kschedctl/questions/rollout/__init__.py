@@ -1,1 +1,1 @@
-"""rollout"""
+"""rollout."""

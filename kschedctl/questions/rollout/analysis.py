@@ -1,7 +1,5 @@
 """``rollout``: the rollout of a new revision of a workload, step by step."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from kschedctl.common.findings import Where
@@ -21,27 +19,19 @@ from kschedctl.trials.simulate.rollout import Rollout
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutRequest:
-    """A question about a rollout.
+    """A question about a rollout."""
 
-    Attributes
-    ----------
-    workload : ApiObject
-        The workload with its new template; fields that it does not set keep their value in the cluster.
-    where : Subject, Location or str
-        The place that the workload was read from, for errors.
-    """
-
+    #: The workload with its new template; fields that it does not set keep their value in the cluster.
     workload: ApiObject
+    #: The place that the workload was read from, for errors.
     where: Where = ""
 
 
 def rollout(cluster: LoadedCluster, request: RolloutRequest, handle: AnalysisHandle) -> RolledOut:
     """Roll out a new revision with the workload's own strategy.
 
-    Raises
-    ------
-    ManifestError
-        If the workload is no Deployment or StatefulSet, is not in the cluster, or an API server would refuse it.
+    Raises ManifestError if the workload is no Deployment or StatefulSet, is not in the cluster, or an API server
+        would refuse it.
     """
     cluster.require_nodes()
     where = request.where

@@ -1,7 +1,5 @@
 """The answer of ``rollout``."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from msgspec import Meta
@@ -53,8 +51,7 @@ class RolledOut(ClusterAnswer, frozen=True, kw_only=True, tag="Rollout"):
     steps: Annotated[tuple[RolloutStep, ...], Meta(description="The steps of the controller, in the order of time.")]
     placements: Annotated[tuple[PlacementData, ...], Meta(description="The new pods that have a node.")]
     diagnoses: Annotated[
-        tuple[DiagnosisData, ...],
-        Meta(description="The cause for which the rollout hangs; empty if it finishes."),
+        tuple[DiagnosisData, ...], Meta(description="The cause for which the rollout hangs; empty if it finishes.")
     ] = ()
     suggestions: Annotated[tuple[CureData, ...], Meta(description="The changes with which the rollout finishes.")] = ()
     groups: Annotated[

@@ -3,8 +3,6 @@
 Never proposed: deleting old pods. A weaker constraint comes last.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -49,22 +47,13 @@ Rolled: TypeAlias = Deployment | StatefulSet
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Change:
-    """A change to try.
+    """A change to try."""
 
-    Attributes
-    ----------
-    summary : str
-        The change in a few words, in the imperative.
-    commands : tuple of str
-        The commands that make it.
-    workload : Deployment or StatefulSet
-        The workload with the change.
-    changes : tuple of Change
-        The changes of other objects.
-    """
-
+    #: The change in a few words, in the imperative.
     summary: str
+    #: The commands that make it.
     commands: tuple[str, ...]
+    #: The workload with the change.
     workload: Rolled
     changes: tuple[Change, ...] = ()
 

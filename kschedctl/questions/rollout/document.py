@@ -1,7 +1,5 @@
 """The document of ``rollout``: the answer, what blocks the rollout, its steps, and the nodes of the new pods."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from math import ceil
@@ -194,10 +192,7 @@ def _placements(answer: RolledOut, *, every: bool) -> Document:
     counts = Counter(placement.node for placement in answer.placements)
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     yield table(
-        ("node", "pods"),
-        [(node, str(count)) for node, count in ordered[:_FEW_NODES]],
-        numeric=(1,),
-        identifiers=(0,),
+        ("node", "pods"), [(node, str(count)) for node, count in ordered[:_FEW_NODES]], numeric=(1,), identifiers=(0,)
     )
     if len(ordered) > _FEW_NODES:
         yield Paragraph(f"and {len(ordered) - _FEW_NODES} more nodes: -o wide", Tone.FAINT, 2)

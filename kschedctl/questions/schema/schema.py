@@ -3,8 +3,6 @@
 The answers of a command are distinguished by ``kind``; parts that several answers share are in ``$defs``.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -78,12 +76,8 @@ ANSWERS: Final[Mapping[str, tuple[type[msgspec.Struct], ...]]] = {
 def schema_components(types: Iterable[Any], ref_template: str) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
     """Return the schemas of types and, by name, the schemas of their parts, with a description of every part.
 
-    Parameters
-    ----------
-    types : iterable of types
-        The types.
-    ref_template : str
-        The form of references to parts, with ``{name}`` for the name of the part.
+    Args:
+        ref_template: The form of references to parts, with ``{name}`` for the name of the part.
     """
     schemas, parts = msgspec.json.schema_components(types, schema_hook=schema_of, ref_template=ref_template)
     for part in parts.values():

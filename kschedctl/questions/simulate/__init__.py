@@ -1,1 +1,1 @@
-"""simulate"""
+"""simulate."""

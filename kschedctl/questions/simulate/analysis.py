@@ -1,7 +1,5 @@
 """``simulate``: a run of many pods through the scheduler's queue, one after another."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -164,17 +162,11 @@ def try_orders(
 ) -> CreationOrdersData | None:
     """Run simulations with random orders of creation, and compare the pods that they place.
 
-    Parameters
-    ----------
-    simulation_of : callable
-        Returns a simulation that has not run yet, by the seed of its order.
-    n_orders : int
-        The number of orders, with the seeds from 0.
+    Args:
+        simulation_of: Returns a simulation that has not run yet, by the seed of its order.
+        n_orders: The number of orders, with the seeds from 0.
 
-    Returns
-    -------
-    CreationOrdersData or None
-        ``None`` if no order was tried to the end.
+    Returns: ``None`` if no order was tried to the end.
     """
     placed: list[frozenset[str]] = []
     workload_by_pod: dict[str, tuple[str, str, str]] = {}
@@ -253,39 +245,25 @@ _MOST_CURES: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulateRequest:
-    """A question about many pods.
+    """A question about many pods."""
 
-    Attributes
-    ----------
-    pods : tuple of Pod, mapping, str or Path
-        New pods, as for ``LoadedCluster.decide``; they are queued after the pending ones.
-    seed : int or None
-        The seed of the random choice between equally good nodes; ``None`` for the first by name.
-    n_orders : int
-        The number of random orders of creation to try besides.
-    """
-
+    #: New pods, as for ``LoadedCluster.decide``; they are queued after the pending ones.
     pods: tuple[Pod | Mapping[str, Any] | str | Path, ...] = ()
+    #: The seed of the random choice between equally good nodes; ``None`` for the first by name.
     seed: int | None = None
+    #: The number of random orders of creation to try besides.
     n_orders: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationRun:
-    """A simulation and its result.
+    """A simulation and its result."""
 
-    Attributes
-    ----------
-    simulation : Simulation
-        The simulation in its last state.
-    attempts : list of Attempt
-        All scheduling cycles.
-    finished : bool
-        False if the run was cancelled.
-    """
-
+    #: The simulation in its last state.
     simulation: Simulation
+    #: All scheduling cycles.
     attempts: list[Attempt]
+    #: False if the run was cancelled.
     finished: bool
 
 
@@ -327,16 +305,9 @@ def simulation_answer(
 ) -> Simulated:
     """Return the answer of a run.
 
-    Parameters
-    ----------
-    cluster : LoadedCluster
-        The cluster before the run.
-    request : SimulateRequest
-        The question.
-    run : SimulationRun
-        The run.
-    why : bool
-        True to look for the causes of pending pods, and for changes that schedule them.
+    Args:
+        cluster: The cluster before the run.
+        why: True to look for the causes of pending pods, and for changes that schedule them.
     """
     simulation, attempts, before = run.simulation, run.attempts, cluster.cluster
     placed = [entry for entry in simulation.timeline if entry.event is TimelineEvent.SCHEDULED]

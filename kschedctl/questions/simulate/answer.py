@@ -1,7 +1,5 @@
 """The answer of ``simulate``."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
@@ -165,8 +163,7 @@ class SimulatedGroupAttemptData(Data, frozen=True):
     group: Annotated[str, Meta(description="The PodGroup, as namespace/name.")]
     outcome: Annotated[GroupOutcome, Meta(description="The outcome of the attempt.")]
     members: Annotated[
-        tuple[str, ...],
-        Meta(description="The members that were tried, as namespace/name, in their order."),
+        tuple[str, ...], Meta(description="The members that were tried, as namespace/name, in their order.")
     ]
     fitting: Annotated[
         int, Meta(description="The number of these that find a node, in the placement in which most do.")

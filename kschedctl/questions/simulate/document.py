@@ -1,7 +1,5 @@
 """The document of ``simulate``: the answer, pending pods and why, evictions, placements, and resource utilisation."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,14 +45,9 @@ _ORDERS: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulateView(View):
-    """The part of an answer that is shown.
+    """The part of an answer that is shown."""
 
-    Attributes
-    ----------
-    saved : str
-        The snapshot that the final state was written to; empty if it was not written.
-    """
-
+    #: The snapshot that the final state was written to; empty if it was not written.
     saved: str = ""
 
 
@@ -134,12 +127,7 @@ def _orders(answer: Simulated, *, every: bool) -> Document:
     yield Heading(f"Pods that only some of {orders.tried} orders of creation place")
     shown = orders.workloads if every else orders.workloads[: 4 * _FEW]
     rows = [
-        (
-            f"{each.kind} {each.namespace}/{each.name}",
-            str(each.pods),
-            str(each.fewest),
-            str(each.most),
-        )
+        (f"{each.kind} {each.namespace}/{each.name}", str(each.pods), str(each.fewest), str(each.most))
         for each in shown
     ]
     yield table(("workload", "pods", "fewest placed", "most placed"), rows, numeric=(1, 2, 3))
@@ -182,14 +170,7 @@ def waiting_pods(groups: Sequence[WaitingData], *, every: bool) -> Document:
     if not groups:
         return
     yield Heading("Pending pods")
-    rows = [
-        (
-            str(len(group.pods)),
-            _names(group, every=every),
-            _why(group),
-        )
-        for group in groups
-    ]
+    rows = [(str(len(group.pods)), _names(group, every=every), _why(group)) for group in groups]
     yield table(("pods", "names", "reason"), rows, numeric=(0,))
 
 
@@ -219,10 +200,8 @@ def slowest_words(slowest: SlowestPodData | None) -> str:
 def evictions(evicted: Sequence[EvictionData], places: Mapping[str, str], *, every: bool) -> Document:
     """Lay out the evicted pods, and the pods that they are evicted for.
 
-    Parameters
-    ----------
-    places : mapping of str to str
-        The nodes of the pods that evict, by ``namespace/name``.
+    Args:
+        places: The nodes of the pods that evict, by ``namespace/name``.
     """
     if not evicted:
         return
@@ -293,10 +272,8 @@ def utilisation_section(utilisation: Sequence[UtilisationData], note: str = "") 
 def timeline(entries: Sequence[TimelineEntry], began: datetime, *, drawn: bool) -> Document:
     """Lay out the events with the time since the start; equal events of a pod group at one time are one row.
 
-    Parameters
-    ----------
-    drawn : bool
-        True for a page: it shows up to 2,000 rows, so that it stays small.
+    Args:
+        drawn: True for a page: it shows up to 2,000 rows, so that it stays small.
     """
     yield Heading("Timeline")
     rows: list[tuple[str | Sequence[str], ...]] = []

@@ -1,7 +1,5 @@
 """``snapshot info``: the kinds and numbers of objects in a snapshot, its version and its age."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -90,10 +88,7 @@ def snapshot_info_answer(paths: Sequence[str], counts: Counter[type[ApiObject]],
 def captured_cluster(source: ClusterSource, what_ifs: WhatIfs, handle: AnalysisHandle) -> Capture:
     """Read a cluster, apply the changes to try, and return the objects that a snapshot of it holds.
 
-    Raises
-    ------
-    KschedctlError
-        If the cluster cannot be read, or a change cannot be made.
+    Raises KschedctlError if the cluster cannot be read, or a change cannot be made.
     """
     if source.paths:
         paths = source.paths

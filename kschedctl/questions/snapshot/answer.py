@@ -1,7 +1,5 @@
 """The contents of a snapshot, as data: printed by ``snapshot info -o json``, and the source of its text."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated
 

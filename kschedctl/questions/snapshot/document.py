@@ -1,7 +1,5 @@
 """The document of ``snapshot info``: the contents of a snapshot."""
 
-from __future__ import annotations
-
 from kschedctl.common.findings import shortened
 from kschedctl.common.wording import counted
 from kschedctl.questions.document import GAP, Document, Verbatim

@@ -1,7 +1,5 @@
 """The analysis behind ``sweep``: runs the cases of a plan, on this machine or on the workers of a Dask scheduler."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,39 +27,26 @@ _TOO_FEW_GOALS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepRequest:
-    """A request to run the cases of a plan.
+    """A request to run the cases of a plan."""
 
-    Attributes
-    ----------
-    plan : str
-        The path of the plan.
-    goals : int
-        The number of goals that the plan must have: 1 for a Pareto front, 2 for a picture of it.
-    jobs : int
-        The number of processes; 0 for one per core.
-    dask : str
-        The address of a Dask scheduler; empty for this machine.
-    results : str
-        The file to which rows are written as they are computed; empty for none.
-    resume : bool
-        True to continue an existing file of results.
-    """
-
+    #: The path of the plan.
     plan: str
+    #: The number of goals that the plan must have: 1 for a Pareto front, 2 for a picture of it.
     goals: int = 0
+    #: The number of processes; 0 for one per core.
     jobs: int = 0
+    #: The address of a Dask scheduler; empty for this machine.
     dask: str = ""
+    #: The file to which rows are written as they are computed; empty for none.
     results: str = ""
+    #: True to continue an existing file of results.
     resume: bool = False
 
 
 def sweep(request: SweepRequest, handle: AnalysisHandle) -> Sweep:
     """Run the cases of a plan; if the run is cancelled, the answer covers the completed cases.
 
-    Raises
-    ------
-    InputError
-        If the plan, its only snapshot, the file of results or the Dask scheduler cannot be used.
+    Raises InputError if the plan, its only snapshot, the file of results or the Dask scheduler cannot be used.
     """
     job = _job(request.plan)
     for number, (problem, hint) in _TOO_FEW_GOALS.items():
@@ -75,10 +60,7 @@ def sweep(request: SweepRequest, handle: AnalysisHandle) -> Sweep:
 def configuration(plan: str, number: int) -> dict[str, Any]:
     """Return the KubeSchedulerConfiguration of a case as plain data.
 
-    Raises
-    ------
-    InputError
-        If the plan has no such case.
+    Raises InputError if the plan has no such case.
     """
     job = _job(plan)
     if not 1 <= number <= len(job.read.cases):
@@ -120,12 +102,9 @@ def _rows(job: SweepJob, left: Sequence[int], request: SweepRequest, handle: Ana
 def sweep_answer(read: ReadPlan, rows: Mapping[int, Row], *, finished: bool) -> Sweep:
     """Return the answer of a sweep from its rows.
 
-    Parameters
-    ----------
-    rows : mapping of int to Row
-        The rows of the completed cases, by the number of the case.
-    finished : bool
-        False if the run was cancelled.
+    Args:
+        rows: The rows of the completed cases, by the number of the case.
+        finished: False if the run was cancelled.
     """
     plan = read.plan
     every = [rows[number] for number in sorted(rows)]

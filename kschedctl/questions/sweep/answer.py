@@ -1,7 +1,5 @@
 """The answer of ``sweep``: a table with one row per case."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated, Any
@@ -94,7 +92,7 @@ class Sweep(CompoundAnswer, Tabular, frozen=True, kw_only=True, tag="Sweep"):
         return not self.failed
 
     @property
-    def front(self) -> Sweep:
+    def front(self) -> "Sweep":
         """The table reduced to the cases on the Pareto front."""
         return structs.replace(self, cases=tuple(case for case in self.cases if case.front))
 

@@ -1,7 +1,5 @@
 """The cases of a plan: the combinations of the axes' values, by number."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,21 +49,13 @@ MOST_CASES: Final = 1_000_000
 class Cases:
     """The cases, numbered from 1. A case is computed on access.
 
-    Parameters
-    ----------
-    axes : sequence of Axis
-        The axes, each with at least one value. The values of the last axis vary fastest.
-    combine : str or Random
-        The combination of the values: ``product``, ``zip`` or a random sample of the product.
+    Args:
+        axes: The axes, each with at least one value. The values of the last axis vary fastest.
+        combine: The combination of the values: ``product``, ``zip`` or a random sample of the product.
 
-    Raises
-    ------
-    InputError
-        If there are more than 1,000,000 cases, ``zip`` gets axes of different lengths, or the sample is larger than the
-        product.
+    Raises InputError if there are more than 1,000,000 cases, ``zip`` gets axes of different lengths, or the sample
+        is larger than the product.
 
-    Examples
-    --------
     >>> cases = Cases([Axis("n", "seed", (1, 2)), Axis("z", "fail-zone", (None, "a", "b"))], "product")
     >>> len(cases), cases[2]
     (6, {'n': 1, 'z': 'a'})
@@ -123,29 +113,33 @@ BaseKey = tuple[tuple[str, ...], str, str, tuple[tuple[str, bool], ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variation:
-    """The parameters of a case.
+    """The parameters of a case."""
 
-    Attributes
-    ----------
-    snapshot, cluster, kubernetes_version, feature_gates, config, of
-        The values of the plan, or those of axes that replace them. Feature gates of an axis are added to the plan's.
-    edits : tuple of (str, str)
-        The what-if edits of the axes, as name of the option and value, in the order in which they take effect.
-    weights, args
-        The changes of the scheduler configuration, as for ``configured``.
-    seed : int or None
-        The seed of the random choice among nodes with equal scores; ``None`` for the first node by name.
-    """
-
+    #: The values of the plan, or those of axes that replace them. Feature gates of an axis are added to the
+    #: plan's.
     snapshot: tuple[str, ...]
+    #: The values of the plan, or those of axes that replace them. Feature gates of an axis are added to the
+    #: plan's.
     cluster: str
+    #: The values of the plan, or those of axes that replace them. Feature gates of an axis are added to the
+    #: plan's.
     kubernetes_version: str
+    #: The values of the plan, or those of axes that replace them. Feature gates of an axis are added to the
+    #: plan's.
     feature_gates: tuple[tuple[str, bool], ...]
+    #: The values of the plan, or those of axes that replace them. Feature gates of an axis are added to the
+    #: plan's.
     config: str
+    #: The values of the plan, or those of axes that replace them. Feature gates of an axis are added to the
+    #: plan's.
     of: tuple[str, ...]
+    #: The what-if edits of the axes, as name of the option and value, in the order in which they take effect.
     edits: tuple[tuple[str, str], ...]
+    #: The changes of the scheduler configuration, as for ``configured``.
     weights: Mapping[str, int]
+    #: The changes of the scheduler configuration, as for ``configured``.
     args: Mapping[str, Mapping[str, Any]]
+    #: The seed of the random choice among nodes with equal scores; ``None`` for the first node by name.
     seed: int | None
 
     @property
@@ -157,10 +151,8 @@ class Variation:
 def variation(plan: Plan, axes: Sequence[Axis], case: Mapping[str, Any]) -> Variation:
     """Return the parameters of a case.
 
-    Parameters
-    ----------
-    case : mapping
-        The value of each axis, by the axis' name.
+    Args:
+        case: The value of each axis, by the axis' name.
     """
     base = plan.base
     given = [(axis, case[axis.name]) for axis in axes if case[axis.name] is not None]
@@ -202,22 +194,13 @@ def configured(
     A weight is set at the extension point ``score``, where it takes precedence over ``multiPoint``. A plugin with
     weight 0 is disabled at that extension point.
 
-    Parameters
-    ----------
-    config : mapping or None
-        The configuration as plain data, which is not modified; ``None`` for kube-scheduler's default.
-    weights : mapping of str to int
-        The weights, by plugin.
-    args : mapping of str to mapping
-        The arguments, by plugin and path, such as ``scoringStrategy.type``.
+    Args:
+        config: The configuration as plain data, which is not modified; ``None`` for kube-scheduler's default.
+        weights: The weights, by plugin.
+        args: The arguments, by plugin and path, such as ``scoringStrategy.type``.
 
-    Raises
-    ------
-    ConfigError
-        If a field that must contain the changes is not an object or list.
+    Raises ConfigError if a field that must contain the changes is not an object or list.
 
-    Examples
-    --------
     >>> configured(None, {"ImageLocality": 5}, {})["profiles"]
     [{'plugins': {'score': {'enabled': [{'name': 'ImageLocality', 'weight': 5}]}}}]
     """
@@ -297,33 +280,20 @@ _UNKNOWN_FIELD: Final = "UnknownField"
 
 @dataclass(frozen=True, slots=True)
 class ReadPlan:
-    """A plan that has been checked.
+    """A plan that has been checked."""
 
-    Attributes
-    ----------
-    plan : Plan
-        The plan as it is written.
-    axes : tuple of Axis
-        The axes.
-    cases : Cases
-        The cases.
-    columns : tuple of str
-        The columns to measure in each case; columns of goals that ``measure`` does not name are last.
-    """
-
+    #: The plan as it is written.
     plan: Plan
     axes: tuple[Axis, ...]
     cases: Cases
+    #: The columns to measure in each case; columns of goals that ``measure`` does not name are last.
     columns: tuple[str, ...]
 
 
 def read_plan(path: str | Path) -> ReadPlan:
     """Read a plan from a file.
 
-    Raises
-    ------
-    PlanError
-        If the file cannot be read or the plan is not valid; findings have a line and a column.
+    Raises PlanError if the file cannot be read or the plan is not valid; findings have a line and a column.
     """
     return plan_of(file_bytes(path, PlanError), str(path))
 
@@ -331,17 +301,11 @@ def read_plan(path: str | Path) -> ReadPlan:
 def plan_of(content: bytes, name: str) -> ReadPlan:
     """Read a plan from its text.
 
-    Parameters
-    ----------
-    content : bytes
-        The text, YAML or JSON.
-    name : str
-        The name of the source, for error messages.
+    Args:
+        content: The text, YAML or JSON.
+        name: The name of the source, for error messages.
 
-    Raises
-    ------
-    PlanError
-        If the plan is not valid; findings have a line and a column.
+    Raises PlanError if the plan is not valid; findings have a line and a column.
     """
     try:
         value, repeated = yaml_value(content, name)

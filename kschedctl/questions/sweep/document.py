@@ -1,7 +1,5 @@
 """The document of ``sweep``: the table, a scatter plot, failures and cautions."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -125,8 +123,6 @@ def _axis(goal: SweepGoalData) -> ScatterAxis:
 def _steps(best: Sequence[tuple[float, float]], *aims: Aim) -> Iterator[tuple[float, float]]:
     """Yield the corners of the front's edge: the corner between two points has the worse value of both on each axis.
 
-    Examples
-    --------
     >>> list(_steps([(1, 1), (2, 3)], Aim.MAXIMISE, Aim.MINIMISE))
     [(1, 1), (1, 3), (2, 3)]
     """

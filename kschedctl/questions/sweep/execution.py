@@ -4,8 +4,6 @@ Each case is assigned to one known process. If a process dies, for example becau
 affected: the case is retried once and then counts as failed.
 """
 
-from __future__ import annotations
-
 import atexit
 import re
 import shutil
@@ -37,14 +35,8 @@ DIED: Final = "every process that ran this case was killed, possibly because mem
 def run_here(job: SweepJob, numbers: Sequence[int], jobs: int) -> Generator[Row, None, None]:
     """Run cases on this machine and yield their rows in the order of completion.
 
-    Parameters
-    ----------
-    job : SweepJob
-        The job of the sweep. On Linux, the processes share its loaded clusters.
-    numbers : sequence of int
-        The numbers of the cases.
-    jobs : int
-        The maximum number of processes.
+    Args:
+        job: The job of the sweep. On Linux, the processes share its loaded clusters.
     """
     waiting = deque(job.in_order(numbers))
     tried: Counter[int] = Counter()
@@ -93,43 +85,23 @@ _LOST: Final = frozenset({"KilledWorker", "CancelledError", "FutureCancelledErro
 
 
 class Parcel(msgspec.Struct, frozen=True):
-    """A sweep to be transferred to other machines.
+    """A sweep to be transferred to other machines."""
 
-    Attributes
-    ----------
-    digest : str
-        The digest that identifies the sweep.
-    job : SweepJob
-        The job, without loaded clusters.
-    files : list of InputFile
-        The files that the sweep reads.
-    """
-
+    #: The digest that identifies the sweep.
     digest: str
+    #: The job, without loaded clusters.
     job: Any
+    #: The files that the sweep reads.
     files: list[InputFile]
 
 
 def run_there(job: SweepJob, numbers: Sequence[int], address: str) -> Iterator[Row]:
     """Run cases on Dask workers and yield their rows in the order of completion.
 
-    Parameters
-    ----------
-    job : SweepJob
-        The job of the sweep.
-    numbers : sequence of int
-        The numbers of the cases.
-    address : str
-        The address of the scheduler.
-
-    Raises
-    ------
-    InputError
-        If the scheduler does not respond within 10 s, has no workers, or a worker has another version of kschedctl.
-    UnsupportedError
-        If the extra ``dask`` is not installed.
-    KschedctlError
-        If the scheduler is lost during the run.
+    Raises InputError if the scheduler does not respond within 10 s, has no workers, or a worker has another version
+        of kschedctl.
+    Raises UnsupportedError if the extra ``dask`` is not installed.
+    Raises KschedctlError if the scheduler is lost during the run.
     """
     distributed = _distributed()
     if _ADDRESS.fullmatch(address) is None:

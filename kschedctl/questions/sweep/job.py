@@ -1,7 +1,5 @@
 """The job of a sweep: computes the row of a case from its number, identically in every process and on every machine."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -50,17 +48,11 @@ _DRAIN: Final = DrainOptions(ignore_daemon_sets=True, force=True, delete_empty_d
 def ask(question: Ask, cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> CaseResult:
     """Run an analysis on a cluster.
 
-    Parameters
-    ----------
-    of : sequence of str
-        The subjects of the analysis: pods, manifests, workloads or nodes.
-    seed : int or None
-        The seed of the random choice among nodes with equal scores; ``None`` for the first node by name.
+    Args:
+        of: The subjects of the analysis: pods, manifests, workloads or nodes.
+        seed: The seed of the random choice among nodes with equal scores; ``None`` for the first node by name.
 
-    Raises
-    ------
-    KschedctlError
-        If the analysis fails.
+    Raises KschedctlError if the analysis fails.
     """
     require_listed(cluster.cluster, "Pod")
     cluster.require_nodes()
@@ -220,29 +212,17 @@ def _doubts(answer: Envelope) -> tuple[str, ...]:
 
 
 class Row(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
-    """The result of a case.
-
-    Attributes
-    ----------
-    case : int
-        The number of the case.
-    axes : dict of str to plain data
-        The values of the axes, by name.
-    values : dict of str to number or None
-        The measured numbers, by column; empty if the case failed.
-    error : str
-        The error; empty if the case succeeded.
-    doubts : tuple of str
-        The reasons why the cluster's own scheduler may decide differently.
-    warnings : tuple of str
-        The other warnings, about manifests and configurations that may not have the intended effect.
-    """
+    """The result of a case."""
 
     case: int
     axes: dict[str, Any]
+    #: The measured numbers, by column; empty if the case failed.
     values: dict[str, int | float | None] = {}
+    #: The error; empty if the case succeeded.
     error: str = ""
+    #: The reasons why the cluster's own scheduler may decide differently.
     doubts: tuple[str, ...] = ()
+    #: The other warnings, about manifests and configurations that may not have the intended effect.
     warnings: tuple[str, ...] = ()
 
 
@@ -262,14 +242,9 @@ class Start:
 class SweepJob:
     """The execution of a plan's cases.
 
-    Parameters
-    ----------
-    read : ReadPlan
-        The plan.
-    folder : Path
-        The folder to which paths in the plan are relative.
-    places : mapping of str to str, optional
-        The actual locations of files, by their paths in the plan, if they differ.
+    Args:
+        folder: The folder to which paths in the plan are relative.
+        places: The actual locations of files, by their paths in the plan, if they differ.
     """
 
     def __init__(self, read: ReadPlan, folder: Path, places: Mapping[str, str] | None = None) -> None:
@@ -299,10 +274,7 @@ class SweepJob:
     def cluster(self, number: int) -> tuple[SchedulingCluster, tuple[str, ...]]:
         """Return the cluster of a case, and warnings.
 
-        Raises
-        ------
-        KschedctlError
-            If the cluster cannot be loaded or the what-ifs cannot be applied.
+        Raises KschedctlError if the cluster cannot be loaded or the what-ifs cannot be applied.
         """
         case = self.variation(number)
         start = self.start(case.base)
@@ -355,10 +327,7 @@ class SweepJob:
     def configuration(self, number: int) -> dict[str, Any]:
         """Return the KubeSchedulerConfiguration of a case as plain data.
 
-        Raises
-        ------
-        KschedctlError
-            If the configuration or the snapshot cannot be read.
+        Raises KschedctlError if the configuration or the snapshot cannot be read.
         """
         case = self.variation(number)
         return self._configuration(case, None if case.config else self.start(case.base))
@@ -379,10 +348,7 @@ class SweepJob:
     def start(self, key: BaseKey) -> Start:
         """Return the starting point of cases, cached for up to two keys.
 
-        Raises
-        ------
-        KschedctlError
-            If the snapshot cannot be loaded.
+        Raises KschedctlError if the snapshot cannot be loaded.
         """
         found = self._starts.get(key)
         if found is None:

@@ -1,7 +1,5 @@
 """Measurement of a case: computes the numbers of columns from the result of the analysis and the final cluster."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -47,10 +45,7 @@ OWN: Final[Mapping[Ask, Mapping[str, str]]] = {
         "feasibleNodes": "number of feasible nodes of the pod with the fewest",
         "score": "mean of the pods' best scores; empty if no pod fits",
     },
-    Ask.CAPACITY: {
-        "copies": "copies of the pod that fit",
-        "nodesTaking": "nodes on which copies fit",
-    },
+    Ask.CAPACITY: {"copies": "copies of the pod that fit", "nodesTaking": "nodes on which copies fit"},
     Ask.DRAIN: {
         "drained": "nodes that can be drained",
         "evicted": "pods evicted from them",
@@ -83,10 +78,7 @@ def default_columns(ask: Ask) -> tuple[str, ...]:
 def check_column(name: str, ask: Ask) -> None:
     """Check that a column exists.
 
-    Raises
-    ------
-    InputError
-        If there is no such column for the analysis.
+    Raises InputError if there is no such column for the analysis.
     """
     plain = {**OWN[ask], **{column: text for column, text in OF_CLUSTER.items() if "." not in column}}
     if name in plain or any(name.startswith(start) and len(name) > len(start) for start in (UTILISATION, SKEW)):
@@ -99,8 +91,6 @@ def check_column(name: str, ask: Ask) -> None:
 def split_utilisation(name: str) -> tuple[str, str]:
     """Split a column into the resource and the statistic over nodes, which is empty for all nodes together.
 
-    Examples
-    --------
     >>> split_utilisation("utilisation.nvidia.com/gpu.max"), split_utilisation("utilisation.cpu")
     (('nvidia.com/gpu', 'max'), ('cpu', ''))
     """
@@ -116,26 +106,17 @@ Number = int | float
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseResult:
-    """The result of an analysis.
+    """The result of an analysis."""
 
-    Attributes
-    ----------
-    cluster : Cluster
-        The cluster at the end of the analysis.
-    release : Release
-        The Kubernetes release whose rules apply.
-    own : dict of str to number or None
-        The columns that the analysis itself provides.
-    pods : tuple of ObjectMeta
-        The pods that were to be scheduled.
-    doubts : tuple of str
-        The reasons why the cluster's own scheduler may decide differently.
-    """
-
+    #: The cluster at the end of the analysis.
     cluster: Cluster
+    #: The Kubernetes release whose rules apply.
     release: Release
+    #: The columns that the analysis itself provides.
     own: dict[str, Number | None]
+    #: The pods that were to be scheduled.
     pods: tuple[ObjectMeta, ...] = ()
+    #: The reasons why the cluster's own scheduler may decide differently.
     doubts: tuple[str, ...] = field(default=())
 
 

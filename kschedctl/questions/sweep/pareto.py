@@ -3,8 +3,6 @@
 A case dominates another one if it is at least as good in every goal and better in one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from kschedctl.questions.sweep.answer import Aim
@@ -14,8 +12,6 @@ from kschedctl.questions.sweep.job import Row
 def front(rows: Iterable[Row], goals: Mapping[str, Aim]) -> frozenset[int]:
     """Return the numbers of the cases on the front. Failed cases and cases without a value for a goal are not on it.
 
-    Examples
-    --------
     >>> rows = [Row(case=i, axes={}, values={"a": a, "b": b}) for i, (a, b) in enumerate([(1, 1), (2, 1), (1, 0)])]
     >>> sorted(front(rows, {"a": Aim.MAXIMISE, "b": Aim.MINIMISE}))
     [1, 2]

@@ -3,8 +3,6 @@
 The reference in docs/sweep.md is generated from these types.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -152,23 +150,14 @@ MOST_VALUES: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis: a parameter and its values.
+    """An axis: a parameter and its values."""
 
-    Attributes
-    ----------
-    name : str
-        The name of the axis and of its column.
-    of : str
-        The parameter: the name of a what-if option, or a name of ``OTHERS``.
-    values : tuple
-        The values, as plain data; ``None`` changes nothing.
-    template : str
-        A text in which ``{}`` is replaced by the value; empty for the value itself.
-    """
-
+    #: The name of the axis and of its column.
     name: str
     of: str
+    #: The values, as plain data; ``None`` changes nothing.
     values: tuple[Any, ...]
+    #: A text in which ``{}`` is replaced by the value; empty for the value itself.
     template: str = ""
 
     def texts(self, value: Any) -> tuple[str, ...]:
@@ -184,11 +173,8 @@ class Axis:
 def read_axis(name: str, written: AxisPlan | tuple[Any, ...]) -> Axis:
     """Convert an axis from the form in the plan, and check it.
 
-    Raises
-    ------
-    InputError
-        If the axis has no values, more than 100,000 values or invalid values, or varies an unknown parameter. The path
-        of the error is relative to the axis.
+    Raises InputError if the axis has no values, more than 100,000 values or invalid values, or varies an unknown
+        parameter. The path of the error is relative to the axis.
     """
     plan = written if isinstance(written, AxisPlan) else AxisPlan(values=written)
     inside = "values" if isinstance(written, AxisPlan) else ""
@@ -226,13 +212,8 @@ def read_axis(name: str, written: AxisPlan | tuple[Any, ...]) -> Axis:
 def numbers(span: NumberRange) -> tuple[int | float, ...]:
     """Return the numbers of a range.
 
-    Raises
-    ------
-    InputError
-        If a bound is not finite, the step is 0, or the range has more than 100,000 numbers.
+    Raises InputError if a bound is not finite, the step is 0, or the range has more than 100,000 numbers.
 
-    Examples
-    --------
     >>> numbers(NumberRange(first=1, to=7, step=2)), numbers(NumberRange(first=0.1, to=0.3, step=0.1))
     ((1, 3, 5, 7), (0.1, 0.2, 0.3))
     """
@@ -315,13 +296,8 @@ _CHECKS: Final[Mapping[str, Callable[[Axis, Any], None]]] = {
 def gates(text: str) -> dict[str, bool]:
     """Parse feature gates, separated by commas, into a mapping by name.
 
-    Raises
-    ------
-    InputError
-        If a part is not ``NAME=true`` or ``NAME=false``.
+    Raises InputError if a part is not ``NAME=true`` or ``NAME=false``.
 
-    Examples
-    --------
     >>> gates("DynamicResourceAllocation=true,OpportunisticBatching=false")
     {'DynamicResourceAllocation': True, 'OpportunisticBatching': False}
     """

@@ -1,7 +1,5 @@
 """The file of results: one line of JSON per completed case, so that an interrupted sweep can be resumed."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterator
@@ -21,17 +19,11 @@ from kschedctl.questions.sweep.plan import API_VERSION, CONFIG, EDITS_BY_NAME, O
 
 
 class InputFile(msgspec.Struct, frozen=True):
-    """A file to be transferred to another machine.
+    """A file to be transferred to another machine."""
 
-    Attributes
-    ----------
-    source : str
-        The path in the plan, of the file or of the folder that contains it.
-    name : str
-        The path relative to that folder; empty if ``source`` is the file itself.
-    """
-
+    #: The path in the plan, of the file or of the folder that contains it.
     source: str
+    #: The path relative to that folder; empty if ``source`` is the file itself.
     name: str
     content: bytes
 
@@ -65,10 +57,7 @@ def inputs(job: SweepJob) -> Iterator[tuple[str, Path]]:
 def packed(job: SweepJob) -> list[InputFile]:
     """Return the files that are read, with their contents.
 
-    Raises
-    ------
-    InputError
-        If a file cannot be read.
+    Raises InputError if a file cannot be read.
     """
     every = []
     for source in sources(job):
@@ -83,10 +72,8 @@ def packed(job: SweepJob) -> list[InputFile]:
 def unpacked(files: list[InputFile], folder: Path) -> dict[str, str]:
     """Write files to a folder, and return the new locations by the paths in the plan.
 
-    Parameters
-    ----------
-    folder : Path
-        An empty folder.
+    Args:
+        folder: An empty folder.
     """
     places: dict[str, str] = {}
     for each in files:
@@ -127,10 +114,7 @@ class Header(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 def digest(job: SweepJob) -> str:
     """Return the SHA-256 digest of a sweep: of the plan, the files that it reads, and the version of kschedctl.
 
-    Raises
-    ------
-    InputError
-        If a file cannot be read.
+    Raises InputError if a file cannot be read.
     """
     found = hashlib.sha256(msgspec.json.encode([version("kschedctl"), job.read.plan]))
     for name, file in inputs(job):
@@ -146,14 +130,9 @@ def digest(job: SweepJob) -> str:
 
 @dataclass(slots=True)
 class Results:
-    """The results so far.
+    """The results so far."""
 
-    Attributes
-    ----------
-    rows : dict of int to Row
-        The rows, by the number of the case.
-    """
-
+    #: The rows, by the number of the case.
     rows: dict[int, Row] = field(default_factory=dict)
     _stream: IO[bytes] | None = None
 
@@ -173,17 +152,12 @@ class Results:
 def open_results(path: str, job: SweepJob, *, resume: bool) -> Iterator[Results]:
     """Open the results of a sweep, with the rows that the file contains already.
 
-    Parameters
-    ----------
-    path : str
-        The file; empty for none.
-    resume : bool
-        True to continue an existing file; if False, the file must not exist.
+    Args:
+        path: The file; empty for none.
+        resume: True to continue an existing file; if False, the file must not exist.
 
-    Raises
-    ------
-    InputError
-        If the file exists and ``resume`` is False, belongs to another sweep, or cannot be read or written.
+    Raises InputError if the file exists and ``resume`` is False, belongs to another sweep, or cannot be read or
+        written.
     """
     if not path:
         yield Results()

@@ -4,8 +4,6 @@ The real scheduler's answer for a pending pod is in its condition PodScheduled; 
 node.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -104,10 +102,9 @@ def judge(
 ) -> list[InfeasibleGroupData]:
     """Judge each running pod that would not fit on its node any more.
 
-    Parameters
-    ----------
-    before : Scheduler or None
-        The scheduler without the what-ifs, if there are any: refusals that only what-ifs cause are no difference.
+    Args:
+        before: The scheduler without the what-ifs, if there are any: refusals that only what-ifs cause are no
+            difference.
     """
     refused_before: set[tuple[str, str]] = set()
     if before is not None and misplaced:
@@ -157,32 +154,22 @@ def _tainted_otherwise(cluster: Cluster, pod: int) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyRequest:
-    """A question about the differences to the real scheduler.
+    """A question about the differences to the real scheduler."""
 
-    Attributes
-    ----------
-    before : LoadedCluster or None
-        The cluster as it was read, if what-ifs have changed it: differences that only what-ifs cause do not count.
-    namespace : str
-        The only namespace whose pods are compared; empty for all.
-    sampling : bool
-        True to compare the nodes of the pods that were scheduled last with the choices of every start of the search.
-    """
-
+    #: The cluster as it was read, if what-ifs have changed it: differences that only what-ifs cause do not count.
     before: LoadedCluster | None = None
+    #: The only namespace whose pods are compared; empty for all.
     namespace: str = ""
+    #: True to compare the nodes of the pods that were scheduled last with the choices of every start of the
+    #: search.
     sampling: bool = False
 
 
 def verify(cluster: LoadedCluster, request: VerifyRequest, handle: AnalysisHandle) -> Verification:
     """Compare the answers for all pods with those of the real scheduler, as far as the snapshot holds them.
 
-    Raises
-    ------
-    InputError
-        If pods are edited: the real scheduler has no answers for edited pods.
-    ClusterError
-        If the pods could not be listed.
+    Raises InputError if pods are edited: the real scheduler has no answers for edited pods.
+    Raises ClusterError if the pods could not be listed.
     """
     if cluster.pod_edits:
         problem = f"{cluster.pod_edits[0]}: pods are compared unchanged"
@@ -227,7 +214,6 @@ def _choices(
     scheduler: Scheduler, before: Scheduler | None, found: BoundPods, request: VerifyRequest, handle: AnalysisHandle
 ) -> tuple[ChosenNodeData, ...]:
     """Return the explanations of chosen nodes, in the cluster without what-ifs."""
-
     misplaced = {scheduler.cluster.pods.key(pod.pod) for pod in found.misplaced}
     return compare_choices(before or scheduler, misplaced, handle, request.namespace)
 
@@ -340,12 +326,9 @@ def compare_choices(
 
     Pods that name their nodes, such as those of a DaemonSet, and members of pod groups are passed over.
 
-    Parameters
-    ----------
-    left_out : set of str
-        The pods not to compare, ``namespace/name``: those that would not fit on their nodes any more.
-    namespace : str
-        The only namespace to look in; empty for all.
+    Args:
+        left_out: The pods not to compare, ``namespace/name``: those that would not fit on their nodes any more.
+        namespace: The only namespace to look in; empty for all.
     """
     pods, newest = scheduler.cluster.pods, _newest_first(scheduler.cluster)
     asked = (

@@ -1,7 +1,5 @@
 """The comparison of all answers for a snapshot with the decisions of kube-scheduler."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated
 
@@ -69,8 +67,7 @@ class PendingCountsData(Data, frozen=True):
         ),
     ]
     not_tried: Annotated[
-        int,
-        Meta(description="The number of pods without a stored message, or whose pod group is not tried any more."),
+        int, Meta(description="The number of pods without a stored message, or whose pod group is not tried any more.")
     ]
     other_scheduler: Annotated[
         int, Meta(description="The number of pods whose schedulerName is not in the configuration.")

@@ -1,7 +1,5 @@
 """The document of ``verify``: the number of differences, then each difference with its likely causes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -19,10 +17,7 @@ _HEADINGS: Final = {
     Match.NOT_TRIED: ("Not tried yet by kube-scheduler; message of kschedctl", False),
 }
 #: The headings of pods with two messages.
-_TWO_MESSAGES: Final = {
-    Match.AGED: "aged message, no difference",
-    Match.DIFFERENT: "different messages",
-}
+_TWO_MESSAGES: Final = {Match.AGED: "aged message, no difference", Match.DIFFERENT: "different messages"}
 _STANDINGS: Final = {
     Standing.DIFFERENT: "Pods that would not fit on their nodes, and no later change explains it",
     Standing.CHANGED: "Pods that would not fit on their nodes any more, which a later change may explain",

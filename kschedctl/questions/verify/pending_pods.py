@@ -1,7 +1,5 @@
 """The messages for pending pods beside those that kube-scheduler stored in their condition PodScheduled."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -29,7 +27,8 @@ from kschedctl.trials.completeness import find_missing
 
 # The difference between our answer for a pod and kube-scheduler's.
 #
-# A smaller cluster has other numbers of nodes. Therefore only reasons that one side alone gives are compared; the numbers
+# A smaller cluster has other numbers of nodes. Therefore only reasons that one side alone gives are compared; the
+# numbers
 # count if both sides give the same reasons.
 
 GATED: Final = "SchedulingGated"
@@ -44,48 +43,36 @@ _COUNTED: Final = re.compile(r"(\d+) (.*)", re.DOTALL)
 
 
 class Theirs(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """The answer of kube-scheduler for a pod.
+    """The answer of kube-scheduler for a pod."""
 
-    Attributes
-    ----------
-    release : str
-        The Kubernetes release of our answer.
-    feature_gates : dict of str to bool
-        The feature gates that differ from their defaults.
-    reason, message : str
-        The reason and message of the condition PodScheduled of a pending pod.
-    node : str
-        The node of a running pod.
-    """
-
+    #: The Kubernetes release of our answer.
     release: str = ""
+    #: The feature gates that differ from their defaults.
     feature_gates: dict[str, bool] = {}
+    #: The reason and message of the condition PodScheduled of a pending pod.
     reason: str = ""
+    #: The reason and message of the condition PodScheduled of a pending pod.
     message: str = ""
+    #: The node of a running pod.
     node: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """The difference between two answers.
+    """The difference between two answers."""
 
-    Attributes
-    ----------
-    outcome : Outcome
-        The outcome of our answer.
-    only_ours, only_theirs : frozenset of str
-        The reasons that only one side gives.
-    ours, theirs : frozenset of (str, int)
-        If the reasons are the same, the number of nodes of each; else empty.
-    """
-
+    #: The outcome of our answer.
     outcome: Outcome
+    #: The reasons that only one side gives.
     only_ours: frozenset[str] = frozenset()
+    #: The reasons that only one side gives.
     only_theirs: frozenset[str] = frozenset()
+    #: If the reasons are the same, the number of nodes of each; else empty.
     ours: frozenset[tuple[str, int]] = frozenset()
+    #: If the reasons are the same, the number of nodes of each; else empty.
     theirs: frozenset[tuple[str, int]] = frozenset()
 
-    def resembles(self, other: Disagreement) -> bool:
+    def resembles(self, other: "Disagreement") -> bool:
         """Report whether another difference is the same except for names."""
         return self.outcome is other.outcome and all(
             len(a) == len(b)
@@ -185,12 +172,9 @@ def check_pending_pods(
 
     Members of a pod group are decided for together.
 
-    Parameters
-    ----------
-    before : Scheduler or None
-        The scheduler without the what-ifs, if there are any.
-    namespace : str
-        The only namespace to look in; empty for all.
+    Args:
+        before: The scheduler without the what-ifs, if there are any.
+        namespace: The only namespace to look in; empty for all.
     """
     records = scheduler.cluster.pods.records
     asked = [i for i in pending_pods(scheduler.cluster) if namespace in ("", records[i].metadata.namespace)]

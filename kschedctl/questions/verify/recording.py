@@ -1,7 +1,5 @@
 """Cases that users can report: a pod with a difference, narrowed to what its answer depends on, under pseudonyms."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
@@ -172,8 +170,6 @@ def _shrunk_fields(value: Mapping[str, Any], keeps: Keeps[Any]) -> Object:
 def fewest(items: list[T], keeps: Keeps[list[T]]) -> list[T]:
     """Return the items that are needed, in their order: no single one of them can be left out.
 
-    Examples
-    --------
     >>> fewest([1, 2, 3, 4, 5, 6], lambda chosen: {2, 5} <= set(chosen))
     [2, 5]
     """
@@ -196,8 +192,10 @@ def fewest(items: list[T], keeps: Keeps[list[T]]) -> list[T]:
 
 # The narrowing of a case to the part that our answer depends on, while it differs from kube-scheduler's as before.
 #
-# The real scheduler's answer for a smaller cluster is not known, so our answer alone must not decide what is left out. If
-# kube-scheduler gave a reason that we do not, the cause may be an object or field that we wrongly ignore; leaving it out
+# The real scheduler's answer for a smaller cluster is not known, so our answer alone must not decide what is left out.
+# If
+# kube-scheduler gave a reason that we do not, the cause may be an object or field that we wrongly ignore; leaving it
+# out
 # would change nothing for us. Then only whole objects out of the reason's reach are left out, and no fields. If only we
 # give a reason, we inspect everything that leads to it, and fields are left out as well.
 #
@@ -221,10 +219,7 @@ class Narrowing:
 
     An object that is no valid case raises an InputError.
 
-    Attributes
-    ----------
-    disagreement : Disagreement or None
-        The difference between the answers; ``None`` if there is none.
+    disagreement: The difference between the answers; ``None`` if there is none.
     """
 
     def __init__(self, case: Object, release: Release, registry: Registry) -> None:
@@ -356,10 +351,7 @@ _WHOLE_CLUSTER: Final = "kschedctl snapshot --anonymize writes the whole cluster
 def differing_pod(cluster: Cluster, found: Verification, wanted: str = "") -> int:
     """Return the index of the first pod that differs, pending pods first, or of the pod with the name ``wanted``.
 
-    Raises
-    ------
-    InputError
-        If no pod differs, or the named pod does not.
+    Raises InputError if no pod differs, or the named pod does not.
     """
     keys = {name.removeprefix("pod/") for name in found.names()}
     if not keys:
@@ -379,18 +371,12 @@ def differing_pod(cluster: Cluster, found: Verification, wanted: str = "") -> in
 def recorded_case(scheduler: Scheduler, index: int, feature_gates: Mapping[str, bool]) -> Object:
     """Return the case of a pod for which our answer differs: ``id``, ``objects``, ``pod``, ``config``, ``theirs``.
 
-    Parameters
-    ----------
-    index : int
-        The pod, an index into ``Cluster.pods``.
-    feature_gates : mapping of str to bool
-        The feature gates of the release that differ from their defaults.
+    Args:
+        index: The pod, an index into ``Cluster.pods``.
+        feature_gates: The feature gates of the release that differ from their defaults.
 
-    Raises
-    ------
-    InputError
-        If the answers do not differ, the difference does not occur with pseudonyms, or the pod is pending with its
-        group.
+    Raises InputError if the answers do not differ, the difference does not occur with pseudonyms, or the pod is
+        pending with its group.
     """
     key = scheduler.cluster.pods.key(index)
     record = scheduler.cluster.pods.records[index]
@@ -405,10 +391,7 @@ def recorded_case(scheduler: Scheduler, index: int, feature_gates: Mapping[str, 
     case = _under_pseudonyms(narrowing.smallest())
     found = Narrowing(case, scheduler.release, scheduler.registry).disagreement
     if found is None or not found.resembles(narrowing.disagreement):
-        raise InputError(
-            f"{key}: the difference does not occur with pseudonyms",
-            hint=_WHOLE_CLUSTER,
-        )
+        raise InputError(f"{key}: the difference does not occur with pseudonyms", hint=_WHOLE_CLUSTER)
     return case
 
 
@@ -465,11 +448,7 @@ def _under_pseudonyms(case: Object) -> Object:
     said = Condition(type=POD_SCHEDULED, status="False", reason=theirs.reason, message=theirs.message)
     pod = msgspec.convert(case["pod"], Pod)
     conditions = (*pod.status.conditions, said)
-    pod = replace(
-        pod,
-        spec=replace(pod.spec, node_name=theirs.node),
-        status=replace(pod.status, conditions=conditions),
-    )
+    pod = replace(pod, spec=replace(pod.spec, node_name=theirs.node), status=replace(pod.status, conditions=conditions))
     objects: dict[type[ApiObject], list[ApiObject]] = {Pod: [pod]}
     order = []
     for data in case["objects"]:

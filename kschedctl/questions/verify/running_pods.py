@@ -4,8 +4,6 @@ Pods that are equal to the filters are checked together: one run of the filters 
 such a pod, in which one of these pods is gone. The variables ``worlds`` and ``world`` stand for these states.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -35,45 +33,34 @@ STATIC_OWNER: Final = "Node"
 
 @dataclass(frozen=True, slots=True)
 class Misplaced:
-    """A running pod that would not fit on its node any more.
+    """A running pod that would not fit on its node any more."""
 
-    Attributes
-    ----------
-    pod : int
-        The index of the pod in ``Cluster.pods``.
-    status : Status
-        The refusal at which kube-scheduler would stop.
-    refusals : tuple of Status
-        The refusals of all plugins, in the profile's order.
-    named_elsewhere : bool
-        True if the pod's node affinity names other nodes (``metadata.name``).
-    """
-
+    #: The index of the pod in ``Cluster.pods``.
     pod: int
+    #: The refusal at which kube-scheduler would stop.
     status: Status
+    #: The refusals of all plugins, in the profile's order.
     refusals: tuple[Status, ...]
+    #: True if the pod's node affinity names other nodes (``metadata.name``).
     named_elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class BoundPods:
-    """The result for all pods on nodes.
+    """The result for all pods on nodes."""
 
-    Attributes
-    ----------
-    feasible : int
-        The number of pods that would still fit.
-    misplaced : tuple of Misplaced
-        The pods that would not fit, in the order of the snapshot.
-    other_scheduler, static, lost : int
-        The number of pods of schedulers that the configuration does not have, of pods that kubelets created
-        themselves, and of pods whose node the snapshot does not have.
-    """
-
+    #: The number of pods that would still fit.
     feasible: int
+    #: The pods that would not fit, in the order of the snapshot.
     misplaced: tuple[Misplaced, ...]
+    #: The number of pods of schedulers that the configuration does not have, of pods that kubelets created
+    #: themselves, and of pods whose node the snapshot does not have.
     other_scheduler: int
+    #: The number of pods of schedulers that the configuration does not have, of pods that kubelets created
+    #: themselves, and of pods whose node the snapshot does not have.
     static: int
+    #: The number of pods of schedulers that the configuration does not have, of pods that kubelets created
+    #: themselves, and of pods whose node the snapshot does not have.
     lost: int
 
 
@@ -90,10 +77,8 @@ def check_bound_pods(scheduler: Scheduler, handle: AnalysisHandle, namespace: st
 
     Nominated pods are not counted, as the running pod was there before them.
 
-    Parameters
-    ----------
-    namespace : str
-        The only namespace to look in; empty for all.
+    Args:
+        namespace: The only namespace to look in; empty for all.
     """
     pods = scheduler.cluster.pods
     rows = pods.node_row

@@ -1,1 +1,1 @@
-"""volumes"""
+"""volumes."""

@@ -1,7 +1,5 @@
 """``volumes``: the volume that a claim has or would get, and the nodes from which the claims of a pod can be used."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -60,17 +58,11 @@ class ClaimSubject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumesRequest:
-    """A question about the volumes of claims and pods.
+    """A question about the volumes of claims and pods."""
 
-    Attributes
-    ----------
-    subjects : tuple of ClaimSubject or PodSubject
-        The claims and pods, each with an answer of its own.
-    by_node : bool
-        True to add the outcome for each claim on every node; the answers for pods always have it.
-    """
-
+    #: The claims and pods, each with an answer of its own.
     subjects: tuple[ClaimSubject | PodSubject, ...]
+    #: True to add the outcome for each claim on every node; the answers for pods always have it.
     by_node: bool = True
 
 
@@ -79,10 +71,7 @@ def volumes(
 ) -> tuple[ClaimVolumes | PodVolumes, ...]:
     """Report the volume that each claim has or would get, and the nodes on which a pod's claims can be used together.
 
-    Raises
-    ------
-    SnapshotError
-        If a claim or volume cannot be understood.
+    Raises SnapshotError if a claim or volume cannot be understood.
     """
     overview = VolumeOverview(cluster.cluster)
     try:

@@ -1,7 +1,5 @@
 """The document of ``volumes``: the answer, the action of the controller, and the outcome for the claims by node."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final

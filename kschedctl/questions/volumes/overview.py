@@ -3,8 +3,6 @@
 This is data only; no text is made here but reasons.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -56,10 +54,8 @@ def usable_from(binder: Binder, claim: PersistentVolumeClaim, volume: Persistent
 def zones_of(nodes: Nodes, mask: Mask) -> tuple[str, ...]:
     """Return the zones of some nodes, sorted; nodes without a zone are left out.
 
-    Parameters
-    ----------
-    mask : ndarray of bool, shape (n_nodes,)
-        True for the nodes to include.
+    Args:
+        mask: True for the nodes to include.
     """
     newer, older = nodes.labels[ZONE], nodes.labels[BETA_ZONE]
     zones = {newer.values[code] for code in np.unique(newer.codes[mask & newer.present])}
@@ -72,23 +68,15 @@ def zones_of(nodes: Nodes, mask: Mask) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ClaimOnNode:
-    """The outcome for a claim on a node.
+    """The outcome for a claim on a node."""
 
-    Attributes
-    ----------
-    claim : str
-        ``namespace/name``.
-    verdict : ClaimVerdict
-        The outcome for the claim.
-    volume : str
-        The volume that the claim has or would be bound to; empty if there is none.
-    detail : str
-        The reason why the claim is not usable; empty if it is usable.
-    """
-
+    #: ``namespace/name``.
     claim: str
+    #: The outcome for the claim.
     verdict: ClaimVerdict
+    #: The volume that the claim has or would be bound to; empty if there is none.
     volume: str = ""
+    #: The reason why the claim is not usable; empty if it is usable.
     detail: str = ""
 
 
@@ -108,19 +96,11 @@ class NodeOverview:
 def claims_on_nodes(binder: Binder, claims: Sequence[PersistentVolumeClaim]) -> tuple[NodeOverview, ...]:
     """Return the outcome for the claims of one pod on each node.
 
-    Parameters
-    ----------
-    binder : Binder
-        The binder over the cluster.
-    claims : sequence of PersistentVolumeClaim
-        The claims, in the order of the pod's volumes.
+    Args:
+        claims: The claims, in the order of the pod's volumes.
 
-    Raises
-    ------
-    SnapshotError
-        If a size is not a quantity.
-    SelectorError
-        If a claim's selector is invalid.
+    Raises SnapshotError if a size is not a quantity.
+    Raises SelectorError if a claim's selector is invalid.
     """
     cluster = binder.cluster
     found = binder.find_pod_volumes(group_claims(cluster, claims))
@@ -193,33 +173,23 @@ class Trap:
 
     The volume's zone then limits the nodes for the pod, whatever else it requires. A class with the volume binding mode
     ``WaitForFirstConsumer`` avoids this.
-
-    Attributes
-    ----------
-    storage_class : str
-        The class that binds immediately.
-    zones : tuple of str
-        The zones of the volume; empty if it is not provisioned yet, and the provisioner chooses its zone.
-    other_zones : tuple of str
-        The cluster's zones from which the volume cannot be used; all of them if it is not provisioned yet.
     """
 
+    #: The class that binds immediately.
     storage_class: str
+    #: The zones of the volume; empty if it is not provisioned yet, and the provisioner chooses its zone.
     zones: tuple[str, ...]
+    #: The cluster's zones from which the volume cannot be used; all of them if it is not provisioned yet.
     other_zones: tuple[str, ...]
 
 
 def find_trap(binder: Binder, outcome: ClaimOutcome, storage_class: StorageClass | None) -> Trap | None:
     """Return the early binding of a claim that ties its pods to zones, or ``None`` if there is none.
 
-    Parameters
-    ----------
-    binder : Binder
-        The binder over the claim's cluster.
-    outcome : ClaimOutcome
-        The action that the PersistentVolume controller would take.
-    storage_class : StorageClass or None
-        The claim's class, if it has one that exists.
+    Args:
+        binder: The binder over the claim's cluster.
+        outcome: The action that the PersistentVolume controller would take.
+        storage_class: The claim's class, if it has one that exists.
     """
     if storage_class is None or storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER:
         return None
@@ -248,65 +218,43 @@ def _is_zonal(cluster: Cluster, driver: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ClaimOverview:
-    """The overview of one claim.
-
-    Attributes
-    ----------
-    outcome : ClaimOutcome
-        The action that the PersistentVolume controller would take for the claim.
-    volume : PersistentVolume or None
-        The claim's volume, if it has one that exists.
-    storage_class : StorageClass or None
-        The claim's class, if it has one that exists; the default class if the controller would assign it.
-    zones : tuple of str
-        The zones that the claim ties its pods to; empty if it leaves all zones open, or no node.
-    stranded : bool
-        True if the claim has a volume that can be used from no node.
-    pods : tuple of str
-        ``namespace/name`` of the pods that use the claim.
-    trap : Trap or None
-        The early binding that ties pods to zones before they are scheduled; ``None`` if there is none.
-    """
+    """The overview of one claim."""
 
     claim: PersistentVolumeClaim
+    #: The action that the PersistentVolume controller would take for the claim.
     outcome: ClaimOutcome
+    #: The claim's volume, if it has one that exists.
     volume: PersistentVolume | None
+    #: The claim's class, if it has one that exists; the default class if the controller would assign it.
     storage_class: StorageClass | None
+    #: The zones that the claim ties its pods to; empty if it leaves all zones open, or no node.
     zones: tuple[str, ...]
+    #: True if the claim has a volume that can be used from no node.
     stranded: bool
+    #: ``namespace/name`` of the pods that use the claim.
     pods: tuple[str, ...]
+    #: The early binding that ties pods to zones before they are scheduled; ``None`` if there is none.
     trap: Trap | None
 
 
 @dataclass(frozen=True, slots=True)
 class PodOverview:
-    """The overview of the claims of a pod.
-
-    Attributes
-    ----------
-    problem : str
-        The reason why the claims can be used on no node, in the scheduler's words; empty if there is none.
-    claims : tuple of ClaimOverview
-        The pod's claims that exist, in the order of its volumes.
-    zones : tuple of str
-        The zones that claims with a volume tie the pod to; empty if all zones are open, or none is left.
-    selected_zones : tuple of str
-        The zones that node selector and node affinity tie the pod to; empty if all zones are open, or none is left.
-    conflict : bool
-        True if the pod's node selection and its claims together leave no node.
-    nodes : tuple of NodeOverview
-        The outcome for all claims on each node, in the order of the snapshot; empty if it is not known.
-    is_known : bool
-        False if a claim of the pod, or its volume, is of a kind that could not be listed.
-    """
+    """The overview of the claims of a pod."""
 
     pod: Pod
+    #: The reason why the claims can be used on no node, in the scheduler's words; empty if there is none.
     problem: str
+    #: The pod's claims that exist, in the order of its volumes.
     claims: tuple[ClaimOverview, ...]
+    #: The zones that claims with a volume tie the pod to; empty if all zones are open, or none is left.
     zones: tuple[str, ...]
+    #: The zones that node selector and node affinity tie the pod to; empty if all zones are open, or none is left.
     selected_zones: tuple[str, ...]
+    #: True if the pod's node selection and its claims together leave no node.
     conflict: bool
+    #: The outcome for all claims on each node, in the order of the snapshot; empty if it is not known.
     nodes: tuple[NodeOverview, ...]
+    #: False if a claim of the pod, or its volume, is of a kind that could not be listed.
     is_known: bool
 
 
@@ -323,10 +271,7 @@ class VolumeOverview:
     def claim(self, claim: PersistentVolumeClaim) -> ClaimOverview:
         """Return the overview of one claim.
 
-        Raises
-        ------
-        SnapshotError
-            If a size is not a quantity.
+        Raises SnapshotError if a size is not a quantity.
         """
         outcome = sync_claim(self.cluster, claim)
         storage_class = storage_class_of(self.cluster, outcome.claim)

@@ -1,7 +1,5 @@
 """The claims and pods that ``volumes`` is about, and the claims and classes that ``devices`` is about."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, cast
@@ -33,10 +31,7 @@ class ClaimRequest(SubjectRequest):
     def load(self, handle: AnalysisHandle) -> tuple[SchedulingCluster, list[ClaimSubject | PodSubject]]:
         """Load the cluster and find the claims and pods.
 
-        Raises
-        ------
-        KschedctlError
-            If the cluster or a manifest cannot be read, or there is no such claim or pod.
+        Raises KschedctlError if the cluster or a manifest cannot be read, or there is no such claim or pod.
         """
         if self.named and self.selector:
             raise InputError("names of claims and a selector are given", hint="give only one of them")
@@ -112,10 +107,7 @@ def _no_such_claim(cluster: SchedulingCluster, name: str, namespace: str) -> Inp
 def device_subject(cluster: SchedulingCluster, text: str, scope: NamespaceScope) -> ResourceClaim | DeviceClass:
     """Return the ResourceClaim or DeviceClass that an argument names; the claim if there are both.
 
-    Raises
-    ------
-    InputError
-        If there is no object of the name, or there are several claims of it.
+    Raises InputError if there is no object of the name, or there are several claims of it.
     """
     loaded = cluster.cluster
     namespace: str | None = None

@@ -3,8 +3,6 @@
 The form is part of the public interface. ``schema.json`` describes it and is made from these types.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated
 
@@ -46,7 +44,6 @@ class WatchBegun(ClusterAnswer, frozen=True, kw_only=True):
     pods: Annotated[str, Meta(description="The selection of pods, in words.")]
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """Return no lines."""
         return ()
 
 
@@ -59,7 +56,6 @@ class _OfPod(CompoundAnswer, frozen=True, kw_only=True):
     uid: Annotated[str, Meta(description="The UID of the pod.")]
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """Return the pod, ``pod/NAMESPACE/NAME``."""
         return (f"pod/{self.namespace}/{self.name}",)
 
 
@@ -133,7 +129,6 @@ class GroupWaits(PodWaits, frozen=True, kw_only=True):
     ]
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """Return the PodGroup, ``podgroup/NAMESPACE/NAME``."""
         return (f"podgroup/{self.namespace}/{self.name}",)
 
     @property
@@ -144,7 +139,6 @@ class GroupWaits(PodWaits, frozen=True, kw_only=True):
 
     @property
     def causes(self) -> tuple[str, ...]:
-        """The causes, the first one after the number of members that find a node."""
         causes = tuple(each.cause for each in self.diagnoses)
         if self.group is None or self.result is not Outcome.UNSCHEDULABLE:
             return causes
@@ -170,7 +164,6 @@ class WatchStale(CompoundAnswer, frozen=True, kw_only=True):
     problem: Annotated[str, Meta(description="The cause of the last failure. Another cause is another line.")]
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """Return no lines."""
         return ()
 
 
@@ -182,7 +175,6 @@ class WatchCurrent(CompoundAnswer, frozen=True, kw_only=True):
     failures: Annotated[int, Meta(description="The number of requests that failed.")]
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """Return no lines."""
         return ()
 
 

@@ -1,7 +1,5 @@
 """The text lines of ``watch``: pods with the same result at the same time share a line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final

@@ -4,8 +4,6 @@ A member sees the cluster in which the members before it are assumed on their no
 search for its node follows from the previous one.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Mapping
 
@@ -58,16 +56,11 @@ class AlikeMembers:
 
     Of several best nodes, the first one by name is chosen. If the first member finds no node, no other one does.
 
-    Parameters
-    ----------
-    first : MemberDecision
-        The decision for the first of them. It ended without an error, and no plugin refused the node.
-    decision : Decision
-        The search for its node. The node is the first of the best nodes.
-    after : Framework
-        The framework over the cluster in which the first one is assumed.
-    among : ndarray of int64
-        The rows of the only nodes to choose from, ascending.
+    Args:
+        first: The decision for the first of them. It ended without an error, and no plugin refused the node.
+        decision: The search for its node. The node is the first of the best nodes.
+        after: The framework over the cluster in which the first one is assumed.
+        among: The rows of the only nodes to choose from, ascending.
     """
 
     def __init__(self, first: MemberDecision, decision: Decision, after: Framework, among: Rows) -> None:
@@ -88,18 +81,11 @@ class AlikeMembers:
     def decide(self, pod: Pod, n_left: int) -> MemberDecision | None:
         """Decide for the next member.
 
-        Parameters
-        ----------
-        pod : Pod
-            The member.
-        n_left : int
-            The number of members that are still to be tried, with this one.
+        Args:
+            n_left: The number of members that are still to be tried, with this one.
 
-        Returns
-        -------
-        MemberDecision or None
-            ``None`` if a scheduling cycle has to decide: the member differs, is the first one without a node, or its
-            results depend on more than the nodes of the members before it.
+        Returns: ``None`` if a scheduling cycle has to decide: the member differs, is the first one without a node,
+            or its results depend on more than the nodes of the members before it.
         """
         if self._ended or likeness_of(pod) != self._likeness:
             return None

@@ -1,7 +1,5 @@
 """The scheduling cycle of a pod, from PreEnqueue to the choice of a node or PostFilter (upstream ``schedulePod``)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,17 +41,11 @@ from kschedctl.scheduler.framework.status import Code, Reason, Status
 
 
 class NodesPassingExtenders(msgspec.Struct, frozen=True):
-    """The nodes that pass the extenders.
+    """The nodes that pass the extenders."""
 
-    Attributes
-    ----------
-    rows : ndarray of int64
-        The rows of the nodes, in the order of the last extender's response.
-    objects : mapping of int to Node
-        By row: the nodes that an extender sent back as objects.
-    """
-
+    #: The rows of the nodes, in the order of the last extender's response.
     rows: Rows
+    #: By row: the nodes that an extender sent back as objects.
     objects: Mapping[int, Node] = msgspec.field(default_factory=dict)
 
     def in_order(self) -> Rows:
@@ -64,16 +56,10 @@ class NodesPassingExtenders(msgspec.Struct, frozen=True):
 class ExtenderFilters:
     """The filtering extenders in one scheduling cycle. They may be called twice in a cycle.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster.
-    extenders : sequence of Extender
-        The extenders of the configuration, in their order.
-    state : CycleState
-        The cycle state, in which failures of ignorable extenders are recorded.
-    pod : Pod
-        The pod; only extenders that are interested in it are called.
+    Args:
+        extenders: The extenders of the configuration, in their order.
+        state: The cycle state, in which failures of ignorable extenders are recorded.
+        pod: The pod; only extenders that are interested in it are called.
     """
 
     def __init__(self, cluster: Cluster, extenders: Sequence[Extender], state: CycleState, pod: Pod) -> None:
@@ -87,15 +73,10 @@ class ExtenderFilters:
     def passing(self, rows: Rows) -> NodesPassingExtenders:
         """Return the nodes that pass all extenders.
 
-        Parameters
-        ----------
-        rows : ndarray of int64
-            The rows of the nodes that passed the filters.
+        Args:
+            rows: The rows of the nodes that passed the filters.
 
-        Raises
-        ------
-        ExtenderError
-            If an extender that is not ignorable fails.
+        Raises ExtenderError if an extender that is not ignorable fails.
         """
         passed = NodesPassingExtenders(rows)
         for extender in self._extenders:
@@ -116,12 +97,8 @@ class ExtenderFilters:
     def statuses(self, statuses: NodeStatuses, passed: Rows) -> NodeStatuses:
         """Return the verdicts on all nodes, extenders included.
 
-        Parameters
-        ----------
-        statuses : NodeStatuses
-            The filters' verdicts.
-        passed : ndarray of int64
-            The rows of the nodes on which the pod fits after the extenders.
+        Args:
+            passed: The rows of the nodes on which the pod fits after the extenders.
         """
         if not self._said and not self._elsewhere:
             return statuses
@@ -189,15 +166,7 @@ def _reason(extender: Extender, message: str) -> Reason:
 def prioritize_nodes(framework: Framework, state: CycleState, pod: Pod, passed: NodesPassingExtenders) -> Scores:
     """Score the nodes that passed filters and extenders.
 
-    Parameters
-    ----------
-    passed : NodesPassingExtenders
-        The nodes that passed.
-
-    Raises
-    ------
-    PluginError
-        If a plugin ends the cycle with an error.
+    Raises PluginError if a plugin ends the cycle with an error.
     """
     scores = run_score(
         framework, state, pod, passed.in_order(), framework_with_returned_nodes(framework, passed.objects)
@@ -251,15 +220,8 @@ def framework_with_returned_nodes(framework: Framework, objects: Mapping[int, No
 
     kube-scheduler knows neither the pods nor the images of such nodes, so they count as empty.
 
-    Parameters
-    ----------
-    objects : mapping of int to Node
-        The nodes that an extender sent back, by row.
-
-    Returns
-    -------
-    Framework or None
-        ``None`` if ``objects`` is empty.
+    Args:
+        objects: The nodes that an extender sent back, by row.
     """
     if not objects:
         return None
@@ -309,19 +271,13 @@ def schedule_pod(
     All nodes are filtered and all feasible nodes are scored, even if kube-scheduler would stop earlier
     (``percentageOfNodesToScore``).
 
-    Parameters
-    ----------
-    framework : Framework
-        The profile named by the pod's ``schedulerName``.
-    pod : Pod
-        The pod, defaulted. It does not count as a pod on a node, even if the cluster has it on one.
-    among : ndarray of int64, optional
-        The rows of the only nodes to choose from, ascending (a placement of a pod group); by default all. The state of
-        the other nodes still counts.
-    run_post_filter : bool
-        False for a member of a pod group whose members do not preempt for themselves.
-    gate : Status, optional
-        The status of PreEnqueue, if it is known; by default PreEnqueue runs.
+    Args:
+        framework: The profile named by the pod's ``schedulerName``.
+        pod: The pod, defaulted. It does not count as a pod on a node, even if the cluster has it on one.
+        among: The rows of the only nodes to choose from, ascending (a placement of a pod group); by default all.
+            The state of the other nodes still counts.
+        run_post_filter: False for a member of a pod group whose members do not preempt for themselves.
+        gate: The status of PreEnqueue, if it is known; by default PreEnqueue runs.
     """
     state = framework.new_state(pod)
     if among is not None and len(among) == len(framework.cluster.nodes):
@@ -337,17 +293,11 @@ def schedule_pod(
 def find_nodes_that_fit_pod(framework: Framework, pod: Pod) -> Rows:
     """Return the nodes that pass the filters and the extenders, without scoring and without preemption.
 
-    Parameters
-    ----------
-    framework : Framework
-        The profile named by the pod's ``schedulerName``.
-    pod : Pod
-        The pod, defaulted.
+    Args:
+        framework: The profile named by the pod's ``schedulerName``.
+        pod: The pod, defaulted.
 
-    Returns
-    -------
-    ndarray of int64
-        The rows of the nodes, ascending; empty if the cycle ends with an error.
+    Returns: The rows of the nodes, ascending; empty if the cycle ends with an error.
     """
     if not len(framework.cluster.nodes):
         return _NO_ROWS
@@ -537,32 +487,21 @@ def _best(framework: Framework, scores: Scores | None, only: int, *, alone: bool
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """The outcome of the binding cycle on one node.
+    """The outcome of the binding cycle on one node."""
 
-    Attributes
-    ----------
-    node : str
-        The node's name.
-    status : Status
-        Success if the pod is bound, Wait if a Permit plugin delays it, else the rejection or error.
-    waits : mapping of str to float
-        The maximum wait in seconds, per Permit plugin that delays the pod.
-    """
-
+    #: The node's name.
     node: str
+    #: Success if the pod is bound, Wait if a Permit plugin delays it, else the rejection or error.
     status: Status
+    #: The maximum wait in seconds, per Permit plugin that delays the pod.
     waits: Mapping[str, float] = field(default_factory=dict)
 
 
 def bind(decision: Decision, node: str) -> Binding:
     """Run the binding cycle of a decision on one of its best nodes.
 
-    Parameters
-    ----------
-    decision : Decision
-        A decision with at least one best node.
-    node : str
-        One of ``decision.best``.
+    Args:
+        decision: A decision with at least one best node.
     """
     framework, state, pod = decision.framework, decision.state, decision.pod
     status = run_reserve(framework, state, pod, node)

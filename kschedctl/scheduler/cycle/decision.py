@@ -1,7 +1,5 @@
 """The decision that kube-scheduler would make for a pod, with the results of all plugins."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -109,7 +107,7 @@ class Decision:
     other_scheduler: bool = False
 
     @classmethod
-    def untried(cls, framework: Framework, pod: Pod, message: str, *, is_error: bool) -> Decision:
+    def untried(cls, framework: Framework, pod: Pod, message: str, *, is_error: bool) -> "Decision":
         """Return the decision for a member of a pod group that failed before this member was tried."""
         nobody = np.empty(0, dtype=np.int64)
         error, text = (message, "") if is_error else ("", message)
@@ -162,7 +160,7 @@ class Decision:
         return pick_random_node(self.best, seed) if self.schedulable else None
 
     @property
-    def preemption(self) -> PreemptionResult | None:
+    def preemption(self) -> "PreemptionResult | None":
         """The result of preemption; ``None`` if preemption did not run."""
         if self.other_scheduler or (self.post_filter is None and not self.error):
             return None
@@ -210,37 +208,20 @@ class Decision:
 
 
 class DeferredDecision:
-    """A decision that is made when it is first read.
-
-    Parameters
-    ----------
-    decide : callable
-        Makes the decision.
-    """
+    """A decision that is made when it is first read."""
 
     def __init__(self, decide: Callable[[], Decision]) -> None:
         self._decide = decide
 
     @cached_property
     def decision(self) -> Decision:
-        """The decision."""
         return self._decide()
 
 
 def pick_random_node(nodes: tuple[str, ...], seed: int | None) -> str | None:
     """Return a random one of the tied nodes.
 
-    Parameters
-    ----------
-    nodes : tuple of str
-        The names of the nodes.
-    seed : int or None
-        The seed of the random choice.
-
-    Returns
-    -------
-    str or None
-        ``None`` if there are no nodes, or several nodes and no seed.
+    Returns: ``None`` if there are no nodes, or several nodes and no seed.
     """
     if len(nodes) == 1:
         return nodes[0]

@@ -1,7 +1,5 @@
 """The outcomes of a scheduling cycle: for a pod, and for a pod group."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

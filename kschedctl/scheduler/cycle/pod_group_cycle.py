@@ -5,8 +5,6 @@ derived cluster, and the next one sees it. With topology constraints this happen
 outlives an attempt: a group that does not succeed leaves no trace.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -68,16 +66,10 @@ def schedule_pod_group(
 ) -> PodGroupDecision:
     """Decide for a group of pods.
 
-    Parameters
-    ----------
-    framework : Framework
-        The profile of the first member.
-    namespace, name : str
-        The PodGroup.
-    members : sequence of Pod
-        The members without a node, in the order in which they are tried; at least one.
-    pick : callable, optional
-        Breaks ties; by default the first node by name.
+    Args:
+        framework: The profile of the first member.
+        members: The members without a node, in the order in which they are tried; at least one.
+        pick: Breaks ties; by default the first node by name.
     """
     group = PodGroupInfo.of(framework.cluster, namespace, name, members)
     cluster = without_nominations(framework.cluster, members)
@@ -87,12 +79,9 @@ def schedule_pod_group(
 def members_problem(framework: Framework, group: PodGroupInfo) -> str:
     """Return the error with which every attempt at a group ends before a member is tried; empty if there is none.
 
-    Parameters
-    ----------
-    framework : Framework
-        The profile of the first member.
-    group : PodGroupInfo
-        The group, with at least one member without a node.
+    Args:
+        framework: The profile of the first member.
+        group: The group, with at least one member without a node.
     """
     release, rules, cluster = framework.release, framework.release.pod_groups, framework.cluster
     checks_members = rules is not None and rules.checks_members
@@ -482,18 +471,12 @@ def _depends_on_own_node(frameworks: Sequence[Framework], pod: Pod) -> bool:
 def decide_in_group(framework: Framework, pod: Pod) -> Decision:
     """Decide for a pod as a member of its group, together with the group's other pending members.
 
-    Parameters
-    ----------
-    framework : Framework
-        The pod's profile.
-    pod : Pod
-        The pod, defaulted; without a node. It need not be in the cluster.
+    Args:
+        framework: The pod's profile.
+        pod: The pod, defaulted; without a node. It need not be in the cluster.
 
-    Returns
-    -------
-    Decision
-        The decision for the pod if its group is scheduled, else that for the first member that finds no node. It has
-        ``group``. If PreEnqueue holds the pod or its group back, the decision for the pod alone.
+    Returns: The decision for the pod if its group is scheduled, else that for the first member that finds no node.
+        It has ``group``. If PreEnqueue holds the pod or its group back, the decision for the pod alone.
     """
     framework = framework.moved(framework.cluster.with_pods(added=[pod]))
     members = pending_members(framework, pod)
@@ -539,10 +522,8 @@ def _order(pod: Pod) -> tuple[int, float, str]:
 class DecidedGroups:
     """Decisions for the pods of one cluster.
 
-    Parameters
-    ----------
-    decide : callable
-        Decides for a pod as kube-scheduler tries it: by itself, or with its group.
+    Args:
+        decide: Decides for a pod as kube-scheduler tries it: by itself, or with its group.
     """
 
     def __init__(self, decide: Callable[[Pod], Decision]) -> None:

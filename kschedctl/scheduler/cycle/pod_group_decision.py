@@ -1,7 +1,5 @@
 """The decision that kube-scheduler would make for a pod group: for the group, its placements and its members."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
@@ -23,20 +21,13 @@ GROUP_IS_UNSCHEDULABLE: Final = "pod group is unschedulable"
 
 
 class GroupStatus(msgspec.Struct, frozen=True):
-    """The status of a group.
+    """The status of a group."""
 
-    Attributes
-    ----------
-    code : Code
-        Success, Unschedulable or Error.
-    reasons : tuple of str
-        The reasons, in kube-scheduler's words.
-    by_group : bool
-        True if the message begins with ``pod group is unschedulable``.
-    """
-
+    #: Success, Unschedulable or Error.
     code: Code
+    #: The reasons, in kube-scheduler's words.
     reasons: tuple[str, ...] = ()
+    #: True if the message begins with ``pod group is unschedulable``.
     by_group: bool = False
 
     @property
@@ -54,7 +45,7 @@ class GroupStatus(msgspec.Struct, frozen=True):
         """The status as plugins see it."""
         return Status(self.code, (self.message,) if self.code is not Code.SUCCESS else ())
 
-    def with_reason(self, reason: str) -> GroupStatus:
+    def with_reason(self, reason: str) -> "GroupStatus":
         """Return the status with one more reason."""
         return msgspec.structs.replace(self, reasons=(*self.reasons, reason))
 
@@ -64,38 +55,25 @@ UNSCHEDULABLE: Final = GroupStatus(Code.UNSCHEDULABLE, by_group=True)
 
 @dataclass(frozen=True, slots=True)
 class MemberDecision:
-    """The decision for one member.
+    """The decision for one member."""
 
-    Attributes
-    ----------
-    pod : Pod
-        The member.
-    search : Decision or DeferredDecision or None
-        The search for its node, over the cluster with the members before it; ``None`` if it was not tried.
-    node : str
-        The node that it found; in the final decision, that it is bound to.
-    message : str
-        The message of its FailedScheduling event; empty if it is bound.
-    nominated : str or None
-        Its new nomination, empty if it loses its nomination; ``None`` if that stays as it is.
-    is_error : bool
-        True if the message is an error.
-    fits : bool
-        True if it found a node, if need be by evicting pods, and the group decided what becomes of it.
-    refused_by : str
-        The Reserve or Permit plugin that refused it on its node; empty without one.
-    preempts_on : str
-        The node on which it evicts pods for itself; empty if it does not.
-    """
-
+    #: The member.
     pod: Pod
+    #: The search for its node, over the cluster with the members before it; ``None`` if it was not tried.
     search: Decision | DeferredDecision | None = None
+    #: The node that it found; in the final decision, that it is bound to.
     node: str = ""
+    #: The message of its FailedScheduling event; empty if it is bound.
     message: str = ""
+    #: Its new nomination, empty if it loses its nomination; ``None`` if that stays as it is.
     nominated: str | None = None
+    #: True if the message is an error.
     is_error: bool = False
+    #: True if it found a node, if need be by evicting pods, and the group decided what becomes of it.
     fits: bool = False
+    #: The Reserve or Permit plugin that refused it on its node; empty without one.
     refused_by: str = ""
+    #: The node on which it evicts pods for itself; empty if it does not.
     preempts_on: str = ""
 
     @property
@@ -105,20 +83,13 @@ class MemberDecision:
 
 
 class PlacementDecision(msgspec.Struct, frozen=True):
-    """One try of the group in a placement.
+    """One try of the group in a placement."""
 
-    Attributes
-    ----------
-    placement : Placement
-        The placement; all nodes without a topology constraint.
-    status : GroupStatus
-        Success if the group fits.
-    members : tuple of MemberDecision
-        The members that were tried, in order.
-    """
-
+    #: The placement; all nodes without a topology constraint.
     placement: Placement
+    #: Success if the group fits.
     status: GroupStatus
+    #: The members that were tried, in order.
     members: tuple[MemberDecision, ...]
 
     @property
@@ -128,38 +99,24 @@ class PlacementDecision(msgspec.Struct, frozen=True):
 
 
 class PodGroupDecision(msgspec.Struct, frozen=True):
-    """The decision for a group.
+    """The decision for a group."""
 
-    Attributes
-    ----------
-    framework : Framework
-        The profile's framework, with the cluster in which the group was tried.
-    group : PodGroupInfo
-        The group and the members that were tried.
-    status : GroupStatus
-        The status of the group.
-    members : tuple of MemberDecision
-        The members in the order of the attempt.
-    placements : tuple of PlacementDecision
-        The placements that were tried, in order; empty if the members could not be tried.
-    chosen : Placement or None
-        The placement that the decision is about.
-    waits_for_victims : bool
-        True if pods are evicted for the group, or if the group waits for earlier victims.
-    victims : tuple of int
-        The pods to evict for the group as a whole, as indices into ``Cluster.pods``.
-    has_condition : bool
-        True if the attempt writes a condition on the PodGroup, provided that it changes.
-    """
-
+    #: The profile's framework, with the cluster in which the group was tried.
     framework: Framework
+    #: The group and the members that were tried.
     group: PodGroupInfo
     status: GroupStatus
+    #: The members in the order of the attempt.
     members: tuple[MemberDecision, ...]
+    #: The placements that were tried, in order; empty if the members could not be tried.
     placements: tuple[PlacementDecision, ...] = ()
+    #: The placement that the decision is about.
     chosen: Placement | None = None
+    #: True if pods are evicted for the group, or if the group waits for earlier victims.
     waits_for_victims: bool = False
+    #: The pods to evict for the group as a whole, as indices into ``Cluster.pods``.
     victims: tuple[int, ...] = ()
+    #: True if the attempt writes a condition on the PodGroup, provided that it changes.
     has_condition: bool = True
 
     @property
@@ -184,7 +141,7 @@ class PodGroupDecision(msgspec.Struct, frozen=True):
         most = max((each.n_fitting for each in self.placements), default=0)
         return max(most, sum(bool(member.node) for member in self.members))
 
-    def of_member(self, pod: Pod) -> DecisionInGroup:
+    def of_member(self, pod: Pod) -> "DecisionInGroup":
         """Return the decision for a member, as part of this one.
 
         It is that of the member itself if the group is scheduled, else that of the first member that finds no node, in
@@ -248,13 +205,7 @@ class PodGroupDecision(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class DecisionInGroup(Decision):
-    """The decision for a member of a pod group, as part of the decision for the group.
-
-    Attributes
-    ----------
-    group : PodGroupDecision
-        The decision for the group.
-    """
+    """The decision for a member of a pod group, as part of the decision for the group."""
 
     group: PodGroupDecision
 

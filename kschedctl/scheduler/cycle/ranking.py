@@ -5,8 +5,6 @@ from the previous one in one node. The results for that node are those of a clus
 it. They are computed for many nodes together, because most of them are needed for a later copy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -40,12 +38,7 @@ SEARCH_POINTS: Final = (
 class Ranking:
     """The feasible nodes and their scores, updated for every copy of the pod that is placed.
 
-    Attributes
-    ----------
-    rows : ndarray of int64, shape (n_rows,)
-        The feasible nodes, ascending.
-    total : ndarray of int64, shape (n_rows,)
-        Their total scores.
+    rows: The feasible nodes, ascending.
     """
 
     def __init__(self, framework: Framework, decision: Decision, scores: Scores, reaches: Mapping[str, Reach]) -> None:
@@ -81,12 +74,8 @@ class Ranking:
     def take(self, row: int, n_together: int) -> bool:
         """Place one more copy on a feasible node; return ``False`` if an error ends the search.
 
-        Parameters
-        ----------
-        row : int
-            The node.
-        n_together : int
-            The maximum number of nodes for which results are computed together.
+        Args:
+            n_together: The maximum number of nodes for which results are computed together.
         """
         self._copies[row] += 1
         n_copies = int(self._copies[row])
@@ -142,10 +131,7 @@ class Ranking:
 class _ResultsWithCopies:
     """The results of filters and of some Score plugins for nodes with one or more copies of a pod.
 
-    Attributes
-    ----------
-    n_known : ndarray of int64, shape (n_nodes,)
-        The greatest number of copies for which the results of each node are known.
+    n_known: The greatest number of copies for which the results of each node are known.
     """
 
     def __init__(self, framework: Framework, pod: Pod, scoring: tuple[str, ...]) -> None:
@@ -168,10 +154,7 @@ class _ResultsWithCopies:
     def extend(self, rows: Rows, n_copies: int) -> None:
         """Compute the results for nodes that are known with one copy less.
 
-        Raises
-        ------
-        PluginError
-            If a filter or a Score plugin fails.
+        Raises PluginError if a filter or a Score plugin fails.
         """
         rows = np.sort(rows)
         names = self._cluster.nodes.names

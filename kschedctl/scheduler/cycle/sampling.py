@@ -13,8 +13,6 @@ in the order of a scheduler that started after the last node was added. Extender
 nodes, not for each sample.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Final, cast
@@ -43,62 +41,43 @@ _REGION: Final = ("failure-domain.beta.kubernetes.io/region", "topology.kubernet
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """The nodes that some starts of the search lead to.
+    """The nodes that some starts of the search lead to."""
 
-    Attributes
-    ----------
-    first_start, n_starts : int
-        The first of the starts, as an index into the order of the search, and their number. Starts that reach beyond
-        the last node continue with the first.
-    rows : ndarray of int64
-        The nodes of the sample, without those that extenders reject, in the order of the search.
-    best : ndarray of int64
-        The best of these nodes; empty if extenders reject all of them, or a plugin ends the cycle with an error.
-    next_start : int
-        The start of the next cycle.
-    """
-
+    #: The first of the starts, as an index into the order of the search, and their number. Starts that reach
+    #: beyond the last node continue with the first.
     first_start: int
+    #: The first of the starts, as an index into the order of the search, and their number. Starts that reach
+    #: beyond the last node continue with the first.
     n_starts: int
+    #: The nodes of the sample, without those that extenders reject, in the order of the search.
     rows: Rows
+    #: The best of these nodes; empty if extenders reject all of them, or a plugin ends the cycle with an error.
     best: Int64Array
+    #: The start of the next cycle.
     next_start: int
 
 
 class SampledChoice(msgspec.Struct, frozen=True):
-    """The nodes that a pod can be scheduled to over all starts of the search.
+    """The nodes that a pod can be scheduled to over all starts of the search."""
 
-    Attributes
-    ----------
-    rows : ndarray of int64
-        The nodes that can be chosen, the most likely first, then by name.
-    starts : ndarray of int64
-        The number of starts for which each of these nodes is a best node.
-    chance : ndarray of float64
-        The probability of each node if all starts are equally likely; best nodes of one sample share it.
-    unscheduled : int
-        The number of starts for which the pod is scheduled nowhere, because extenders reject every node of the sample,
-        or because a plugin ends the cycle with an error.
-    """
-
+    #: The nodes that can be chosen, the most likely first, then by name.
     rows: Rows
+    #: The number of starts for which each of these nodes is a best node.
     starts: Int64Array
+    #: The probability of each node if all starts are equally likely; best nodes of one sample share it.
     chance: np.ndarray[tuple[int], np.dtype[np.float64]]
+    #: The number of starts for which the pod is scheduled nowhere, because extenders reject every node of the
+    #: sample, or because a plugin ends the cycle with an error.
     unscheduled: int = 0
 
 
 def num_feasible_nodes_to_find(percentage: int, n_nodes: int) -> int:
     """Return the number of feasible nodes at which the search ends (upstream ``numFeasibleNodesToFind``).
 
-    Parameters
-    ----------
-    percentage : int
-        The profile's ``percentageOfNodesToScore``, or that of the whole configuration; 0 for the adaptive percentage.
-    n_nodes : int
-        The number of nodes to search.
+    Args:
+        percentage: The profile's ``percentageOfNodesToScore``, or that of the whole configuration; 0 for the
+            adaptive percentage.
 
-    Examples
-    --------
     >>> [num_feasible_nodes_to_find(0, n) for n in (99, 100, 250, 5000, 15000)]
     [99, 100, 120, 500, 750]
     """
@@ -131,13 +110,10 @@ def _zone_key(node: Node) -> tuple[str, str]:
 def sampled_choice(decision: Decision, percentage: int) -> SampledChoice:
     """Return the nodes that a pod can be scheduled to over all starts of the search.
 
-    Parameters
-    ----------
-    decision : Decision
-        The decision for the pod over all nodes, which schedules it. If there is no feasible node, the search looks at
-        all nodes.
-    percentage : int
-        The ``percentageOfNodesToScore`` that applies to the pod's profile.
+    Args:
+        decision: The decision for the pod over all nodes, which schedules it. If there is no feasible node, the
+            search looks at all nodes.
+        percentage: The ``percentageOfNodesToScore`` that applies to the pod's profile.
     """
     nodes = decision.cluster.nodes
     n_starts = len(decision.searched)
@@ -195,17 +171,7 @@ def _feasible(decision: Decision) -> Rows:
 
 
 def starts_to(decision: Decision, percentage: int, row: int) -> int:
-    """Return the number of starts of the search for which a node is a best node of the sample.
-
-    Parameters
-    ----------
-    decision : Decision
-        As for ``sampled_choice``.
-    percentage : int
-        As for ``sampled_choice``.
-    row : int
-        The row of the node.
-    """
+    """Return the number of starts of the search for which a node is a best node of the sample."""
     if search_scope(decision, percentage) is not SearchScope.SAMPLE:
         return len(decision.searched) if decision.cluster.nodes.names[row] in decision.best else 0
     found = samples(decision, nodes_to_find(decision, percentage), row)
@@ -215,14 +181,10 @@ def starts_to(decision: Decision, percentage: int, row: int) -> int:
 def samples(decision: Decision, n_to_find: int, containing: int | None = None) -> Iterator[Sample]:
     """Yield the samples of all starts, one per sequence of starts with the same sample.
 
-    Parameters
-    ----------
-    decision : Decision
-        The decision for a pod over all nodes, which found more than ``n_to_find`` feasible nodes.
-    n_to_find : int
-        The number of feasible nodes at which the search ends.
-    containing : int, optional
-        The row of a node: only samples with this node are scored and yielded.
+    Args:
+        decision: The decision for a pod over all nodes, which found more than ``n_to_find`` feasible nodes.
+        n_to_find: The number of feasible nodes at which the search ends.
+        containing: The row of a node: only samples with this node are scored and yielded.
     """
     scores = decision.scores
     assert scores is not None
@@ -256,12 +218,9 @@ def samples(decision: Decision, n_to_find: int, containing: int | None = None) -
 class _TotalOfSample:
     """The total scores of the nodes of a sample.
 
-    Parameters
-    ----------
-    scores : Scores
-        The scores over all feasible nodes.
-    at : ndarray of int64
-        The indices into ``scores.rows`` in the order of the search, twice in a row.
+    Args:
+        scores: The scores over all feasible nodes.
+        at: The indices into ``scores.rows`` in the order of the search, twice in a row.
     """
 
     def __init__(self, decision: Decision, scores: Scores, at: Int64Array) -> None:

@@ -1,7 +1,5 @@
 """A scheduler over one cluster: a release, a configuration, and one framework per profile."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
@@ -70,7 +68,7 @@ class Scheduler:
         self._frameworks: dict[str, Framework] = {}
 
     @classmethod
-    def of(cls, framework: Framework) -> Scheduler:
+    def of(cls, framework: Framework) -> "Scheduler":
         """Return a scheduler with the profile of a framework alone; no pod waits at Permit, or for its victims."""
         new = cls(framework.cluster, framework.release, extenders=framework.handle.extenders)
         name = framework.profile.scheduler_name
@@ -80,7 +78,7 @@ class Scheduler:
         new._frameworks = {name: own}
         return new
 
-    def moved(self, cluster: Cluster) -> Scheduler:
+    def moved(self, cluster: Cluster) -> "Scheduler":
         """Return the same scheduler over a cluster that was derived from its own.
 
         The cached results of its plugins are reused, and pods that wait at Permit keep waiting.
@@ -92,13 +90,7 @@ class Scheduler:
             steps.
         """
         new = Scheduler(
-            cluster,
-            self.release,
-            self.configuration,
-            self.registry,
-            self.waiting_pods,
-            self.preempting,
-            self.extenders,
+            cluster, self.release, self.configuration, self.registry, self.waiting_pods, self.preempting, self.extenders
         )
         # Frameworks that were never asked are made here, so that all schedulers that are derived from this one share
         # their plugins' results.
@@ -212,8 +204,6 @@ def meant_profile(scheduler_name: str, profiles: Iterable[str]) -> str:
 
     The suffix that most names of schedulers share does not make them similar.
 
-    Examples
-    --------
     >>> known = ["default-scheduler", "packing"]
     >>> [meant_profile(name, known) for name in ("defualt-scheduler", "pakcing", "kube-scheduler", "my-scheduler")]
     ['default-scheduler', 'packing', 'default-scheduler', '']

@@ -38,20 +38,11 @@ if TYPE_CHECKING:
 def device_kinds(columns: Iterable[Int64Array], n_devices: int) -> Int64Array:
     """Assign a kind to each device by the columns that influence a search.
 
-    Parameters
-    ----------
-    columns : iterable of ndarray of int64, shape (n_devices,)
-        The codes of the devices, from -1 on.
-    n_devices : int
-        The number of devices.
+    Args:
+        columns: The codes of the devices, from -1 on.
 
-    Returns
-    -------
-    ndarray of int64, shape (n_devices,)
-        The kind of each device: the same number for devices with equal codes in all columns.
+    Returns: The kind of each device: the same number for devices with equal codes in all columns.
 
-    Examples
-    --------
     >>> device_kinds([np.array([0, 1, 0]), np.array([-1, -1, 4])], 3)
     array([0, 2, 1])
     """
@@ -67,19 +58,7 @@ def device_kinds(columns: Iterable[Int64Array], n_devices: int) -> Int64Array:
 def node_kinds(inventory: Inventory, kinds: Int64Array, rows: Int64Array) -> Int64Array:
     """Assign a kind to each node by the pools and devices that it can use, in search order.
 
-    Parameters
-    ----------
-    inventory : Inventory
-        All devices of the cluster.
-    kinds : ndarray of int64, shape (n_devices,)
-        The kind of each device, from ``device_kinds``.
-    rows : ndarray of int64, shape (n_rows,)
-        The rows of the nodes.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_rows,)
-        The kind of each node: the same number for nodes that a search does not distinguish.
+    Returns: The kind of each node: the same number for nodes that a search does not distinguish.
     """
     views = _view_kinds(inventory, kinds)
     pools = inventory.node_pools
@@ -134,44 +113,26 @@ INVALID_POOLS: Final = "invalid resource pools were encountered"
 
 @dataclass(frozen=True, slots=True)
 class SearchOutcome:
-    """The outcome of a search, for nodes with interchangeable devices.
+    """The outcome of a search, for nodes with interchangeable devices."""
 
-    Attributes
-    ----------
-    solution : list of list of Allocated, optional
-        The devices of every claim; ``None`` if there is no solution.
-    refusal : str
-        The reason why the node is rejected; empty if it is not.
-    failed : bool
-        True if the scheduler ends its cycle with an error.
-    gave_up : bool
-        True if the search was given up after too many steps.
-    """
-
+    #: The devices of every claim; ``None`` if there is no solution.
     solution: list[list[Allocated]] | None = None
+    #: The reason why the node is rejected; empty if it is not.
     refusal: str = ""
+    #: True if the scheduler ends its cycle with an error.
     failed: bool = False
+    #: True if the search was given up after too many steps.
     gave_up: bool = False
 
 
 @dataclass(slots=True)
 class Allocations:
-    """The allocation of claims on each of some nodes.
-
-    Attributes
-    ----------
-    rows : ndarray of int64, shape (n_rows,)
-        The rows of the nodes.
-    outcome_of : ndarray of int64, shape (n_rows,)
-        The index into ``outcomes`` for each node.
-    outcomes : list of SearchOutcome
-        The distinct outcomes.
-    plans : tuple of ClaimPlan
-        The claims.
-    """
+    """The allocation of claims on each of some nodes."""
 
     rows: Int64Array
+    #: The index into ``outcomes`` for each node.
     outcome_of: Int64Array
+    #: The distinct outcomes.
     outcomes: list[SearchOutcome]
     plans: tuple[ClaimPlan, ...]
     _inventory: Inventory
@@ -203,14 +164,8 @@ class Allocations:
 def allocate(claims: Sequence[ResourceClaim], inventory: Inventory, rows: Int64Array) -> Allocations:
     """Allocate claims on each of some nodes, as if the pod were scheduled there.
 
-    Parameters
-    ----------
-    claims : sequence of ResourceClaim
-        The claims that have no allocation, in the pod's order.
-    inventory : Inventory
-        The devices of the cluster.
-    rows : ndarray of int64, shape (n_rows,)
-        The rows of the nodes.
+    Args:
+        claims: The claims that have no allocation, in the pod's order.
     """
     plans = plan_claims(claims, inventory)
     kinds = device_kinds(relevant_columns(plans, inventory).values(), len(inventory.devices))
@@ -242,20 +197,13 @@ NODE_NAME_FIELD: Final = "metadata.name"
 
 @dataclass(frozen=True, slots=True)
 class ClaimAllocation:
-    """A claim with its allocation.
+    """A claim with its allocation."""
 
-    Attributes
-    ----------
-    claim : ResourceClaim
-        The claim as stored.
-    result : AllocationResult
-        The stored allocation, or the one that the scheduler would write.
-    stored : bool
-        True if the allocation is stored in the claim.
-    """
-
+    #: The claim as stored.
     claim: ResourceClaim
+    #: The stored allocation, or the one that the scheduler would write.
     result: AllocationResult
+    #: True if the allocation is stored in the claim.
     stored: bool = False
 
 
@@ -268,12 +216,8 @@ def stored_allocation(claim: ResourceClaim) -> ClaimAllocation | None:
 def new_allocations(allocations: Allocations, position: int) -> tuple[ClaimAllocation, ...]:
     """Return the allocations that the scheduler would write if it chose a node; empty if there is no solution.
 
-    Parameters
-    ----------
-    allocations : Allocations
-        The allocation of claims on each of some nodes.
-    position : int
-        The position of the node in ``allocations``.
+    Args:
+        allocations: The allocation of claims on each of some nodes.
     """
     solution = allocations.outcomes[int(allocations.outcome_of[position])].solution
     if solution is None:
@@ -340,23 +284,15 @@ def _node_selector(devices: Iterable[Allocated], site: NodeDevices) -> NodeSelec
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A group of nodes with the same result for the claims.
+    """A group of nodes with the same result for the claims."""
 
-    Attributes
-    ----------
-    rows : ndarray of int64, shape (n_rows,)
-        The rows of the nodes, ascending.
-    allocations : tuple of ClaimAllocation
-        The stored allocations of the claims, or those for the first node; empty if they cannot be allocated.
-    refusal : str
-        The reason why the claims cannot be allocated, in the scheduler's words; empty if they can.
-    reason : NotAllocated or None
-        The explanation for the first node; ``None`` if there is none.
-    """
-
+    #: The rows of the nodes, ascending.
     rows: Rows
+    #: The stored allocations of the claims, or those for the first node; empty if they cannot be allocated.
     allocations: tuple[ClaimAllocation, ...] = ()
+    #: The reason why the claims cannot be allocated, in the scheduler's words; empty if they can.
     refusal: str = ""
+    #: The explanation for the first node; ``None`` if there is none.
     reason: NotAllocated | None = None
 
     @property
@@ -368,17 +304,10 @@ class Place:
 def places_of(claim: ResourceClaim, inventory: Inventory) -> list[Place]:
     """Return the groups of nodes by result: from the claim's allocation, or else from a search for devices.
 
-    Parameters
-    ----------
-    claim : ResourceClaim
-        The claim; the DeviceClasses that it names must exist.
-    inventory : Inventory
-        The devices of the cluster.
+    Args:
+        claim: The claim; the DeviceClasses that it names must exist.
 
-    Returns
-    -------
-    list of Place
-        Groups on which the claim can be used first, then by descending number of nodes.
+    Returns: Groups on which the claim can be used first, then by descending number of nodes.
     """
     if claim.status.allocation is not None:
         return _of_allocated(claim, available_on(inventory.cluster, claim, inventory.rules))
@@ -393,10 +322,7 @@ def places_of(claim: ResourceClaim, inventory: Inventory) -> list[Place]:
 def merge_places(places: Iterable[Place]) -> list[Place]:
     """Merge groups with the same explanation; the details are those of the first node.
 
-    Returns
-    -------
-    list of Place
-        Groups on which the claims can be used first, then by descending number of nodes.
+    Returns: Groups on which the claims can be used first, then by descending number of nodes.
     """
     members: dict[Hashable, list[Place]] = {}
     for place in places:

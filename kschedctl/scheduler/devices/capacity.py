@@ -4,8 +4,6 @@ Source: ``consumable_capacity.go``. Amounts are in nano-units. Ranges with steps
 rounded up first, as Quantity.Value does.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Final
@@ -30,24 +28,13 @@ def consumption(
 ) -> dict[str, int] | None:
     """Return the amount that a request takes of each capacity of a device.
 
-    Parameters
-    ----------
-    request : CapacityRequirements, optional
-        The requested capacities.
-    capacities : mapping of str to DeviceCapacity
-        The capacities of the device.
-    exact : bool
-        True if amounts beyond int64 are errors; otherwise they wrap around as in Quantity.Value.
+    Args:
+        exact: True if amounts beyond int64 are errors; otherwise they wrap around as in Quantity.Value.
 
-    Returns
-    -------
-    dict of str to int or None
-        The consumption by capacity, in nano-units; ``None`` if the request names a capacity that the device lacks.
+    Returns: The consumption by capacity, in nano-units; ``None`` if the request names a capacity that the device
+        lacks.
 
-    Raises
-    ------
-    CapacityError
-        If ``exact`` is set and an amount is negative or cannot be represented in int64.
+    Raises CapacityError if ``exact`` is set and an amount is negative or cannot be represented in int64.
     """
     asked = {} if request is None else request.requests
     if any(name not in capacities for name in asked):
@@ -69,16 +56,9 @@ def fits(
 ) -> bool:
     """Report whether a consumption respects the device's request policies and the capacity that is left.
 
-    Parameters
-    ----------
-    consumed : mapping of str to int
-        The consumption, from ``consumption``.
-    capacities : mapping of str to DeviceCapacity
-        The capacities of the device.
-    used : mapping of str to int
-        The consumption by other claims, in nano-units.
-    own : mapping of str to int
-        The consumption by the current search, in nano-units.
+    Args:
+        used: The consumption by other claims, in nano-units.
+        own: The consumption by the current search, in nano-units.
     """
     return all(
         not _violates(consumed[name], capacity)

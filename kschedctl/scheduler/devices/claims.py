@@ -1,7 +1,5 @@
 """The claims of a pod: their identity, problems that keep the pod pending, and the nodes of allocated claims."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -48,15 +46,7 @@ class ClaimProblemError(Exception):
 def pod_claims(cluster: Cluster, pod: Pod, rules: DeviceRules) -> list[ResourceClaim]:
     """Return the claims of a pod, in the pod's order, without those that nothing is known about.
 
-    Parameters
-    ----------
-    rules : DeviceRules
-        The rules of the release.
-
-    Raises
-    ------
-    ClaimProblemError
-        For a claim that does not exist, is being deleted, or belongs to another pod.
+    Raises ClaimProblemError for a claim that does not exist, is being deleted, or belongs to another pod.
     """
     out = []
     for entry in pod.spec.resource_claims:
@@ -99,12 +89,8 @@ def _claim_name(pod: Pod, entry: PodResourceClaim) -> tuple[str, bool]:
 def check_classes(cluster: Cluster, claim: ResourceClaim) -> None:
     """Check that the DeviceClasses of a claim's requests exist.
 
-    Raises
-    ------
-    ClaimProblemError
-        For a class that does not exist.
-    AllocationError
-        For a request without a DeviceClass.
+    Raises ClaimProblemError for a class that does not exist.
+    Raises AllocationError for a request without a DeviceClass.
     """
     for request in claim.spec.devices.requests:
         if request.exactly is not None:
@@ -123,13 +109,7 @@ def _check_class(cluster: Cluster, name: str, request: str) -> None:
 
 
 def available_on(cluster: Cluster, claim: ResourceClaim, rules: DeviceRules) -> Mask:
-    """Return the nodes on which an allocated claim can be used: bool, shape (n_nodes,).
-
-    Parameters
-    ----------
-    rules : DeviceRules
-        The rules of the release.
-    """
+    """Return the nodes on which an allocated claim can be used: bool, shape (n_nodes,)."""
     mask = np.ones(len(cluster.nodes), dtype=np.bool_)
     allocation = claim.status.allocation
     if allocation is None:
@@ -145,12 +125,9 @@ def available_on(cluster: Cluster, claim: ResourceClaim, rules: DeviceRules) -> 
 def is_lost(claim: ResourceClaim, moment: datetime | None, timeout: timedelta = BINDING_TIMEOUT) -> bool:
     """Report whether an allocated device has failed to become ready, or takes too long.
 
-    Parameters
-    ----------
-    moment : datetime, optional
-        The time of the check; without it, no device is late.
-    timeout : timedelta
-        The time that a device may take; 10 minutes by default.
+    Args:
+        moment: The time of the check; without it, no device is late.
+        timeout: The time that a device may take; 10 minutes by default.
     """
     allocation = claim.status.allocation
     if allocation is None:
@@ -184,10 +161,8 @@ def _is_late(allocation: AllocationResult, moment: datetime | None, timeout: tim
 def alternatives_score(claim: ResourceClaim, chosen: Sequence[str]) -> int:
     """Return the score of an allocation: for each request with alternatives, 8 minus the index of the chosen one.
 
-    Parameters
-    ----------
-    chosen : sequence of str
-        The allocated requests, as ``request/alternative`` for alternatives.
+    Args:
+        chosen: The allocated requests, as ``request/alternative`` for alternatives.
     """
     names = {name for name in chosen if name.count("/") == 1}
     return sum(
@@ -225,23 +200,15 @@ class PoolID(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The allocated devices; results with admin access are not counted.
+    """The allocated devices; results with admin access are not counted."""
 
-    Attributes
-    ----------
-    whole : set of DeviceID
-        The devices that are allocated as a whole.
-    shared : set of DeviceID
-        The devices of which a share is allocated.
-    consumed : dict of DeviceID to dict of str to int
-        The allocated capacity of shared devices, in nano-units; only devices whose results list consumed capacity.
-    holders : dict of DeviceID to list of ResourceClaim
-        The claims that hold a device or a share of it, in snapshot order.
-    """
-
+    #: The devices that are allocated as a whole.
     whole: set[DeviceID] = field(default_factory=set)
+    #: The devices of which a share is allocated.
     shared: set[DeviceID] = field(default_factory=set)
+    #: The allocated capacity of shared devices, in nano-units; only devices whose results list consumed capacity.
     consumed: dict[DeviceID, dict[str, int]] = field(default_factory=dict)
+    #: The claims that hold a device or a share of it, in snapshot order.
     holders: dict[DeviceID, list[ResourceClaim]] = field(default_factory=dict)
 
     def allocated(self, device: DeviceID) -> bool:
@@ -252,12 +219,8 @@ class Usage:
 def gather_usage(claims: Iterable[ResourceClaim], *, shares: bool) -> Usage:
     """Collect the allocations of claims.
 
-    Parameters
-    ----------
-    claims : iterable of ResourceClaim
-        All claims of the cluster.
-    shares : bool
-        True if a share takes only its capacity; otherwise it takes the whole device.
+    Args:
+        shares: True if a share takes only its capacity; otherwise it takes the whole device.
     """
     usage = Usage()
     for claim in claims:

@@ -3,8 +3,6 @@
 Values are compared by their codes: equal typed values have equal codes, and -1 is a device without the attribute.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -34,12 +32,9 @@ def attribute_value(attribute: DeviceAttribute) -> int | bool | str | None:
 class ConstraintState(ABC):
     """A constraint of a claim, and its record of the devices taken so far.
 
-    Parameters
-    ----------
-    requests : sequence of str
-        The constrained requests, as ``request`` or ``request/alternative``; empty for all requests.
-    codes : sequence of int
-        The code of the attribute's value for each device of the search.
+    Args:
+        requests: The constrained requests, as ``request`` or ``request/alternative``; empty for all requests.
+        codes: The code of the attribute's value for each device of the search.
     """
 
     def __init__(self, requests: Sequence[str], codes: Sequence[int]) -> None:

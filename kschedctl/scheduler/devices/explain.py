@@ -1,7 +1,5 @@
 """Explanation of failed allocations on a node: the number of devices per request, and the holders of the others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -26,26 +24,17 @@ if TYPE_CHECKING:
 
 
 class SelectorRejection(msgspec.Struct, frozen=True, rename="camel"):
-    """A selector that rejects devices which passed the selectors before it.
+    """A selector that rejects devices which passed the selectors before it."""
 
-    Attributes
-    ----------
-    of : str
-        The owner of the selector: ``class NAME`` or ``request NAME``.
-    selector : str
-        The CEL expression.
-    devices : int
-        The number of devices that it rejects.
-    example : str
-        The first rejected device, ``driver/pool/device``.
-    values : dict of str to (str or None)
-        The fields that it reads on this device: attributes and capacities by name, ``None`` if absent.
-    """
-
+    #: The owner of the selector: ``class NAME`` or ``request NAME``.
     of: str
+    #: The CEL expression.
     selector: str
+    #: The number of devices that it rejects.
     devices: int
+    #: The first rejected device, ``driver/pool/device``.
     example: str
+    #: The fields that it reads on this device: attributes and capacities by name, ``None`` if absent.
     values: dict[str, str | None]
 
     def words(self) -> str:
@@ -59,15 +48,7 @@ class SelectorRejection(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def turned_away(asked: Alternative, site: NodeDevices, devices: Sequence[int]) -> Iterator[SelectorRejection]:
-    """Yield the selectors of a request and its class that reject devices, in evaluation order.
-
-    Parameters
-    ----------
-    asked : Alternative
-        The request.
-    devices : sequence of int
-        The numbers of the candidate devices at the site.
-    """
+    """Yield the selectors of a request and its class that reject devices, in evaluation order."""
     inventory = site.inventory
     found = inventory.device_class(asked.device_class)
     selectors = [(f"class {asked.device_class}", one) for one in (() if found is None else found.spec.selectors)]
@@ -110,20 +91,13 @@ def device_remedies(context: RemedyContext) -> Iterator[Remedy]:
 
 
 class DeviceHolder(msgspec.Struct, frozen=True, rename="camel"):
-    """A claim that holds devices.
+    """A claim that holds devices."""
 
-    Attributes
-    ----------
-    claim : str
-        The key of the claim, ``namespace/name``.
-    pods : tuple of str
-        The names of the pods that the claim is reserved for.
-    devices : int
-        The number of matching devices that the claim holds.
-    """
-
+    #: The key of the claim, ``namespace/name``.
     claim: str
+    #: The names of the pods that the claim is reserved for.
     pods: tuple[str, ...]
+    #: The number of matching devices that the claim holds.
     devices: int
 
     def __str__(self) -> str:
@@ -132,50 +106,32 @@ class DeviceHolder(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class RequestSupply(msgspec.Struct, frozen=True, rename="camel"):
-    """The supply of devices on a node for one request.
+    """The supply of devices on a node for one request."""
 
-    Attributes
-    ----------
-    claim : str
-        The key of the claim, ``namespace/name``.
-    request : str
-        The request, as ``request`` or ``request/alternative``.
-    device_class : str
-        The name of the requested DeviceClass.
-    wanted : int
-        The number of requested devices; 0 for all that match.
-    here : int
-        The number of devices that the node can use, in pools that are complete and valid.
-    of_class : int
-        The number of these that match the selectors of the class.
-    matching : int
-        The number of these that match the selectors of the request.
-    free : int
-        The number of these that are not in use.
-    tainted : int
-        The number of free devices with a taint that is not tolerated.
-    taints : tuple of str
-        The distinct taints that exclude these devices, ``key=value:effect``.
-    exhausted : int
-        The number of free, untainted devices with too little capacity left.
-    holders : tuple of DeviceHolder
-        The claims that hold matching devices.
-    turned_away : tuple of SelectorRejection
-        The selectors that reject devices, in evaluation order.
-    """
-
+    #: The key of the claim, ``namespace/name``.
     claim: str
+    #: The request, as ``request`` or ``request/alternative``.
     request: str
     device_class: str
+    #: The number of requested devices; 0 for all that match.
     wanted: int
+    #: The number of devices that the node can use, in pools that are complete and valid.
     here: int
+    #: The number of these that match the selectors of the class.
     of_class: int
+    #: The number of these that match the selectors of the request.
     matching: int
+    #: The number of these that are not in use.
     free: int
+    #: The number of free devices with a taint that is not tolerated.
     tainted: int
+    #: The number of free, untainted devices with too little capacity left.
     exhausted: int
+    #: The claims that hold matching devices.
     holders: tuple[DeviceHolder, ...] = ()
+    #: The selectors that reject devices, in evaluation order.
     turned_away: tuple[SelectorRejection, ...] = ()
+    #: The distinct taints that exclude these devices, ``key=value:effect``.
     taints: tuple[str, ...] = ()
 
     @property
@@ -207,24 +163,16 @@ class RequestSupply(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class NotAllocated(Operands, frozen=True):
-    """The claims of the pod cannot all be allocated on the node.
+    """The claims of the pod cannot all be allocated on the node."""
 
-    Attributes
-    ----------
-    requests : tuple of RequestSupply
-        The requests with too few devices; all requests if each alone has enough.
-    constraint : str
-        The constraint that prevents the allocation, as ``matchAttribute NAME``; empty if no single constraint does.
-    pools : tuple of str
-        The pools that are not used, with the reason: ``driver/name: reason``.
-    """
-
+    #: The requests with too few devices; all requests if each alone has enough.
     requests: tuple[RequestSupply, ...]
+    #: The constraint that prevents the allocation, as ``matchAttribute NAME``; empty if no single constraint does.
     constraint: str
+    #: The pools that are not used, with the reason: ``driver/name: reason``.
     pools: tuple[str, ...]
 
     def words(self) -> str:
-        """Return the shortages, or else the obstacle, as text."""
         return "; ".join(self.sentences(RequestSupply.words))
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
@@ -255,7 +203,6 @@ class NotAllocated(Operands, frozen=True):
             yield from map(SelectorRejection.words, request.turned_away)
 
     def shortfall(self) -> Shortfall | None:
-        """Return the largest shortage of devices; ``None`` if no request lacks devices."""
         short = max(self.requests, key=lambda request: request.lacking, default=None)
         if short is None or not short.lacking:
             return None
@@ -264,15 +211,7 @@ class NotAllocated(Operands, frozen=True):
 
 
 def explain_allocation(plans: Sequence[ClaimPlan], site: NodeDevices) -> NotAllocated:
-    """Explain why claims cannot be allocated on a node.
-
-    Parameters
-    ----------
-    plans : sequence of ClaimPlan
-        The claims.
-    site : NodeDevices
-        The devices of the node, with nothing taken.
-    """
+    """Explain why claims cannot be allocated on a node."""
     requests = [[_supply(asked, site) for asked in one] for plan in plans for one in plan.requests]
     supplies = [supply for request in requests for supply in request]
     # A request lacks devices only if each of its alternatives does.
@@ -326,7 +265,7 @@ def _of_class(asked: Alternative, site: NodeDevices, devices: Sequence[int]) -> 
         yield from (device for device in devices if verdict[site.numbers[device]] == 1)
 
 
-def _holders(inventory: Inventory, site: NodeDevices, devices: Sequence[int]) -> Iterator[DeviceHolder]:
+def _holders(inventory: "Inventory", site: NodeDevices, devices: Sequence[int]) -> Iterator[DeviceHolder]:
     """Yield the claims that hold some of these devices, those with the most first."""
     counts: dict[str, tuple[ResourceClaim, int]] = {}
     for device in devices:

@@ -3,8 +3,6 @@
 Upstream: ``extendeddynamicresources.go`` and ``deviceclass/extendedresourcecache``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -95,12 +93,8 @@ def without_extended_claim(cluster: Cluster, pod: Pod) -> Cluster:
 def new_claim(pod: Pod, resources: Sequence[str], classes: Mapping[str, DeviceClass]) -> ResourceClaim:
     """Return the claim for the devices behind some of a pod's resources.
 
-    Parameters
-    ----------
-    resources : sequence of str
-        The resources that devices of a node provide.
-    classes : mapping of str to DeviceClass
-        The DeviceClass that backs each resource.
+    Args:
+        resources: The resources that devices of a node provide.
     """
     requests = [
         request for resource in sorted(resources) for request in _requests(pod, resource, classes[resource].name)
@@ -152,16 +146,11 @@ def _request(index: int, container: Container, resource: str, class_name: str, c
     return DeviceRequest(name=f"container-{index}-request-{place}", exactly=exactly)
 
 
-def device_totals(inventory: Inventory, device_class: DeviceClass) -> tuple[Int64Array, Int64Array]:
+def device_totals(inventory: "Inventory", device_class: DeviceClass) -> tuple[Int64Array, Int64Array]:
     """Return the numbers of devices of a class on each node, and of those in use, for scoring.
 
     All slices for a node count, regardless of generation and completeness. If a selector fails with an error on a
     device, both numbers are 0 on the nodes of the device.
-
-    Returns
-    -------
-    devices : ndarray of int64, shape (n_nodes,)
-    in_use : ndarray of int64, shape (n_nodes,)
     """
     cluster = inventory.cluster
     totals = np.zeros((2, len(cluster.nodes)), dtype=np.int64)

@@ -4,8 +4,6 @@ An inventory is built once per cluster and release. Devices are numbered over al
 reads (whether a selector matches, an attribute's value, taints) are columns of codes, computed at first use.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from copy import copy
@@ -48,35 +46,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PoolView:
-    """A pool as some nodes see it.
+    """A pool as some nodes see it."""
 
-    Attributes
-    ----------
-    id : PoolID
-        The driver and name of the pool.
-    rows : ndarray of int64, shape (n_rows,)
-        The rows of the nodes.
-    incomplete : bool
-        True if slices are missing.
-    invalid : str
-        The problem that makes the pool invalid; empty if there is none.
-    slices : tuple of ResourceSlice
-        The slices with devices for these nodes, in search order.
-    elsewhere : frozenset of (int, int)
-        The devices in these slices that are not for these nodes, as pairs of slice number and device number.
-    others : tuple of ResourceSlice
-        The other slices of the pool, whose devices draw from the same counters.
-    counter_sets : dict of str to CounterSet
-        The counter sets of the pool.
-    """
-
+    #: The driver and name of the pool.
     id: PoolID
     rows: Int64Array
+    #: True if slices are missing.
     incomplete: bool = False
+    #: The problem that makes the pool invalid; empty if there is none.
     invalid: str = ""
+    #: The slices with devices for these nodes, in search order.
     slices: tuple[ResourceSlice, ...] = ()
+    #: The devices in these slices that are not for these nodes, as pairs of slice number and device number.
     elsewhere: frozenset[tuple[int, int]] = frozenset()
+    #: The other slices of the pool, whose devices draw from the same counters.
     others: tuple[ResourceSlice, ...] = ()
+    #: The counter sets of the pool.
     counter_sets: dict[str, CounterSet] | None = None
 
     @property
@@ -91,17 +76,7 @@ class PoolView:
 
 
 def gather_pools(slices: Iterable[ResourceSlice], nodes: Nodes, rules: DeviceRules) -> list[PoolView]:
-    """Return all pools as the nodes see them, in the scheduler's search order.
-
-    Parameters
-    ----------
-    slices : iterable of ResourceSlice
-        All ResourceSlices of the cluster.
-    nodes : Nodes
-        The nodes of the cluster.
-    rules : DeviceRules
-        The rules of the release.
-    """
+    """Return all pools as the nodes see them, in the scheduler's search order."""
     by_pool: dict[PoolID, list[ResourceSlice]] = {}
     for one in slices:
         if rules.hides_compatibility_groups and _has_compatibility_groups(one):
@@ -115,13 +90,7 @@ def _views(pool: PoolID, slices: list[ResourceSlice], nodes: Nodes, rules: Devic
     slices = sorted(slices, key=lambda one: one.name)
     for rows, seen, elsewhere in _seen(slices, nodes, rules):
         newest = max(slices[i].spec.pool.generation for i in seen)
-        view = _view(
-            pool,
-            rows,
-            [slices[i] for i in seen if slices[i].spec.pool.generation == newest],
-            slices,
-            rules,
-        )
+        view = _view(pool, rows, [slices[i] for i in seen if slices[i].spec.pool.generation == newest], slices, rules)
         if view is None:
             continue
         names = {slices[i].name: i for i in seen}
@@ -267,38 +236,18 @@ _encode = msgspec.msgpack.Encoder().encode
 
 @dataclass(frozen=True, slots=True)
 class NodePools:
-    """The pools that each node can use, as pairs of node and pool view.
+    """The pools that each node can use, as pairs of node and pool view."""
 
-    Attributes
-    ----------
-    start : ndarray of int64, shape (n_nodes + 1,)
-        The positions in ``view`` at which each node's pools begin.
-    view : ndarray of int64, shape (n_pairs,)
-        The numbers of pool views, in search order.
-    """
-
+    #: The positions in ``view`` at which each node's pools begin.
     start: Int64Array
+    #: The numbers of pool views, in search order.
     view: Int64Array
 
 
 class Inventory:
     """The devices of a cluster under the rules of a release.
 
-    Parameters
-    ----------
-    rules : DeviceRules
-        The rules of the release.
-
-    Attributes
-    ----------
-    views : list of PoolView
-        The pools as nodes see them, in search order.
-    devices : list of Device
-        All devices of all slices.
-    drivers : list of str
-        The driver of each device.
-    ids : list of DeviceID
-        The ID of each device.
+    views: The pools as nodes see them, in search order.
     """
 
     def __init__(self, cluster: Cluster, rules: DeviceRules) -> None:
@@ -319,7 +268,7 @@ class Inventory:
         self._selectors: dict[str, Selector] = {}
         self._answers_to: dict[str, tuple[Int64Array, list[str]]] = {}
 
-    def with_claims_of(self, cluster: Cluster) -> Inventory:
+    def with_claims_of(self, cluster: Cluster) -> "Inventory":
         """Return the inventory for a cluster that differs in claims and pods alone; cached columns are shared."""
         out = copy(self)
         out.cluster = cluster
@@ -413,12 +362,8 @@ class Inventory:
     def column(self, key: Hashable, value: Callable[[int], Hashable]) -> Int64Array:
         """Return codes of a value for each device: int64, shape (n_devices,); -1 where the value is ``None``.
 
-        Parameters
-        ----------
-        key : hashable
-            The cache key of the column.
-        value : callable
-            Returns the value of a device by its number; called once per device.
+        Args:
+            value: Returns the value of a device by its number; called once per device.
         """
         found = self._columns.get(key)
         if found is None:
@@ -484,7 +429,7 @@ class Inventory:
         """The features of evaluated selectors that are not modelled."""
         return [selector.not_modelled for selector in self._selectors.values() if selector.not_modelled]
 
-    def selector(self, expression: str) -> Selector:
+    def selector(self, expression: str) -> "Selector":
         """Return the compiled selector of an expression."""
         found = self._selectors.get(expression)
         if found is None:
@@ -499,19 +444,12 @@ class Inventory:
     def matches(self, selectors: Sequence[DeviceSelector], of: str) -> tuple[Int64Array, list[str]]:
         """Evaluate all selectors of a request or class for every device.
 
-        Parameters
-        ----------
-        selectors : sequence of DeviceSelector
-            The selectors; a device must match all of them.
-        of : str
-            The owner of the selectors, for error messages.
+        Args:
+            selectors: The selectors; a device must match all of them.
+            of: The owner of the selectors, for error messages.
 
-        Returns
-        -------
-        verdict : ndarray of int64, shape (n_devices,)
-            0 no match, 1 match, above 1 the number of an error.
-        errors : list of str
-            The error texts, from number 2 on.
+        Returns: verdict: 0 no match, 1 match, above 1 the number of an error; errors: the error texts, from number
+            2 on
         """
         verdict = np.ones(len(self.devices), dtype=np.int64)
         errors: list[str] = []
@@ -568,7 +506,6 @@ class Inventory:
         )
 
     def device_class(self, name: str) -> DeviceClass | None:
-        """Return a DeviceClass by name, or ``None``."""
         return self.cluster.get(DeviceClass, name)
 
 

@@ -1,7 +1,5 @@
 """All pools of a cluster with their devices and the claims that hold them. For display only."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,26 +15,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DeviceOverview:
-    """A device with its consumption and holders.
+    """A device with its consumption and holders."""
 
-    Attributes
-    ----------
-    id : DeviceID
-        The driver, pool and name of the device.
-    device : Device
-        The device, including taints from DeviceTaintRules if the release supports them.
-    whole : bool
-        True if the device is allocated as a whole.
-    consumed : dict of str to int
-        The consumed capacity of a shared device, in nano-units.
-    holders : tuple of ResourceClaim
-        The claims that hold the device or a share of it.
-    """
-
+    #: The driver, pool and name of the device.
     id: DeviceID
+    #: The device, including taints from DeviceTaintRules if the release supports them.
     device: Device
+    #: True if the device is allocated as a whole.
     whole: bool
+    #: The consumed capacity of a shared device, in nano-units.
     consumed: dict[str, int]
+    #: The claims that hold the device or a share of it.
     holders: tuple[ResourceClaim, ...]
 
     @property
@@ -47,41 +36,30 @@ class DeviceOverview:
 
 @dataclass(frozen=True, slots=True)
 class PoolOverview:
-    """A pool in its newest generation.
+    """A pool in its newest generation."""
 
-    Attributes
-    ----------
-    id : PoolID
-        The driver and name of the pool.
-    n_slices, n_slices_wanted : int
-        The number of slices that exist, and the number that the pool declares.
-    n_outdated : int
-        The number of slices of older generations that still exist.
-    rows : ndarray of int64, shape (n_rows,)
-        The nodes that can use any of its devices, ascending.
-    problem : str
-        The reason why its devices are not used; empty if they are.
-    devices : tuple of DeviceOverview
-        The devices of the pool, in search order.
-    """
-
+    #: The driver and name of the pool.
     id: PoolID
     generation: int
+    #: The number of slices that exist, and the number that the pool declares.
     n_slices: int
+    #: The number of slices that exist, and the number that the pool declares.
     n_slices_wanted: int
+    #: The number of slices of older generations that still exist.
     n_outdated: int
+    #: The nodes that can use any of its devices, ascending.
     rows: Rows
+    #: The reason why its devices are not used; empty if they are.
     problem: str
+    #: The devices of the pool, in search order.
     devices: tuple[DeviceOverview, ...]
 
 
-def pool_overviews(inventory: Inventory) -> list[PoolOverview]:
+def pool_overviews(inventory: "Inventory") -> list[PoolOverview]:
     """Return every pool with its devices and their holders, by driver and name.
 
-    Parameters
-    ----------
-    inventory : Inventory
-        The devices of a cluster under the rules of a release.
+    Args:
+        inventory: The devices of a cluster under the rules of a release.
     """
     by_pool: dict[PoolID, list[ResourceSlice]] = {}
     for one in sorted(inventory.slices, key=lambda one: one.name):
@@ -89,7 +67,7 @@ def pool_overviews(inventory: Inventory) -> list[PoolOverview]:
     return [_pool(inventory, pool, slices) for pool, slices in sorted(by_pool.items())]
 
 
-def _pool(inventory: Inventory, pool: PoolID, slices: list[ResourceSlice]) -> PoolOverview:
+def _pool(inventory: "Inventory", pool: PoolID, slices: list[ResourceSlice]) -> PoolOverview:
     generation = max(one.spec.pool.generation for one in slices)
     current = [one for one in slices if one.spec.pool.generation == generation]
     wanted = current[0].spec.pool.resource_slice_count
@@ -103,7 +81,7 @@ def _pool(inventory: Inventory, pool: PoolID, slices: list[ResourceSlice]) -> Po
     return PoolOverview(pool, generation, len(current), wanted, n_outdated, rows, problem, devices)
 
 
-def _device(inventory: Inventory, one: ResourceSlice, device: Device) -> DeviceOverview:
+def _device(inventory: "Inventory", one: ResourceSlice, device: Device) -> DeviceOverview:
     usage = inventory.usage
     known = DeviceID(one.spec.driver, one.spec.pool.name, device.name)
     holders = tuple(usage.holders.get(known, ()))

@@ -33,54 +33,34 @@ _HINT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """A device request, or one of its alternatives (subrequests).
+    """A device request, or one of its alternatives (subrequests)."""
 
-    Attributes
-    ----------
-    claim : str
-        The key of the claim, ``namespace/name``.
-    request : str
-        The name of the request.
-    alternative : str
-        The name of the subrequest; empty if the request has no alternatives.
-    device_class : str
-        The name of the requested DeviceClass.
-    selectors : tuple of DeviceSelector
-        The selectors of the request, without those of the class.
-    mode : str
-        The allocation mode: ``ExactCount`` or ``All``.
-    count : int
-        The number of requested devices, for ``ExactCount``.
-    admin_access : bool
-        True if devices that are in use can be allocated.
-    tolerations : tuple of DeviceToleration
-        The device taints that are tolerated.
-    capacity : CapacityRequirements, optional
-        The capacity requested of each device.
-    verdict : ndarray of int64, shape (n_devices,)
-        The result of the selectors of class and request for each device of the cluster: 0 no match, 1 match, above 1
-        the number of an error.
-    errors : tuple of str
-        The error texts, from number 2 on; a null character marks the position for the device's name.
-    problem : str
-        An error that occurs before any device is checked; empty if there is none.
-    refused : bool
-        True if capacity is requested and the release rejects such requests.
-    """
-
+    #: The key of the claim, ``namespace/name``.
     claim: str
     request: str
+    #: The name of the subrequest; empty if the request has no alternatives.
     alternative: str
     device_class: str
+    #: The selectors of the request, without those of the class.
     selectors: tuple[DeviceSelector, ...]
+    #: The allocation mode: ``ExactCount`` or ``All``.
     mode: str
+    #: The number of requested devices, for ``ExactCount``.
     count: int
+    #: True if devices that are in use can be allocated.
     admin_access: bool
+    #: The device taints that are tolerated.
     tolerations: tuple[DeviceToleration, ...]
+    #: The capacity requested of each device.
     capacity: CapacityRequirements | None
+    #: The result of the selectors of class and request for each device of the cluster: 0 no match, 1 match, above
+    #: 1 the number of an error.
     verdict: Int64Array
+    #: The error texts, from number 2 on; a null character marks the position for the device's name.
     errors: tuple[str, ...]
+    #: An error that occurs before any device is checked; empty if there is none.
     problem: str = ""
+    #: True if capacity is requested and the release rejects such requests.
     refused: bool = False
 
     @property
@@ -103,18 +83,12 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class ClaimPlan:
-    """A claim to allocate, prepared for the search.
-
-    Attributes
-    ----------
-    requests : tuple of tuple of Alternative
-        The alternatives of each request; a single one for a request without alternatives.
-    attributes : tuple of (str or None)
-        The attribute of each constraint; ``None`` for a constraint that the release does not know.
-    """
+    """A claim to allocate, prepared for the search."""
 
     claim: ResourceClaim
+    #: The alternatives of each request; a single one for a request without alternatives.
     requests: tuple[tuple[Alternative, ...], ...]
+    #: The attribute of each constraint; ``None`` for a constraint that the release does not know.
     attributes: tuple[str | None, ...]
 
 
@@ -190,12 +164,7 @@ def _alternative(
 
 
 def relevant_columns(plans: Sequence[ClaimPlan], inventory: Inventory) -> dict[Hashable, Int64Array]:
-    """Return the columns that influence a search; devices with equal codes in all of them are interchangeable.
-
-    Returns
-    -------
-    dict of hashable to ndarray of int64, shape (n_devices,)
-    """
+    """Return the columns that influence a search; devices with equal codes in all of them are interchangeable."""
     rules = inventory.rules
     out: dict[Hashable, Int64Array] = {"in use": inventory.in_use.astype(np.int64)}
     for c, plan in enumerate(plans):

@@ -4,8 +4,6 @@ The search goes through the claims in order, their requests, the alternatives of
 devices. It skips a device that is interchangeable with one that has failed at the same point.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -46,24 +44,14 @@ class SitePool:
 class NodeDevices:
     """The devices that one node can use.
 
-    Parameters
-    ----------
-    inventory : Inventory
-        All devices of the cluster.
-    row : int
-        The row of the node.
-    kinds : ndarray of int64, shape (n_devices,)
-        The kind of each device of the cluster; the search does not distinguish devices of the same kind.
+    pools: The pools, in search order.
+    numbers: The number in the inventory of each device at the site.
 
-    Attributes
-    ----------
-    pools : list of SitePool
-        The pools, in search order.
-    numbers : list of int
-        The number in the inventory of each device at the site.
+    Args:
+        kinds: The kind of each device of the cluster; the search does not distinguish devices of the same kind.
     """
 
-    def __init__(self, inventory: Inventory, row: int, kinds: Int64Array) -> None:
+    def __init__(self, inventory: "Inventory", row: int, kinds: Int64Array) -> None:
         self.inventory = inventory
         self._row, self._kinds = row, kinds
         rules = inventory.rules
@@ -95,13 +83,12 @@ class NodeDevices:
         self.capacity = SiteCapacity(self)
         self.counters = SiteCounters(self)
 
-    def again(self) -> NodeDevices:
+    def again(self) -> "NodeDevices":
         """Return a new site with the same devices, of which nothing is taken."""
         return NodeDevices(self.inventory, self._row, self._kinds)
 
     @property
     def node(self) -> str:
-        """The name of the node."""
         return self.inventory.cluster.nodes.names[self._row]
 
     def slice(self, number: int) -> ResourceSlice:
@@ -113,7 +100,6 @@ class NodeDevices:
         return self.inventory.devices[self.numbers[number]]
 
     def device_id(self, number: int) -> DeviceID:
-        """Return the ID of a device."""
         return self.inventory.ids[self.numbers[number]]
 
     def codes(self, attribute: str) -> list[int]:
@@ -234,40 +220,21 @@ class SiteCounters:
 
 @dataclass(frozen=True, slots=True)
 class RequestWork:
-    """The work for a request, or for one of its alternatives, at a site.
-
-    Attributes
-    ----------
-    asked : Alternative
-        The request.
-    verdict : list of int
-        The result of the selectors for each device at the site, as in ``Alternative.verdict``.
-    n_devices : int
-        The number of devices that the request needs.
-    every : list of int
-        The devices that the request takes in mode ``All``; empty in mode ``ExactCount``.
-    """
+    """The work for a request, or for one of its alternatives, at a site."""
 
     asked: Alternative
+    #: The result of the selectors for each device at the site, as in ``Alternative.verdict``.
     verdict: list[int]
+    #: The number of devices that the request needs.
     n_devices: int
+    #: The devices that the request takes in mode ``All``; empty in mode ``ExactCount``.
     every: list[int]
 
 
 def claim_work(plan: ClaimPlan, site: NodeDevices) -> list[list[RequestWork]]:
     """Return the work of a claim at a site, by request and alternative.
 
-    Parameters
-    ----------
-    plan : ClaimPlan
-        The claim.
-    site : NodeDevices
-        The devices that the node can use.
-
-    Raises
-    ------
-    AllocationError
-        If the scheduler ends its cycle with an error before the search.
+    Raises AllocationError if the scheduler ends its cycle with an error before the search.
     """
     keeps_alternative = site.inventory.rules.keeps_alternative
     out = []
@@ -338,10 +305,7 @@ def _may_serve(site: NodeDevices, asked: Alternative, device: int) -> bool:
 def selectable(site: NodeDevices, asked: Alternative, verdict: list[int], device: int) -> bool:
     """Report whether a device matches the selectors of a request and is for the node.
 
-    Raises
-    ------
-    AllocationError
-        If a selector fails with an error on the device.
+    Raises AllocationError if a selector fails with an error on the device.
     """
     found = verdict[device]
     if found > 1:
@@ -370,35 +334,23 @@ class _TooManyResultsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Allocated:
-    """An allocated device of a solution.
+    """An allocated device of a solution."""
 
-    Attributes
-    ----------
-    request : str
-        The request, as ``request`` or ``request/alternative``.
-    device : int
-        The device's number at the site, which is the devices that one node can use.
-    admin_access : bool
-        True if the device is accessed as an administrator, which does not mark it as used.
-    consumed : dict of str to int, optional
-        The consumed capacity of a device that can be shared, in nano-units; otherwise ``None``.
-    """
-
+    #: The request, as ``request`` or ``request/alternative``.
     request: str
+    #: The device's number at the site, which is the devices that one node can use.
     device: int
+    #: True if the device is accessed as an administrator, which does not mark it as used.
     admin_access: bool
+    #: The consumed capacity of a device that can be shared, in nano-units; otherwise ``None``.
     consumed: dict[str, int] | None
 
 
 class Search:
     """A search for the devices of claims at one site.
 
-    Parameters
-    ----------
-    plans : sequence of ClaimPlan
-        The claims, in order.
-    site : NodeDevices
-        The devices that the node can use.
+    Args:
+        plans: The claims, in order.
     """
 
     def __init__(self, plans: Sequence[ClaimPlan], site: NodeDevices) -> None:
@@ -426,12 +378,8 @@ class Search:
     def run(self) -> list[list[Allocated]] | None:
         """Return the devices of every claim, or ``None`` if there is no solution.
 
-        Raises
-        ------
-        AllocationError
-            If the scheduler ends its cycle with an error.
-        TooManyStepsError
-            If the search takes more than ``MAX_STEPS`` steps.
+        Raises AllocationError if the scheduler ends its cycle with an error.
+        Raises TooManyStepsError if the search takes more than ``MAX_STEPS`` steps.
         """
         for plan in self._plans:
             self._work.append(claim_work(plan, self._site))

@@ -1,7 +1,5 @@
 """Selectors of devices: an expression is compiled once and evaluated once per distinguishable device."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
@@ -40,20 +38,13 @@ _WHOLE: Final = (DRIVER, ATTRIBUTES, CAPACITY, MULTIPLE_ALLOCATIONS)
 class Selector:
     """A compiled CEL expression that selects devices.
 
-    Parameters
-    ----------
-    expression : str
-        The CEL expression.
-    sees_multiple_allocations : bool
-        True if the expression sees a device's ``allowMultipleAllocations``; otherwise the field is false.
+    problem: The reason why the expression does not compile, in the scheduler's words; empty if it does.
+    not_modelled: The feature of the expression that is not modelled; empty if there is none. No device matches such
+        an expression.
 
-    Attributes
-    ----------
-    problem : str
-        The reason why the expression does not compile, in the scheduler's words; empty if it does.
-    not_modelled : str
-        The feature of the expression that is not modelled; empty if there is none. No device matches such an
-        expression.
+    Args:
+        sees_multiple_allocations: True if the expression sees a device's ``allowMultipleAllocations``; otherwise
+            the field is false.
     """
 
     def __init__(self, expression: str, *, sees_multiple_allocations: bool) -> None:

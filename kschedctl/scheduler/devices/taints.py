@@ -1,7 +1,5 @@
 """Taints of devices: those that DeviceTaintRules add, and their toleration by requests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Final
 

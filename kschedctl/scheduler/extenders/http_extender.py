@@ -1,7 +1,5 @@
 """An extender of the configuration, called over HTTP (upstream ``HTTPExtender``)."""
 
-from __future__ import annotations
-
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -37,20 +35,11 @@ from kschedctl.sources.snapshot.original_objects import OriginalObjects
 def tls_context(config: ExtenderConfig, path: str, where: str = "") -> ssl.SSLContext:
     """Return the TLS context for connections to an extender.
 
-    Parameters
-    ----------
-    config : ExtenderConfig
-        The extender's configuration.
-    path, where : str
-        The extender's path in the configuration, and the configuration's file, for errors.
+    Args:
+        path, where: The extender's path in the configuration, and the configuration's file, for errors.
 
-    Raises
-    ------
-    ConfigError
-        If a certificate or key cannot be read.
+    Raises ConfigError if a certificate or key cannot be read.
 
-    Notes
-    -----
     As in kube-scheduler, the address selects the protocol, not ``enableHTTPS``. Without a certificate authority,
     ``enableHTTPS`` disables server verification.
     """
@@ -114,21 +103,13 @@ _DEFAULT_TIMEOUT: Final = Duration.seconds(5)
 class HTTPExtender(Extender):
     """An extender that is called over HTTP.
 
-    Parameters
-    ----------
-    config : Extender of the configuration
-        The extender's address, verbs and options.
-    written : OriginalObjects, optional
-        The manifests of nodes and pods, including fields that scheduling does not read.
-    binds : bool
-        True if the extender really binds pods.
-    path, where : str
-        The extender's path in the configuration, and the configuration's file, for errors.
+    Args:
+        config: The extender's address, verbs and options.
+        written: The manifests of nodes and pods, including fields that scheduling does not read.
+        binds: True if the extender really binds pods.
+        path, where: The extender's path in the configuration, and the configuration's file, for errors.
 
-    Raises
-    ------
-    ConfigError
-        If a certificate or key cannot be read. The constructor sends no request.
+    Raises ConfigError if a certificate or key cannot be read. The constructor sends no request.
     """
 
     def __init__(
@@ -147,7 +128,6 @@ class HTTPExtender(Extender):
         self._transport = Transport(seconds, tls_context(config, path, where), server_name)
 
     def filter(self, pod: Pod, nodes: Sequence[Node]) -> ExtenderFilterResult:
-        """Call the verb ``filter`` and return the nodes that pass."""
         answer = filter_answer(self._send(self.config.filter_verb, self._about(pod, nodes)))
         if answer.error:
             raise ExtenderError(answer.error)
@@ -164,11 +144,9 @@ class HTTPExtender(Extender):
         return ExtenderFilterResult(tuple(left), left, *failed)
 
     def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> Sequence[tuple[str, int]]:
-        """Call the verb ``prioritize`` and return the scores by node name."""
         return priorities(self._send(self.config.prioritize_verb, self._about(pod, nodes)))
 
     def process_preemption(self, pod: Pod, victims: Mapping[str, Victims]) -> Mapping[str, MetaVictims]:
-        """Call the verb ``preempt`` and return the accepted candidates with their victims."""
         cached = self.config.node_cache_capable
         by_node = {
             name: {
@@ -185,14 +163,8 @@ class HTTPExtender(Extender):
         return preemption_answer(self._send(self.config.preempt_verb, about))
 
     def bind(self, pod: Pod, node_name: str) -> None:
-        """Call the verb ``bind``."""
         metadata = pod.metadata
-        about = {
-            "PodName": metadata.name,
-            "PodNamespace": metadata.namespace,
-            "PodUID": uid_of(pod),
-            "Node": node_name,
-        }
+        about = {"PodName": metadata.name, "PodNamespace": metadata.namespace, "PodUID": uid_of(pod), "Node": node_name}
         error = binding_error(self._send(self.config.bind_verb, about))
         if error:
             raise ExtenderError(error)
@@ -217,10 +189,7 @@ class HTTPExtender(Extender):
     def _send(self, verb: str, about: dict[str, Any]) -> Response:
         """Send the request of a verb.
 
-        Raises
-        ------
-        ExtenderError
-            If there is no response, or its status is not 200.
+        Raises ExtenderError if there is no response, or its status is not 200.
         """
         url = f"{self.config.url_prefix.rstrip('/')}/{verb}"
         response = self._transport.post(url, msgspec.json.encode(about))
@@ -238,19 +207,10 @@ def http_extenders(
 ) -> tuple[HTTPExtender, ...]:
     """Return the extenders of a configuration, in the order in which they are called.
 
-    Parameters
-    ----------
-    configuration : SchedulerConfiguration
-        The configuration.
-    written, binds
-        As for ``HTTPExtender``.
-    where : str
-        The configuration's file, for errors.
+    Args:
+        where: The configuration's file, for errors.
 
-    Raises
-    ------
-    ConfigError
-        If an extender's certificate or key cannot be read.
+    Raises ConfigError if an extender's certificate or key cannot be read.
     """
     as_written = configuration.settings.extenders
     return tuple(

@@ -3,8 +3,6 @@
 The types are those of ``k8s.io/kube-scheduler/extender/v1``.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping
@@ -41,10 +39,7 @@ class _ConstantError(Exception):
 def first_value(response: Response) -> Any:
     """Return the first JSON value of a response, with numbers in their original notation.
 
-    Raises
-    ------
-    ExtenderError
-        If the response has no complete JSON value.
+    Raises ExtenderError if the response has no complete JSON value.
     """
     text = response.body.decode(errors="replace")
     start = _SPACE.match(text)
@@ -153,34 +148,24 @@ class SentBackNode(Node, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class FilterAnswer:
-    """An extender's response to ``filter``.
+    """An extender's response to ``filter``."""
 
-    Attributes
-    ----------
-    nodes : tuple of SentBackNode or None
-        The nodes that pass, as objects; ``None`` if the response has none.
-    node_names : tuple of str or None
-        The nodes that pass, by name; ``None`` if the response has none.
-    failed, failed_and_unresolvable : mapping of str to str
-        The messages of rejected nodes, by name.
-    error : str
-        The extender's error; empty without one.
-    """
-
+    #: The nodes that pass, as objects; ``None`` if the response has none.
     nodes: tuple[SentBackNode, ...] | None
+    #: The nodes that pass, by name; ``None`` if the response has none.
     node_names: tuple[str, ...] | None
+    #: The messages of rejected nodes, by name.
     failed: Mapping[str, str]
+    #: The messages of rejected nodes, by name.
     failed_and_unresolvable: Mapping[str, str]
+    #: The extender's error; empty without one.
     error: str
 
 
 def filter_answer(response: Response) -> FilterAnswer:
     """Decode the response to ``filter``.
 
-    Raises
-    ------
-    ExtenderError
-        If the response is invalid.
+    Raises ExtenderError if the response is invalid.
     """
     fields = _Struct("ExtenderFilterResult", first_value(response))
     names = fields.get("NodeNames", list, "[]string")
@@ -196,10 +181,7 @@ def filter_answer(response: Response) -> FilterAnswer:
 def priorities(response: Response) -> tuple[tuple[str, int], ...]:
     """Decode the response to ``prioritize``: hosts and their scores.
 
-    Raises
-    ------
-    ExtenderError
-        If the response is invalid.
+    Raises ExtenderError if the response is invalid.
     """
     value = first_value(response)
     if value is None:
@@ -216,10 +198,7 @@ def priorities(response: Response) -> tuple[tuple[str, int], ...]:
 def preemption_answer(response: Response) -> dict[str, MetaVictims]:
     """Decode the response to ``preempt``: victims by node.
 
-    Raises
-    ------
-    ExtenderError
-        If the response is invalid.
+    Raises ExtenderError if the response is invalid.
     """
     field = "NodeNameToMetaVictims"
     outer = _Struct("ExtenderPreemptionResult", first_value(response))
@@ -239,10 +218,7 @@ def preemption_answer(response: Response) -> dict[str, MetaVictims]:
 def binding_error(response: Response) -> str:
     """Decode the response to ``bind``: the extender's error; empty without one.
 
-    Raises
-    ------
-    ExtenderError
-        If the response is invalid.
+    Raises ExtenderError if the response is invalid.
     """
     fields = _Struct("ExtenderBindingResult", first_value(response))
     return fields.text("Error", fields.value("Error"))
@@ -251,14 +227,10 @@ def binding_error(response: Response) -> str:
 class _Struct:
     """A JSON object decoded as a Go struct. Field names are case-insensitive; the last one of equal names counts.
 
-    Parameters
-    ----------
-    name : str
-        The struct's name, for errors.
-    value : JSON value
-        The object; null is an empty one.
-    path : str
-        The prefix of field names in errors.
+    Args:
+        name: The struct's name, for errors.
+        value: The object; null is an empty one.
+        path: The prefix of field names in errors.
     """
 
     def __init__(self, name: str, value: Any, path: str = "") -> None:
@@ -303,7 +275,6 @@ class _Struct:
         return number
 
     def wrong(self, field: str, value: Any, go_type: str, shown: str = "") -> ExtenderError:
-        """Return the error for a value of the wrong type."""
         where = f"Go struct field {self._name}.{self._path}{field} of type {go_type}"
         return ExtenderError(f"json: cannot unmarshal {shown or _kind(value)} into {where}")
 

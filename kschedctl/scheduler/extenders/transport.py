@@ -1,7 +1,5 @@
 """The HTTP transport of extenders: requests, responses, and failures in the words of Go's HTTP client."""
 
-from __future__ import annotations
-
 import base64
 import ipaddress
 import os
@@ -43,34 +41,22 @@ _OTHER_NAME: Final = (62, 64)
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """An HTTP response.
+    """An HTTP response."""
 
-    Attributes
-    ----------
-    status : int
-        The status code.
-    body : bytes
-        The received part of the body; empty if the body is too large (``MAX_ANSWER``).
-    broken_off : str
-        The reason why the body is incomplete; empty if it is complete, or if the server closed the connection.
-    """
-
+    #: The status code.
     status: int
+    #: The received part of the body; empty if the body is too large (``MAX_ANSWER``).
     body: bytes
+    #: The reason why the body is incomplete; empty if it is complete, or if the server closed the connection.
     broken_off: str = ""
 
 
 class Transport:
     """An HTTP client for an extender.
 
-    Parameters
-    ----------
-    seconds : float
-        The timeout of a request in seconds, including its redirects.
-    tls : ssl.SSLContext
-        The TLS context.
-    server_name : str
-        The host name in the server's certificate; by default that of the address.
+    Args:
+        seconds: The timeout of a request in seconds, including its redirects.
+        server_name: The host name in the server's certificate; by default that of the address.
     """
 
     def __init__(self, seconds: float, tls: ssl.SSLContext, server_name: str = "") -> None:
@@ -81,10 +67,7 @@ class Transport:
     def post(self, url: str, body: bytes) -> Response:
         """Send a POST request and follow up to 9 redirects, as Go's client does.
 
-        Raises
-        ------
-        ExtenderError
-            If there is no response, or on the 10th redirect.
+        Raises ExtenderError if there is no response, or on the 10th redirect.
         """
         until = Deadline.after(self._seconds)
         method, here = _POST, url

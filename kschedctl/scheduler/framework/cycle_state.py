@@ -1,7 +1,5 @@
 """The data that plugins store and share during one scheduling cycle."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
@@ -34,17 +32,11 @@ class NotModelled:
 
 
 class Effects(msgspec.Struct, frozen=True):
-    """The changes that a plugin call made to the cycle state, besides its return value.
+    """The changes that a plugin call made to the cycle state, besides its return value."""
 
-    Attributes
-    ----------
-    written : tuple of object
-        The values that the plugin wrote.
-    not_modelled : tuple of NotModelled
-        The features that the plugin reported as not modelled.
-    """
-
+    #: The values that the plugin wrote.
     written: tuple[object, ...] = ()
+    #: The features that the plugin reported as not modelled.
     not_modelled: tuple[NotModelled, ...] = ()
 
 
@@ -52,35 +44,22 @@ NO_EFFECTS: Final = Effects()
 
 
 class PodsToActivate(msgspec.Struct, frozen=True):
-    """Pods that are to be tried again now if they wait in the queue (upstream ``PodActivator``).
+    """Pods that are to be tried again now if they wait in the queue (upstream ``PodActivator``)."""
 
-    Attributes
-    ----------
-    pods : ndarray of int64, shape (n_pods,)
-        Indices into the pods of the cluster that the plugin runs over.
-    """
-
+    #: Indices into the pods of the cluster that the plugin runs over.
     pods: PodIndices
 
 
 class CycleState(msgspec.Struct):
-    """The state of one scheduling cycle.
+    """The state of one scheduling cycle."""
 
-    Attributes
-    ----------
-    skip_filter_plugins : set of str
-        Plugins that returned Skip from PreFilter.
-    skip_score_plugins : set of str
-        Plugins that returned Skip from PreScore.
-    not_modelled : list of NotModelled
-        The features that the plugins reported as not modelled.
-    effects : list of ObjectChange
-        The changes that Reserve, PreBind and Bind make to objects other than the pod.
-    """
-
+    #: Plugins that returned Skip from PreFilter.
     skip_filter_plugins: set[str] = msgspec.field(default_factory=set)
+    #: Plugins that returned Skip from PreScore.
     skip_score_plugins: set[str] = msgspec.field(default_factory=set)
+    #: The features that the plugins reported as not modelled.
     not_modelled: list[NotModelled] = msgspec.field(default_factory=list)
+    #: The changes that Reserve, PreBind and Bind make to objects other than the pod.
     effects: list[ObjectChange] = msgspec.field(default_factory=list)
     _data: dict[type, object] = msgspec.field(default_factory=dict)
     #: The values written during ``recorded``; ``None`` outside it.
@@ -97,7 +76,7 @@ class CycleState(msgspec.Struct):
         value = self._data.get(kind)
         return value if isinstance(value, kind) else None
 
-    def clone(self) -> CycleState:
+    def clone(self) -> "CycleState":
         """Return a state with the same values, for plugins that run again without changing this state."""
         return CycleState(
             set(self.skip_filter_plugins),
@@ -108,7 +87,6 @@ class CycleState(msgspec.Struct):
         )
 
     def discard(self, kind: type) -> None:
-        """Discard the value of a type, if there is one."""
         self._data.pop(kind, None)
 
     def recorded(self, ask: Callable[[], T]) -> tuple[T, Effects]:

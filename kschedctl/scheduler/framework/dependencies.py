@@ -1,7 +1,5 @@
 """The parts of a cluster that a plugin's results depend on, by which the framework invalidates cached results."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 from typing import Final
 
@@ -22,20 +20,13 @@ class Reach(IntEnum):
 
 
 class Dependencies(msgspec.Struct, frozen=True):
-    """The dependencies of a plugin's result for a node, besides the pod to schedule and the plugin's arguments.
+    """The dependencies of a plugin's result for a node, besides the pod to schedule and the plugin's arguments."""
 
-    Attributes
-    ----------
-    pods : Reach
-        Dependency on the pods of the node itself, or of any node.
-    nodes : Reach
-        Dependency on the node itself, or on any node.
-    kinds : frozenset of type
-        Other object kinds the result depends on; any object of these kinds counts.
-    """
-
+    #: Dependency on the pods of the node itself, or of any node.
     pods: Reach = Reach.NOTHING
+    #: Dependency on the node itself, or on any node.
     nodes: Reach = Reach.NOTHING
+    #: Other object kinds the result depends on; any object of these kinds counts.
     kinds: frozenset[type[ApiObject]] = frozenset()
 
 
@@ -48,13 +39,7 @@ _NO_ROWS.setflags(write=False)
 
 
 class ClusterChanges:
-    """The differences between an earlier and a later state of a cluster or of one derived from it.
-
-    Parameters
-    ----------
-    before, after : Versions
-        The versions of both states.
-    """
+    """The differences between an earlier and a later state of a cluster or of one derived from it."""
 
     def __init__(self, before: Versions, after: Versions) -> None:
         self._before = before
@@ -65,10 +50,7 @@ class ClusterChanges:
     def touched(self, reads: Dependencies) -> Rows | None:
         """Return the nodes whose results may have changed.
 
-        Returns
-        -------
-        ndarray of int64, or None
-            Node rows, ascending; ``None`` if the result may have changed for any node.
+        Returns: Node rows, ascending; ``None`` if the result may have changed for any node.
         """
         # Declarations of dependencies are class attributes and live as long as the class: their ids are never reused.
         key = id(reads)

@@ -5,8 +5,6 @@ resource kind and an action on it. An unschedulable pod is retried only if a plu
 event and the plugin's hint does not rule this event out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntFlag, StrEnum, auto
 from typing import Any, Final
@@ -109,7 +107,7 @@ class ClusterEvent(msgspec.Struct, frozen=True):
         """True if the event stands for every action on every kind of object."""
         return self.resource is EventResource.ANY and self.action == ActionType.ALL
 
-    def matches(self, incoming: ClusterEvent) -> bool:
+    def matches(self, incoming: "ClusterEvent") -> bool:
         """Report whether the incoming event is covered by this registered event."""
         if self.is_wild_card:
             return True

@@ -1,7 +1,5 @@
 """Reports of plugins on demand: the arithmetic of a score, the comparisons of a filter, and counted domains."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -12,23 +10,14 @@ from kschedctl.common.arrays import Int64Array
 
 
 class Step(msgspec.Struct, frozen=True, rename="camel"):
-    """A single step in the computation of a score.
+    """A single step in the computation of a score."""
 
-    Attributes
-    ----------
-    name : str
-        The quantity that the step computes, such as a resource.
-    expression : str
-        The expression, with its numbers.
-    value : int or float
-        The value of the expression.
-    note : str
-        The meaning of the numbers, in words; empty where it is obvious.
-    """
-
+    #: The quantity that the step computes, such as a resource.
     name: str
     expression: str
+    #: The value of the expression.
     value: int | float
+    #: The meaning of the numbers, in words; empty where it is obvious.
     note: str = ""
 
 
@@ -45,28 +34,19 @@ class Arithmetic(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ScaledToHighest(Arithmetic, frozen=True):
-    """Scores scaled so that the highest becomes 100 (``default_normalize_score``).
+    """Scores scaled so that the highest becomes 100 (``default_normalize_score``)."""
 
-    Attributes
-    ----------
-    score : int
-        The node's raw score.
-    highest : int
-        The highest raw score among the scored nodes.
-    reverse : bool
-        True if low raw scores are better.
-    """
-
+    #: The node's raw score.
     score: int
+    #: The highest raw score among the scored nodes.
     highest: int
+    #: True if low raw scores are better.
     reverse: bool
 
     def formula(self) -> str:
-        """Return 100 times the score divided by the highest score, subtracted from 100 if low scores are better."""
         return "100 - 100 * score // highest" if self.reverse else "100 * score // highest"
 
     def steps(self) -> Iterator[Step]:
-        """Yield one step: the normalised score."""
         if not self.highest:
             value = 100 if self.reverse else 0
             yield Step("normalised", str(value), value, "no node has more than 0")
@@ -86,20 +66,13 @@ def sum_expression(terms: Iterable[str]) -> str:
 
 
 class FilterCheck(msgspec.Struct, frozen=True, rename="camel"):
-    """A single comparison made by a filter.
+    """A single comparison made by a filter."""
 
-    Attributes
-    ----------
-    wanted : str
-        The requirement of the pod, or of something on the node: ``nodeSelector disk=ssd``, ``0.5 cpu``.
-    found : str
-        The actual state it is compared with, with every number: ``node has disk=hdd``, ``free 0.3 of 4``.
-    holds : bool
-        True if the requirement is met. The filter passes the pod if all its checks hold.
-    """
-
+    #: The requirement of the pod, or of something on the node: ``nodeSelector disk=ssd``, ``0.5 cpu``.
     wanted: str
+    #: The actual state it is compared with, with every number: ``node has disk=hdd``, ``free 0.3 of 4``.
     found: str
+    #: True if the requirement is met. The filter passes the pod if all its checks hold.
     holds: bool
 
 
@@ -110,42 +83,27 @@ _MOST: Final = 60
 
 
 class CountedDomains(msgspec.Struct, frozen=True, kw_only=True):
-    """The matching pods of a required constraint by topology domain, without nominated pods.
+    """The matching pods of a required constraint by topology domain, without nominated pods."""
 
-    Attributes
-    ----------
-    topology_key : str
-        The label whose values are the domains.
-    pods : dict of str to int
-        The number of matching pods by domain, those with the most pods first; at most 60 domains.
-    domains : int
-        The number of all domains.
-    own : bool
-        True if the pod itself matches.
-    minimum : int or None
-        The minimum over all domains of a spread constraint, 0 if there are fewer domains than ``minDomains``; ``None``
-        for affinity.
-    max_skew : int or None
-        The largest skew that a spread constraint allows; ``None`` for affinity.
-    """
-
+    #: The label whose values are the domains.
     topology_key: str
+    #: The number of matching pods by domain, those with the most pods first; at most 60 domains.
     pods: dict[str, int]
     domains: int
+    #: True if the pod itself matches.
     own: bool
+    #: The minimum over all domains of a spread constraint, 0 if there are fewer domains than ``minDomains``;
+    #: ``None`` for affinity.
     minimum: int | None = None
+    #: The largest skew that a spread constraint allows; ``None`` for affinity.
     max_skew: int | None = None
 
 
 def most_populated(column: LabelColumn, counts: Int64Array, domains: Int64Array) -> dict[str, int]:
     """Return the number of pods of the domains with the most pods, by name.
 
-    Parameters
-    ----------
-    counts : ndarray of int64, shape (n_domains,)
-        The number of matching pods by domain.
-    domains : ndarray of int64
-        The domains that count.
+    Args:
+        counts: The number of matching pods by domain.
     """
     found = [(column.values[domain], int(counts[domain])) for domain in domains.tolist()]
     return dict(sorted(found, key=lambda each: (-each[1], each[0]))[:_MOST])

@@ -1,7 +1,5 @@
 """The framework's interface to scheduler extenders, which are called after the plugins (upstream ``Extender``)."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -27,63 +25,42 @@ class ExtenderError(Exception):
 
 
 class ExtenderFilterResult(msgspec.Struct, frozen=True):
-    """The result of an extender's filter call.
+    """The result of an extender's filter call."""
 
-    Attributes
-    ----------
-    nodes : tuple of str
-        The names of the nodes that passed, in the extender's order.
-    objects : mapping of str to Node
-        The passed nodes that the extender returned as objects: they are used as returned, and without any pods.
-    failed, failed_and_unresolvable : mapping of str to str
-        The failure message of each rejected node, by name. Preemption does not help on nodes in the latter.
-    """
-
+    #: The names of the nodes that passed, in the extender's order.
     nodes: tuple[str, ...]
+    #: The passed nodes that the extender returned as objects: they are used as returned, and without any pods.
     objects: Mapping[str, Node] = msgspec.field(default_factory=dict)
+    #: The failure message of each rejected node, by name. Preemption does not help on nodes in the latter.
     failed: Mapping[str, str] = msgspec.field(default_factory=dict)
+    #: The failure message of each rejected node, by name. Preemption does not help on nodes in the latter.
     failed_and_unresolvable: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 class Victims(msgspec.Struct, frozen=True):
-    """The eviction victims on a node.
+    """The eviction victims on a node."""
 
-    Attributes
-    ----------
-    pods : tuple of Pod
-        The victims, most important first.
-    num_pdb_violations : int
-        The number of evictions that violate a PodDisruptionBudget.
-    """
-
+    #: The victims, most important first.
     pods: tuple[Pod, ...]
+    #: The number of evictions that violate a PodDisruptionBudget.
     num_pdb_violations: int
 
 
 class MetaVictims(msgspec.Struct, frozen=True):
-    """The eviction victims on a node, as an extender returns them.
+    """The eviction victims on a node, as an extender returns them."""
 
-    Attributes
-    ----------
-    uids : tuple of str
-        The identifiers of the pods (``uid_of``), in the extender's order.
-    num_pdb_violations : int
-        The number of evictions that violate a PodDisruptionBudget, as the extender counts them.
-    """
-
+    #: The identifiers of the pods (``uid_of``), in the extender's order.
     uids: tuple[str, ...]
+    #: The number of evictions that violate a PodDisruptionBudget, as the extender counts them.
     num_pdb_violations: int
 
 
 class Extender(ABC):
     """A scheduler extender, called for the pods that it is interested in.
 
-    Parameters
-    ----------
-    config : Extender of the configuration
-        Its address, verbs and managed resources.
-    binds : bool
-        True if the bind verb is really called. Otherwise the pod counts as bound without a call.
+    Args:
+        config: Its address, verbs and managed resources.
+        binds: True if the bind verb is really called. Otherwise the pod counts as bound without a call.
     """
 
     def __init__(self, config: types.ExtenderConfig, *, binds: bool = False) -> None:
@@ -103,40 +80,28 @@ class Extender(ABC):
     def filter(self, pod: Pod, nodes: Sequence[Node]) -> ExtenderFilterResult:
         """Filter nodes. Called only if ``filter_verb`` is configured.
 
-        Raises
-        ------
-        ExtenderError
-            If the extender cannot be called, or reports a failure.
+        Raises ExtenderError if the extender cannot be called, or reports a failure.
         """
 
     @abstractmethod
     def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> Sequence[tuple[str, int]]:
         """Return the priorities of nodes, by name, from 0 to 10. Called only if ``prioritize_verb`` is configured.
 
-        Raises
-        ------
-        ExtenderError
-            As for ``filter``.
+        Raises ExtenderError as for ``filter``.
         """
 
     @abstractmethod
     def process_preemption(self, pod: Pod, victims: Mapping[str, Victims]) -> Mapping[str, MetaVictims]:
         """Reject preemption candidates or change their victims, by node. Called only if ``preempt_verb`` is configured.
 
-        Raises
-        ------
-        ExtenderError
-            As for ``filter``.
+        Raises ExtenderError as for ``filter``.
         """
 
     @abstractmethod
     def bind(self, pod: Pod, node_name: str) -> None:
         """Bind a pod. Called only if ``bind_verb`` is configured.
 
-        Raises
-        ------
-        ExtenderError
-            As for ``filter``.
+        Raises ExtenderError as for ``filter``.
         """
 
 
@@ -155,19 +120,12 @@ def is_interested(config: types.ExtenderConfig, pod: Pod) -> bool:
 
 
 class ExtenderRejection(Operands, frozen=True):
-    """The operands of a rejection by an extender.
+    """The operands of a rejection by an extender."""
 
-    Attributes
-    ----------
-    url : str
-        The extender's URL prefix.
-    message : str
-        The extender's message; empty if it left the node out without one.
-    """
-
+    #: The extender's URL prefix.
     url: str
+    #: The extender's message; empty if it left the node out without one.
     message: str
 
     def words(self) -> str:
-        """Return the reason, naming the extender."""
         return f"reported by the extender {self.url}" if self.message else f"the extender {self.url} gives no reason"

@@ -1,7 +1,5 @@
 """The extension points of the scheduling framework, named as a KubeSchedulerConfiguration names them."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

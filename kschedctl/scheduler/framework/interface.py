@@ -6,8 +6,6 @@ of that node may differ from the snapshot. Plugins that handle one node at a tim
 ``kschedctl.scheduler.framework.node_by_node``.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -65,7 +63,7 @@ class Handle:
 
     cluster: Cluster
     release: Release
-    framework: PluginsRunner
+    framework: "PluginsRunner"
     scheduler_names: frozenset[str]
     waiting_pods: WaitingPods = field(default_factory=WaitingPods)
     preempting: set[str] = field(default_factory=set)
@@ -110,10 +108,10 @@ class PluginsRunner(Protocol):
     def handle(self) -> Handle:
         """The handle of the plugins."""
 
-    def plugin(self, name: str) -> Plugin:
+    def plugin(self, name: str) -> "Plugin":
         """Return a plugin of the profile by its name."""
 
-    def plugin_class(self, name: str) -> type[Plugin]:
+    def plugin_class(self, name: str) -> "type[Plugin]":
         """Return the class of a plugin of the profile."""
 
     def overlay_with_nominated_pods(self, pod: Pod, rows: Rows) -> Overlay:
@@ -490,7 +488,7 @@ class PodGroupTrial(Protocol):
     """
 
     @property
-    def states(self) -> Sequence[CycleState]: ...  # noqa: D102
+    def states(self) -> Sequence[CycleState]: ...
 
     def run(self, cluster: Cluster) -> tuple[Status, Sequence[tuple[Pod, str]]]:
         """Try the whole group; return the group's status, and the members that found a node with its name, in order."""

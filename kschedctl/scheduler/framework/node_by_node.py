@@ -4,8 +4,6 @@ Derive from ``NodeByNodeFilter``, ``NodeByNodeScore`` or both, and from the othe
 ``NodeInfo`` already reflects added nominated pods and removed preemption victims.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 A ``FilterRun`` is indexed by the worlds of the overlay that was filtered, ``NodeStatuses`` by node rows.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
@@ -19,28 +17,20 @@ from kschedctl.scheduler.framework.status import Code, Reason, Rejections, Statu
 
 
 class FilterRun(msgspec.Struct, frozen=True):
-    """A run of all filters over the worlds of an overlay.
+    """A run of all filters over the worlds of an overlay."""
 
-    Attributes
-    ----------
-    rows : ndarray of int64, shape (n_worlds,)
-        The node of each world.
-    plugins : tuple of str
-        The filters that ran, in the profile's order.
-    rejections : mapping of str to Rejections
-        The result of each filter.
-    first : ndarray of int64, shape (n_worlds,)
-        Index into ``plugins`` of the deciding filter, at which kube-scheduler stops; -1 where the pod passes all
-        filters.
-    """
-
+    #: The node of each world.
     rows: Rows
+    #: The filters that ran, in the profile's order.
     plugins: tuple[str, ...]
+    #: The result of each filter.
     rejections: Mapping[str, Rejections]
+    #: Index into ``plugins`` of the deciding filter, at which kube-scheduler stops; -1 where the pod passes all
+    #: filters.
     first: Int64Array
 
     @classmethod
-    def of(cls, rows: Rows, rejections: Mapping[str, Rejections]) -> FilterRun:
+    def of(cls, rows: Rows, rejections: Mapping[str, Rejections]) -> "FilterRun":
         """Find the first filter that rejects the pod in each world."""
         first = np.full(len(rows), -1, dtype=np.int64)
         plugins = tuple(rejections)
@@ -70,12 +60,8 @@ class FilterRun(msgspec.Struct, frozen=True):
     def distinct(self) -> tuple[Int64Array, tuple[Status, ...]]:
         """Return the distinct statuses of the deciding filters, and the index of each world's status.
 
-        Returns
-        -------
-        number : ndarray of int64, shape (n_worlds,)
-            Index into the statuses.
-        statuses : tuple of Status
-            The distinct statuses, including Success if the pod passes anywhere.
+        Returns: number: index into the statuses; statuses: the distinct statuses, including Success if the pod
+            passes anywhere
         """
         number = np.zeros(len(self.rows), dtype=np.int64)
         examples = np.flatnonzero(self.passed)[:1].tolist()
@@ -103,13 +89,7 @@ class FilterRun(msgspec.Struct, frozen=True):
         return status
 
     def reason_counts(self, worlds: Mask) -> Counter[str]:
-        """Count the reason texts of the deciding filters over some worlds.
-
-        Parameters
-        ----------
-        worlds : ndarray of bool, shape (n_worlds,)
-            Mask of the worlds to count.
-        """
+        """Count the reason texts of the deciding filters over some worlds."""
         counts: Counter[str] = Counter()
         for i in self.deciding_filters(worlds):
             rejections = self.rejections[self.plugins[i]]
@@ -121,56 +101,32 @@ class FilterRun(msgspec.Struct, frozen=True):
         return counts
 
     def deciding_filters(self, worlds: Mask) -> list[int]:
-        """Return the indices into ``plugins`` of the filters that decide in some worlds.
-
-        Parameters
-        ----------
-        worlds : ndarray of bool, shape (n_worlds,)
-            Mask of the worlds.
-        """
+        """Return the indices into ``plugins`` of the filters that decide in some worlds."""
         return np.flatnonzero(np.bincount(self.first[worlds] + 1)[1:]).tolist()
 
 
 class ExtenderVerdict(msgspec.Struct, frozen=True):
-    """The status that an extender gives a node after the filters.
+    """The status that an extender gives a node after the filters."""
 
-    Attributes
-    ----------
-    status : Status
-        The node's final status.
-    reasons : tuple of Reason
-        The reasons of the status, with operands.
-    explicit : bool
-        True if the extender named the node as failed, so that kube-scheduler records the status. kube-scheduler treats
-        a node that the extender only leaves out like a node that was not filtered.
-    """
-
+    #: The node's final status.
     status: Status
+    #: The reasons of the status, with operands.
     reasons: tuple[Reason, ...]
+    #: True if the extender named the node as failed, so that kube-scheduler records the status. kube-scheduler
+    #: treats a node that the extender only leaves out like a node that was not filtered.
     explicit: bool = True
 
 
 class NodeStatuses:
     """The status of each node, as kube-scheduler passes it to PostFilter and reports it in its event.
 
-    Attributes
-    ----------
-    n_nodes : int
-        The number of nodes in the cluster.
-    absent : Status
-        The status of the nodes that were not filtered.
-    snapshot : FilterRun or None
-        The filters over the candidate nodes; ``None`` if PreFilter rejected the pod.
-    nominated : FilterRun or None
-        The filters over nodes with nominated pods of equal or higher priority, with those pods in place.
-    extender_verdicts : mapping of int to ExtenderVerdict
-        The statuses given by extenders, by row; they replace the filters' statuses.
-    elsewhere : tuple of Status
-        Extender statuses for node names that the cluster does not have: kube-scheduler counts these too.
-    outside : ndarray of bool, shape (n_nodes,), optional
-        True for the nodes outside the placement of a pod group, which do not count; ``None`` if all count.
-    code : ndarray of int8, shape (n_nodes,)
-        The code per node of the cluster; 0 where the pod fits.
+    absent: The status of the nodes that were not filtered.
+    snapshot: The filters over the candidate nodes; ``None`` if PreFilter rejected the pod.
+    nominated: The filters over nodes with nominated pods of equal or higher priority, with those pods in place.
+    extender_verdicts: The statuses given by extenders, by row; they replace the filters' statuses.
+    elsewhere: Extender statuses for node names that the cluster does not have: kube-scheduler counts these too.
+    outside: True for the nodes outside the placement of a pod group, which do not count; ``None`` if all count.
+    code: The code per node of the cluster; 0 where the pod fits.
     """
 
     def __init__(
@@ -260,15 +216,7 @@ class NodeStatuses:
         return tuple(out.items())
 
     def distinct(self) -> tuple[Int64Array, tuple[Status, ...]]:
-        """Return kube-scheduler's distinct statuses of the nodes, and the index of each node's status.
-
-        Returns
-        -------
-        number : ndarray of int64, shape (n_nodes,)
-            Index into the statuses.
-        statuses : tuple of Status
-            The statuses.
-        """
+        """Return kube-scheduler's distinct statuses of the nodes, and the index of each node's status."""
         number = np.zeros(self.n_nodes, dtype=np.int64)
         statuses = [self.absent]
         # A rejection in the run with nominated pods overrides the result without them.
@@ -289,14 +237,13 @@ class NodeStatuses:
         """The rows of the feasible nodes: int64."""
         return np.flatnonzero(self.code == 0)
 
-    def among(self, rows: Rows) -> NodeStatuses:
+    def among(self, rows: Rows) -> "NodeStatuses":
         """Return the statuses if only some nodes exist for the pod: the others fit in no way, and are not counted."""
         outside = np.ones(self.n_nodes, dtype=np.bool_)
         outside[rows] = False
         return NodeStatuses(self.n_nodes, self.absent, self.snapshot, self.nominated, outside=outside)
 
-    def with_extenders(self, verdicts: Mapping[int, ExtenderVerdict], elsewhere: tuple[Status, ...]) -> NodeStatuses:
-        """Return the statuses with those of extenders."""
+    def with_extenders(self, verdicts: Mapping[int, ExtenderVerdict], elsewhere: tuple[Status, ...]) -> "NodeStatuses":
         return NodeStatuses(
             self.n_nodes, self.absent, self.snapshot, self.nominated, verdicts, elsewhere, outside=self.outside
         )
@@ -340,19 +287,10 @@ class NodeStatuses:
 def fit_error(n_nodes: int, *, pre_filter: str, reasons: Counter[str], post_filter: str) -> str:
     """Return the message for a pod that fits on no node.
 
-    Parameters
-    ----------
-    n_nodes : int
-        The number of nodes in the cluster.
-    pre_filter : str
-        The PreFilter message. If not empty, it replaces the counts per reason.
-    reasons : Counter of str
-        The number of nodes for each reason.
-    post_filter : str
-        The PostFilter message, appended at the end.
+    Args:
+        pre_filter: The PreFilter message. If not empty, it replaces the counts per reason.
+        post_filter: The PostFilter message, appended at the end.
 
-    Examples
-    --------
     >>> fit_error(3, pre_filter="", reasons=Counter({"Too many pods": 1, "Insufficient cpu": 2}), post_filter="")
     '0/3 nodes are available: 1 Too many pods, 2 Insufficient cpu.'
     """

@@ -9,8 +9,6 @@ A plugin defines a struct next to its rule. It creates an instance when a node i
             return f"taint {self.taint} is not tolerated"
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -21,23 +19,14 @@ if TYPE_CHECKING:
 
 
 class Shortfall(msgspec.Struct, frozen=True):
-    """The amount of a resource that a node is short of for a pod.
-
-    Attributes
-    ----------
-    resource : str
-        The resource.
-    wanted : int
-        The amount that the pod requests: milli-CPU, bytes or a count; more than 0.
-    lacking : int
-        The missing part of that amount, in the same unit; more than ``wanted`` if the node is overcommitted.
-    offered : int
-        The node's total amount, in the same unit.
-    """
+    """The amount of a resource that a node is short of for a pod."""
 
     resource: str
+    #: The amount that the pod requests: milli-CPU, bytes or a count; more than 0.
     wanted: int
+    #: The missing part of that amount, in the same unit; more than ``wanted`` if the node is overcommitted.
     lacking: int
+    #: The node's total amount, in the same unit.
     offered: int
 
     @property
@@ -73,7 +62,7 @@ class Operands(msgspec.Struct, frozen=True, rename="camel"):
         """Return the shortfall if the reason is about an amount, else ``None``; it is used to find the closest node."""
         return None
 
-    def remedies(self, context: RemedyContext) -> Iterable[Remedy]:
+    def remedies(self, context: "RemedyContext") -> "Iterable[Remedy]":
         """Yield single changes that could remove the reason; by default none.
 
         Each is tried before it is reported.

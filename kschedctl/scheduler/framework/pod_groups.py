@@ -1,7 +1,5 @@
 """Groups of pods as plugins see them: the group, its placements, and what a placement came to (KEP-4671, KEP-5732)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -15,25 +13,19 @@ from kschedctl.scheduler.framework.cycle_state import NotModelled
 
 
 class PodGroupInfo(msgspec.Struct, frozen=True):
-    """A group in an attempt (upstream ``PodGroupInfo``).
+    """A group in an attempt (upstream ``PodGroupInfo``)."""
 
-    Attributes
-    ----------
-    namespace, name : str
-        The namespace and name of the PodGroup.
-    pod_group : PodGroup or None
-        The PodGroup; ``None`` if it does not exist any more.
-    unscheduled : tuple of Pod
-        The members to place, in the order in which they are tried.
-    """
-
+    #: The namespace and name of the PodGroup.
     namespace: str
+    #: The namespace and name of the PodGroup.
     name: str
+    #: The PodGroup; ``None`` if it does not exist any more.
     pod_group: PodGroup | None
+    #: The members to place, in the order in which they are tried.
     unscheduled: tuple[Pod, ...]
 
     @classmethod
-    def of(cls, cluster: Cluster, namespace: str, name: str, unscheduled: Iterable[Pod] = ()) -> PodGroupInfo:
+    def of(cls, cluster: Cluster, namespace: str, name: str, unscheduled: Iterable[Pod] = ()) -> "PodGroupInfo":
         """Return a group of a cluster, with the members to place."""
         return cls(namespace, name, cluster.get(PodGroup, name, namespace), tuple(unscheduled))
 
@@ -65,47 +57,28 @@ class PodGroupInfo(msgspec.Struct, frozen=True):
 
 
 class Placement(msgspec.Struct, frozen=True):
-    """A set of nodes that a group is tried on (upstream ``Placement``).
+    """A set of nodes that a group is tried on (upstream ``Placement``)."""
 
-    Attributes
-    ----------
-    name : str
-        The name: the value of the topology label, or empty for all nodes.
-    rows : ndarray of int64
-        The rows of the nodes, ascending.
-    """
-
+    #: The name: the value of the topology label, or empty for all nodes.
     name: str
+    #: The rows of the nodes, ascending.
     rows: Rows
 
 
 class PlacementProgress(msgspec.Struct, frozen=True):
-    """The progress of an attempt in one placement.
+    """The progress of an attempt in one placement."""
 
-    Attributes
-    ----------
-    scheduled : int
-        The number of members on a node: bound before, or placed in this attempt.
-    remaining : int
-        The number of members that are still to be tried.
-    """
-
+    #: The number of members on a node: bound before, or placed in this attempt.
     scheduled: int
+    #: The number of members that are still to be tried.
     remaining: int
 
 
 class PodGroupAssignments(msgspec.Struct, frozen=True):
-    """The members that found a node in a placement (upstream ``PodGroupAssignments``).
-
-    Attributes
-    ----------
-    placement : Placement
-        The placement.
-    proposed : sequence of (Pod, str)
-        The members with the name of their node, in the order of the attempt.
-    """
+    """The members that found a node in a placement (upstream ``PodGroupAssignments``)."""
 
     placement: Placement
+    #: The members with the name of their node, in the order of the attempt.
     proposed: Sequence[tuple[Pod, str]]
 
 

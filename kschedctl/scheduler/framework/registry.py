@@ -1,7 +1,5 @@
 """The plugin registry: a table of plugin classes by name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from kschedctl.common.errors import ConfigError
@@ -12,13 +10,7 @@ from kschedctl.scheduler.framework.interface import Plugin
 
 
 class Registry(Mapping[str, type[Plugin]]):
-    """Plugin classes by name.
-
-    Parameters
-    ----------
-    plugins : mapping of str to type
-        The initial plugins.
-    """
+    """Plugin classes by name."""
 
     def __init__(self, plugins: Mapping[str, type[Plugin]] | None = None) -> None:
         self._plugins: dict[str, type[Plugin]] = dict(plugins or {})
@@ -35,10 +27,7 @@ class Registry(Mapping[str, type[Plugin]]):
     def register(self, name: str, plugin: type[Plugin]) -> None:
         """Add a plugin.
 
-        Raises
-        ------
-        ConfigError
-            If the name is taken.
+        Raises ConfigError if the name is taken.
         """
         if name in self._plugins:
             raise ConfigError(f"a plugin named {name} already exists")
@@ -47,10 +36,7 @@ class Registry(Mapping[str, type[Plugin]]):
     def unregister(self, name: str) -> None:
         """Remove a plugin.
 
-        Raises
-        ------
-        ConfigError
-            If there is no plugin of that name.
+        Raises ConfigError if there is no plugin of that name.
         """
         if name not in self._plugins:
             raise ConfigError(f"no plugin named {name} exists")
@@ -59,10 +45,7 @@ class Registry(Mapping[str, type[Plugin]]):
     def merge(self, other: Mapping[str, type[Plugin]]) -> None:
         """Add all plugins of another table.
 
-        Raises
-        ------
-        ConfigError
-            If a name is taken.
+        Raises ConfigError if a name is taken.
         """
         for name, plugin in other.items():
             self.register(name, plugin)

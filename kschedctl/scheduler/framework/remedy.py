@@ -1,7 +1,5 @@
 """The operands of a reason, and remedies: changes, as data, that may resolve a plugin's rejection."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -29,58 +27,39 @@ Operation: TypeAlias = dict[str, Any]
 
 
 class ObjectKey(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """The identity of an object.
+    """The identity of an object."""
 
-    Attributes
-    ----------
-    api_version, kind, namespace, name : str
-        As in the object's manifest; ``namespace`` is empty for cluster-scoped kinds.
-    """
-
+    #: As in the object's manifest; ``namespace`` is empty for cluster-scoped kinds.
     api_version: str
+    #: As in the object's manifest; ``namespace`` is empty for cluster-scoped kinds.
     kind: str
+    #: As in the object's manifest; ``namespace`` is empty for cluster-scoped kinds.
     name: str
+    #: As in the object's manifest; ``namespace`` is empty for cluster-scoped kinds.
     namespace: str = ""
 
     @classmethod
-    def of(cls, obj: ApiObject) -> ObjectKey:
-        """Return the key of an object."""
+    def of(cls, obj: ApiObject) -> "ObjectKey":
         kind = type(obj)
         return cls(api_version_of(kind), kind.__name__, obj.name, obj.namespace)
 
 
 class Patch(ObjectKey, frozen=True, kw_only=True):
-    """A patch of an object's fields.
+    """A patch of an object's fields."""
 
-    Attributes
-    ----------
-    patch : tuple of dict
-        The JSON Patch operations (RFC 6902), in order.
-    """
-
+    #: The JSON Patch operations (RFC 6902), in order.
     patch: tuple[Operation, ...]
 
 
 class Create(msgspec.Struct, frozen=True):
-    """The creation of an object.
+    """The creation of an object."""
 
-    Attributes
-    ----------
-    create : dict
-        The object's manifest.
-    """
-
+    #: The object's manifest.
     create: dict[str, Any]
 
 
 class ObjectDeletion(msgspec.Struct, frozen=True):
-    """The deletion of an object.
-
-    Attributes
-    ----------
-    delete : ObjectKey
-        The object.
-    """
+    """The deletion of an object."""
 
     delete: ObjectKey
 
@@ -144,28 +123,18 @@ class Remedy:
 
 
 class RemedyContext(msgspec.Struct, frozen=True):
-    """The data that a reason may use to propose remedies.
+    """The data that a reason may use to propose remedies."""
 
-    Attributes
-    ----------
-    pod : Pod
-        The pod that was rejected.
-    cluster : Cluster
-        The cluster.
-    release : Release
-        The release whose rules apply.
-    row : int
-        The row of the node that was filtered out; -1 if the pod was rejected before any node was considered.
-    """
-
+    #: The pod that was rejected.
     pod: Pod
     cluster: Cluster
+    #: The release whose rules apply.
     release: Release
+    #: The row of the node that was filtered out; -1 if the pod was rejected before any node was considered.
     row: int = -1
 
     @property
     def node(self) -> Node:
-        """The node."""
         return self.cluster.nodes.objects[self.row]
 
     def pod_patch(
@@ -179,7 +148,6 @@ class RemedyContext(msgspec.Struct, frozen=True):
         resource: str = "",
         side_of: Hashable = None,
     ) -> Remedy:
-        """Return a remedy that patches the pod."""
         change = patched(self.pod, *patch)
         return Remedy(
             summary=summary,
@@ -267,8 +235,6 @@ def can_make_way(cluster: Cluster, index: int, pod: Pod) -> bool:
 def delete_command(keys: Sequence[str]) -> str:
     """Return the kubectl command that deletes pods, given as ``namespace/name``.
 
-    Examples
-    --------
     >>> delete_command(["shop/web-1", "shop/web-2", "batch/job"])
     'kubectl delete pod -n shop web-1 web-2 && kubectl delete pod -n batch job'
     """
@@ -278,8 +244,6 @@ def delete_command(keys: Sequence[str]) -> str:
 def wait_command(keys: Sequence[str]) -> str:
     """Return the kubectl command that waits until pods are gone, given as ``namespace/name``.
 
-    Examples
-    --------
     >>> wait_command(["shop/web-1"])
     'kubectl wait --for=delete --timeout=5m pod -n shop web-1'
     """
@@ -324,8 +288,6 @@ def deleted(obj: ApiObject) -> ObjectDeletion:
 def pointer(*parts: str | int) -> str:
     """Return the JSON pointer (RFC 6901) made of the given parts.
 
-    Examples
-    --------
     >>> pointer("metadata", "labels", "topology.kubernetes.io/zone")
     '/metadata/labels/topology.kubernetes.io~1zone'
     """

@@ -5,8 +5,6 @@ that reported a feature as not modelled, are not cached. A cached result carries
 is therefore checked against any state of the cluster: earlier, later, or derived from a common state by other steps.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
@@ -36,24 +34,16 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class _Entry(msgspec.Struct, Generic[V]):
-    """A cached result, with the inputs for which it is valid.
+    """A cached result, with the inputs for which it is valid."""
 
-    Attributes
-    ----------
-    versions : Versions
-        The versions of the parts of the cluster that the plugin depends on.
-    whose : hashable
-        The part of the pod that the plugin depends on besides namespace and spec (``Plugin.own_part``).
-    value : object
-        The result.
-    effects : Effects
-        The values that the plugin wrote to the cycle state. They are written again if the result is reused without
-        running the plugin.
-    """
-
+    #: The versions of the parts of the cluster that the plugin depends on.
     versions: Versions
+    #: The part of the pod that the plugin depends on besides namespace and spec (``Plugin.own_part``).
     whose: Hashable
+    #: The result.
     value: V
+    #: The values that the plugin wrote to the cycle state. They are written again if the result is reused without
+    #: running the plugin.
     effects: Effects
 
 
@@ -109,15 +99,7 @@ class CachedResults:
     def pre_filter(
         self, plugin: str, state: CycleState, pod: Pod, ask: Callable[[str, CycleState, Pod], PreFilterResult]
     ) -> PreFilterResult:
-        """Return the PreFilter result: the cached one, if nothing that it depends on has changed.
-
-        Parameters
-        ----------
-        plugin : str
-            The name of the plugin.
-        ask : callable
-            Runs the plugin.
-        """
+        """Return the PreFilter result: the cached one, if nothing that it depends on has changed."""
         found = self._recall(self._pre_filter, plugin, state, pod)
         if isinstance(found, PreFilterResult):
             return found
@@ -160,14 +142,8 @@ class CachedResults:
 
         All nodes are filtered again if more than half of them were touched.
 
-        Parameters
-        ----------
-        plugin : str
-            The name of the plugin.
-        nodes : Overlay
-            All nodes of the cluster, unchanged.
-        ask : callable
-            Runs the plugin over an overlay.
+        Args:
+            ask: Runs the plugin over an overlay.
         """
         reads, cluster = self._framework.plugin_class(plugin).reads, self._framework.cluster
         if reads is None:
@@ -198,14 +174,9 @@ class CachedResults:
     ) -> Int64Array:
         """Return the raw scores of some nodes; run the plugin only on nodes that were touched or never scored.
 
-        Parameters
-        ----------
-        plugin : str
-            The name of the plugin.
-        rows : ndarray of int64, shape (n_rows,)
-            The feasible nodes, ascending.
-        ask : callable
-            Runs the plugin over node rows.
+        Args:
+            rows: The feasible nodes, ascending.
+            ask: Runs the plugin over node rows.
         """
         reads, n_nodes = self._framework.plugin_class(plugin).reads, len(self._framework.cluster.nodes)
         if reads is None:
@@ -232,14 +203,9 @@ class CachedResults:
     def normalized(self, plugin: str, raw: Int64Array, bring: Callable[[], Int64Array]) -> Int64Array:
         """Return raw scores scaled to 0..100, computed once per array of raw scores.
 
-        Parameters
-        ----------
-        plugin : str
-            The name of the plugin.
-        raw : ndarray of int64, shape (n_rows,)
-            The plugin's raw scores. Cached arrays are read-only, so the same array always has the same scores.
-        bring : callable
-            Computes the scaled scores.
+        Args:
+            raw: The plugin's raw scores. Cached arrays are read-only, so the same array always has the same scores.
+            bring: Computes the scaled scores.
         """
         if self._framework.plugin_class(plugin).reads is None:
             return bring()
@@ -252,12 +218,8 @@ class CachedResults:
     def total(self, parts: Sequence[tuple[str, Int64Array, int]], n_rows: int) -> Int64Array:
         """Return the weighted sum of scores; scores unchanged since the previous cycle are already summed up.
 
-        Parameters
-        ----------
-        parts : sequence of (str, ndarray of int64, int)
-            Plugin, its scores, shape (n_rows,), and its weight.
-        n_rows : int
-            The number of nodes.
+        Args:
+            parts: Plugin, its scores, shape (n_rows,), and its weight.
         """
         # A writeable array may have been modified since, so identity does not prove equal scores.
         same = {name for name, scores, _ in parts if self._last.get(name) is scores and not scores.flags.writeable}

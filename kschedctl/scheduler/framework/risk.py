@@ -1,7 +1,5 @@
 """The scope and the risk of a remedy."""
 
-from __future__ import annotations
-
 from enum import IntEnum, StrEnum
 
 

@@ -1,7 +1,5 @@
 """The framework of one profile: its plugins, and the extension points run as kube-scheduler runs them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TypeVar, cast
@@ -55,42 +53,26 @@ _REJECTING = (PreEnqueuePlugin, PreFilterPlugin, FilterPlugin, ReservePlugin, Pe
 
 
 class PreFilterOutcome(msgspec.Struct, frozen=True):
-    """The combined result of all PreFilter plugins.
+    """The combined result of all PreFilter plugins."""
 
-    Attributes
-    ----------
-    status : Status
-        Success, or the reason why the pod cannot be scheduled.
-    node_names : frozenset of str, optional
-        The nodes that all plugins allow; ``None`` for all nodes of the cluster.
-    plugins : tuple of str
-        The plugins that restricted the set of nodes, by name.
-    """
-
+    #: Success, or the reason why the pod cannot be scheduled.
     status: Status
+    #: The nodes that all plugins allow; ``None`` for all nodes of the cluster.
     node_names: frozenset[str] | None = None
+    #: The plugins that restricted the set of nodes, by name.
     plugins: tuple[str, ...] = ()
 
 
 class Framework:
     """A profile's plugins over one cluster.
 
-    Parameters
-    ----------
-    profile : Profile
-        The plugins per extension point, their weights and arguments.
-    registry : mapping of str to type
-        The plugin classes.
-    release : Release
-        The release whose rules apply.
-        scheduler_names : frozenset of str, optional
-        The names of all profiles; by default only the name of this profile.
-    waiting_pods : WaitingPods, optional
-        The pods waiting at Permit. All profiles share one map, which outlives the cluster.
-    preempting : set of str, optional
-        The pods whose victims are being evicted; shared in the same way.
-    extenders : sequence of Extender
-        The extenders to call; empty if extenders are not called.
+    Args:
+        profile: The plugins per extension point, their weights and arguments.
+        release: The release whose rules apply. scheduler_names : frozenset of str, optional The names of all
+            profiles; by default only the name of this profile.
+        waiting_pods: The pods waiting at Permit. All profiles share one map, which outlives the cluster.
+        preempting: The pods whose victims are being evicted; shared in the same way.
+        extenders: The extenders to call; empty if extenders are not called.
     """
 
     def __init__(
@@ -121,7 +103,7 @@ class Framework:
     def _made(self, name: str) -> Plugin:
         return self._classes[name](self.profile.args.get(name), self.handle)
 
-    def moved(self, cluster: Cluster) -> Framework:
+    def moved(self, cluster: Cluster) -> "Framework":
         """Return the framework of the same profile over a cluster derived from this one's.
 
         Its plugins are created on first use; the result cache is shared.
@@ -204,10 +186,7 @@ class Framework:
     def run_pre_filter(self, state: CycleState, pod: Pod) -> PreFilterOutcome:
         """Run PreFilter.
 
-        Raises
-        ------
-        PluginError
-            If a plugin ends the cycle with an error.
+        Raises PluginError if a plugin ends the cycle with an error.
         """
         node_names: frozenset[str] | None = None
         narrowing: set[str] = set()
@@ -267,10 +246,8 @@ class Framework:
     def overlay_with_nominated_pods(self, pod: Pod, rows: Rows) -> Overlay:
         """Return the worlds of the given nodes, with the nominated pods that count while ``pod`` is filtered.
 
-        Parameters
-        ----------
-        rows : ndarray of int64, shape (n_worlds,)
-            The nodes to look at; distinct.
+        Args:
+            rows: The nodes to look at; distinct.
         """
         return self.cluster.overlay(rows, self.nominated_pods(pod))
 
@@ -281,19 +258,9 @@ class Framework:
 
         A pod must fit both without the nominated pods and with them.
 
-        Parameters
-        ----------
-        state : CycleState
-            The cycle's state.
-        nodes : Overlay
-            The worlds, from ``overlay_with_nominated_pods``.
-        absent : Status, optional
-            The status of all other nodes; by default UnschedulableAndUnresolvable without reasons.
-
-        Returns
-        -------
-        NodeStatuses
-            By node row.
+        Args:
+            nodes: The worlds, from ``overlay_with_nominated_pods``.
+            absent: The status of all other nodes; by default UnschedulableAndUnresolvable without reasons.
         """
         return NodeStatuses(
             len(self.cluster.nodes),
@@ -307,10 +274,6 @@ class Framework:
 
         It is a faster form of ``run_filters_with_nominated_pods`` for worlds that differ only in their pods from worlds
         that were already filtered.
-
-        Returns
-        -------
-        ndarray of bool, shape (n_worlds,)
         """
         mask = self.passing(state, pod, nodes)
         if nodes.nominated is not None:
@@ -370,10 +333,7 @@ class Framework:
     def run_placement_generate(self, group: PodGroupInfo) -> tuple[Placement, ...]:
         """Return the placements of a group; all nodes as one if no plugin divides them.
 
-        Raises
-        ------
-        PluginError
-            If the attempt ends with an error.
+        Raises PluginError if the attempt ends with an error.
         """
         plugins = self.plugins(ExtensionPoint.PLACEMENT_GENERATE, PlacementGeneratePlugin)
         return plugins[0].generate_placements(group) if plugins else (Placement("", self.cluster.nodes.rows),)
@@ -394,10 +354,7 @@ class Framework:
     def run_placement_score(self, group: PodGroupInfo, assignments: Sequence[PodGroupAssignments]) -> Int64Array:
         """Return the total score of each placement: int64, shape (n_placements,).
 
-        Raises
-        ------
-        PluginError
-            If a plugin ends the attempt with an error.
+        Raises PluginError if a plugin ends the attempt with an error.
         """
         total = np.zeros(len(assignments), dtype=np.int64)
         for plugin in self.plugins(ExtensionPoint.PLACEMENT_SCORE, PlacementScorePlugin):
@@ -481,12 +438,8 @@ def run_unreserve(framework: Framework, state: CycleState, pod: Pod, node_name: 
 def run_permit(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, Mapping[str, float]]:
     """Run the Permit plugins.
 
-    Returns
-    -------
-    status : Status
-        Success, Wait, or the first rejection.
-    waits : mapping of str to float
-        For each plugin that makes the pod wait, the maximum waiting time in seconds (at most ``MAX_PERMIT_SECONDS``).
+    Returns: status: success, Wait, or the first rejection; waits: for each plugin that makes the pod wait, the
+        maximum waiting time in seconds (at most ``MAX_PERMIT_SECONDS``)
     """
     waits: dict[str, float] = {}
     reasons: tuple[str, ...] = ()

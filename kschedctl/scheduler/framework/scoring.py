@@ -1,7 +1,5 @@
 """Scoring: the Score plugins run over the feasible nodes, and their scores are normalised, weighted and summed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import cast
@@ -20,27 +18,19 @@ from kschedctl.scheduler.framework.status import Code, Status
 
 
 class Scores(msgspec.Struct, frozen=True):
-    """The scores of the feasible nodes.
+    """The scores of the feasible nodes."""
 
-    Attributes
-    ----------
-    rows : ndarray of int64, shape (n_rows,)
-        The feasible nodes.
-    raw, normalized : mapping of str to ndarray of int64, shape (n_rows,)
-        The raw scores of each plugin, and the same scores scaled to 0..100.
-    weights : mapping of str to int
-        The profile's weights.
-    total : ndarray of int64, shape (n_rows,)
-        The weighted sum.
-    scorers : Framework
-        The profile over the nodes as Score saw them.
-    """
-
+    #: The feasible nodes.
     rows: Int64Array
+    #: The raw scores of each plugin, and the same scores scaled to 0..100.
     raw: Mapping[str, Int64Array]
+    #: The raw scores of each plugin, and the same scores scaled to 0..100.
     normalized: Mapping[str, Int64Array]
+    #: The profile's weights.
     weights: Mapping[str, int]
+    #: The weighted sum.
     total: Int64Array
+    #: The profile over the nodes as Score saw them.
     scorers: Framework
 
 
@@ -49,18 +39,11 @@ def run_score(
 ) -> Scores:
     """Score feasible nodes.
 
-    Parameters
-    ----------
-    rows : ndarray of int64, shape (n_rows,)
-        The nodes.
-    scorers : Framework, optional
-        The same profile over the nodes as Score sees them, if they differ from PreScore's; by default both are
-        equal.
+    Args:
+        scorers: The same profile over the nodes as Score sees them, if they differ from PreScore's; by default both
+            are equal.
 
-    Raises
-    ------
-    PluginError
-        If a plugin ends the cycle with an error.
+    Raises PluginError if a plugin ends the cycle with an error.
     """
     kept, ask, weights = state.read(CachedResults), partial(_pre_score, framework), framework.profile.weights
     for name in framework.plugin_names(ExtensionPoint.PRE_SCORE, PreScorePlugin):
@@ -107,10 +90,7 @@ def _score(framework: Framework, name: str, state: CycleState, pod: Pod, rows: I
 def normalized_scores(framework: Framework, name: str, state: CycleState, pod: Pod, raw: Int64Array) -> Int64Array:
     """Return a plugin's raw scores scaled to 0..100.
 
-    Raises
-    ------
-    PluginError
-        If the plugin returns a score outside this range.
+    Raises PluginError if the plugin returns a score outside this range.
     """
     scores = cast("ScorePlugin", framework.plugin(name)).normalize_score(state, pod, raw)
     if np.minimum.reduce(scores, initial=0) < 0 or np.maximum.reduce(scores, initial=0) > MAX_NODE_SCORE:

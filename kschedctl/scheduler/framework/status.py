@@ -1,7 +1,5 @@
 """Plugin results: the framework's status codes, for a pod as a whole and for many nodes at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
@@ -122,12 +120,12 @@ class Rejections(msgspec.Struct, frozen=True):
     @classmethod
     def where(
         cls, mask: Mask, code: Code, text: str, details: Callable[[int], tuple[Reason, ...]] | None = None
-    ) -> Rejections:
+    ) -> "Rejections":
         """Return a rejection of the masked nodes, all with the same code and text."""
         return cls((mask * code).astype(np.int8), np.zeros(len(mask), dtype=np.int64), lambda _: (text,), details)
 
     @classmethod
-    def everywhere(cls, n_worlds: int, status: Status) -> Rejections:
+    def everywhere(cls, n_worlds: int, status: Status) -> "Rejections":
         """Return the same status for every node."""
         code = np.zeros(n_worlds, dtype=np.int8)
         if status.code:
@@ -137,7 +135,7 @@ class Rejections(msgspec.Struct, frozen=True):
     @classmethod
     def choose(
         cls, which: Int64Array, statuses: tuple[Status, ...], details: Callable[[int], tuple[Reason, ...]] | None = None
-    ) -> Rejections:
+    ) -> "Rejections":
         """Return one of several statuses for each node.
 
         Parameters

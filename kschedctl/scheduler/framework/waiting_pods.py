@@ -1,10 +1,9 @@
 """Pods waiting at Permit: the plugins that still have to allow them, and their timeouts (upstream ``waitingPodsMap``).
 
-This module has no clock: the caller that runs the binding cycles passes the time of its clock (``kschedctl.common.clock``), in
+This module has no clock: the caller that runs the binding cycles passes the time of its clock
+(``kschedctl.common.clock``), in
 seconds, and takes out the settled pods.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 

@@ -1,6 +1,4 @@
-"""The small plugins: PrioritySort, SchedulingGates, NodeName, NodeUnschedulable, NodeDeclaredFeatures, DefaultBinder."""
-
-from __future__ import annotations
+"""The small plugins: PrioritySort, SchedulingGates, NodeName, NodeUnschedulable, NodeDeclaredFeatures and so on."""
 
 from collections.abc import Hashable, Iterator
 from datetime import datetime
@@ -42,7 +40,6 @@ class PrioritySort(QueueSortPlugin):
     name = "PrioritySort"
 
     def sort_key(self, pod: Pod, queued_at: datetime) -> tuple[object, ...]:
-        """Return a key that sorts by descending priority, then by ascending time of arrival."""
         return -(pod.spec.priority or 0), queued_at
 
 
@@ -55,13 +52,11 @@ class SchedulingGates(PreEnqueuePlugin):
     name = "SchedulingGates"
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Return the removal of the pod's last scheduling gate."""
         pods = self.handle.pods_that_wake(EventResource.TARGET_POD)
         action = ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
         return (registered(pods, action, lambda pod, old, new: same_pod(pod, new)),)
 
     def pre_enqueue(self, pod: Pod) -> Status:
-        """Reject a pod with scheduling gates, and list them."""
         gates = [gate.name for gate in pod.spec.scheduling_gates]
         if not gates:
             return Status()
@@ -77,18 +72,12 @@ REASON: Final = "node(s) didn't match the requested node name"
 
 
 class OtherNodeNamed(Operands, frozen=True):
-    """The pod names another node.
+    """The pod names another node."""
 
-    Attributes
-    ----------
-    node_name : str
-        The node in the pod's ``spec.nodeName``.
-    """
-
+    #: The node in the pod's ``spec.nodeName``.
     node_name: str
 
     def words(self) -> str:
-        """Return the node name in the pod's spec as text."""
         return f"spec.nodeName is {self.node_name}"
 
 
@@ -105,20 +94,16 @@ class NodeName(PreFilterPlugin, FilterPlugin):
     prepares_from = OF_NOTHING
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Restrict the search to the node in ``spec.nodeName``, if it is set."""
         wanted = pod.spec.node_name
         return PreFilterResult(node_names=frozenset({wanted}) if wanted else None)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Return node additions."""
         return (registered(EventResource.NODE, ActionType.ADD),)
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """Sign the pod by ``spec.nodeName``."""
         return pod.spec.node_name
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Reject all nodes but the one in ``spec.nodeName``, if it is set."""
         wanted = pod.spec.node_name
         if not wanted:
             return Rejections.everywhere(len(nodes), SUCCESS)
@@ -130,7 +115,6 @@ class NodeName(PreFilterPlugin, FilterPlugin):
         return Rejections.where(other, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
-        """Compare ``spec.nodeName`` with the node's name, if it is set."""
         wanted, name = pod.spec.node_name, self.handle.cluster.nodes.names[row]
         return (FilterCheck(f"spec.nodeName {wanted}", f"the node is {name}", wanted == name),) if wanted else ()
 
@@ -142,7 +126,6 @@ class Cordoned(Operands, frozen=True):
     """The node is cordoned: ``spec.unschedulable``."""
 
     def words(self) -> str:
-        """State that the node is cordoned."""
         return "the node is cordoned"
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
@@ -161,11 +144,9 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin):
     prepares_from = OF_NOTHING
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Return Success; upstream has this extension point only for pods with a deferred resize."""
         return PreFilterResult()
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Return added or uncordoned nodes, and tolerations added to the pod."""
         pods = self.handle.pods_that_wake(EventResource.TARGET_POD)
         return (
             registered(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT, _after_node_change),
@@ -173,11 +154,9 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin):
         )
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """Sign the pod by its tolerations."""
         return signed_tolerations(pod)
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Reject nodes with ``spec.unschedulable``, unless the pod tolerates the taint of cordoned nodes."""
         cordoned = self.handle.cluster.nodes.unschedulable[nodes.rows]
         if tolerated(pod.spec.tolerations, UNSCHEDULABLE_TAINT):
             cordoned = np.zeros_like(cordoned)
@@ -188,7 +167,6 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin):
         return Rejections.where(cordoned, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, NODE_UNSCHEDULABLE_REASON, details)
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
-        """Report whether the node is cordoned and the pod tolerates it."""
         if not self.handle.cluster.nodes.unschedulable[row]:
             return (FilterCheck("spec.unschedulable", "not set", True),)
         fine = tolerated(pod.spec.tolerations, UNSCHEDULABLE_TAINT)
@@ -223,18 +201,12 @@ def needed_features(pod: Pod, release: Release) -> frozenset[str]:
 
 
 class UndeclaredFeatures(Operands, frozen=True):
-    """The node does not declare features that the pod needs.
+    """The node does not declare features that the pod needs."""
 
-    Attributes
-    ----------
-    missing : tuple of str
-        The features, in alphabetical order.
-    """
-
+    #: The features, in alphabetical order.
     missing: tuple[str, ...]
 
     def words(self) -> str:
-        """List the features that the node does not declare."""
         return f"node does not declare {', '.join(self.missing)}"
 
 
@@ -254,11 +226,9 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
 
     @classmethod
     def exists_in(cls, release: Release) -> bool:
-        """Report whether the release has the plugin's feature gate."""
         return _GATE in release.features
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Return Skip for pods that need no features, and for all pods if the feature gate is off."""
         needed = needed_features(pod, self.handle.release)
         if not needed or not self.handle.release.enabled(_GATE):
             return PreFilterResult(SKIP)
@@ -266,7 +236,6 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
         return PreFilterResult()
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Return added nodes, nodes that declare more features, and updates of the pod that change its needs."""
         if not self.handle.release.enabled(_GATE):
             return ()
         action = ActionType.ADD | ActionType.UPDATE_NODE_DECLARED_FEATURE
@@ -285,11 +254,9 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
         return same_pod(pod, new) and needed_features(old, release) != needed_features(new, release)
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """Sign the pod by the features that it needs."""
         return needed_features(pod, self.handle.release)
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Reject nodes that do not declare all needed features."""
         found = state.read(_State)
         if found is None:
             raise PluginError('error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found')
@@ -318,9 +285,7 @@ class DefaultBinder(BindPlugin):
     name = "DefaultBinder"
 
     def reach_of_copies(self, pod: Pod) -> Reach:
-        """Return ``Reach.NOTHING``: no binding depends on another."""
         return Reach.NOTHING
 
     def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Return Success for every node."""
         return SUCCESS

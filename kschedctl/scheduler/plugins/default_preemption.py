@@ -4,8 +4,6 @@ All potential nodes are tried, whatever ``minCandidateNodesPercentage`` says: ku
 that it tries at random.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from kschedctl.controllers.workloads.template import uid_of
@@ -40,7 +38,6 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, PodGroupPostFilterPl
     name = "DefaultPreemption"
 
     def pre_enqueue(self, pod: Pod) -> Status:
-        """Block a pod whose victims, or those of its group, are still being evicted."""
         if not self.handle.release.enabled(ASYNC_PREEMPTION):
             return SUCCESS
         if pod.spec.pod_group_name and self.handle.release.groups_preempt:
@@ -63,7 +60,6 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, PodGroupPostFilterPl
         return (registered(pods, ActionType.DELETE, lambda pod, old, new: False),)
 
     def post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PostFilterResult:
-        """Nominate a node for preemption, and store the ``PreemptionResult`` in the cycle state."""
         problem = self._left_to_group(pod)
         if problem:
             return PostFilterResult(Status(Code.UNSCHEDULABLE, (problem,)))
@@ -80,7 +76,6 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, PodGroupPostFilterPl
         return PostFilterResult(Status(found.status.code, reasons), found.nominated, found.clears_nomination)
 
     def pod_group_post_filter(self, group: PodGroupInfo, trial: PodGroupTrial) -> PodGroupPostFilterResult:
-        """Find the pods to evict for a whole group."""
         from kschedctl.scheduler.preemption.pod_group_evaluator import preempt_for_pod_group
 
         found = preempt_for_pod_group(self.handle.cluster, self.handle.release, group, trial)

@@ -1,7 +1,5 @@
 """The plugins about pod groups: GangScheduling, TopologyPlacementGenerator, PodGroupPodsCount."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np
@@ -46,11 +44,9 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
 
     @classmethod
     def exists_in(cls, release: Release) -> bool:
-        """Report whether the gate of the plugin is on."""
         return release.gangs
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Return added members, the creation of the group and, where the group can change, a lower ``minCount``."""
         pods = {
             self.handle.pods_that_wake(kind) for kind in (EventResource.UNSCHEDULED_POD, EventResource.ASSIGNED_POD)
         }
@@ -62,11 +58,9 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
         return (*added, created, registered(EventResource.POD_GROUP, ActionType.UPDATE, _is_lowered))
 
     def reach_of_copies(self, pod: Pod) -> Reach:
-        """Return ``Reach.CLUSTER`` for members of a group, which wait for each other."""
         return Reach.CLUSTER if pod.spec.pod_group_name else Reach.NOTHING
 
     def pre_enqueue(self, pod: Pod) -> Status:
-        """Reject a pod without its PodGroup, and the pods of a gang of which fewer than ``minCount`` exist."""
         name = pod.spec.pod_group_name
         if not name:
             return SUCCESS
@@ -107,7 +101,6 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
         return SUCCESS, 0
 
     def placement_feasible(self, group: PodGroupInfo, progress: PlacementProgress) -> Status:
-        """Return Success once ``minCount`` members have a node, Wait while the others may be enough."""
         least, scheduled, remaining = group.min_count, progress.scheduled, progress.remaining
         counts = f"{scheduled} scheduled, {remaining} remaining"
         if remaining + scheduled < least:
@@ -160,11 +153,9 @@ class TopologyPlacementGenerator(PlacementGeneratePlugin):
 
     @classmethod
     def exists_in(cls, release: Release) -> bool:
-        """Report whether the gate of the plugin is on."""
         return release.places_groups
 
     def generate_placements(self, group: PodGroupInfo) -> tuple[Placement, ...]:
-        """Return all nodes without a constraint; else a placement per domain, or only that of the bound members."""
         nodes = self.handle.cluster.nodes
         if group.pod_group is None:
             raise PluginError(f'podgroup.scheduling.k8s.io "{group.name}" not found')
@@ -212,15 +203,12 @@ class PodGroupPodsCount(PlacementScorePlugin):
 
     @classmethod
     def exists_in(cls, release: Release) -> bool:
-        """Report whether the gate of the plugin is on."""
         return release.places_groups
 
     def score_placement(self, group: PodGroupInfo, assignments: PodGroupAssignments) -> int:
-        """Return the number of members that have a node, bound before or placed in this attempt."""
         return len(group.scheduled(self.handle.cluster)) + len(assignments.proposed)
 
     def normalize_placement_score(self, group: PodGroupInfo, scores: Int64Array) -> Int64Array:
-        """Scale the counts so that the highest becomes 100."""
         highest = scores.max(initial=0)
         if not highest:
             raise PluginError("no pods from pod group are assigned to any of the candidate placements")

@@ -5,8 +5,6 @@ MiB (score 0) to 1000 MiB per container (score 100). From 1.36 on images mounted
 each of them raises the upper threshold by 1000 MiB. The scaling is done in float64 and truncated, as upstream.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator
 from typing import Final
 
@@ -36,8 +34,6 @@ def normalized_image_name(name: str) -> str:
 def scaled_size(size_bytes: int, n_holders: int, n_nodes: int) -> int:
     """Return an image's size in bytes times the share of nodes that have the image, truncated.
 
-    Examples
-    --------
     >>> scaled_size(1000, 1, 3)
     333
     """
@@ -45,49 +41,30 @@ def scaled_size(size_bytes: int, n_holders: int, n_nodes: int) -> int:
 
 
 class ScaledImage(msgspec.Struct, frozen=True, rename="camel"):
-    """An image of the pod.
+    """An image of the pod."""
 
-    Attributes
-    ----------
-    name : str
-        The image name in the pod's spec.
-    size : int
-        The image's size on the node in bytes; 0 if the node does not have the image.
-    holders : int
-        The number of nodes that have the image.
-    nodes : int
-        The number of nodes in the cluster.
-    """
-
+    #: The image name in the pod's spec.
     name: str
+    #: The image's size on the node in bytes; 0 if the node does not have the image.
     size: int
+    #: The number of nodes that have the image.
     holders: int
     nodes: int
 
 
 class ImagesScore(Arithmetic, frozen=True):
-    """The score of ImageLocality.
+    """The score of ImageLocality."""
 
-    Attributes
-    ----------
-    images : tuple of ScaledImage
-        The pod's images that are scored.
-    most : int
-        The upper threshold in bytes.
-    score : int
-        The score.
-    """
-
+    #: The pod's images that are scored.
     images: tuple[ScaledImage, ...]
+    #: The upper threshold in bytes.
     most: int
     score: int
 
     def formula(self) -> str:
-        """Return the formula: the bytes already present, scaled between the two thresholds."""
         return "100 * (present - 23Mi) // (1000Mi per image - 23Mi), present: sizes times the share of nodes with them"
 
     def steps(self) -> Iterator[Step]:
-        """Yield one step per image, then the sum bounded by the thresholds, then the score."""
         scaled = []
         for image in self.images:
             if not image.size:
@@ -114,12 +91,10 @@ class ImageLocality(ScorePlugin):
     reads = Dependencies(nodes=Reach.CLUSTER)
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """Sign the pod by the images of its containers and init containers."""
         containers = (*pod.spec.containers, *pod.spec.init_containers)
         return tuple(sorted({normalized_image_name(container.image) for container in containers}))
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        """Scale the image bytes present on each node to 0..100."""
         nodes = self.handle.cluster.nodes
         wanted, n_counted = self._wanted(pod)
         present = np.zeros(len(nodes), dtype=np.int64)
@@ -145,7 +120,6 @@ class ImageLocality(ScorePlugin):
         return wanted, n_counted
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
-        """Return the images with their sizes on the node, the upper threshold and the score."""
         nodes = self.handle.cluster.nodes
         wanted, n_counted = self._wanted(pod)
         images = []

@@ -3,8 +3,6 @@
 Score: the sum of the weights of the matching preferred terms, normalised so that the highest is 100.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -165,12 +163,8 @@ def node_label_remedies(
 ) -> Iterator[Remedy]:
     """Propose to change the node's labels so that the requirements hold, if that is possible.
 
-    Parameters
-    ----------
-    wanted : mapping of str to str
-        Labels that the node must have.
-    requirements : iterable of Requirement
-        Further requirements on the labels.
+    Args:
+        wanted: Labels that the node must have.
     """
     before = context.node.metadata.labels
     after: dict[str, str | None] = {key: value for key, value in wanted.items() if before.get(key) != value}
@@ -252,10 +246,7 @@ def preference_scores(nodes: Nodes, terms: Iterable[PreferredSchedulingTerm]) ->
 
     Terms without a weight or without requirements are ignored.
 
-    Raises
-    ------
-    PluginError
-        If a term with a weight cannot be parsed.
+    Raises PluginError if a term with a weight cannot be parsed.
     """
     scores = np.zeros(len(nodes), dtype=np.int64)
     for i, preferred in enumerate(terms):
@@ -279,25 +270,17 @@ def preferred_terms(pod: Pod) -> tuple[PreferredSchedulingTerm, ...]:
 
 
 class UnmetNodeSelector(Operands, frozen=True):
-    """The node lacks a label of the pod's ``nodeSelector``.
+    """The node lacks a label of the pod's ``nodeSelector``."""
 
-    Attributes
-    ----------
-    requirement : Requirement
-        The first requirement that the node does not meet.
-    has : str or None
-        The node's value of that label; ``None`` if it has no such label.
-    """
-
+    #: The first requirement that the node does not meet.
     requirement: Requirement
+    #: The node's value of that label; ``None`` if it has no such label.
     has: str | None
 
     def words(self) -> str:
-        """Return the requirement and the node's label value as text."""
         return f"nodeSelector wants {self.requirement}, node has {show_labels({self.requirement.key: self.has})}"
 
     def data(self) -> dict[str, Any]:
-        """Return the requirement as text, and the node's label value."""
         return {"requirement": str(self.requirement), "has": self.has}
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
@@ -306,31 +289,22 @@ class UnmetNodeSelector(Operands, frozen=True):
 
 
 class UnmetNodeAffinity(Operands, frozen=True):
-    """No term of the pod's required node affinity matches the node.
+    """No term of the pod's required node affinity matches the node."""
 
-    Attributes
-    ----------
-    by_label : tuple of Requirement
-        The first unmet label requirement of each term.
-    by_name : tuple of Requirement
-        The first unmet requirement on the node's name of each term.
-    labels : dict of str to str or None
-        The node's values of the labels in ``by_label``; ``None`` for a label that the node does not have.
-    """
-
+    #: The first unmet label requirement of each term.
     by_label: tuple[Requirement, ...]
+    #: The first unmet requirement on the node's name of each term.
     by_name: tuple[Requirement, ...]
+    #: The node's values of the labels in ``by_label``; ``None`` for a label that the node does not have.
     labels: dict[str, str | None]
 
     def words(self) -> str:
-        """Return the unmet requirements and the node's label values as text."""
         if not self.by_label and not self.by_name:
             return "no term of the affinity can match a node"
         wanted = " or ".join(dict.fromkeys(map(str, (*self.by_label, *self.by_name))))
         return f"affinity wants {wanted}" + (f", node has {show_labels(self.labels)}" if self.labels else "")
 
     def data(self) -> dict[str, Any]:
-        """Return the unmet requirements as texts."""
         return {"unmet": [str(requirement) for requirement in (*self.by_label, *self.by_name)]}
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
@@ -339,43 +313,28 @@ class UnmetNodeAffinity(Operands, frozen=True):
 
 
 class WeighedTerm(msgspec.Struct, frozen=True, rename="camel"):
-    """A preferred term evaluated on a node.
+    """A preferred term evaluated on a node."""
 
-    Attributes
-    ----------
-    term : str
-        The term's requirements.
-    weight : int
-        The term's weight.
-    has : str
-        The node's values of the labels in the term.
-    matches : bool
-        True if the term matches the node.
-    """
-
+    #: The term's requirements.
     term: str
+    #: The term's weight.
     weight: int
+    #: The node's values of the labels in the term.
     has: str
+    #: True if the term matches the node.
     matches: bool
 
 
 class PreferenceScore(Arithmetic, frozen=True):
-    """The raw score of NodeAffinity.
+    """The raw score of NodeAffinity."""
 
-    Attributes
-    ----------
-    terms : tuple of WeighedTerm
-        The preferred terms of the pod, then those of the profile.
-    """
-
+    #: The preferred terms of the pod, then those of the profile.
     terms: tuple[WeighedTerm, ...]
 
     def formula(self) -> str:
-        """Return the formula: the sum of the weights of the matching terms."""
         return "the sum of the weights of the preferred terms that match"
 
     def steps(self) -> Iterator[Step]:
-        """Yield one step per term, then the sum."""
         for term in self.terms:
             weight = term.weight if term.matches else 0
             yield Step(term.term, str(weight), weight, f"{'matches' if term.matches else 'does not match'}: {term.has}")
@@ -406,7 +365,6 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         )
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Return Skip for pods without requirements; else restrict the search to the nodes that all terms name."""
         required = required_node_selector(pod.spec)
         if required is None and self._added_required is None and not pod.spec.node_selector:
             return PreFilterResult(SKIP)
@@ -418,7 +376,6 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         return PreFilterResult(node_names=names)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Return node additions and label updates after which the node matches the pod."""
         action = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
         return (registered(EventResource.NODE, action, self._after_node_change),)
 
@@ -435,12 +392,10 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         return affinity_remedies(context)
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """Sign the pod by its node selector and its node affinity."""
         affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
         return encoded(affinity), encoded(pod.spec.node_selector)
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Reject nodes that do not match the profile's or the pod's requirements."""
         table = self.handle.cluster.nodes
         which = np.where(nodes_matching_pod(table, pod.spec), -1, 1)
         if self._added_required is not None:
@@ -477,7 +432,6 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         return Reason(REASON_POD, UnmetNodeAffinity(tuple(by_label), tuple(by_name), has_labels))
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
-        """Return Skip if neither the pod nor the profile has preferred terms; else compute the raw scores."""
         terms = preferred_terms(pod)
         try:
             scores = self._preference_scores(terms)
@@ -493,17 +447,14 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         return preference_scores(nodes, terms) + preference_scores(nodes, self._added_preferred)
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        """Return the sum of the weights of the matching preferred terms."""
         prepared = state.read(_PreScoreState)
         scores = prepared.scores if prepared is not None else self._preference_scores(preferred_terms(pod))
         return scores[rows]
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
-        """Scale the scores so that the highest becomes 100."""
         return default_normalize_score(scores, reverse=False)
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
-        """Check each label of the node selector, and one check per required affinity, which needs one matching term."""
         node = self.handle.cluster.nodes.objects[row]
         labels = node.metadata.labels
         checks = [
@@ -520,7 +471,6 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         return tuple(checks)
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
-        """Compare the preferred terms with the node's labels."""
         prepared = state.read(_PreScoreState)
         # Score may see node objects sent back by an extender. PreScore computed the scores on the original nodes.
         node = (prepared.nodes if prepared is not None else self.handle.cluster.nodes).objects[row]
@@ -531,7 +481,6 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         return PreferenceScore(tuple(weighed))
 
     def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
-        """Explain the scaling by the highest sum."""
         return explain_default_normalize_score(scores, position, reverse=False)
 
 

@@ -1,7 +1,5 @@
 """NodePorts: a host port can be used only once per node, address and protocol."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator
 from typing import Any, Final
 
@@ -33,7 +31,7 @@ class HostPort(msgspec.Struct, frozen=True):
     protocol: str
     port: int
 
-    def conflicts(self, other: HostPort) -> bool:
+    def conflicts(self, other: "HostPort") -> bool:
         """Report whether the two ports conflict on one node; the address ``0.0.0.0`` overlaps with every address."""
         return (
             self.port == other.port
@@ -47,25 +45,17 @@ class HostPort(msgspec.Struct, frozen=True):
 
 
 class PortInUse(Operands, frozen=True):
-    """A pod on the node uses a host port that the pod requests.
+    """A pod on the node uses a host port that the pod requests."""
 
-    Attributes
-    ----------
-    port : HostPort
-        The port requested by the pod to place.
-    pod : str
-        ``namespace/name`` of the pod on the node that uses this port or a conflicting one.
-    """
-
+    #: The port requested by the pod to place.
     port: HostPort
+    #: ``namespace/name`` of the pod on the node that uses this port or a conflicting one.
     pod: str
 
     def words(self) -> str:
-        """Return the port and the pod that uses it as text."""
         return f"host port {self.port} is used by {self.pod}"
 
     def data(self) -> dict[str, Any]:
-        """Return the port as text, and the pod that uses it."""
         return {"port": str(self.port), "pod": self.pod}
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
@@ -78,7 +68,6 @@ class PortOfNominatedPod(Operands, frozen=True):
     """A pod nominated to the node would use a host port that the pod requests."""
 
     def words(self) -> str:
-        """State that a nominated pod uses the port."""
         return "host port is used by a pod nominated to the node"
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
@@ -144,11 +133,9 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
     reads = Dependencies(pods=Reach.NODE)
 
     def reach_of_copies(self, pod: Pod) -> Reach:
-        """Return ``Reach.NODE`` for pods with host ports: copies conflict on the node."""
         return Reach.NODE if host_ports(pod) else Reach.NOTHING
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Return Skip for pods without host ports; else find the pod classes that use a conflicting port."""
         wanted = host_ports(pod)
         if not wanted:
             return PreFilterResult(SKIP)
@@ -162,20 +149,14 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
         return PreFilterResult()
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Return deletions of pods that use a conflicting port, and node additions."""
         pods = self.handle.pods_that_wake(EventResource.ASSIGNED_POD)
-        return (
-            registered(pods, ActionType.DELETE, _after_pod_deleted),
-            registered(EventResource.NODE, ActionType.ADD),
-        )
+        return (registered(pods, ActionType.DELETE, _after_pod_deleted), registered(EventResource.NODE, ActionType.ADD))
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """Sign the pod by its host port numbers."""
         containers = (*pod.spec.containers, *pod.spec.init_containers)
         return tuple(sorted({port.host_port for c in containers for port in c.ports if port.host_port}))
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Reject nodes with a pod that uses a conflicting host port."""
         ports = state.read(_State)
         if ports is None:
             raise PluginError('reading "PreFilterNodePorts" from cycleState: not found')
@@ -204,7 +185,6 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
         return Reason(REASON, PortOfNominatedPod())
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
-        """Compare every requested host port with the ports used by the pods on the node."""
         pods = self.handle.cluster.pods
         used = [
             (port, pods.key(index))

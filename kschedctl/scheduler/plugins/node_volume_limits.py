@@ -4,8 +4,6 @@ Per driver: distinct volumes of the node's pods and attached volumes + distinct 
 the gate VolumeLimitScaling, a driver with ``preventPodSchedulingIfMissing`` must also be installed on the node.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator
 from functools import cached_property
 from typing import Final
@@ -44,64 +42,41 @@ _EXCEEDED: Final = Status(Code.UNSCHEDULABLE, (REASON,))
 
 
 class TooManyVolumes(Operands, frozen=True):
-    """The node would have more volumes of a driver than its limit.
+    """The node would have more volumes of a driver than its limit."""
 
-    Attributes
-    ----------
-    driver : str
-        The CSI driver.
-    added : int
-        The number of volumes that the pod adds.
-    attached : int
-        The number of volumes that the node has.
-    limit : int
-        The maximum number of volumes on the node.
-    """
-
+    #: The CSI driver.
     driver: str
+    #: The number of volumes that the pod adds.
     added: int
+    #: The number of volumes that the node has.
     attached: int
+    #: The maximum number of volumes on the node.
     limit: int
 
     def words(self) -> str:
-        """Return the driver with its counts and its limit as text."""
         return f"{self.driver}: adds {self.added} to {self.attached} attached, the node's limit is {self.limit}"
 
 
 class DriverNotInstalled(Operands, frozen=True):
-    """The driver of one of the pod's volumes is not installed on the node.
+    """The driver of one of the pod's volumes is not installed on the node."""
 
-    Attributes
-    ----------
-    driver : str
-        The CSI driver.
-    """
-
+    #: The CSI driver.
     driver: str
 
     def words(self) -> str:
-        """State that the node's CSINode does not list the driver."""
         return f"the node's CSINode does not list {self.driver}"
 
 
 class DriverCounts(msgspec.Struct, frozen=True):
-    """The volume counts of the drivers that a pod needs, per driver and world.
+    """The volume counts of the drivers that a pod needs, per driver and world."""
 
-    Attributes
-    ----------
-    drivers : tuple of str
-        The CSI drivers.
-    limit : ndarray of int64, shape (n_drivers, n_worlds)
-        The maximum number of volumes on the node; -1 without a limit.
-    attached : ndarray of int64, shape (n_drivers, n_worlds)
-        The number of volumes that the node has.
-    added : ndarray of int64, shape (n_drivers, n_worlds)
-        The number of volumes that the pod adds.
-    """
-
+    #: The CSI drivers.
     drivers: tuple[str, ...]
+    #: The maximum number of volumes on the node; -1 without a limit.
     limit: Int64Array
+    #: The number of volumes that the node has.
     attached: Int64Array
+    #: The number of volumes that the pod adds.
     added: Int64Array
 
     @property
@@ -119,7 +94,6 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
     prepares_from = OF_NOTHING
 
     def own_part(self, pod: Pod) -> Hashable:
-        """Return the pod's name and uid if claims for its ephemeral volumes are named after it, else ``None``."""
         return ephemeral_claim_owner(pod)
 
     @cached_property
@@ -128,7 +102,6 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         return Attachments.of(self.handle.cluster, portworx_needs_annotation=release.portworx_needs_annotation)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Return raised volume limits, deleted pods and attachments with volumes, and added claims of the pod."""
         pods = self.handle.pods_that_wake(EventResource.ASSIGNED_POD)
         return (
             registered(EventResource.CSI_NODE, ActionType.ADD),
@@ -139,15 +112,12 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         )
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """Sign the pod by its volumes."""
         return signed_volumes(pod)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Return Skip for pods without claims and without in-tree volumes that are migrated to CSI."""
         return PreFilterResult() if counts_volumes(pod) else PreFilterResult(SKIP)
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Reject nodes that lack a mandatory driver, or that would exceed a driver's volume limit."""
         attachments = self._attachments
         volumes = attachable_volumes(self.handle.cluster, pod, new=True)
         level = attachments.level[nodes.rows]
@@ -202,7 +172,6 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
                 yield driver, counts & ~self._attachments.csi_nodes.installed(driver)[rows]
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
-        """Compare the node's volume count of every driver that the pod needs with the limit, if there is one."""
         volumes = attachable_volumes(self.handle.cluster, pod, new=True)
         new, rows = _distinct(volumes), np.array([row], dtype=np.int64)
         level, nodes = self._attachments.level[row], self.handle.cluster.overlay(rows)
@@ -247,14 +216,10 @@ def _distinct(volumes: list[Attachable | Unattachable]) -> tuple[Attachable, ...
 def count_volumes(attachments: Attachments, new: tuple[Attachable, ...], nodes: Overlay) -> DriverCounts:
     """Count the volumes of the drivers that a pod needs.
 
-    Parameters
-    ----------
-    attachments : Attachments
-        The volumes in use on the nodes.
-    new : tuple of Attachable
-        The pod's volumes, each once.
-    nodes : Overlay
-        The worlds: one hypothetical state per node.
+    Args:
+        attachments: The volumes in use on the nodes.
+        new: The pod's volumes, each once.
+        nodes: The worlds: one hypothetical state per node.
     """
     drivers = tuple(dict.fromkeys(volume.driver for volume in new))
     group_of = {driver: i for i, driver in enumerate(drivers)}
@@ -270,12 +235,7 @@ def count_volumes(attachments: Attachments, new: tuple[Attachable, ...], nodes: 
             counts &= ~used.holds(number)
         added[group_of[volume.driver]] += counts
     limit = np.array([attachments.csi_nodes.limit(driver)[nodes.rows] for driver in drivers], dtype=np.int64)
-    return DriverCounts(
-        drivers,
-        limit.reshape(len(drivers), len(nodes)),
-        attached.count(group, len(drivers)),
-        added,
-    )
+    return DriverCounts(drivers, limit.reshape(len(drivers), len(nodes)), attached.count(group, len(drivers)), added)
 
 
 def _refusal(volume: Unattachable) -> Status:

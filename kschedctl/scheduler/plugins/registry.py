@@ -1,7 +1,5 @@
 """The table of in-tree plugins, and the entry-point group in which other packages register theirs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 
@@ -74,10 +72,7 @@ def in_tree_registry() -> Registry:
 def full_registry() -> Registry:
     """Return a registry with the in-tree plugins and those of installed packages.
 
-    Raises
-    ------
-    ConfigError
-        If two plugins have the same name, or an entry point is not a plugin class.
+    Raises ConfigError if two plugins have the same name, or an entry point is not a plugin class.
     """
     # Most configurations need no other plugins.
     from importlib.metadata import entry_points

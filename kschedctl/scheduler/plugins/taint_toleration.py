@@ -3,8 +3,6 @@
 Score: the number of ``PreferNoSchedule`` taints that are not tolerated, normalised in reverse.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Final
 
@@ -211,22 +209,15 @@ def intolerable_soft_taints(taints: tuple[Taint, ...], tolerations: tuple[Tolera
 
 
 class UntoleratedTaint(Operands, frozen=True):
-    """The node has a taint that the pod does not tolerate.
+    """The node has a taint that the pod does not tolerate."""
 
-    Attributes
-    ----------
-    taint : Taint
-        The first such taint.
-    """
-
+    #: The first such taint.
     taint: Taint
 
     def words(self) -> str:
-        """State that the taint is not tolerated."""
         return f"taint {self.taint} is not tolerated"
 
     def data(self) -> dict[str, Any]:
-        """Return the taint in kubectl's notation."""
         return {"taint": str(self.taint)}
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
@@ -235,23 +226,17 @@ class UntoleratedTaint(Operands, frozen=True):
 
 
 class SoftTaints(Arithmetic, frozen=True):
-    """The raw score of TaintToleration.
+    """The raw score of TaintToleration."""
 
-    Attributes
-    ----------
-    untolerated, tolerated : tuple of str
-        The node's ``PreferNoSchedule`` taints that the pod does not tolerate, and those that it tolerates.
-    """
-
+    #: The node's ``PreferNoSchedule`` taints that the pod does not tolerate, and those that it tolerates.
     untolerated: tuple[str, ...]
+    #: The node's ``PreferNoSchedule`` taints that the pod does not tolerate, and those that it tolerates.
     tolerated: tuple[str, ...]
 
     def formula(self) -> str:
-        """Return the formula: the number of untolerated ``PreferNoSchedule`` taints."""
         return "the number of PreferNoSchedule taints that are not tolerated"
 
     def steps(self) -> Iterator[Step]:
-        """Yield one step per soft taint, then their number."""
         for taint in self.untolerated:
             yield Step(taint, "1", 1, "is not tolerated")
         for taint in self.tolerated:
@@ -272,11 +257,9 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
     prepares_from = OF_NOTHING
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Return Success; upstream has this extension point only for pods with a deferred resize."""
         return PreFilterResult()
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Return added nodes, nodes that become tolerated, and tolerations added to the pod."""
         pods = self.handle.pods_that_wake(EventResource.TARGET_POD)
         return (
             registered(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT, _after_node_change),
@@ -284,7 +267,6 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
         )
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """Sign the pod by its tolerations."""
         return signed_tolerations(pod)
 
     def _per_list(self, judge: Callable[[tuple[Taint, ...]], int], rows: Int64Array) -> Int64Array:
@@ -293,7 +275,6 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
         return np.array([judge(taints) for taints in nodes.taint_lists], dtype=np.int64)[nodes.taint_list[rows]]
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Reject nodes with a ``NoSchedule`` or ``NoExecute`` taint that is not tolerated."""
         columns, tolerations = self.handle.cluster.nodes, pod.spec.tolerations
         tainted = self._per_list(lambda taints: untolerated_taint(taints, tolerations) is not None, nodes.rows)
         code = (tainted * Code.UNSCHEDULABLE_AND_UNRESOLVABLE).astype(np.int8)
@@ -315,12 +296,10 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
         return f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
-        """Record that PreScore ran; the plugin never returns Skip."""
         state.write(_State())
         return SUCCESS
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        """Count the untolerated ``PreferNoSchedule`` taints."""
         if state.read(_State) is None:
             raise PluginError('reading "PreScoreTaintToleration" from cycleState: not found')
         # Upstream drops tolerations of other effects first. They never match a soft taint, so the count is the same.
@@ -328,18 +307,15 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
         return self._per_list(lambda taints: intolerable_soft_taints(taints, tolerations), rows)
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
-        """Scale the counts in reverse: 0 untolerated soft taints become 100, the highest count becomes 0."""
         return default_normalize_score(scores, reverse=True)
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
-        """Compare every ``NoSchedule`` and ``NoExecute`` taint with the first toleration that matches it."""
         taints = self.handle.cluster.nodes.objects[row].spec.taints
         hard = [taint for taint in taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE)]
         none = FilterCheck("taints", "the node has no NoSchedule or NoExecute taint", True)
         return tuple(_check(taint, pod.spec.tolerations) for taint in hard) or (none,)
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
-        """List the node's ``PreferNoSchedule`` taints."""
         taints = self.handle.cluster.nodes.objects[row].spec.taints
         soft = [taint for taint in taints if taint.effect == PREFER_NO_SCHEDULE]
         fine = [tolerated(pod.spec.tolerations, taint) for taint in soft]
@@ -350,7 +326,6 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
         )
 
     def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
-        """Explain the scaling by the highest number of soft taints."""
         return explain_default_normalize_score(scores, position, reverse=True)
 
 

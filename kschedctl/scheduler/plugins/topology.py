@@ -1,7 +1,5 @@
 """The operands and remedies shared by plugins that count pods per topology domain."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator
 from itertools import islice
@@ -38,12 +36,9 @@ _MOST_DOMAINS: Final = 5
 def spread_remedies(context: RemedyContext, topology_key: str, skew: int = 0) -> Iterator[Remedy]:
     """Propose to relax or drop the pod's hard spread constraints over a topology key.
 
-    Parameters
-    ----------
-    topology_key : str
-        The key of the label that defines the domains.
-    skew : int
-        The skew that the node's domain would have; 0 if a larger ``maxSkew`` does not help.
+    Args:
+        topology_key: The key of the label that defines the domains.
+        skew: The skew that the node's domain would have; 0 if a larger ``maxSkew`` does not help.
     """
     constraints = context.pod.spec.topology_spread_constraints
     hard = [(i, c) for i, c in enumerate(constraints) if c.when_unsatisfiable == _DO_NOT_SCHEDULE]
@@ -159,18 +154,12 @@ def label_remedies(context: RemedyContext, key: str) -> Iterator[Remedy]:
 
 
 class NoTopologyLabel(Operands, frozen=True):
-    """The node lacks the label that defines the topology domains.
+    """The node lacks the label that defines the topology domains."""
 
-    Attributes
-    ----------
-    topology_key : str
-        The label's key.
-    """
-
+    #: The label's key.
     topology_key: str
 
     def words(self) -> str:
-        """State the missing label."""
         return f"node has no label {self.topology_key}"
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
@@ -181,15 +170,9 @@ class NoTopologyLabel(Operands, frozen=True):
 
 
 class InDomain(Operands, frozen=True):
-    """Base class of operands that refer to the node's topology domain.
+    """Base class of operands that refer to the node's topology domain."""
 
-    Attributes
-    ----------
-    topology_key : str
-        The key of the label that defines the domains.
-    domain : str
-        The node's domain, which is its value of that label.
-    """
-
+    #: The key of the label that defines the domains.
     topology_key: str
+    #: The node's domain, which is its value of that label.
     domain: str

@@ -1,7 +1,5 @@
 """VolumeRestrictions: limits an inline disk to one pod per node and a ReadWriteOncePod claim to one pod at all."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator
 from typing import Any, Final
 
@@ -59,21 +57,14 @@ def disks_conflict(one: Volume, other: Volume) -> bool:
 
 
 class ClaimInUse(Operands, frozen=True):
-    """A ReadWriteOncePod claim of the pod is in use.
+    """A ReadWriteOncePod claim of the pod is in use."""
 
-    Attributes
-    ----------
-    claim : str
-        The claim, in the pod's namespace.
-    pod : str
-        ``namespace/name`` of the pod that uses it.
-    """
-
+    #: The claim, in the pod's namespace.
     claim: str
+    #: ``namespace/name`` of the pod that uses it.
     pod: str
 
     def words(self) -> str:
-        """State the claim and the pod that uses it."""
         return f"claim {self.claim} is used by {self.pod}"
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
@@ -86,7 +77,6 @@ class ClaimOfNominatedPod(Operands, frozen=True):
     """A pod nominated to the node would use a ReadWriteOncePod claim of the pod."""
 
     def words(self) -> str:
-        """State that a nominated pod uses the claim."""
         return "the claim is used by a pod nominated to the node"
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
@@ -95,25 +85,17 @@ class ClaimOfNominatedPod(Operands, frozen=True):
 
 
 class DiskInUse(Operands, frozen=True):
-    """A pod on the node uses a disk of the pod.
+    """A pod on the node uses a disk of the pod."""
 
-    Attributes
-    ----------
-    volume : str
-        The name of the volume with that disk, in the spec of the pod to place.
-    pod : str
-        ``namespace/name`` of the pod that uses the disk.
-    """
-
+    #: The name of the volume with that disk, in the spec of the pod to place.
     volume: str
+    #: ``namespace/name`` of the pod that uses the disk.
     pod: str
 
     def words(self) -> str:
-        """State the volume and the pod that uses its disk."""
         return f"the disk of volume {self.volume} is used by {self.pod}"
 
     def data(self) -> dict[str, Any]:
-        """Return the pod that uses the disk."""
         return {"pod": self.pod}
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
@@ -125,31 +107,21 @@ class DiskOfNominatedPod(Operands, frozen=True):
     """A pod nominated to the node would use a disk of the pod."""
 
     def words(self) -> str:
-        """State that a nominated pod uses the disk."""
         return "the disk is used by a pod nominated to the node"
 
 
 class _State(msgspec.Struct, frozen=True):
-    """The pod's exclusive disks and claims, and their users.
+    """The pod's exclusive disks and claims, and their users."""
 
-    Attributes
-    ----------
-    disks : tuple of Volume
-        The pod's restricted disks.
-    disk_users : ndarray of int64, shape (n_classes,)
-        1 for pod classes with a disk that conflicts with one of ``disks``.
-    claims : frozenset of str
-        The pod's ReadWriteOncePod claims.
-    claim_users : ndarray of int64, shape (n_classes,)
-        The number of mounts of a claim with one of these names, per pod of the class.
-    in_use : int
-        The number of the pod's ReadWriteOncePod claims that pods on nodes use.
-    """
-
+    #: The pod's restricted disks.
     disks: tuple[Volume, ...]
+    #: 1 for pod classes with a disk that conflicts with one of ``disks``.
     disk_users: Int64Array
+    #: The pod's ReadWriteOncePod claims.
     claims: frozenset[str]
+    #: The number of mounts of a claim with one of these names, per pod of the class.
     claim_users: Int64Array
+    #: The number of the pod's ReadWriteOncePod claims that pods on nodes use.
     in_use: int
 
 
@@ -160,7 +132,6 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
     reads = Dependencies(pods=Reach.CLUSTER, kinds=frozenset({PersistentVolumeClaim}))
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Return deletions of pods with the same disk or claim, added nodes, and added claims of the pod."""
         pods = self.handle.pods_that_wake(EventResource.ASSIGNED_POD)
         return (
             registered(pods, ActionType.DELETE, _after_pod_deleted),
@@ -169,16 +140,13 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
         )
 
     def losses_can_hurt(self, state: CycleState, pod: Pod) -> bool:
-        """Return False: fewer pods use fewer disks."""
         return False
 
     def reach_of_copies(self, pod: Pod) -> Reach:
-        """Return ``Reach.CLUSTER`` for pods with claims or with disks, which copies would share."""
         shares = any(_mounted_claims(pod)) or any(is_restricted(volume) for volume in pod.spec.volumes)
         return Reach.CLUSTER if shares else Reach.NOTHING
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """Sign the pod by its volumes."""
         return signed_volumes(pod)
 
     def remedies(self, context: RemedyContext, status: Status) -> Iterator[Remedy]:
@@ -186,7 +154,6 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
         return claim_remedies(context)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Count the users of the pod's disks and claims; return Skip if no pod can conflict."""
         cluster = self.handle.cluster
         claims = set()
         for name in _mounted_claims(pod):
@@ -226,7 +193,6 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
         return len({name for i in on_nodes.tolist() for name in mounted[i]})
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Reject nodes with a conflicting disk, and every node while a ReadWriteOncePod claim is in use."""
         found = state.read(_State)
         if found is None:
             raise PluginError('cannot read "PreFilterVolumeRestrictions" from cycleState')

@@ -1,7 +1,5 @@
 """VolumeZone: a bound volume's zone and region labels must match the node's, if the node has such labels."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator
 from typing import Final
 
@@ -46,30 +44,20 @@ class _UnusableClaimError(Exception):
 
 
 class OtherZone(Operands, frozen=True):
-    """A volume of the pod is in another zone or region than the node.
+    """A volume of the pod is in another zone or region than the node."""
 
-    Attributes
-    ----------
-    claim : str
-        The claim, in the pod's namespace.
-    volume : str
-        The volume that the claim is bound to.
-    label : str
-        The key of the volume's zone or region label.
-    volume_values : tuple of str
-        The volume's zones or regions.
-    node_value : str or None
-        The node's zone or region; ``None`` if the node has no such label.
-    """
-
+    #: The claim, in the pod's namespace.
     claim: str
+    #: The volume that the claim is bound to.
     volume: str
+    #: The key of the volume's zone or region label.
     label: str
+    #: The volume's zones or regions.
     volume_values: tuple[str, ...]
+    #: The node's zone or region; ``None`` if the node has no such label.
     node_value: str | None
 
     def words(self) -> str:
-        """State the locations of the volume and of the node."""
         kind = VolumeLabel(self.volume, self.label, self.volume_values).kind
         where = f"in {kind} {self.node_value}" if self.node_value is not None else f"in no {kind}"
         zones = " or ".join(self.volume_values)
@@ -94,7 +82,6 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
     prepares_from = Dependencies(kinds=_KINDS)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Return changes of the pod's claims, of volumes and of nodes, and added classes with WaitForFirstConsumer."""
         return (
             registered(EventResource.STORAGE_CLASS, ActionType.ADD, after_delayed_class_added),
             registered(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL),
@@ -103,7 +90,6 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
         )
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """Sign the pod by its volumes."""
         return signed_volumes(pod)
 
     def remedies(self, context: RemedyContext, status: Status) -> Iterator[Remedy]:
@@ -129,7 +115,6 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
         return PreFilterResult()
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Reject nodes in other zones or regions than the pod's volumes. Other pods have no influence."""
         found = state.read(_State)
         if found is None:
             raise PluginError('reading "PreFilterVolumeZone" from cycleState: not found')
@@ -146,7 +131,6 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
         return Rejections.where(conflict[nodes.rows], Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
-        """Compare the zone and region of every volume with the node's."""
         found, table = state.read(_State), self.handle.cluster.nodes
         zoned = bool(zoned_nodes(table)[row])
         checks = []
@@ -161,11 +145,8 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
 def _bound_volume(cluster: Cluster, namespace: str, name: str) -> PersistentVolume | None:
     """Return the volume of a claim; ``None`` for an unbound claim with WaitForFirstConsumer, or if it is not known.
 
-    Raises
-    ------
-    _UnusableClaimError
-        If the claim has no name, does not exist, has a volume that does not exist, or is unbound without a class that
-        binds late.
+    Raises _UnusableClaimError if the claim has no name, does not exist, has a volume that does not exist, or is
+        unbound without a class that binds late.
     """
     if not name:
         raise _UnusableClaimError(NO_CLAIM_NAME)

@@ -3,8 +3,6 @@
 From pods in worlds to a mask over these entries. Whether a budget covers a pod is determined per pod class.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec
@@ -18,23 +16,15 @@ from kschedctl.objects.workload import PodDisruptionBudget
 
 
 class Budget(msgspec.Struct, frozen=True):
-    """A disruption budget and the pods that it covers.
+    """A disruption budget and the pods that it covers."""
 
-    Attributes
-    ----------
-    name : str
-        ``namespace/name``.
-    allowed : int
-        ``status.disruptionsAllowed``, 0 without a status.
-    classes : ndarray of bool, shape (n_classes,)
-        True for the pod classes that the budget covers.
-    disrupted : frozenset of str
-        ``status.disruptedPods``: the names of pods whose eviction the API server has already processed.
-    """
-
+    #: ``namespace/name``.
     name: str
+    #: ``status.disruptionsAllowed``, 0 without a status.
     allowed: int
+    #: True for the pod classes that the budget covers.
     classes: Mask
+    #: ``status.disruptedPods``: the names of pods whose eviction the API server has already processed.
     disrupted: frozenset[str]
 
     def covers(self, cluster: Cluster, pods: PodIndices) -> Mask:
@@ -78,19 +68,11 @@ def get_pod_disruption_budgets(cluster: Cluster) -> tuple[Budget, ...]:
 def violated_budgets(cluster: Cluster, budgets: Sequence[Budget], victims: PodsInWorlds, *, up_to_first: bool) -> Mask:
     """Return the budgets that each eviction would violate if all pods of a world were evicted in order.
 
-    Parameters
-    ----------
-    budgets : sequence of Budget
-        The budgets; each world starts with all of ``allowed``.
-    victims : PodsInWorlds
-        The pods, sorted by world, then by descending importance.
-    up_to_first : bool
-        True if a pod counts against its budgets only up to the first that it violates; else against all of them. Then
-        the order of budgets matters, which is random in kube-scheduler.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_budgets, n_entries)
+    Args:
+        budgets: The budgets; each world starts with all of ``allowed``.
+        victims: The pods, sorted by world, then by descending importance.
+        up_to_first: True if a pod counts against its budgets only up to the first that it violates; else against
+            all of them. Then the order of budgets matters, which is random in kube-scheduler.
     """
     covered = np.zeros((len(budgets), len(victims)), dtype=np.bool_)
     for number, budget in enumerate(budgets):

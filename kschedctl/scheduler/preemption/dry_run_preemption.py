@@ -4,8 +4,6 @@ Input: rows of nodes. Output: candidates, which are nodes on which the pod fits 
 evicted. World ``w`` of ``DryRun.victims`` is candidate ``w``; its entries are the candidate's victims.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -40,24 +38,16 @@ from kschedctl.scheduler.preemption.budgets import Budget, violated_budgets
 
 @dataclass(frozen=True, slots=True)
 class SelectedVictims:
-    """The victims on each node.
+    """The victims on each node."""
 
-    Attributes
-    ----------
-    victims : PodsInWorlds
-        The victims, sorted by world, then by descending importance. There is a world for every node on which the pod
-        fits without the pods of lower priority.
-    violating : ndarray of bool, shape (n_entries,)
-        True for victims whose eviction violates a budget.
-    statuses : NodeStatuses
-        The filters' verdicts without the pods of lower priority, by node row; 0 if the pod fits then.
-    without_victims : ndarray of int64
-        The rows of the nodes without any pod of lower priority, which are not filtered.
-    """
-
+    #: The victims, sorted by world, then by descending importance. There is a world for every node on which the
+    #: pod fits without the pods of lower priority.
     victims: PodsInWorlds
+    #: True for victims whose eviction violates a budget.
     violating: Mask
+    #: The filters' verdicts without the pods of lower priority, by node row; 0 if the pod fits then.
     statuses: NodeStatuses
+    #: The rows of the nodes without any pod of lower priority, which are not filtered.
     without_victims: Rows
 
 
@@ -71,21 +61,12 @@ def select_victims_on_node(
 ) -> SelectedVictims:
     """Find the victims on each of some nodes.
 
-    Parameters
-    ----------
-    framework : PluginsRunner
-        The pod's profile.
-    state : CycleState
-        The state after PreFilter.
-    pod : Pod
-        The preemptor.
-    rows : ndarray of int64, shape (n_rows,)
-        The rows of the nodes, ascending.
-    budgets : tuple of Budget
-        The disruption budgets.
-    lower : PodsInWorlds, optional
-        The pods of lower priority in another order of those that tie; by default tied pods are in the order of the
-        snapshot.
+    Args:
+        framework: The pod's profile.
+        state: The state after PreFilter.
+        rows: The rows of the nodes, ascending.
+        lower: The pods of lower priority in another order of those that tie; by default tied pods are in the order
+            of the snapshot.
     """
     lower = lower_priority_pods(framework.cluster, framework.handle.release, pod, rows) if lower is None else lower
     has_victims = lower.counts > 0
@@ -105,17 +86,10 @@ def select_victims_on_node(
 def lower_priority_pods(cluster: Cluster, release: Release, pod: Pod, rows: Rows) -> PodsInWorlds:
     """Return the pods on some nodes that may be evicted for a pod (upstream ``isPreemptionAllowed``).
 
-    Parameters
-    ----------
-    pod : Pod
-        The preemptor.
-    rows : ndarray of int64, shape (n_worlds,)
-        The rows of the nodes, ascending.
+    Args:
+        rows: The rows of the nodes, ascending.
 
-    Returns
-    -------
-    PodsInWorlds
-        One world per row, with its pods by descending importance.
+    Returns: One world per row, with its pods by descending importance.
     """
     pods = cluster.pods
     lower = pods.by_importance(unstarted_in_order=release.unstarted_in_order)
@@ -129,21 +103,13 @@ def _reprieve(
 ) -> Mask:
     """Add back one victim per world and round, and keep it if the preemptor still fits (upstream ``reprievePod``).
 
-    Parameters
-    ----------
-    framework, state, pod : PluginsRunner, CycleState, Pod
-        As in ``select_victims_on_node``.
-    emptied : Overlay
-        The worlds of ``victims``, with all victims removed. It is modified.
-    victims : PodsInWorlds
-        The victims, sorted by world, then by descending importance.
-    violating : ndarray of bool, shape (n_entries,)
-        True for victims whose eviction violates a budget. They are tried first.
+    Args:
+        framework, state, pod: As in ``select_victims_on_node``.
+        emptied: The worlds of ``victims``, with all victims removed. It is modified.
+        victims: The victims, sorted by world, then by descending importance.
+        violating: True for victims whose eviction violates a budget. They are tried first.
 
-    Returns
-    -------
-    ndarray of bool, shape (n_entries,)
-        True for the reprieved pods.
+    Returns: True for the reprieved pods.
     """
     # The entries in the order in which they are tried, grouped by world.
     order = np.lexsort((~violating, victims.worlds)) if violating.any() else np.arange(len(victims))
@@ -170,23 +136,15 @@ def _reprieve(
 
 
 class VictimUnit(msgspec.Struct, frozen=True):
-    """Pods that are evicted together.
+    """Pods that are evicted together."""
 
-    Attributes
-    ----------
-    pods : tuple of int
-        The pods, as indices into ``Cluster.pods``; at least one.
-    priority : int
-        The priority of the unit: that of the pod or of its group.
-    of_group : bool
-        True if the unit is a group or a pod of one; such units are more important than other pods.
-    start_time : int
-        The earliest start in microseconds since 1970, ``NOT_STARTED`` without one.
-    """
-
+    #: The pods, as indices into ``Cluster.pods``; at least one.
     pods: tuple[int, ...]
+    #: The priority of the unit: that of the pod or of its group.
     priority: int
+    #: True if the unit is a group or a pod of one; such units are more important than other pods.
     of_group: bool
+    #: The earliest start in microseconds since 1970, ``NOT_STARTED`` without one.
     start_time: int
 
     @property
@@ -198,10 +156,8 @@ class VictimUnit(msgspec.Struct, frozen=True):
 def pod_priority(cluster: Cluster, pod: int, rules: PodGroupRules | None) -> int:
     """Return the priority by which a pod counts as a victim: its own, or that of its group where the rules say so.
 
-    Parameters
-    ----------
-    pod : int
-        Index into ``Cluster.pods``.
+    Args:
+        pod: Index into ``Cluster.pods``.
     """
     record = cluster.pods.records[pod]
     if rules is None or not rules.victims_have_group_priority:
@@ -213,10 +169,8 @@ def pod_priority(cluster: Cluster, pod: int, rules: PodGroupRules | None) -> int
 def victim_units(cluster: Cluster, pods: Iterable[int], rules: PodGroupRules) -> list[VictimUnit]:
     """Return the units that some pods belong to, in the order of the pods.
 
-    Parameters
-    ----------
-    pods : iterable of int
-        Indices into ``Cluster.pods`` of pods on nodes, ordered by node.
+    Args:
+        pods: Indices into ``Cluster.pods`` of pods on nodes, ordered by node.
     """
     units: dict[object, VictimUnit] = {}
     starts = cluster.pods.start_time
@@ -253,7 +207,8 @@ def units_in_order_of_reprieve(
 
 # The victims on nodes with pods of groups (``SelectVictimsOnNode`` since 1.37).
 #
-# A group with disruption mode *all* is one victim: evicting one of its pods evicts all, also on other nodes. So each node
+# A group with disruption mode *all* is one victim: evicting one of its pods evicts all, also on other nodes. So each
+# node
 # needs a state of the whole cluster, and the nodes are tried one by one. Nodes without pods of groups are left to
 # ``select_victims_on_node``.
 
@@ -277,14 +232,8 @@ def select_units_on_nodes(
 ) -> SelectedVictims:
     """Return the victims on all nodes: those of this module, and those on other nodes.
 
-    Parameters
-    ----------
-    pod : Pod
-        The preemptor.
-    rows : ndarray of int64
-        The nodes to look at, ascending: rows with pods of groups.
-    others : SelectedVictims
-        The victims on all other nodes.
+    Args:
+        rows: The nodes to look at, ascending: rows with pods of groups.
     """
     found = {int(row): _on_node(framework, pod, int(row), budgets, rules) for row in rows}
     verdicts = {
@@ -355,44 +304,29 @@ def _merged(others: SelectedVictims, found: dict[int, _OnNode]) -> tuple[PodsInW
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """The result of the dry run.
+    """The result of the dry run."""
 
-    Attributes
-    ----------
-    looked_at : ndarray of int64
-        The rows of the nodes that were tried, ascending.
-    victims : PodsInWorlds
-        The candidates and their victims. The rows are the candidates' nodes, ascending. The entries are the victims,
-        sorted by candidate, then by descending importance. Every candidate has at least one victim.
-    violating : ndarray of bool, shape (n_entries,)
-        True for victims whose eviction violates a budget.
-    without_victims : ndarray of int64
-        The rows of the nodes without any pod of lower priority.
-    statuses : NodeStatuses
-        The filters' results with all pods of lower priority removed, by node row. Only the tried nodes with such pods
-        were filtered; ``statuses.code`` is 0 where the pod then fits.
-    needless : ndarray of int64
-        The rows of the nodes on which the pod fits without evictions, which kube-scheduler reports as an internal
-        error.
-    budgets : tuple of Budget
-        The budgets that were checked.
-    release : Release
-        The rules of the release.
-    counted : ndarray of int64, shape (n_candidates,), optional
-        The number of evictions that violate a budget, if an extender returned it.
-    declined : mapping of int to str
-        The rows of the nodes that extenders declined, with the extender's address. They are not candidates.
-    """
-
+    #: The rows of the nodes that were tried, ascending.
     looked_at: Rows
+    #: The candidates and their victims. The rows are the candidates' nodes, ascending. The entries are the
+    #: victims, sorted by candidate, then by descending importance. Every candidate has at least one victim.
     victims: PodsInWorlds
+    #: True for victims whose eviction violates a budget.
     violating: Mask
+    #: The rows of the nodes without any pod of lower priority.
     without_victims: Rows
+    #: The filters' results with all pods of lower priority removed, by node row. Only the tried nodes with such
+    #: pods were filtered; ``statuses.code`` is 0 where the pod then fits.
     statuses: NodeStatuses
+    #: The rows of the nodes on which the pod fits without evictions, which kube-scheduler reports as an internal
+    #: error.
     needless: Rows
+    #: The budgets that were checked.
     budgets: tuple[Budget, ...]
     release: Release
+    #: The number of evictions that violate a budget, if an extender returned it.
     counted: Int64Array | None = None
+    #: The rows of the nodes that extenders declined, with the extender's address. They are not candidates.
     declined: Mapping[int, str] = field(default_factory=dict)
 
     @property
@@ -402,7 +336,7 @@ class DryRun:
             return self.counted
         return np.bincount(self.victims.worlds[self.violating], minlength=self.victims.n_worlds)
 
-    def among(self, rows: Rows) -> DryRun:
+    def among(self, rows: Rows) -> "DryRun":
         """Return the result on some of the nodes, given as ascending rows."""
         victims = self.victims
         candidates = Numbering.of(np.flatnonzero(np.isin(victims.rows, rows)), victims.n_worlds)
@@ -426,18 +360,10 @@ def dry_run_preemption(
 ) -> DryRun:
     """Find the candidates and their victims.
 
-    Parameters
-    ----------
-    framework : PluginsRunner
-        The pod's profile.
-    state : CycleState
-        The state after PreFilter.
-    pod : Pod
-        The preemptor.
-    potential_nodes : ndarray of int64
-        The rows of the nodes on which removing pods may help, ascending.
-    budgets : tuple of Budget
-        The disruption budgets.
+    Args:
+        framework: The pod's profile.
+        state: The state after PreFilter.
+        potential_nodes: The rows of the nodes on which removing pods may help, ascending.
     """
     rules = framework.handle.release.pod_groups
     of_groups = np.intersect1d(potential_nodes, rows_with_groups(framework.cluster, rules), assume_unique=True)

@@ -1,7 +1,5 @@
 """Preemption for one pod: kube-scheduler's stages in their order (upstream ``Evaluator``)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -36,14 +34,9 @@ def pod_eligible_to_preempt_others(
 ) -> str:
     """Return the reason why a pod may not preempt others; empty if it may.
 
-    Parameters
-    ----------
-    pod : Pod
-        The preemptor.
-    statuses : NodeStatuses
-        The filters' verdicts, by node.
-    rules : PodGroupRules or None
-        The rules of pod groups; ``None`` if pods are scheduled one by one.
+    Args:
+        statuses: The filters' verdicts, by node.
+        rules: The rules of pod groups; ``None`` if pods are scheduled one by one.
     """
     if pod.spec.preemption_policy == "Never":
         return NEVER
@@ -73,15 +66,10 @@ def evicted_by_scheduler(status: PodStatus) -> bool:
 def potential_nodes(statuses: NodeStatuses) -> Rows:
     """Return the nodes with the status Unschedulable, on which removing pods may help.
 
-    Parameters
-    ----------
-    statuses : NodeStatuses
-        The filters' verdicts, by node.
+    Args:
+        statuses: The filters' verdicts, by node.
 
-    Returns
-    -------
-    ndarray of int64, shape (n_potential,)
-        The rows, ascending. Nodes with UnschedulableAndUnresolvable are not among them.
+    Returns: The rows, ascending. Nodes with UnschedulableAndUnresolvable are not among them.
     """
     return np.flatnonzero(statuses.code == Code.UNSCHEDULABLE)
 
@@ -97,26 +85,15 @@ _Found = tuple[tuple[int, ...], int]
 def call_extenders(framework: PluginsRunner, state: CycleState, pod: Pod, run: DryRun) -> DryRun:
     """Call the extenders that support preemption and are interested in the pod.
 
-    Parameters
-    ----------
-    framework : PluginsRunner
-        The pod's profile.
-    state : CycleState
-        The cycle state, in which failures of ignorable extenders are recorded.
-    pod : Pod
-        The preemptor.
-    run : DryRun
-        The result of the dry run, with at least one candidate.
+    Args:
+        framework: The pod's profile.
+        state: The cycle state, in which failures of ignorable extenders are recorded.
+        run: The result of the dry run, with at least one candidate.
 
-    Returns
-    -------
-    DryRun
-        The result with the remaining candidates; ``run`` itself if no extender is called.
+    Returns: The result with the remaining candidates; ``run`` itself if no extender is called.
 
-    Raises
-    ------
-    ExtenderError
-        If an extender that is not ignorable fails, or if a response is inconsistent with the cluster.
+    Raises ExtenderError if an extender that is not ignorable fails, or if a response is inconsistent with the
+        cluster.
     """
     cluster = framework.cluster
     extenders = [each for each in framework.handle.extenders if each.config.preempt_verb and each.is_interested(pod)]
@@ -149,10 +126,7 @@ def call_extenders(framework: PluginsRunner, state: CycleState, pod: Pod, run: D
 def _candidates(cluster: Cluster, run: DryRun) -> dict[str, _Found]:
     counts = run.violations
     return {
-        cluster.nodes.names[row]: (
-            tuple(run.victims.pods[i] for i in run.victims.entries(world)),
-            int(counts[world]),
-        )
+        cluster.nodes.names[row]: (tuple(run.victims.pods[i] for i in run.victims.entries(world)), int(counts[world]))
         for world, row in enumerate(run.victims.rows.tolist())
     }
 
@@ -210,16 +184,10 @@ def preempt(framework: PluginsRunner, state: CycleState, pod: Pod, statuses: Nod
 
     All potential nodes are tried; kube-scheduler stops at a share of them (``minCandidateNodesPercentage``).
 
-    Parameters
-    ----------
-    framework : PluginsRunner
-        The pod's profile.
-    state : CycleState
-        The state after PreFilter.
-    pod : Pod
-        The pod that fits on no node.
-    statuses : NodeStatuses
-        The filters' verdicts, by node.
+    Args:
+        framework: The pod's profile.
+        state: The state after PreFilter.
+        statuses: The filters' verdicts, by node.
     """
     cluster = framework.cluster
     problem = pod_eligible_to_preempt_others(cluster, pod, statuses, framework.handle.release.pod_groups)

@@ -4,8 +4,6 @@ All units of lower priority are removed from the cluster, and the whole group is
 put back one by one as long as the group still fits: those that a budget protects first, more important ones earlier.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -41,19 +39,10 @@ def preempt_for_pod_group(
 ) -> PodGroupPostFilterResult:
     """Find the pods to evict so that a group fits.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster in which the group does not fit.
-    group : PodGroupInfo
-        The preemptor.
-    trial : PodGroupTrial
-        Tries the group in changed clusters.
+    Args:
+        trial: Tries the group in changed clusters.
 
-    Returns
-    -------
-    PodGroupPostFilterResult
-        Success with the victims and the nominated nodes; or the reason why preemption does not help.
+    Returns: Success with the victims and the nominated nodes; or the reason why preemption does not help.
     """
     rules = release.pod_groups
     assert rules is not None

@@ -1,7 +1,5 @@
 """The result of preemption for one pod, in names: candidates, victims, and the reasons for rejected nodes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -15,10 +13,7 @@ from kschedctl.scheduler.framework.extender import EXTENDER_NAME
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.scheduler.preemption.budgets import Budget, violated_budgets
-from kschedctl.scheduler.preemption.dry_run_preemption import (
-    DryRun,
-    lower_priority_pods,
-)
+from kschedctl.scheduler.preemption.dry_run_preemption import DryRun, lower_priority_pods
 from kschedctl.scheduler.preemption.select_candidate import (
     CRITERIA,
     Choice,
@@ -32,23 +27,16 @@ NO_VICTIMS: Final = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("No preemption 
 
 @dataclass(frozen=True, slots=True)
 class Victim:
-    """A pod that preemption would evict.
+    """A pod that preemption would evict."""
 
-    Attributes
-    ----------
-    pod : int
-        The pod's index in ``Cluster.pods``.
-    violates : bool
-        True if the eviction violates a disruption budget.
-    budgets : tuple of Budget
-        The budgets that cover the pod.
-    violated : tuple of Budget
-        The covering budgets that the eviction violates, if all pods of lower priority on the node are evicted in order.
-    """
-
+    #: The pod's index in ``Cluster.pods``.
     pod: int
+    #: True if the eviction violates a disruption budget.
     violates: bool
+    #: The budgets that cover the pod.
     budgets: tuple[Budget, ...]
+    #: The covering budgets that the eviction violates, if all pods of lower priority on the node are evicted in
+    #: order.
     violated: tuple[Budget, ...]
 
 
@@ -213,7 +201,7 @@ class PreemptionResult:
         row = self._cluster.nodes.row[node]
         return tuple(lower_priority_nominated_pods(self._cluster, self._pod, row).tolist())
 
-    def shortlist(self, num_candidates: int, offset: int) -> PreemptionResult:
+    def shortlist(self, num_candidates: int, offset: int) -> "PreemptionResult":
         """Return the result if not all potential nodes are tried.
 
         kube-scheduler stops as soon as it has enough candidates and one of them violates no budget. It starts at a
@@ -260,22 +248,15 @@ def _needless(node: str) -> str:
 
 
 class NoLowerPriority(Operands, frozen=True):
-    """The node has no pod that preemption could evict.
+    """The node has no pod that preemption could evict."""
 
-    Attributes
-    ----------
-    priority : int
-        The priority of the pod to place; only pods below it can be evicted.
-    """
-
+    #: The priority of the pod to place; only pods below it can be evicted.
     priority: int
 
     def words(self) -> str:
-        """State that the node has no pod below the priority."""
         return f"no pod with a priority below {self.priority}"
 
     def data(self) -> dict[str, Any]:
-        """Return no data: the response has the pod's priority elsewhere."""
         return {}
 
 

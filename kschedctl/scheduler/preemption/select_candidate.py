@@ -4,8 +4,6 @@ Each criterion keeps the best of the candidates that the criterion before it kep
 and victims (entries) to candidates.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 
@@ -33,18 +31,12 @@ _SHIFT: Final = 2**31
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The comparison of the candidates.
+    """The comparison of the candidates."""
 
-    Attributes
-    ----------
-    values : ndarray of int64, shape (n_criteria, n_candidates)
-        The value of each candidate per criterion: violations, priority, sum of priorities, number of victims, and start
-        time in microseconds.
-    lost_at : ndarray of int64, shape (n_candidates,)
-        The index of the criterion at which a candidate lost; -1 for the best candidates, which tie.
-    """
-
+    #: The value of each candidate per criterion: violations, priority, sum of priorities, number of victims, and
+    #: start time in microseconds.
     values: Int64Array
+    #: The index of the criterion at which a candidate lost; -1 for the best candidates, which tie.
     lost_at: Int64Array
 
     @property
@@ -56,15 +48,10 @@ class Choice:
 def pick_one_node_for_preemption(pods: Pods, victims: PodsInWorlds, violations: Int64Array) -> Choice:
     """Compare the candidates by each criterion in order.
 
-    Parameters
-    ----------
-    pods : Pods
-        The pods of the cluster.
-    victims : PodsInWorlds
-        The candidates and their victims, at least one each. The victims are sorted by descending importance, unless an
-        extender returned another order.
-    violations : ndarray of int64, shape (n_candidates,)
-        The number of evictions that violate a disruption budget.
+    Args:
+        victims: The candidates and their victims, at least one each. The victims are sorted by descending
+            importance, unless an extender returned another order.
+        violations: The number of evictions that violate a disruption budget.
     """
     n = victims.n_worlds
     priority = pods.priority[victims.pods]
@@ -78,16 +65,7 @@ def pick_one_node_for_preemption(pods: Pods, victims: PodsInWorlds, violations: 
     np.maximum.at(truly_highest, victims.worlds, priority)
     important = priority == truly_highest[victims.worlds]
     np.minimum.at(earliest, victims.worlds[important], pods.start_time[victims.pods[important]])
-    values = np.array(
-        [
-            violations,
-            highest,
-            total,
-            victims.counts,
-            earliest,
-        ],
-        dtype=np.int64,
-    )
+    values = np.array([violations, highest, total, victims.counts, earliest], dtype=np.int64)
     lost_at = np.full(n, -1, dtype=np.int64)
     for i, row in enumerate(values):
         left = lost_at < 0
@@ -105,12 +83,8 @@ def pick_one_node_for_preemption(pods: Pods, victims: PodsInWorlds, violations: 
 def lower_priority_nominated_pods(cluster: Cluster, pod: Pod, row: int) -> PodIndices:
     """Return the pods that lose their nomination to a node (upstream ``getLowerPriorityNominatedPods``).
 
-    Parameters
-    ----------
-    pod : Pod
-        The preemptor.
-    row : int
-        The row of the chosen node.
+    Args:
+        row: The row of the chosen node.
     """
     pods = cluster.pods
     return np.flatnonzero((pods.nominated_row == row) & (pods.priority < (pod.spec.priority or 0)))
@@ -126,17 +100,11 @@ _PLUGIN = "DefaultPreemption"
 def calculate_num_candidates(framework: PluginsRunner, n_nodes: int) -> int:
     """Return the number of candidates at which the dry run stops (upstream ``calculateNumCandidates``).
 
-    Parameters
-    ----------
-    framework : PluginsRunner
-        The pod's profile.
-    n_nodes : int
-        The number of potential nodes.
+    Args:
+        framework: The pod's profile.
 
-    Returns
-    -------
-    int
-        The profile's percentage of ``n_nodes``, truncated; at least the profile's absolute number, at most ``n_nodes``.
+    Returns: The profile's percentage of ``n_nodes``, truncated; at least the profile's absolute number, at most
+        ``n_nodes``.
     """
     args = framework.profile.args.get(_PLUGIN)
     if not isinstance(args, DefaultPreemptionArgs):
@@ -148,19 +116,12 @@ def calculate_num_candidates(framework: PluginsRunner, n_nodes: int) -> int:
 def truncate_dry_run(run: DryRun, num_candidates: int, offset: int) -> DryRun:
     """Return the result up to the node with which there are enough candidates, one of which violates no budget.
 
-    Parameters
-    ----------
-    run : DryRun
-        The result on all potential nodes.
-    num_candidates : int
-        The number of candidates that is enough.
-    offset : int
-        The index of the first node among the potential nodes. The others follow in the cluster's order, cyclically.
+    Args:
+        run: The result on all potential nodes.
+        offset: The index of the first node among the potential nodes. The others follow in the cluster's order,
+            cyclically.
 
-    Returns
-    -------
-    DryRun
-        ``run`` itself if there are never enough candidates.
+    Returns: ``run`` itself if there are never enough candidates.
     """
     rows = np.roll(run.looked_at, -offset)
     victims = run.victims

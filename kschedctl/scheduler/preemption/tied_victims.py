@@ -5,8 +5,6 @@ whole seconds, so that pods often tie. The order of tied pods is that of the sch
 not show. Every order of tied pods that differ to the scheduler is tried here; equal pods are interchangeable.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -40,42 +38,28 @@ _Outcome: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class PossibleVictims:
-    """The sets of victims that the order of tied pods decides between.
+    """The sets of victims that the order of tied pods decides between."""
 
-    Attributes
-    ----------
-    n_sets : int
-        The number of possible sets, at most 1000.
-    complete : bool
-        True if all orders were tried, so that there are no more sets.
-    sets : tuple of tuple of int
-        The first 10 sets, each as indices into ``Cluster.pods``.
-    possible, certain : frozenset of int
-        The pods in any of the sets, and those in all of them.
-    """
-
+    #: The number of possible sets, at most 1000.
     n_sets: int
+    #: True if all orders were tried, so that there are no more sets.
     complete: bool
+    #: The first 10 sets, each as indices into ``Cluster.pods``.
     sets: tuple[tuple[int, ...], ...]
+    #: The pods in any of the sets, and those in all of them.
     possible: frozenset[int]
+    #: The pods in any of the sets, and those in all of them.
     certain: frozenset[int]
 
 
 def possible_victims(framework: PluginsRunner, state: CycleState, pod: Pod, run: DryRun, row: int) -> PossibleVictims:
     """Return the sets of victims on a candidate's node over the orders of tied pods.
 
-    Parameters
-    ----------
-    framework : PluginsRunner
-        The pod's profile.
-    state : CycleState
-        The state after PreFilter.
-    pod : Pod
-        The preemptor.
-    run : DryRun
-        The dry run; victims that an extender has returned are certain.
-    row : int
-        The row of the candidate's node.
+    Args:
+        framework: The pod's profile.
+        state: The state after PreFilter.
+        run: The dry run; victims that an extender has returned are certain.
+        row: The row of the candidate's node.
     """
     cluster = framework.cluster
     world = int(np.flatnonzero(run.victims.rows == row)[0])

@@ -6,8 +6,6 @@ FailedAttachVolume, "Multi-Attach error". The scheduler does not check it. Share
 not attached.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -31,20 +29,12 @@ _SEVERAL: Final = frozenset({"ReadWriteMany", "ReadOnlyMany", "ReadWriteOncePod"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttachedElsewhere:
-    """A claim of a pod that another node uses.
-
-    Attributes
-    ----------
-    claim : PersistentVolumeClaim
-        The claim.
-    node : str
-        The node that the claim's volume is attached to.
-    users : tuple of str
-        The pods there that use the claim, ``namespace/name``.
-    """
+    """A claim of a pod that another node uses."""
 
     claim: PersistentVolumeClaim
+    #: The node that the claim's volume is attached to.
     node: str
+    #: The pods there that use the claim, ``namespace/name``.
     users: tuple[str, ...]
 
 

@@ -1,7 +1,5 @@
 """The volumes attached to each node, as columns, from pods and from VolumeAttachments."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import ClassVar
@@ -57,21 +55,15 @@ class Needs(IntEnum):
 
 
 class Attachable(msgspec.Struct, frozen=True):
-    """A CSI volume that counts against a node's limit.
+    """A CSI volume that counts against a node's limit."""
 
-    Attributes
-    ----------
-    driver, handle : str
-        The CSI driver, and the volume's handle; a claim without a volume has a unique handle.
-    needs : Needs
-        The properties a node must have for the volume to count there.
-    claim : str
-        The key of the claim, ``namespace/name``; empty for a disk that the pod names directly.
-    """
-
+    #: The CSI driver, and the volume's handle; a claim without a volume has a unique handle.
     driver: str
+    #: The CSI driver, and the volume's handle; a claim without a volume has a unique handle.
     handle: str
+    #: The properties a node must have for the volume to count there.
     needs: Needs
+    #: The key of the claim, ``namespace/name``; empty for a disk that the pod names directly.
     claim: str = ""
 
     @property
@@ -81,20 +73,13 @@ class Attachable(msgspec.Struct, frozen=True):
 
 
 class Unattachable(msgspec.Struct, frozen=True):
-    """A volume that cannot be counted.
+    """A volume that cannot be counted."""
 
-    Attributes
-    ----------
-    problem : str
-        The reason why it cannot be counted.
-    needs : Needs
-        The properties a node must have for the problem to matter there.
-    missing : bool
-        True if the claim does not exist, which rejects the pod; every other problem is an error.
-    """
-
+    #: The reason why it cannot be counted.
     problem: str
+    #: The properties a node must have for the problem to matter there.
     needs: Needs
+    #: True if the claim does not exist, which rejects the pod; every other problem is an error.
     missing: bool = False
 
 
@@ -109,13 +94,10 @@ def counts_volumes(pod: Pod) -> bool:
 def attachable_volumes(cluster: Cluster, pod: Pod, *, new: bool) -> list[Attachable | Unattachable]:
     """Return the volumes of a pod that count against limits, in the pod's order.
 
-    Parameters
-    ----------
-    pod : Pod
-        The pod, with its name and uid if it has ephemeral volumes.
-    new : bool
-        True for the pod to be scheduled; for other pods, claims that do not exist are not counted. Claims that could
-        not be listed never are.
+    Args:
+        pod: The pod, with its name and uid if it has ephemeral volumes.
+        new: True for the pod to be scheduled; for other pods, claims that do not exist are not counted. Claims that
+            could not be listed never are.
     """
     found = (_attachable(cluster, pod, volume, new=new) for volume in pod.spec.volumes)
     return [volume for volume in found if volume is not None]
@@ -190,22 +172,15 @@ class AttachedVolumes(msgspec.Struct, frozen=True):
     """The volumes that are attached in each world, as a sparse matrix of worlds and volumes.
 
     A world is a hypothetical state: the cluster with pods added to or removed from one node.
-
-    Attributes
-    ----------
-    n_worlds : int
-        The number of worlds.
-    numbers : ndarray of int64, shape (n_volumes,)
-        The volumes by their numbers in ``Attachments``, ascending.
-    cells : ndarray of int64
-        The cells ``world * n_volumes + column`` of attached volumes, ascending and without duplicates.
     """
 
     n_worlds: int
+    #: The volumes by their numbers in ``Attachments``, ascending.
     numbers: Int64Array
+    #: The cells ``world * n_volumes + column`` of attached volumes, ascending and without duplicates.
     cells: Int64Array
 
-    def __or__(self, other: AttachedVolumes) -> AttachedVolumes:
+    def __or__(self, other: "AttachedVolumes") -> "AttachedVolumes":
         """Return the volumes that are attached in either matrix; both have the same worlds and volumes."""
         return AttachedVolumes(self.n_worlds, self.numbers, np.union1d(self.cells, other.cells))
 
@@ -215,19 +190,6 @@ class AttachedVolumes(msgspec.Struct, frozen=True):
         return np.isin(np.arange(self.n_worlds) * len(self.numbers) + column, self.cells)
 
     def count(self, group: Int64Array, n_groups: int) -> Int64Array:
-        """Count the attached volumes of each group.
-
-        Parameters
-        ----------
-        group : ndarray of int64, shape (n_volumes,)
-            The group of each column.
-        n_groups : int
-            The number of groups.
-
-        Returns
-        -------
-        ndarray of int64, shape (n_groups, n_worlds)
-        """
         counts = np.zeros((n_groups, self.n_worlds), dtype=np.int64)
         worlds, columns = self._places()
         np.add.at(counts, (group[columns], worlds), 1)
@@ -287,29 +249,18 @@ class Attachments:
     ``volume`` and ``needs``. A volume is numbered by driver and handle, and has the same number wherever it is
     attached. A volume that cannot be counted has a number for its row alone, and a problem.
 
-    Parameters
-    ----------
-    portworx_needs_annotation : bool
-        True if Portworx volumes count only on nodes whose CSINode lists their plugin as migrated.
+    pod: The slot of the pod, ascending; ``NO_POD`` for a VolumeAttachment.
+    node: The row of the node; negative for a pod without a node.
+    needs: The properties a node must have for the volume to count there, as in ``Needs``.
+    csi_nodes: The drivers and volume limits of the nodes.
+    level: The properties of each node, as in ``Needs``.
 
-    Attributes
-    ----------
-    kinds : frozenset of type
-        The kinds of objects that the table depends on, besides nodes and pods.
-    pod : ndarray of int64, shape (n_attachments,)
-        The slot of the pod, ascending; ``NO_POD`` for a VolumeAttachment.
-    node : ndarray of int64, shape (n_attachments,)
-        The row of the node; negative for a pod without a node.
-    volume : ndarray of int64, shape (n_attachments,)
-        The number of the volume.
-    needs : ndarray of int64, shape (n_attachments,)
-        The properties a node must have for the volume to count there, as in ``Needs``.
-    csi_nodes : CSINodes
-        The drivers and volume limits of the nodes.
-    level : ndarray of int64, shape (n_nodes,)
-        The properties of each node, as in ``Needs``.
+    Args:
+        portworx_needs_annotation: True if Portworx volumes count only on nodes whose CSINode lists their plugin as
+            migrated.
     """
 
+    #: The kinds of objects that the table depends on, besides nodes and pods.
     kinds: ClassVar[frozenset[type[ApiObject]]] = frozenset(
         {PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode, VolumeAttachment}
     )
@@ -335,7 +286,7 @@ class Attachments:
         self.pod, self.node, self.volume, self.needs = (np.ascontiguousarray(column) for column in table.T)
 
     @classmethod
-    def of(cls, cluster: Cluster, *, portworx_needs_annotation: bool) -> Attachments:
+    def of(cls, cluster: Cluster, *, portworx_needs_annotation: bool) -> "Attachments":
         """Return the attachments of a cluster; the table of the cluster that it was derived from is updated."""
 
         def make() -> Attachments:
@@ -346,7 +297,7 @@ class Attachments:
         first._latest = moved
         return moved
 
-    def _moved(self, cluster: Cluster) -> Attachments | None:
+    def _moved(self, cluster: Cluster) -> "Attachments | None":
         """Return the table after pods have come and gone; ``None`` if the pods are not derived from the table's."""
         if self._cluster is cluster:
             return self
@@ -414,10 +365,7 @@ class Attachments:
     def of_drivers(self, drivers: tuple[str, ...]) -> tuple[Int64Array, Int64Array]:
         """Return the volumes of some drivers.
 
-        Returns
-        -------
-        numbers, drivers : ndarray of int64
-            The numbers of the volumes, ascending, and for each the index into the argument ``drivers``.
+        Returns: The numbers of the volumes, ascending, and for each the index into the argument ``drivers``.
         """
         wanted = {driver: i for i, driver in enumerate(drivers)}
         # Code -1, of volumes that cannot be counted, selects the last entry.
@@ -470,10 +418,7 @@ class Attachments:
     def _in_worlds(self, nodes: Overlay) -> tuple[Int64Array, Int64Array, Int64Array]:
         """Return the rows of pods in every world.
 
-        Returns
-        -------
-        worlds, rows, signs : ndarray of int64
-            The world, the row of the table, and the sign: 1, or -1 for a pod that was removed.
+        Returns: The world, the row of the table, and the sign: 1, or -1 for a pod that was removed.
         """
         worlds = self._world_of_row(nodes)[np.maximum(self.node, -1)]
         worlds[: self._n_objects] = -1

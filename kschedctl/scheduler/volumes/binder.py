@@ -6,8 +6,6 @@ match, a volume is provisioned if the class allows it. A volume is taken at most
 ``FindPodVolumes``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -54,89 +52,61 @@ from kschedctl.scheduler.volumes.zones import VolumeTopology
 
 
 class BoundCheck(msgspec.Struct, frozen=True):
-    """The check of a bound claim against the nodes.
-
-    Attributes
-    ----------
-    volume : PersistentVolume or None
-        The volume of the claim; ``None`` if it does not exist.
-    reachable : ndarray of bool, shape (n_nodes,)
-        The nodes from which the volume can be reached; none if it does not exist.
-    problem : str
-        The error of the translation to a CSI volume on nodes where the plugin is migrated; empty if there is none.
-    """
+    """The check of a bound claim against the nodes."""
 
     claim: PersistentVolumeClaim
+    #: The volume of the claim; ``None`` if it does not exist.
     volume: PersistentVolume | None
+    #: The nodes from which the volume can be reached; none if it does not exist.
     reachable: Mask
+    #: The error of the translation to a CSI volume on nodes where the plugin is migrated; empty if there is none.
     problem: str = ""
 
 
 class StaticMatch(msgspec.Struct, frozen=True):
-    """The volume that an unbound claim would get on each node.
-
-    Attributes
-    ----------
-    candidates : tuple of PersistentVolume
-        The volumes that match the claim, in order of preference.
-    choice : ndarray of int64, shape (n_nodes,)
-        The index into ``candidates`` for each node; -1 if no candidate is available.
-    """
+    """The volume that an unbound claim would get on each node."""
 
     claim: PersistentVolumeClaim
+    #: The volumes that match the claim, in order of preference.
     candidates: tuple[PersistentVolume, ...]
+    #: The index into ``candidates`` for each node; -1 if no candidate is available.
     choice: Int64Array
 
 
 class ProvisionCheck(msgspec.Struct, frozen=True):
-    """The check of a claim for which a volume must be provisioned on some nodes.
-
-    Attributes
-    ----------
-    needed : ndarray of bool, shape (n_nodes,)
-        The nodes on which the claim got no existing volume.
-    provisioning : Provisioning
-        The checks of dynamic provisioning.
-    """
+    """The check of a claim for which a volume must be provisioned on some nodes."""
 
     claim: PersistentVolumeClaim
+    #: The nodes on which the claim got no existing volume.
     needed: Mask
+    #: The checks of dynamic provisioning.
     provisioning: Provisioning
 
 
 class FoundVolumes(msgspec.Struct, frozen=True):
-    """The binder's results for a pod, per node.
+    """The binder's results for a pod, per node."""
 
-    Attributes
-    ----------
-    bound : tuple of BoundCheck
-        The checks of bound claims, in evaluation order.
-    selected : tuple of PersistentVolumeClaim
-        The unbound claims that are being provisioned for a selected node.
-    selected_elsewhere : ndarray of bool, shape (n_nodes,)
-        True for nodes that are not the selected node of one of these claims.
-    matches : tuple of StaticMatch
-        The results for unbound claims that may get an existing volume, the smallest claim first.
-    provisions : tuple of ProvisionCheck
-        The checks of claims for which volumes must be provisioned, in evaluation order.
-    node_conflict, bind_conflict, not_enough_space, missing_volume : ndarray of bool, shape (n_nodes,)
-        The nodes that the scheduler rejects for each of its four reasons; several can hold for a node.
-    errors : tuple of str
-        The errors with which the scheduler ends its cycle.
-    error : ndarray of int64, shape (n_nodes,)
-        The index into ``errors`` for each node; -1 if there is no error.
-    """
-
+    #: The checks of bound claims, in evaluation order.
     bound: tuple[BoundCheck, ...]
+    #: The unbound claims that are being provisioned for a selected node.
     selected: tuple[PersistentVolumeClaim, ...]
+    #: True for nodes that are not the selected node of one of these claims.
     selected_elsewhere: Mask
+    #: The results for unbound claims that may get an existing volume, the smallest claim first.
     matches: tuple[StaticMatch, ...]
+    #: The checks of claims for which volumes must be provisioned, in evaluation order.
     provisions: tuple[ProvisionCheck, ...]
+    #: The nodes that the scheduler rejects for each of its four reasons; several can hold for a node.
     node_conflict: Mask
+    #: The nodes that the scheduler rejects for each of its four reasons; several can hold for a node.
     bind_conflict: Mask
+    #: The nodes that the scheduler rejects for each of its four reasons; several can hold for a node.
     not_enough_space: Mask
+    #: The nodes that the scheduler rejects for each of its four reasons; several can hold for a node.
     missing_volume: Mask
+    #: The errors with which the scheduler ends its cycle.
     errors: tuple[str, ...]
+    #: The index into ``errors`` for each node; -1 if there is no error.
     error: Int64Array
 
 
@@ -145,18 +115,12 @@ _NONE = -1
 
 @dataclass(frozen=True, eq=False)
 class Binder:
-    """Finds volumes for pods on the nodes of a cluster.
+    """Finds volumes for pods on the nodes of a cluster."""
 
-    Attributes
-    ----------
-    cluster : Cluster
-        The cluster with its nodes, volumes and claims.
-    knows_attributes_classes : bool
-        True if claims may name a VolumeAttributesClass (the gate of that name); otherwise the search of a volume for
-        such a claim is an error.
-    """
-
+    #: The cluster with its nodes, volumes and claims.
     cluster: Cluster
+    #: True if claims may name a VolumeAttributesClass (the gate of that name); otherwise the search of a volume
+    #: for such a claim is an error.
     knows_attributes_classes: bool = True
 
     @cached_property
@@ -167,17 +131,8 @@ class Binder:
     def find_pod_volumes(self, claims: PodClaims) -> FoundVolumes:
         """Find volumes for a pod's claims on every node.
 
-        Parameters
-        ----------
-        claims : PodClaims
-            The claims of a pod; the immediate ones are ignored.
-
-        Raises
-        ------
-        SelectorError
-            If a claim's selector is invalid.
-        SnapshotError
-            If a size is not a quantity.
+        Raises SelectorError if a claim's selector is invalid.
+        Raises SnapshotError if a size is not a quantity.
         """
         errors: list[str] = []
         bound, node_conflict, missing, error = self._check_bound(claims.bound, errors)
@@ -328,7 +283,8 @@ def _check_provisions(checks: tuple[ProvisionCheck, ...], elsewhere: Mask) -> tu
 
 # The volumes and claims of a pod after it is bound: claims get the volumes found for them, or provisioned ones.
 #
-# Source: the binder's ``BindPodVolumes``, and the subsequent actions of the PersistentVolume controller and provisioners.
+# Source: the binder's ``BindPodVolumes``, and the subsequent actions of the PersistentVolume controller and
+# provisioners.
 
 _BOUND: Final = "Bound"
 _YES: Final = "yes"
@@ -337,12 +293,8 @@ _YES: Final = "yes"
 def bind_pod_volumes(cluster: Cluster, found: FoundVolumes, row: int) -> Iterator[ObjectChange]:
     """Yield the volumes and claims that change when a pod with claims is bound to a node.
 
-    Parameters
-    ----------
-    found : FoundVolumes
-        The binder's results for the pod.
-    row : int
-        The row of the node.
+    Args:
+        found: The binder's results for the pod.
     """
     node = cluster.nodes.objects[row]
     for match in found.matches:

@@ -1,7 +1,5 @@
 """PersistentVolumeClaims and their volumes, and a pod's claims as the volume plugins use them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -80,10 +78,7 @@ def required_affinity(volume: PersistentVolume) -> NodeSelector | None:
 def requested_storage(claim: PersistentVolumeClaim) -> int | None:
     """Return the storage that the claim requests, in nano-bytes; ``None`` if it has no request.
 
-    Raises
-    ------
-    SnapshotError
-        If the request is not a quantity.
+    Raises SnapshotError if the request is not a quantity.
     """
     text = claim.spec.resources.requests.get(_STORAGE)
     if text is None:
@@ -97,10 +92,7 @@ def requested_storage(claim: PersistentVolumeClaim) -> int | None:
 def storage_capacity(volume: PersistentVolume) -> int:
     """Return the volume's capacity in nano-bytes; 0 if it declares none.
 
-    Raises
-    ------
-    SnapshotError
-        If the capacity is not a quantity.
+    Raises SnapshotError if the capacity is not a quantity.
     """
     text = volume.spec.capacity.get(_STORAGE)
     if text is None:
@@ -143,20 +135,13 @@ def is_static(storage_class: StorageClass) -> bool:
 
 
 class ClaimUse(msgspec.Struct, frozen=True):
-    """A volume of a pod that refers to a claim.
+    """A volume of a pod that refers to a claim."""
 
-    Attributes
-    ----------
-    volume : str
-        The name of the pod's volume.
-    claim : str
-        The name of the claim, in the pod's namespace.
-    ephemeral : bool
-        True if the claim is generated for the pod, with a name derived from the pod's.
-    """
-
+    #: The name of the pod's volume.
     volume: str
+    #: The name of the claim, in the pod's namespace.
     claim: str
+    #: True if the claim is generated for the pod, with a name derived from the pod's.
     ephemeral: bool
 
 
@@ -176,20 +161,13 @@ def claim_uses(pod: Pod) -> Iterator[ClaimUse]:
 
 
 class PodClaims(msgspec.Struct, frozen=True):
-    """The claims of a pod, grouped for the binder, each group in the order of the pod's volumes.
+    """The claims of a pod, grouped for the binder, each group in the order of the pod's volumes."""
 
-    Attributes
-    ----------
-    bound : tuple of PersistentVolumeClaim
-        The claims that are fully bound.
-    delayed : tuple of PersistentVolumeClaim
-        The unbound claims for which the scheduler chooses a volume or a node.
-    immediate : tuple of PersistentVolumeClaim
-        The unbound claims that the scheduler does not bind.
-    """
-
+    #: The claims that are fully bound.
     bound: tuple[PersistentVolumeClaim, ...]
+    #: The unbound claims for which the scheduler chooses a volume or a node.
     delayed: tuple[PersistentVolumeClaim, ...]
+    #: The unbound claims that the scheduler does not bind.
     immediate: tuple[PersistentVolumeClaim, ...]
 
 

@@ -1,7 +1,5 @@
 """CSINodes as columns, and in-tree volume sources with the CSI drivers that replaced them (csi-translation-lib)."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -34,26 +32,17 @@ class MigrationError(ValueError):
 
 
 class InTreePlugin(msgspec.Struct, frozen=True):
-    """An in-tree volume plugin.
+    """An in-tree volume plugin."""
 
-    Attributes
-    ----------
-    name : str
-        The name of the plugin: the provisioner of StorageClasses, and the name that nodes list as migrated.
-    source : str
-        The field of a volume that holds the plugin's source.
-    driver : str
-        The CSI driver that replaces the plugin.
-    topology_key : str
-        The node label for the driver's topology; empty if topology is not translated.
-    translated : bool
-        True if the scheduler translates the plugin's volumes to CSI volumes.
-    """
-
+    #: The name of the plugin: the provisioner of StorageClasses, and the name that nodes list as migrated.
     name: str
+    #: The field of a volume that holds the plugin's source.
     source: str
+    #: The CSI driver that replaces the plugin.
     driver: str
+    #: The node label for the driver's topology; empty if topology is not translated.
     topology_key: str = ""
+    #: True if the scheduler translates the plugin's volumes to CSI volumes.
     translated: bool = True
 
 
@@ -88,10 +77,7 @@ def migrated_plugins(csi_node: CSINode) -> list[str]:
 def inline_handle(source: InTreeVolumes) -> str:
     """Return the CSI volume handle of a disk that a pod names directly.
 
-    Raises
-    ------
-    MigrationError
-        If the source has no equivalent in the CSI driver.
+    Raises MigrationError if the source has no equivalent in the CSI driver.
     """
     if source.gce_persistent_disk is not None:
         return _gce_zonal_handle(_UNSPECIFIED, source.gce_persistent_disk)
@@ -101,10 +87,7 @@ def inline_handle(source: InTreeVolumes) -> str:
 def volume_handle(volume: PersistentVolume) -> str:
     """Return the CSI volume handle of an in-tree PersistentVolume.
 
-    Raises
-    ------
-    MigrationError
-        If the source has no equivalent in the CSI driver.
+    Raises MigrationError if the source has no equivalent in the CSI driver.
     """
     disk = volume.spec.gce_persistent_disk
     if disk is None:
@@ -170,10 +153,7 @@ def migrated_affinity(volume: PersistentVolume, plugin: InTreePlugin) -> NodeSel
 
     Zones are translated to the driver's topology key. They come from the affinity, or else from the volume's label.
 
-    Raises
-    ------
-    MigrationError
-        If the source has no equivalent in the CSI driver.
+    Raises MigrationError if the source has no equivalent in the CSI driver.
     """
     volume_handle(volume)
     affinity = required_affinity(volume)
@@ -210,8 +190,7 @@ def _has_values(terms: tuple[NodeSelectorTerm, ...], key: str) -> bool:
 def _rename(terms: tuple[NodeSelectorTerm, ...], old: str, new: str) -> tuple[NodeSelectorTerm, ...]:
     return tuple(
         replace(
-            term,
-            match_expressions=tuple(replace(e, key=new) if e.key == old else e for e in term.match_expressions),
+            term, match_expressions=tuple(replace(e, key=new) if e.key == old else e for e in term.match_expressions)
         )
         for term in terms
     )
@@ -227,12 +206,8 @@ def _add(terms: tuple[NodeSelectorTerm, ...], requirement: NodeSelectorRequireme
 class CSINodes:
     """The CSINodes of a cluster as columns over its nodes.
 
-    Attributes
-    ----------
-    present : ndarray of bool, shape (n_nodes,)
-        True for nodes with a CSINode.
-    any_limit : ndarray of bool, shape (n_nodes,)
-        True for nodes with a volume limit for any driver.
+    present: True for nodes with a CSINode.
+    any_limit: True for nodes with a volume limit for any driver.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -258,7 +233,7 @@ class CSINodes:
                     self.any_limit[row] = True
 
     @classmethod
-    def of(cls, cluster: Cluster) -> CSINodes:
+    def of(cls, cluster: Cluster) -> "CSINodes":
         """Return the CSINodes of a cluster; the object is cached."""
         return cluster.derived(cls, None, lambda: cls(cluster), of=(CSINode,))
 

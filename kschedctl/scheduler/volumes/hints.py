@@ -1,7 +1,5 @@
 """Queueing hints: events that may help a pod rejected by a volume plugin (``isSchedulableAfter...`` of the plugins)."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from kschedctl.objects.pod import Pod

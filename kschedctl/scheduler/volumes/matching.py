@@ -1,7 +1,5 @@
 """The PersistentVolumes that a claim can be bound to, and the nodes on which one can be provisioned for it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec
@@ -36,21 +34,14 @@ AVAILABLE = "Available"
 
 
 class Mismatch(msgspec.Struct, frozen=True):
-    """A reason why a volume cannot be bound to a claim.
+    """A reason why a volume cannot be bound to a claim."""
 
-    Attributes
-    ----------
-    field : str
-        The differing field: ``claimRef``, ``capacity``, ``volumeMode``, ``volumeAttributesClassName``,
-        ``deletionTimestamp``, ``phase``, ``selector``, ``storageClassName`` or ``accessModes``.
-    wanted : str
-        The value that the claim wants.
-    found : str
-        The value that the volume has.
-    """
-
+    #: The differing field: ``claimRef``, ``capacity``, ``volumeMode``, ``volumeAttributesClassName``,
+    #: ``deletionTimestamp``, ``phase``, ``selector``, ``storageClassName`` or ``accessModes``.
     field: str
+    #: The value that the claim wants.
     wanted: str
+    #: The value that the volume has.
     found: str
 
     def __str__(self) -> str:
@@ -60,10 +51,7 @@ class Mismatch(msgspec.Struct, frozen=True):
 def claim_selector(claim: PersistentVolumeClaim) -> Selector | None:
     """Return the claim's parsed selector; ``None`` if it has none.
 
-    Raises
-    ------
-    SelectorError
-        If the selector is invalid.
+    Raises SelectorError if the selector is invalid.
     """
     if claim.spec.selector is None:
         return None
@@ -78,19 +66,7 @@ def mismatches(claim: PersistentVolumeClaim, volume: PersistentVolume, selector:
 
     Phase, labels, class and access modes of a volume that names the claim are not compared.
 
-    Parameters
-    ----------
-    claim : PersistentVolumeClaim
-        A claim that is not bound.
-    volume : PersistentVolume
-        Any volume.
-    selector : Selector or None
-        The claim's selector, from ``claim_selector``.
-
-    Raises
-    ------
-    SnapshotError
-        If a size is not a quantity.
+    Raises SnapshotError if a size is not a quantity.
     """
     wanted, has = claim.spec, volume.spec
     reserved = is_bound_to(volume, claim)
@@ -141,8 +117,6 @@ def access_modes_mismatch(claim: PersistentVolumeClaim, volume: PersistentVolume
 def show_storage(nanos: int) -> str:
     """Return a size in nano-bytes as human-readable text.
 
-    Examples
-    --------
     >>> show_storage(5 * 2**30 * 10**9)
     '5Gi'
     """
@@ -153,36 +127,24 @@ def show_storage(nanos: int) -> str:
 
 
 class Provisioning(msgspec.Struct, frozen=True):
-    """The checks of dynamic provisioning for one claim on all nodes.
+    """The checks of dynamic provisioning for one claim on all nodes."""
 
-    Attributes
-    ----------
-    storage_class : StorageClass
-        The StorageClass of the claim.
-    unsupported : bool
-        True if the class has no provisioner.
-    allowed : ndarray of bool, shape (n_nodes,)
-        The nodes that the class's ``allowedTopologies`` match.
-    enough : ndarray of bool, shape (n_nodes,)
-        The nodes with enough capacity; all nodes if the driver does not track capacity.
-    measured : ndarray of bool, shape (n_nodes,)
-        The nodes on which the driver tracks capacity and has enough of it.
-    available : ndarray of int64, shape (n_nodes,)
-        The free capacity of the storage that lets the claim pass, in bytes; 0 if it is not reported.
-    capacity_unsaid : ndarray of bool, shape (n_nodes,)
-        True for nodes where only the maximum volume size of that storage is reported.
-    several : ndarray of bool, shape (n_nodes,)
-        True for nodes where further storage with another free capacity would let the claim pass. The first one in the
-        snapshot counts; kube-scheduler uses an arbitrary one.
-    """
-
+    #: The StorageClass of the claim.
     storage_class: StorageClass
+    #: True if the class has no provisioner.
     unsupported: bool
+    #: The nodes that the class's ``allowedTopologies`` match.
     allowed: Mask
+    #: The nodes with enough capacity; all nodes if the driver does not track capacity.
     enough: Mask
+    #: The nodes on which the driver tracks capacity and has enough of it.
     measured: Mask
+    #: The free capacity of the storage that lets the claim pass, in bytes; 0 if it is not reported.
     available: Int64Array
+    #: True for nodes where only the maximum volume size of that storage is reported.
     capacity_unsaid: Mask
+    #: True for nodes where further storage with another free capacity would let the claim pass. The first one in
+    #: the snapshot counts; kube-scheduler uses an arbitrary one.
     several: Mask
 
 
@@ -191,10 +153,7 @@ def provisioning(
 ) -> Provisioning:
     """Evaluate the scheduler's ``checkVolumeProvisions`` for all nodes.
 
-    Raises
-    ------
-    SnapshotError
-        If a size or a capacity is not a quantity.
+    Raises SnapshotError if a size or a capacity is not a quantity.
     """
     n_nodes = len(cluster.nodes)
     measured, several, unsaid = (np.zeros(n_nodes, dtype=np.bool_) for _ in range(3))
@@ -233,10 +192,7 @@ def capacities(cluster: Cluster, class_name: str) -> list[CSIStorageCapacity]:
 def volume_limit(capacity: CSIStorageCapacity) -> int | None:
     """Return the size of the largest volume that can be provisioned, in bytes; ``None`` if it is not reported.
 
-    Raises
-    ------
-    SnapshotError
-        If the reported value is not a quantity.
+    Raises SnapshotError if the reported value is not a quantity.
     """
     # The maximum volume size is more precise than the total free capacity.
     if capacity.maximum_volume_size is None:
@@ -247,10 +203,7 @@ def volume_limit(capacity: CSIStorageCapacity) -> int | None:
 def free_storage(capacity: CSIStorageCapacity) -> int | None:
     """Return the total free capacity, in bytes; ``None`` if it is not reported.
 
-    Raises
-    ------
-    SnapshotError
-        If the reported value is not a quantity.
+    Raises SnapshotError if the reported value is not a quantity.
     """
     return _bytes_in(capacity, "capacity", capacity.capacity) if capacity.capacity is not None else None
 

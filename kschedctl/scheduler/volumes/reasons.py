@@ -1,7 +1,5 @@
 """The operands behind the reasons of VolumeBinding, their explanation, and remedies of the volume plugins."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,10 +30,8 @@ def claim_remedies(context: RemedyContext, claim: str = "") -> Iterator[Remedy]:
     The name is replaced by a similar one of the namespace. A claim that exists is never replaced: the pod would start
     on other data. Claims that other pods mount, and those made for one pod, are not proposed.
 
-    Parameters
-    ----------
-    claim : str
-        The claim; empty for any.
+    Args:
+        claim: The claim; empty for any.
     """
     pod, cluster = context.pod, context.cluster
     names = {other.name for other in cluster.list(PersistentVolumeClaim) if other.namespace == pod.namespace}
@@ -129,23 +125,16 @@ def _node_affinity(volume: PersistentVolume, labels: dict[str, str]) -> Iterator
 def show_terms(terms: tuple[Selector, ...]) -> str:
     """Return alternative terms as text.
 
-    Parameters
-    ----------
-    terms : tuple of Selector
-        The terms, of which one must hold; all requirements of a term must hold.
+    Args:
+        terms: The terms, of which one must hold; all requirements of a term must hold.
     """
     return " or ".join(" and ".join(map(str, term)) for term in terms)
 
 
 class ClaimReason(Operands, frozen=True):
-    """A reason for rejection that concerns one claim.
+    """A reason for rejection that concerns one claim."""
 
-    Attributes
-    ----------
-    claim : str
-        The name of the claim, in the pod's namespace.
-    """
-
+    #: The name of the claim, in the pod's namespace.
     claim: str
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
@@ -154,14 +143,9 @@ class ClaimReason(Operands, frozen=True):
 
 
 class VolumeReason(ClaimReason, frozen=True):
-    """A reason for rejection that concerns the volume a claim is bound to.
+    """A reason for rejection that concerns the volume a claim is bound to."""
 
-    Attributes
-    ----------
-    volume : str
-        The name of the volume.
-    """
-
+    #: The name of the volume.
     volume: str
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
@@ -173,27 +157,19 @@ class VolumeMissing(VolumeReason, frozen=True):
     """The claim's volume does not exist."""
 
     def words(self) -> str:
-        """Return the claim and the missing volume as text."""
         return f"claim {self.claim} is bound to volume {self.volume}, which does not exist"
 
 
 class VolumeNotTranslated(VolumeReason, frozen=True):
-    """The claim's volume cannot be translated to its CSI driver.
+    """The claim's volume cannot be translated to its CSI driver."""
 
-    Attributes
-    ----------
-    problem : str
-        The problem, in the words of the translation library.
-    """
-
+    #: The problem, in the words of the translation library.
     problem: str
 
     def words(self) -> str:
-        """Return the claim and its problem as text."""
         return f"claim {self.claim}: {self.problem}"
 
     def data(self) -> dict[str, Any]:
-        """Return the claim and its volume."""
         return {"claim": self.claim, "volume": self.volume}
 
 
@@ -201,114 +177,76 @@ class VolumeForNoNode(VolumeReason, frozen=True):
     """No node can match the node affinity of the claim's volume."""
 
     def words(self) -> str:
-        """Return the claim and its volume as text."""
         return f"claim {self.claim} is on volume {self.volume}, whose node affinity matches no node"
 
 
 class VolumeForOtherNodes(VolumeReason, frozen=True):
-    """The claim's volume is for nodes with other labels.
+    """The claim's volume is for nodes with other labels."""
 
-    Attributes
-    ----------
-    wanted : tuple of Selector
-        The requirements that the node does not meet, for each term of the volume's node affinity.
-    labels : dict of str to str or None
-        The node's values of the labels in ``wanted``; ``None`` for a label that the node lacks.
-    """
-
+    #: The requirements that the node does not meet, for each term of the volume's node affinity.
     wanted: tuple[Selector, ...]
+    #: The node's values of the labels in ``wanted``; ``None`` for a label that the node lacks.
     labels: dict[str, str | None]
 
     def words(self) -> str:
-        """Return the required and the node's labels as text."""
         wanted, has = show_terms(self.wanted), show_labels(self.labels)
         return f"claim {self.claim} is on volume {self.volume}, which is for {wanted}; the node has {has}"
 
     def data(self) -> dict[str, Any]:
-        """Return the claim and volume, with terms and labels as text."""
         wanted, has = show_terms(self.wanted), show_labels(self.labels)
         return {"claim": self.claim, "volume": self.volume, "wanted": wanted, "node": has}
 
 
 class ProvisionedElsewhere(ClaimReason, frozen=True):
-    """The claim is being provisioned for another node.
+    """The claim is being provisioned for another node."""
 
-    Attributes
-    ----------
-    selected_node : str
-        The node for which the claim is being provisioned.
-    """
-
+    #: The node for which the claim is being provisioned.
     selected_node: str
 
     def words(self) -> str:
-        """Return the claim and its selected node as text."""
         return f"claim {self.claim} is being provisioned for node {self.selected_node}"
 
 
 class NotProvisioned(ClaimReason, frozen=True):
-    """The claim finds no volume, and its class does not provision.
+    """The claim finds no volume, and its class does not provision."""
 
-    Attributes
-    ----------
-    storage_class : str
-        The StorageClass of the claim.
-    volumes : int
-        The number of volumes in the cluster that match the claim, including taken and unreachable ones.
-    """
-
+    #: The StorageClass of the claim.
     storage_class: str
+    #: The number of volumes in the cluster that match the claim, including taken and unreachable ones.
     volumes: int
 
     def words(self) -> str:
-        """Return the claim, whether any volume matches it, and the class as text."""
         volumes = "no volume that matches it is free and reachable" if self.volumes else "no volume matches it"
         return f"claim {self.claim}: {volumes}, and class {self.storage_class} does not provision"
 
 
 class ProvisionedForOtherNodes(ClaimReason, frozen=True):
-    """The claim's class provisions only in other topologies.
+    """The claim's class provisions only in other topologies."""
 
-    Attributes
-    ----------
-    storage_class : str
-        The StorageClass of the claim.
-    wanted : tuple of Selector
-        The ``allowedTopologies`` of the class.
-    labels : dict of str to str or None
-        The node's values of the labels in ``wanted``; ``None`` for a label that the node lacks.
-    """
-
+    #: The StorageClass of the claim.
     storage_class: str
+    #: The ``allowedTopologies`` of the class.
     wanted: tuple[Selector, ...]
+    #: The node's values of the labels in ``wanted``; ``None`` for a label that the node lacks.
     labels: dict[str, str | None]
 
     def words(self) -> str:
-        """Return the topologies of the class and the node's labels as text."""
         wanted, has = show_terms(self.wanted), show_labels(self.labels)
         return f"claim {self.claim}: class {self.storage_class} provisions only for {wanted}; the node has {has}"
 
     def data(self) -> dict[str, Any]:
-        """Return the claim and class, with topologies and labels as text."""
         wanted, has = show_terms(self.wanted), show_labels(self.labels)
         return {"claim": self.claim, "storageClass": self.storage_class, "wanted": wanted, "node": has}
 
 
 class NotEnoughStorage(ClaimReason, frozen=True):
-    """The claim is larger than any volume that can be provisioned for the node.
+    """The claim is larger than any volume that can be provisioned for the node."""
 
-    Attributes
-    ----------
-    storage_class : str
-        The StorageClass that would provision the volume.
-    wanted_nanos : int
-        The size of the claim, in nano-bytes.
-    largest_nanos : int or None
-        The size of the largest volume that can be provisioned, in nano-bytes; ``None`` if none can be.
-    """
-
+    #: The StorageClass that would provision the volume.
     storage_class: str
+    #: The size of the claim, in nano-bytes.
     wanted_nanos: int
+    #: The size of the largest volume that can be provisioned, in nano-bytes; ``None`` if none can be.
     largest_nanos: int | None
 
     @property
@@ -317,12 +255,10 @@ class NotEnoughStorage(ClaimReason, frozen=True):
         return show_storage(self.largest_nanos) if self.largest_nanos is not None else "none"
 
     def words(self) -> str:
-        """Return the size of the claim and the largest size as text."""
         wanted = show_storage(self.wanted_nanos)
         return f"claim {self.claim} wants {wanted}, the largest volume that can be provisioned here is {self.largest}"
 
     def data(self) -> dict[str, Any]:
-        """Return the claim and class, with both sizes in human-readable form."""
         return {
             "claim": self.claim,
             "storageClass": self.storage_class,
@@ -335,15 +271,7 @@ class NotEnoughStorage(ClaimReason, frozen=True):
 
 
 def explain_bound(binder: Binder, check: BoundCheck, node: Node, row: int) -> Operands:
-    """Explain why a bound claim's volume cannot be reached from a node.
-
-    Parameters
-    ----------
-    binder : Binder
-        The binder that made the check.
-    row : int
-        The row of the node.
-    """
+    """Explain why a bound claim's volume cannot be reached from a node."""
     claim = check.claim.name
     if check.volume is None:
         return VolumeMissing(claim, check.claim.spec.volume_name)

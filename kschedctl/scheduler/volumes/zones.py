@@ -1,7 +1,5 @@
 """The nodes from which volumes can be reached, and the zones that VolumeZone compares."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 
@@ -31,20 +29,12 @@ _SUCCESSOR: Final = {BETA_ZONE: ZONE, BETA_REGION: REGION}
 
 
 class VolumeLabel(msgspec.Struct, frozen=True):
-    """A zone or region label of a volume.
-
-    Attributes
-    ----------
-    volume : str
-        The name of the volume.
-    key : str
-        The key of the label.
-    values : tuple of str
-        The zones or regions that the volume is in.
-    """
+    """A zone or region label of a volume."""
 
     volume: str
+    #: The key of the label.
     key: str
+    #: The zones or regions that the volume is in.
     values: tuple[str, ...]
 
     @property
@@ -74,8 +64,6 @@ class VolumeLabel(msgspec.Struct, frozen=True):
 def zones_in_label(value: str) -> tuple[str, ...]:
     """Return the zones in a volume's label, separated by ``__``; none if one of them is empty.
 
-    Examples
-    --------
     >>> zones_in_label("a__b"), zones_in_label("a__")
     (('a', 'b'), ())
     """
@@ -128,7 +116,7 @@ class VolumeTopology:
         self._csi_nodes = CSINodes.of(cluster)
 
     @classmethod
-    def of(cls, cluster: Cluster) -> VolumeTopology:
+    def of(cls, cluster: Cluster) -> "VolumeTopology":
         """Return the volume topology of a cluster; the object is cached."""
         return cluster.derived(cls, None, lambda: cls(cluster), of=(CSINode,))
 
@@ -142,10 +130,7 @@ class VolumeTopology:
     def reachable_as_bound(self, volume: PersistentVolume) -> Mask:
         """Return ``reachable``, with the affinity translated on nodes where the volume's plugin is migrated to CSI.
 
-        Raises
-        ------
-        MigrationError
-            If a node needs a translation that does not exist.
+        Raises MigrationError if a node needs a translation that does not exist.
         """
         plugin = in_tree_plugin(volume.spec)
         if plugin is None or not plugin.translated or not self._csi_nodes.migrated(plugin).any():

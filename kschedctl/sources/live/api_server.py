@@ -1,7 +1,5 @@
 """An API server, accessed as the user of a context: authenticated requests, and error responses as exceptions."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -27,17 +25,9 @@ CONNECTIONS: Final = 8
 class ApiServer:
     """An API server, accessed as the user of a context. The constructor sends no request to the server.
 
-    Attributes
-    ----------
-    name : str
-        The name of the context.
-    host : str
-        The server's address.
+    host: The server's address.
 
-    Raises
-    ------
-    InputError, ClusterError
-        As for ``client_settings``.
+    Raises InputError, ClusterError as for ``client_settings``.
     """
 
     def __init__(self, live: LiveContext) -> None:
@@ -94,10 +84,8 @@ class ApiServer:
 class OpenSockets:
     """A registry of the connections of a pool.
 
-    Parameters
-    ----------
-    pool_manager : urllib3.PoolManager
-        The pool whose future connections are registered.
+    Args:
+        pool_manager: The pool whose future connections are registered.
     """
 
     def __init__(self, pool_manager: Any) -> None:
@@ -136,13 +124,7 @@ _GRACE_SECONDS: Final = 1.0
 
 
 class Connection(ApiServer):
-    """A read-only connection to an API server.
-
-    Attributes
-    ----------
-    limits : Limits
-        The limits of time and size.
-    """
+    """A read-only connection to an API server."""
 
     def __init__(self, live: LiveContext) -> None:
         self.limits = Limits(live.request_seconds, live.max_answer)
@@ -155,13 +137,9 @@ class Connection(ApiServer):
 
         A request that fails, or gets status 429, 502, 503 or 504, is retried up to three times.
 
-        Raises
-        ------
-        ForbiddenError, NotServedError, GoneError
-            If the status is 403, 404 or 410.
-        ClusterError
-            If the server cannot be reached, does not respond in time, does not accept the credentials or responds with
-            another error.
+        Raises ForbiddenError, NotServedError, GoneError if the status is 403, 404 or 410.
+        Raises ClusterError if the server cannot be reached, does not respond in time, does not accept the
+            credentials or responds with another error.
         """
         asked = _query(query)
         with self._watched(path) as until:
@@ -190,22 +168,13 @@ class Connection(ApiServer):
     def lines(self, path: str, idle_seconds: float, **query: str) -> Iterator[Iterator[bytes]]:
         """Stream a response line by line until the server ends it.
 
-        Parameters
-        ----------
-        path : str
-            The path of the request.
-        idle_seconds : float
-            The longest time without data, in seconds.
-        **query
-            The query parameters; empty values are omitted.
+        Args:
+            idle_seconds: The longest time without data, in seconds.
+            **query: The query parameters; empty values are omitted.
 
-        Raises
-        ------
-        ForbiddenError, NotServedError, GoneError
-            If the status is 403, 404 or 410.
-        ClusterError
-            If the server cannot be reached, responds with another error, sends nothing for ``idle_seconds`` or breaks
-            the connection.
+        Raises ForbiddenError, NotServedError, GoneError if the status is 403, 404 or 410.
+        Raises ClusterError if the server cannot be reached, responds with another error, sends nothing for
+            ``idle_seconds`` or breaks the connection.
         """
         name = f"{self.host}{path}"
         timeout = Timeout(connect=_CONNECT_SECONDS, read=idle_seconds)
@@ -237,10 +206,7 @@ class Connection(ApiServer):
     def _wait(self, seconds: float, path: str, until: Deadline) -> None:
         """Wait before a retry.
 
-        Raises
-        ------
-        ClusterError
-            If the wait would exceed the deadline.
+        Raises ClusterError if the wait would exceed the deadline.
         """
         if until.left is not None and seconds > until.left:
             asked = f"{self.host}{path} is busy and asks for a retry in {seconds:.0f} s, so the answer did not arrive"
@@ -281,30 +247,17 @@ class ObjectClient(ApiServer):
     """A client of an API server for requests that can modify objects."""
 
     def request(
-        self,
-        method: str,
-        path: str,
-        body: bytes | None,
-        seconds: float,
-        *,
-        query: str = "",
-        content_type: str = JSON,
+        self, method: str, path: str, body: bytes | None, seconds: float, *, query: str = "", content_type: str = JSON
     ) -> bytes:
         """Send a request once, with a JSON body or without a body, and return the body of the response.
 
-        Parameters
-        ----------
-        query : str
-            The query, with its question mark; empty for none.
-        content_type : str
-            The content type of the body, such as that of a patch.
+        Args:
+            query: The query, with its question mark; empty for none.
+            content_type: The content type of the body, such as that of a patch.
 
-        Raises
-        ------
-        ForbiddenError, NotServedError, ConflictingError
-            If the status is 403, 404 or 409.
-        ClusterError
-            If the server cannot be reached, does not respond in time or responds with another error.
+        Raises ForbiddenError, NotServedError, ConflictingError if the status is 403, 404 or 409.
+        Raises ClusterError if the server cannot be reached, does not respond in time or responds with another
+            error.
         """
         limits = Limits(seconds, _MAX_ANSWER)
         try:

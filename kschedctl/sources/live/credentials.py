@@ -6,8 +6,6 @@ passwords (tests/live/test_kubeconfig.py::test_authorization), ignores unknown a
 (tests/live/test_kubeconfig.py::test_whoever_is_acted_as_is_sent). OIDC logins are left to the official client.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import os
@@ -35,10 +33,7 @@ from kschedctl.sources.snapshot.decoding import decode
 def file_or_data(entry: Entry[Any], field: str, path: str, data: str) -> dict[str, str]:
     """Return a certificate or key as a field for the official client: inline data if present, else a file.
 
-    Raises
-    ------
-    InputError
-        If the data is not base64 or the file cannot be read.
+    Raises InputError if the data is not base64 or the file cannot be read.
     """
     if data:
         try:
@@ -68,10 +63,7 @@ def _content(entry: Entry[Any], field: str, path: str) -> bytes:
 def check_certificates(configuration: Any, user: Entry[UserEntry], cluster: Entry[ClusterEntry]) -> None:
     """Check that certificates and keys can be loaded, to report an error with its position in the kubeconfig.
 
-    Raises
-    ------
-    InputError
-        If a certificate or key cannot be loaded.
+    Raises InputError if a certificate or key cannot be loaded.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if configuration.ssl_ca_cert:
@@ -131,21 +123,11 @@ class _ExecCredential(ApiStruct, frozen=True):
 def run_plugin(user: Entry[UserEntry], cluster: Entry[ClusterEntry], seconds: float | None) -> ExecStatus:
     """Run the credential plugin of a user.
 
-    Parameters
-    ----------
-    user : Entry
-        The user, whose entry must have a plugin.
-    cluster : Entry
-        The cluster to log in to.
-    seconds : float or None
-        The timeout, in seconds; ``None`` for no timeout.
+    Args:
+        seconds: The timeout, in seconds; ``None`` for no timeout.
 
-    Raises
-    ------
-    InputError
-        If the plugin's entry in the kubeconfig is not valid.
-    ClusterError
-        If the plugin fails, exceeds the timeout or returns no credentials.
+    Raises InputError if the plugin's entry in the kubeconfig is not valid.
+    Raises ClusterError if the plugin fails, exceeds the timeout or returns no credentials.
     """
     plugin = user.value.exec
     assert plugin is not None
@@ -181,12 +163,8 @@ def run_plugin(user: Entry[UserEntry], cluster: Entry[ClusterEntry], seconds: fl
 def _interactive(user: Entry[UserEntry], plugin: ExecEntry) -> bool:
     """Validate the plugin's entry and report whether the plugin is allowed to prompt the user.
 
-    Raises
-    ------
-    InputError
-        If the entry is not valid.
-    ClusterError
-        If the plugin requires a terminal and there is none.
+    Raises InputError if the entry is not valid.
+    Raises ClusterError if the plugin requires a terminal and there is none.
     """
     if not plugin.command or "\0" in "".join([plugin.command, *plugin.args]):
         raise user.error("is not a valid command", "exec.command")
@@ -252,26 +230,15 @@ Header = tuple[str, str]
 class Credentials:
     """The credentials of a kubeconfig's user.
 
-    Parameters
-    ----------
-    cluster : Entry
-        The cluster to log in to, which is passed to credential plugins.
-    seconds : float or None
-        The timeout of a credential plugin, in seconds; ``None`` for no timeout.
+    certificates: The user's certificate and key, by their fields in a kubeconfig.
+    impersonated: The impersonation headers (``--as`` of kubectl), as names and values.
 
-    Attributes
-    ----------
-    certificates : dict of str to str
-        The user's certificate and key, by their fields in a kubeconfig.
-    impersonated : tuple of (str, str)
-        The impersonation headers (``--as`` of kubectl), as names and values.
+    Args:
+        cluster: The cluster to log in to, which is passed to credential plugins.
+        seconds: The timeout of a credential plugin, in seconds; ``None`` for no timeout.
 
-    Raises
-    ------
-    InputError
-        If the user's entry in the kubeconfig is not valid.
-    ClusterError
-        If a plugin fails.
+    Raises InputError if the user's entry in the kubeconfig is not valid.
+    Raises ClusterError if a plugin fails.
     """
 
     def __init__(self, user: Entry[UserEntry], cluster: Entry[ClusterEntry], seconds: float | None) -> None:
@@ -303,10 +270,7 @@ class Credentials:
     def authorization(self) -> str:
         """Return the value of the header ``Authorization``; empty for no header. Renew an expired token.
 
-        Raises
-        ------
-        ClusterError
-            If a plugin fails.
+        Raises ClusterError if a plugin fails.
         """
         if self._made is not None and self._made.expired:
             self._made = run_plugin(self._user, self._cluster, self._seconds)

@@ -1,7 +1,5 @@
 """The version of an API server, and the path at which it lists each kind that is relevant for scheduling."""
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 import msgspec
@@ -18,26 +16,18 @@ _ROOTS: Final = ("/api", "/apis")
 
 
 class Served(NamedTuple):
-    """A kind that the server serves.
+    """A kind that the server serves."""
 
-    Attributes
-    ----------
-    kind : str
-        The name of the kind, such as ``Pod``.
-    type_ : type of ApiObject
-        The Python type of its objects.
-    plural : str
-        The name of the resource in paths, such as ``pods``.
-    path : str
-        The path that lists the objects of all namespaces.
-    """
-
+    #: The name of the kind, such as ``Pod``.
     kind: str
+    #: The Python type of its objects.
     type_: type[ApiObject]
+    #: The name of the resource in paths, such as ``pods``.
     plural: str
+    #: The path that lists the objects of all namespaces.
     path: str
 
-    def within(self, namespace: str) -> Served:
+    def within(self, namespace: str) -> "Served":
         """Return the kind with the path that lists the objects of one namespace."""
         before, _, resource = self.path.rpartition("/")
         return self._replace(path=f"{before}/namespaces/{namespace}/{resource}")
@@ -78,10 +68,8 @@ _DECODER: Final = msgspec.json.Decoder(_Groups)
 def served_kinds(connection: Connection) -> list[Served]:
     """Return the kinds of ``KINDS`` that the server serves, each in the server's preferred version.
 
-    Raises
-    ------
-    ClusterError
-        If discovery fails or the server is older than Kubernetes 1.27, which has no aggregated discovery.
+    Raises ClusterError if discovery fails or the server is older than Kubernetes 1.27, which has no aggregated
+        discovery.
     """
     found: dict[tuple[str, str], Served] = {}
     for root in _ROOTS:
@@ -126,10 +114,7 @@ _SERVER_VERSION_DECODER: Final = msgspec.json.Decoder(_ServerVersionVersion)
 def server_version(connection: Connection) -> str:
     """Return the server's version, such as ``v1.36.3``; empty if the server does not report a version.
 
-    Raises
-    ------
-    ClusterError
-        If the server cannot be reached or is not an API server.
+    Raises ClusterError if the server cannot be reached or is not an API server.
     """
     try:
         version = _SERVER_VERSION_DECODER.decode(connection.get("/version")).git_version

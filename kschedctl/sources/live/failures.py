@@ -1,7 +1,5 @@
 """Failed requests: exceptions for error responses of an API server, and causes in plain words."""
 
-from __future__ import annotations
-
 import re
 from http.client import HTTPException, RemoteDisconnected
 from http.client import IncompleteRead as StdlibIncompleteRead
@@ -15,7 +13,7 @@ from urllib3.exceptions import (
     ProtocolError,
     ProxyError,
     SSLError,
-    TimeoutError,  # noqa: A004 (the name in urllib3)
+    TimeoutError,  # noqa: A004
 )
 
 from kschedctl.common.errors import ClusterError
@@ -52,16 +50,8 @@ _DECODER: Final = msgspec.json.Decoder(_Refusal)
 def refusal(status: int, body: bytes, host: str, path: str, context: str) -> ClusterError:
     """Return the exception for an error response.
 
-    Parameters
-    ----------
-    status : int
-        The HTTP status.
-    body : bytes
-        The body, which may be a ``Status`` object.
-    host, path : str
-        The address of the server and the path of the request.
-    context : str
-        The name of the context.
+    Args:
+        host, path: The address of the server and the path of the request.
     """
     try:
         said = _printable(_DECODER.decode(body).message)
@@ -109,10 +99,8 @@ def cause_of(error: BaseException) -> str:
 def unreachable(host: str, error: HTTPError, what: str = "cannot be reached") -> ClusterError:
     """Return the error of a request without a response.
 
-    Parameters
-    ----------
-    what : str
-        The failure of a request for which a connection was made and data arrived in time.
+    Args:
+        what: The failure of a request for which a connection was made and data arrived in time.
     """
     # A connection that cannot be made is a timeout to urllib3.
     if isinstance(error, TimeoutError) and not isinstance(error, NewConnectionError):

@@ -4,8 +4,6 @@ A request is sent once and redirects are not followed: the caller decides about 
 read in chunks, so that a body that never ends or decompresses to too much is abandoned early.
 """
 
-from __future__ import annotations
-
 import logging
 import zlib
 from collections.abc import Iterator, Mapping
@@ -45,10 +43,7 @@ def sent(
 ) -> Iterator[BaseHTTPResponse]:
     """Send a request and provide the response without reading its body; the caller may leave the body unread.
 
-    Raises
-    ------
-    urllib3.exceptions.HTTPError
-        If there is no response.
+    Raises urllib3.exceptions.HTTPError if there is no response.
     """
     once: dict[str, Any] = {"retries": False, "redirect": False, "preload_content": False}
     response = pool.request(method, url, body=body, headers=headers, timeout=timeout, **once)
@@ -62,10 +57,7 @@ def sent(
 def seconds_left(until: Deadline) -> float | None:
     """Return the seconds left until a deadline; ``None`` for a deadline without a limit.
 
-    Raises
-    ------
-    TimeoutError
-        If no time is left.
+    Raises TimeoutError if no time is left.
     """
     left = until.left
     if left == 0:
@@ -79,12 +71,8 @@ def pieces(response: BaseHTTPResponse, until: Deadline) -> Iterator[bytes]:
     A chunk contains the data that is available, up to 256 KiB. Waiting for full chunks would mean waiting for a server
     that sends one byte at a time.
 
-    Raises
-    ------
-    TimeoutError
-        If the deadline passes while data keeps arriving.
-    urllib3.exceptions.HTTPError
-        If the connection breaks, or no data arrives before the deadline.
+    Raises TimeoutError if the deadline passes while data keeps arriving.
+    Raises urllib3.exceptions.HTTPError if the connection breaks, or no data arrives before the deadline.
     """
     while True:
         left = seconds_left(until)
@@ -100,12 +88,8 @@ def pieces(response: BaseHTTPResponse, until: Deadline) -> Iterator[bytes]:
 def read_body(response: BaseHTTPResponse, limits: Limits, until: Deadline, name: str) -> bytes:
     """Read and decompress the whole body of a response; ``name`` is the address, for error messages.
 
-    Raises
-    ------
-    ClusterError
-        If the body is too large, arrives too slowly or has an encoding that was not requested.
-    urllib3.exceptions.HTTPError
-        If the connection breaks, or no data arrives before the deadline.
+    Raises ClusterError if the body is too large, arrives too slowly or has an encoding that was not requested.
+    Raises urllib3.exceptions.HTTPError if the connection breaks, or no data arrives before the deadline.
     """
     body = BytesIO()
     encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
@@ -146,12 +130,8 @@ def _unpacked(packed: Iterator[bytes], name: str) -> Iterator[bytes]:
 def read_lines(response: BaseHTTPResponse, ended: Event, name: str) -> Iterator[bytes]:
     """Yield the lines of a streamed response as they arrive, without empty lines and an incomplete last line.
 
-    Raises
-    ------
-    ClusterError
-        If a line is longer than 4 MiB, or ``ended`` is set.
-    urllib3.exceptions.HTTPError
-        If the connection breaks, or no data arrives within the timeout.
+    Raises ClusterError if a line is longer than 4 MiB, or ``ended`` is set.
+    Raises urllib3.exceptions.HTTPError if the connection breaks, or no data arrives within the timeout.
     """
     rest = bytearray()
     while piece := response.read1(_PIECE):

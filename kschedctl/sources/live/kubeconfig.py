@@ -1,7 +1,5 @@
 """Kubeconfigs as kubectl reads them, and the choice of a context in them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -109,23 +107,15 @@ class _Kubeconfig(ApiStruct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Entry(Generic[T]):
-    """A named entry of a kubeconfig, with its position.
+    """A named entry of a kubeconfig, with its position."""
 
-    Attributes
-    ----------
-    value : ContextEntry, ClusterEntry or UserEntry
-        The entry.
-    file : str
-        The file, for error messages and for relative paths in the entry.
-    path : str
-        The path of the field in the file.
-    plain : JSON value
-        The entry as plain data, with the fields that have no type.
-    """
-
+    #: The entry.
     value: T
+    #: The file, for error messages and for relative paths in the entry.
     file: str
+    #: The path of the field in the file.
     path: str
+    #: The entry as plain data, with the fields that have no type.
     plain: Any = None
 
     def error(self, problem: str, field: str = "", hint: str = "") -> InputError:
@@ -139,36 +129,23 @@ class Entry(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Kubeconfigs:
-    """The merged content of kubeconfig files.
+    """The merged content of kubeconfig files."""
 
-    Attributes
-    ----------
-    files : str
-        The files, separated as in ``$KUBECONFIG``.
-    contexts, clusters, users : dict of str to Entry
-        The entries, by name.
-    current : str
-        The name of the current context; empty if there is none.
-    """
-
+    #: The files, separated as in ``$KUBECONFIG``.
     files: str
     contexts: dict[str, Entry[ContextEntry]]
     clusters: dict[str, Entry[ClusterEntry]]
     users: dict[str, Entry[UserEntry]]
+    #: The name of the current context; empty if there is none.
     current: str
 
     def chosen(self, context: str) -> tuple[str, Entry[ContextEntry]]:
         """Return the name and the entry of a context.
 
-        Parameters
-        ----------
-        context : str
-            The name of the context; empty for the current context.
+        Args:
+            context: The name of the context; empty for the current context.
 
-        Raises
-        ------
-        InputError
-            If there is no such context.
+        Raises InputError if there is no such context.
         """
         if context and context not in self.contexts:
             hint = f"the contexts are {', '.join(self.contexts)}" if self.contexts else "there are no contexts"
@@ -185,10 +162,7 @@ class Kubeconfigs:
     def cluster(self, context: Entry[ContextEntry]) -> Entry[ClusterEntry]:
         """Return the cluster of a context.
 
-        Raises
-        ------
-        InputError
-            If the context names no cluster, or one that does not exist.
+        Raises InputError if the context names no cluster, or one that does not exist.
         """
         name = context.value.cluster
         if not name:
@@ -200,10 +174,7 @@ class Kubeconfigs:
     def user(self, context: Entry[ContextEntry]) -> Entry[UserEntry]:
         """Return the user of a context; a user without credentials if the context names none.
 
-        Raises
-        ------
-        InputError
-            If the context names a user that does not exist.
+        Raises InputError if the context names a user that does not exist.
         """
         name = context.value.user
         if not name:
@@ -216,15 +187,10 @@ class Kubeconfigs:
 def read_kubeconfigs(files: str) -> Kubeconfigs:
     """Read and merge kubeconfig files.
 
-    Parameters
-    ----------
-    files : str
-        Existing files, separated as in ``$KUBECONFIG``.
+    Args:
+        files: Existing files, separated as in ``$KUBECONFIG``.
 
-    Raises
-    ------
-    InputError
-        If a file cannot be read or is not valid; the error names file and field.
+    Raises InputError if a file cannot be read or is not valid; the error names file and field.
     """
     out = Kubeconfigs(files, {}, {}, {}, "")
     current = ""
@@ -267,10 +233,7 @@ def _unusable(error: InputError, file: str) -> InputError:
 def _entries(named: Sequence[Any], plural: str, single: str, file: str, data: Any) -> Iterator[tuple[str, Entry[Any]]]:
     """Yield the names and entries of a list in a kubeconfig file.
 
-    Raises
-    ------
-    InputError
-        If a name occurs twice in the list.
+    Raises InputError if a name occurs twice in the list.
     """
     names: set[str] = set()
     for i, item in enumerate(named):
@@ -284,7 +247,8 @@ def _entries(named: Sequence[Any], plural: str, single: str, file: str, data: An
 # The choice of a cluster: kubectl's rules for kubeconfigs and contexts, and the namespace of a context.
 #
 # The official client does not distinguish a missing file from a file without contexts
-# (tests/live/test_context.py::test_what_cannot_be_used), and does not determine the namespace of the pod that it runs in
+# (tests/live/test_context.py::test_what_cannot_be_used), and does not determine the namespace of the pod that it runs
+# in
 # (tests/live/test_kubeconfig.py::test_namespace_in_a_pod).
 
 DEFAULT_FILE: Final = "~/.kube/config"
@@ -335,15 +299,10 @@ class LiveContext:
 def kubeconfig_files(given: str) -> str:
     """Return the existing kubeconfig files, separated as in ``$KUBECONFIG``; empty if there are none.
 
-    Parameters
-    ----------
-    given : str
-        The file that the user names; empty for none.
+    Args:
+        given: The file that the user names; empty for none.
 
-    Raises
-    ------
-    InputError
-        If the file that the user names does not exist.
+    Raises InputError if the file that the user names does not exist.
     """
     if given:
         if not _is_file(given):

@@ -1,7 +1,5 @@
 """Limits of time and size for reading a cluster, and a pool of daemon threads that can be abandoned."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
@@ -27,21 +25,15 @@ _MORE_TIME: Final = "allow more time with --request-timeout, or make a snapshot 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A deadline.
+    """A deadline."""
 
-    Attributes
-    ----------
-    seconds : float or None
-        The time limit, in seconds; ``None`` for no limit.
-    until : float
-        The time of the deadline, by ``time.monotonic``.
-    """
-
+    #: The time limit, in seconds; ``None`` for no limit.
     seconds: float | None
+    #: The time of the deadline, by ``time.monotonic``.
     until: float = float("inf")
 
     @classmethod
-    def after(cls, seconds: float | None) -> Deadline:
+    def after(cls, seconds: float | None) -> "Deadline":
         """Return the deadline ``seconds`` from the current time; ``None`` for no limit."""
         return cls(seconds) if seconds is None else cls(seconds, time.monotonic() + seconds)
 
@@ -55,17 +47,15 @@ class Deadline:
         """True if the deadline has passed."""
         return time.monotonic() >= self.until
 
-    def sooner(self, other: Deadline) -> Deadline:
+    def sooner(self, other: "Deadline") -> "Deadline":
         """Return the earlier of two deadlines."""
         return self if self.until <= other.until else other
 
     def too_late(self, what: str) -> ClusterError:
         """Return the error for something that was not finished by the deadline.
 
-        Parameters
-        ----------
-        what : str
-            The beginning of the message, to which ``within N s`` is appended.
+        Args:
+            what: The beginning of the message, to which ``within N s`` is appended.
         """
         return ClusterError(f"{what} within {self.seconds or 0:g} s", hint=_MORE_TIME)
 
@@ -73,19 +63,10 @@ class Deadline:
 class Limits:
     """The limits of a reading; its threads share them.
 
-    Parameters
-    ----------
-    request_seconds : float
-        The timeout of a request with its retries, in seconds; 0 for no timeout of requests and of the reading.
-    max_answer, max_reading : int
-        The maximum size of one response and of all responses together, in bytes.
-
-    Attributes
-    ----------
-    reading : Deadline
-        The deadline of the whole reading.
-    ended : Event
-        The event that ends the reading.
+    Args:
+        request_seconds: The timeout of a request with its retries, in seconds; 0 for no timeout of requests and of
+            the reading.
+        max_answer, max_reading: The maximum size of one response and of all responses together, in bytes.
     """
 
     def __init__(self, request_seconds: float, max_answer: int = MAX_ANSWER, max_reading: int = MAX_READING) -> None:
@@ -110,10 +91,7 @@ class Limits:
     def add(self, n_bytes: int, host: str) -> None:
         """Count bytes of a response.
 
-        Raises
-        ------
-        ClusterError
-            If all responses together are larger than ``max_reading``.
+        Raises ClusterError if all responses together are larger than ``max_reading``.
         """
         with self._lock:
             self._n_bytes += n_bytes
@@ -132,13 +110,6 @@ _TICK_SECONDS: Final = 0.1
 class Threads:
     """A pool of threads that do not keep the process alive.
 
-    Parameters
-    ----------
-    n_threads : int
-        The number of threads.
-
-    Notes
-    -----
     The interpreter waits for the threads of a ``ThreadPoolExecutor`` before it exits, so Ctrl-C would not end a hanging
     request.
     """
@@ -176,14 +147,9 @@ class Threads:
 def result(future: Future[T], meanwhile: Callable[[], None], tick: float) -> T:
     """Wait for a future and return its result or raise its exception.
 
-    Parameters
-    ----------
-    future : Future
-        The future.
-    meanwhile : callable
-        Called repeatedly during the wait; raises an exception to give up.
-    tick : float
-        The interval between two calls of ``meanwhile``, in seconds.
+    Args:
+        meanwhile: Called repeatedly during the wait; raises an exception to give up.
+        tick: The interval between two calls of ``meanwhile``, in seconds.
     """
     while not wait((future,), tick).done:
         meanwhile()
@@ -193,19 +159,11 @@ def result(future: Future[T], meanwhile: Callable[[], None], tick: float) -> T:
 def within(seconds: float | None, task: Callable[[], T], what: str) -> T:
     """Run a function that may hang, with a timeout.
 
-    Parameters
-    ----------
-    seconds : float or None
-        The timeout, in seconds; ``None`` for no timeout.
-    task : callable
-        The function.
-    what : str
-        The beginning of the error message, to which ``within N s`` is appended.
+    Args:
+        seconds: The timeout, in seconds; ``None`` for no timeout.
+        what: The beginning of the error message, to which ``within N s`` is appended.
 
-    Raises
-    ------
-    ClusterError
-        If the function exceeds the timeout.
+    Raises ClusterError if the function exceeds the timeout.
     """
     deadline = Deadline.after(seconds)
 

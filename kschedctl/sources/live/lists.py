@@ -1,7 +1,5 @@
 """List requests: all objects of a kind, in pages, at one resource version."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
@@ -32,20 +30,12 @@ Objects = list[tuple[ApiObject, Location]]
 
 
 class Listing(NamedTuple):
-    """All objects of a kind.
+    """All objects of a kind."""
 
-    Attributes
-    ----------
-    objects : list of (object, place)
-        The objects in the server's order, each with a position that names the context and the kind.
-    resource_version : str
-        The resource version of the list.
-    namespace : str
-        The only namespace that was listed; empty for all.
-    """
-
+    #: The objects in the server's order, each with a position that names the context and the kind.
     objects: Objects
     resource_version: str
+    #: The only namespace that was listed; empty for all.
     namespace: str = ""
 
 
@@ -76,27 +66,17 @@ def list_objects(
 ) -> Listing:
     """List all objects of a kind.
 
-    Parameters
-    ----------
-    connection : Connection
-        The server.
-    served : Served
-        The kind.
-    page_size : int
-        The number of objects per page; 0 for a single request.
-    listed : callable
-        Called after every page with the number of objects read so far and the number of remaining objects.
-    written : OriginalObjects, optional
-        The store for the objects as the server sent them.
-    unreadable : callable, optional
-        Called with the problem of each object that is not valid for its kind and left out; by default it is an error.
+    Args:
+        page_size: The number of objects per page; 0 for a single request.
+        listed: Called after every page with the number of objects read so far and the number of remaining objects.
+        written: The store for the objects as the server sent them.
+        unreadable: Called with the problem of each object that is not valid for its kind and left out; by default
+            it is an error.
 
-    Raises
-    ------
-    ForbiddenError, NotServedError
-        If the user is not allowed to list the kind, or the server does not serve it.
-    ClusterError
-        If the request fails, the response is not a list, an object is not valid for its kind, or the pages do not end.
+    Raises ForbiddenError, NotServedError if the user is not allowed to list the kind, or the server does not serve
+        it.
+    Raises ClusterError if the request fails, the response is not a list, an object is not valid for its kind, or
+        the pages do not end.
     """
     for _ in range(_PAGED_TRIES):
         try:

@@ -1,7 +1,5 @@
 """A reader of the objects of a running cluster, with the interface of ``SnapshotReader``."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
@@ -34,12 +32,8 @@ _QUIET_SECONDS: Final = 2.0
 class Progress:
     """A progress line of a reading, which several threads can update.
 
-    Parameters
-    ----------
-    name : str
-        The name of the cluster.
-    show : callable
-        Called with a line that replaces the previous one.
+    Args:
+        show: Called with a line that replaces the previous one.
     """
 
     def __init__(self, name: str, show: Callable[[str], None]) -> None:
@@ -91,28 +85,16 @@ _TICK_SECONDS: Final = 0.5
 
 
 def load_live(
-    live: LiveContext,
-    *,
-    more: Iterable[tuple[ApiObject, Location]] = (),
-    written: OriginalObjects | None = None,
+    live: LiveContext, *, more: Iterable[tuple[ApiObject, Location]] = (), written: OriginalObjects | None = None
 ) -> Snapshot:
     """Read a running cluster.
 
-    Parameters
-    ----------
-    live : LiveContext
-        The cluster, and the parameters for reading it.
-    more : iterable of (object, place)
-        Objects to add to those of the cluster.
-    written : OriginalObjects, optional
-        The store for the objects as the server sent them.
+    Args:
+        written: The store for the objects as the server sent them.
 
-    Raises
-    ------
-    InputError
-        If the context cannot be used, or an object of ``more`` is not valid for its kind.
-    ClusterError
-        If the cluster cannot be reached or does not respond, or one of its objects is not valid for its kind.
+    Raises InputError if the context cannot be used, or an object of ``more`` is not valid for its kind.
+    Raises ClusterError if the cluster cannot be reached or does not respond, or one of its objects is not valid for
+        its kind.
     """
     reader = LiveReader(live, written)
     source = f"context {reader.name}"
@@ -127,27 +109,13 @@ def load_live(
 class LiveReader:
     """An iterable of the objects of a running cluster.
 
-    Parameters
-    ----------
-    live : LiveContext
-        The cluster, and the parameters for reading it.
-    written : OriginalObjects, optional
-        The store for the objects as the server sent them.
+    summary: The summary of the reading; complete once the reader is exhausted.
 
-    Attributes
-    ----------
-    summary : ReadSummary
-        The summary of the reading; complete once the reader is exhausted.
-    name : str
-        The name of the context.
+    Args:
+        written: The store for the objects as the server sent them.
 
-    Raises
-    ------
-    InputError, ClusterError
-        If the context cannot be used.
+    Raises InputError, ClusterError if the context cannot be used.
 
-    Notes
-    -----
     Every kind is listed at one resource version. The lists are read concurrently, but not at the same resource version;
     the scheduler's caches are filled in the same way. Daemon threads send all requests, so the caller can stop the
     iteration at any time.

@@ -5,8 +5,6 @@ another watch starts at the last resource version seen. The kind is listed again
 expired on the server (410 Gone).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -44,24 +42,16 @@ class EventType(StrEnum):
 
 
 class WatchEvent(NamedTuple):
-    """A watch event.
+    """A watch event."""
 
-    Attributes
-    ----------
-    deleted : bool
-        True if the object was deleted or does not match the field selector any more.
-    obj : ApiObject or None
-        The object after the change, or its last state before a deletion; ``None`` for a bookmark, and for an object
-        that is not valid for its kind.
-    resource_version : str
-        The resource version up to which all changes have been sent.
-    problem : str
-        The reason why the object is not valid for its kind; empty for a valid one.
-    """
-
+    #: True if the object was deleted or does not match the field selector any more.
     deleted: bool
+    #: The object after the change, or its last state before a deletion; ``None`` for a bookmark, and for an object
+    #: that is not valid for its kind.
     obj: ApiObject | None
+    #: The resource version up to which all changes have been sent.
     resource_version: str
+    #: The reason why the object is not valid for its kind; empty for a valid one.
     problem: str = ""
 
 
@@ -95,27 +85,17 @@ def open_watch(
 ) -> Iterator[Iterator[WatchEvent]]:
     """Watch the changes of the objects of a kind after a resource version.
 
-    Parameters
-    ----------
-    connection : Connection
-        The connection to the server.
-    served : Served
-        The kind.
-    resource_version : str
-        The resource version of a list or of the last event.
-    seconds : int
-        The duration after which the server ends the watch, in seconds.
-    idle_seconds : float
-        The longest time without an event or bookmark, in seconds, before the connection counts as broken.
+    Args:
+        resource_version: The resource version of a list or of the last event.
+        seconds: The duration after which the server ends the watch, in seconds.
+        idle_seconds: The longest time without an event or bookmark, in seconds, before the connection counts as
+            broken.
 
-    Raises
-    ------
-    GoneError
-        If the resource version has expired on the server.
-    ForbiddenError, NotServedError
-        If the user is not allowed to watch the kind, or the server does not serve it.
-    ClusterError
-        If the connection breaks, no data arrives for ``idle_seconds``, or the server sends something else than events.
+    Raises GoneError if the resource version has expired on the server.
+    Raises ForbiddenError, NotServedError if the user is not allowed to watch the kind, or the server does not serve
+        it.
+    Raises ClusterError if the connection breaks, no data arrives for ``idle_seconds``, or the server sends
+        something else than events.
     """
     query = {
         "watch": "1",
@@ -153,26 +133,20 @@ _GOOD_SECONDS: Final = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReflectorSettings:
-    """The parameters of a reflector.
+    """The parameters of a reflector."""
 
-    Attributes
-    ----------
-    page_size : int
-        The number of objects per page of a list request.
-    watch_seconds : int
-        The duration of a watch, in seconds. A random time of up to the same length is added, so that not all watches
-        end at once.
-    idle_seconds : float
-        The longest time without an event, in seconds. The server sends a bookmark about every minute.
-    first_pause, longest_pause : float
-        The first and the longest pause before a retry after a failure, in seconds. The pause doubles with each retry,
-        and a random time of up to the same length is added.
-    """
-
+    #: The number of objects per page of a list request.
     page_size: int = 500
+    #: The duration of a watch, in seconds. A random time of up to the same length is added, so that not all
+    #: watches end at once.
     watch_seconds: int = 300
+    #: The longest time without an event, in seconds. The server sends a bookmark about every minute.
     idle_seconds: float = 150.0
+    #: The first and the longest pause before a retry after a failure, in seconds. The pause doubles with each
+    #: retry, and a random time of up to the same length is added.
     first_pause: float = 0.25
+    #: The first and the longest pause before a retry after a failure, in seconds. The pause doubles with each
+    #: retry, and a random time of up to the same length is added.
     longest_pause: float = 20.0
 
 
@@ -202,29 +176,10 @@ class Listener(Protocol):
 
 
 class Reflector:
-    """A reflector of one kind.
-
-    Parameters
-    ----------
-    connection : Connection
-        The connection to the server.
-    served : Served
-        The kind.
-    listener : Listener
-        The callbacks.
-    settings : ReflectorSettings
-        The parameters.
-    stopped : Event
-        The event that stops the reflector.
-    """
+    """A reflector of one kind."""
 
     def __init__(
-        self,
-        connection: Connection,
-        served: Served,
-        listener: Listener,
-        settings: ReflectorSettings,
-        stopped: Event,
+        self, connection: Connection, served: Served, listener: Listener, settings: ReflectorSettings, stopped: Event
     ) -> None:
         self._connection = connection
         self._served = served

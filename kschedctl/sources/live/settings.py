@@ -1,7 +1,5 @@
 """Client settings of a context: the official client's configuration of server, certificates and credentials."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -36,10 +34,7 @@ def server_address(cluster: Entry[ClusterEntry]) -> str:
     As in kubectl, an address without a scheme gets ``https`` if the cluster entry has TLS settings (a certificate
     authority or ``insecure-skip-tls-verify``), else ``http``.
 
-    Raises
-    ------
-    InputError
-        If the address is missing or not valid.
+    Raises InputError if the address is missing or not valid.
     """
     given = cluster.value.server
     if not given:
@@ -54,10 +49,7 @@ def server_address(cluster: Entry[ClusterEntry]) -> str:
 def proxy_address(cluster: Entry[ClusterEntry]) -> str:
     """Return the address of the proxy to a cluster; empty if there is no proxy.
 
-    Raises
-    ------
-    InputError
-        If the address is not valid, or its scheme is none of http, https, socks5 and socks5h.
+    Raises InputError if the address is not valid, or its scheme is none of http, https, socks5 and socks5h.
     """
     address = cluster.value.proxy_url
     if address:
@@ -88,23 +80,15 @@ _ONE: Final = "one"
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """The client settings of a context.
+    """The client settings of a context."""
 
-    Attributes
-    ----------
-    name : str
-        The name of the context.
-    configuration : kubernetes.client.Configuration
-        The official client's configuration: server, certificates, and the credentials that the client manages.
-    authorization : callable
-        Returns the value of the header ``Authorization``; an empty text if the official client manages it.
-    impersonated : tuple of (str, str)
-        The impersonation headers, as names and values.
-    """
-
+    #: The name of the context.
     name: str
+    #: The official client's configuration: server, certificates, and the credentials that the client manages.
     configuration: Any
+    #: Returns the value of the header ``Authorization``; an empty text if the official client manages it.
     authorization: Callable[[], str] = str
+    #: The impersonation headers, as names and values.
     impersonated: tuple[Header, ...] = ()
 
     def headers(self) -> list[Header]:
@@ -119,10 +103,7 @@ class ClientSettings:
     def pool(self) -> Any:
         """Return the connection pool of the server, a ``urllib3.PoolManager``.
 
-        Raises
-        ------
-        InputError
-            If the kubeconfig or the environment names a proxy that cannot be used.
+        Raises InputError if the kubeconfig or the environment names a proxy that cannot be used.
         """
         from kubernetes.client import ApiClient
         from urllib3 import disable_warnings
@@ -143,12 +124,9 @@ class ClientSettings:
 def client_settings(live: LiveContext) -> ClientSettings:
     """Return the settings for a context: the server and the credentials, including exec and OIDC plugins.
 
-    Raises
-    ------
-    InputError
-        If the official client is not installed, or the kubeconfig or the context is missing or not valid.
-    ClusterError
-        If no cluster is configured, or a login fails.
+    Raises InputError if the official client is not installed, or the kubeconfig or the context is missing or not
+        valid.
+    Raises ClusterError if no cluster is configured, or a login fails.
     """
     try:
         from kubernetes.client import Configuration

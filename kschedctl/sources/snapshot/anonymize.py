@@ -4,8 +4,6 @@ Every text in an object gets a pseudonym, unless this module lists its field as 
 that is added to the types later is therefore anonymised by default.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os
@@ -97,23 +95,12 @@ def anonymized(captured: Capture) -> Capture:
 def with_pseudonyms(captured: Capture, names: Pseudonyms | None = None) -> tuple[Capture, dict[str, str]]:
     """Return the same cluster with pseudonyms; every decision is the same up to the renaming.
 
-    Parameters
-    ----------
-    captured : Capture
-        The snapshot. It is not modified.
-    names : Pseudonyms, optional
-        The collection of pseudonyms to use. A caller that passes one can register more text before, and replace it
-        afterwards.
+    Args:
+        names: The collection of pseudonyms to use. A caller that passes one can register more text before, and
+            replace it afterwards.
 
-    Returns
-    -------
-    captured : Capture
-        The cluster with pseudonyms.
-    originals : dict of str to str
-        The original text of each pseudonym.
+    Returns: captured: the cluster with pseudonyms; originals: the original text of each pseudonym
 
-    Notes
-    -----
     Numbers, times, the names that every cluster has, and label values that are compared as numbers are kept. The
     pseudonyms depend on nothing but the names in the snapshot.
     """
@@ -151,8 +138,6 @@ def renaming(names: Pseudonyms) -> Rewriter:
 def plain_version(text: str) -> str:
     """Return a version without a vendor's suffix.
 
-    Examples
-    --------
     >>> plain_version("v1.35.2-eks-3025e55"), plain_version("")
     ('v1.35.2', '')
     """
@@ -391,19 +376,11 @@ def _all_structs(type_: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
 def check_mapping(path: str | Path, target: str | Path, *, force: bool) -> None:
     """Check that the mapping can be written to a file. Call before reading a cluster for it.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    target : str or Path
-        The target of the snapshot, which must not contain the mapping.
-    force : bool
-        True if an existing file may be replaced.
+    Args:
+        target: The target of the snapshot, which must not contain the mapping.
+        force: True if an existing file may be replaced.
 
-    Raises
-    ------
-    InputError
-        If the mapping cannot be written there.
+    Raises InputError if the mapping cannot be written there.
     """
     file, snapshot = Path(path).resolve(), Path(target).resolve()
     if file == snapshot or snapshot in file.parents:
@@ -421,17 +398,10 @@ def check_mapping(path: str | Path, target: str | Path, *, force: bool) -> None:
 def write_mapping(originals: Mapping[str, str], path: str | Path) -> None:
     """Write the mapping, one pseudonym per line, to a file that only its owner can read (mode 0600).
 
-    Parameters
-    ----------
-    originals : mapping of str to str
-        The original text of each pseudonym.
-    path : str or Path
-        The file; an existing one is replaced once the new one is complete.
+    Args:
+        path: The file; an existing one is replaced once the new one is complete.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be written.
+    Raises InputError if the file cannot be written.
     """
     file = Path(path)
     text = json.dumps(dict(sorted(originals.items())), indent=0, ensure_ascii=False) + "\n"

@@ -1,7 +1,5 @@
 """Pseudonyms in objects about devices, and in the CEL expressions that select them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -27,7 +25,8 @@ from kschedctl.sources.snapshot.rewriting import Replacement, anonymous_amount
 # Pseudonyms in the CEL expressions that select devices.
 #
 # A rewritten expression selects the same devices: drivers, attributes and text values get the same pseudonyms as in
-# objects. Words of the language and numbers are kept. Everything else is replaced by a pseudonym or removed, even if the
+# objects. Words of the language and numbers are kept. Everything else is replaced by a pseudonym or removed, even if
+# the
 # text is not a valid expression.
 
 #: Kubernetes' own attribute domain, and the attributes in it.
@@ -79,19 +78,14 @@ CEL_FUNCTIONS: Final = frozenset(
 class ExpressionRenaming:
     """A rewriter of expressions, which records the attributes whose text they inspect.
 
-    Parameters
-    ----------
-    names : Pseudonyms
-        The pseudonyms of the snapshot.
-
-    Attributes
-    ----------
-    domains, identifiers, kept : set of str
-        The domains, and the identifiers, of attributes and capacities in objects; the attributes of Kubernetes' own
-        domain.
-    looked_inside : set of str
-        Attributes whose text an expression inspects (``startsWith``, ``matches``). Their text values are kept, as are
-        the literals in the expression, because no other text would be selected in the same way.
+    domains: The domains, and the identifiers, of attributes and capacities in objects; the attributes of
+        Kubernetes' own domain.
+    identifiers: The domains, and the identifiers, of attributes and capacities in objects; the attributes of
+        Kubernetes' own domain.
+    kept: The domains, and the identifiers, of attributes and capacities in objects; the attributes of Kubernetes'
+        own domain.
+    looked_inside: Attributes whose text an expression inspects (``startsWith``, ``matches``). Their text values are
+        kept, as are the literals in the expression, because no other text would be selected in the same way.
     """
 
     def __init__(self, names: Pseudonyms) -> None:
@@ -104,10 +98,8 @@ class ExpressionRenaming:
     def expression(self, text: str) -> str:
         """Return an expression with pseudonyms for its string literals and words.
 
-        Parameters
-        ----------
-        text : str
-            The expression, or any text in its place.
+        Args:
+            text: The expression, or any text in its place.
         """
         literals = list(_LITERAL.finditer(text))
         looks_inside = _LOOKS_INSIDE.search(text) is not None
@@ -175,13 +167,7 @@ _STATUSES: Final = frozenset({"True", "False", "Unknown"})
 
 
 class DeviceRenaming:
-    """The replacement rules for the kinds of resource.k8s.io.
-
-    Parameters
-    ----------
-    names : Pseudonyms
-        The pseudonyms of the snapshot.
-    """
+    """The replacement rules for the kinds of resource.k8s.io."""
 
     def __init__(self, names: Pseudonyms) -> None:
         self._names = names
@@ -189,7 +175,6 @@ class DeviceRenaming:
 
     @property
     def fields(self) -> dict[tuple[type, str], Replacement]:
-        """The replacements by type and field."""
         drivers = (
             device.ResourceSliceSpec,
             device.DeviceRequestAllocationResult,
@@ -255,9 +240,7 @@ class DeviceRenaming:
     def _capacity(self, capacity: DeviceCapacity) -> DeviceCapacity:
         policy = capacity.request_policy
         return replace(
-            capacity,
-            value=anonymous_amount(capacity.value),
-            request_policy=None if policy is None else _policy(policy),
+            capacity, value=anonymous_amount(capacity.value), request_policy=None if policy is None else _policy(policy)
         )
 
     def _counters(self, counters: Mapping[str, Counter]) -> dict[str, Counter]:

@@ -1,7 +1,5 @@
 """Reading of tar, zip and gzip files, with limits on decompressed data."""
 
-from __future__ import annotations
-
 import posixpath
 import stat
 import sys
@@ -38,10 +36,9 @@ MAX_LINE: Final = 256 * 1024**2
 class Unpacking:
     """A counter that limits the bytes that one reading unpacks.
 
-    Parameters
-    ----------
-    max_unpacked : int, optional
-        The maximum number of bytes, by default 4 GiB. If it is given, the compression ratio is not limited.
+    Args:
+        max_unpacked: The maximum number of bytes, by default 4 GiB. If it is given, the compression ratio is not
+            limited.
     """
 
     def __init__(self, max_unpacked: int | None = None) -> None:
@@ -61,26 +58,17 @@ class Unpacking:
     ) -> BufferedReader:
         """Return the same stream, but raise InputError when it exceeds the limits.
 
-        Parameters
-        ----------
-        stream : BinaryIO
-            The stream of unpacked bytes.
-        name : str
-            The name for errors.
-        packed : callable, optional
-            Returns the number of packed bytes read so far; omitted for data that is not packed.
-        n_before : int
-            The number of bytes already unpacked from the same archive.
+        Args:
+            stream: The stream of unpacked bytes.
+            packed: Returns the number of packed bytes read so far; omitted for data that is not packed.
+            n_before: The number of bytes already unpacked from the same archive.
         """
         return BufferedReader(_Counted(stream, name, self, packed, n_before), _PIECE)
 
     def add(self, n_bytes: int, name: str, n_of_stream: int, packed: Callable[[], int] | None) -> None:
         """Count more bytes of a stream.
 
-        Raises
-        ------
-        InputError
-            If a limit is exceeded.
+        Raises InputError if a limit is exceeded.
         """
         self._total += n_bytes
         if self._total > self.limit:
@@ -111,7 +99,7 @@ class _Counted(RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: WriteableBuffer, /) -> int:
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
         # Some streams have no ``readinto``, and that of others may return any amount of data.
         into = memoryview(buffer)
         piece = self._stream.read(len(into))
@@ -148,10 +136,7 @@ def drained(stream: BufferedReader) -> bytes:
 def bounded_lines(stream: BinaryIO, max_line: int = MAX_LINE) -> Iterator[bytes]:
     """Yield the lines of a stream.
 
-    Raises
-    ------
-    InputError
-        If a line is longer than ``max_line`` bytes (by default 256 MiB).
+    Raises InputError if a line is longer than ``max_line`` bytes (by default 256 MiB).
     """
     while line := stream.readline(max_line + 1):
         if len(line) > max_line:
@@ -162,8 +147,6 @@ def bounded_lines(stream: BinaryIO, max_line: int = MAX_LINE) -> Iterator[bytes]
 def size_text(n_bytes: int) -> str:
     """Return a number of bytes as text for users.
 
-    Examples
-    --------
     >>> size_text(4 * 1024**3), size_text(1500)
     ('4 GiB', '1500 bytes')
     """
@@ -176,13 +159,8 @@ def size_text(n_bytes: int) -> str:
 def parse_size(text: str) -> int:
     """Parse a size such as ``10Gi``, and return it in bytes.
 
-    Raises
-    ------
-    InputError
-        If the text is not a quantity, or is not greater than zero.
+    Raises InputError if the text is not a quantity, or is not greater than zero.
 
-    Examples
-    --------
     >>> parse_size("2Gi")
     2147483648
     """
@@ -233,10 +211,7 @@ def compressed(name: str) -> Iterator[None]:
 def gunzipped(content: bytes, name: str, unpacking: Unpacking) -> bytes:
     """Return the decompressed content of a gzip file, and the content of any other file unchanged.
 
-    Raises
-    ------
-    InputError
-        If the content is broken, or exceeds the limits when decompressed.
+    Raises InputError if the content is broken, or exceeds the limits when decompressed.
     """
     if not content.startswith(GZIP_MAGIC):
         return content
@@ -250,19 +225,11 @@ def gunzipped(content: bytes, name: str, unpacking: Unpacking) -> bytes:
 def read_tar(stream: BinaryIO | Any, name: str, unpacking: Unpacking) -> Iterator[Member | InputError | SkippedFile]:
     """Yield the members of a tar archive, in its order.
 
-    Parameters
-    ----------
-    stream : BinaryIO
-        The archive, positioned at its beginning.
-    name : str
-        The archive's name.
-    unpacking : Unpacking
-        The limits on decompressed data.
+    Args:
+        stream: The archive, positioned at its beginning.
+        unpacking: The limits on decompressed data.
 
-    Raises
-    ------
-    InputError
-        If the archive is broken or incomplete; the members before the error have been yielded.
+    Raises InputError if the archive is broken or incomplete; the members before the error have been yielded.
     """
     import tarfile
 
@@ -291,7 +258,7 @@ def read_tar(stream: BinaryIO | Any, name: str, unpacking: Unpacking) -> Iterato
         _check_end(archive)
 
 
-def _strict_members() -> type[tarfile.TarInfo]:
+def _strict_members() -> "type[tarfile.TarInfo]":
     """Return a member class that raises an error for a damaged or missing header, which tarfile takes for the end."""
     import tarfile
 
@@ -311,7 +278,7 @@ def _strict_members() -> type[tarfile.TarInfo]:
     return StrictMember
 
 
-def _check_end(archive: tarfile.TarFile) -> None:
+def _check_end(archive: "tarfile.TarFile") -> None:
     """Raise an error if data follows the end of the archive, which would be lost."""
     import tarfile
 
@@ -321,7 +288,7 @@ def _check_end(archive: tarfile.TarFile) -> None:
             raise tarfile.ReadError("more data follows its end, as in joined archives: give them one by one")
 
 
-def _tar_link(member: tarfile.TarInfo, archive: str, inside: str) -> SkippedFile:
+def _tar_link(member: "tarfile.TarInfo", archive: str, inside: str) -> SkippedFile:
     """Return the skipped entry for a link, pipe or device; nothing is missing if a link's target is read."""
     target = member.linkname if member.islnk() else posixpath.join(posixpath.dirname(inside), member.linkname)
     identity = f"{archive}:{posixpath.normpath(target)}"

@@ -1,7 +1,5 @@
 """The cache of a snapshot: the second time, its files are hashed instead of read."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import os
@@ -56,18 +54,13 @@ class CachedPod(msgspec.Struct, frozen=True, array_like=True):
 
 
 class CacheEntry(msgspec.Struct, frozen=True, array_like=True):
-    """A loaded snapshot as data.
-
-    Attributes
-    ----------
-    objects : dict of str to Raw
-        The list of the other objects of each kind, encoded.
-    """
+    """A loaded snapshot as data."""
 
     nodes: tuple[Node, ...]
     specs: tuple[PodSpec, ...]
     classes: tuple[PodClass, ...]
     pods: tuple[CachedPod, ...]
+    #: The list of the other objects of each kind, encoded.
     objects: dict[str, msgspec.Raw]
     server_version: str
     taken_at: datetime | None
@@ -99,10 +92,7 @@ def encode_entry(snapshot: Snapshot) -> bytes | None:
 def decode_entry(encoded: bytes | memoryview) -> CacheEntry:
     """Decode an entry.
 
-    Raises
-    ------
-    msgspec.MsgspecError
-        If the data is no entry.
+    Raises msgspec.MsgspecError if the data is no entry.
     """
     return msgspec.msgpack.Decoder(CacheEntry, dec_hook=_of_type).decode(encoded)
 
@@ -207,12 +197,9 @@ _VARIABLE: Final = "XDG_CACHE_HOME"
 class CacheFile:
     """The cache file of a snapshot.
 
-    Parameters
-    ----------
-    paths : sequence of str or Path
-        The files and folders of the snapshot.
-    cluster : str
-        The cluster in them that is read; empty if there is only one.
+    Args:
+        paths: The files and folders of the snapshot.
+        cluster: The cluster in them that is read; empty if there is only one.
     """
 
     def __init__(self, paths: Sequence[str | Path], cluster: str = "") -> None:
@@ -231,10 +218,7 @@ class CacheFile:
     def write(self, key: bytes, content: bytes) -> str:
         """Store the content for a key, in place of what the file contains.
 
-        Returns
-        -------
-        str
-            A note for the user if it is not stored beside the snapshot; else empty.
+        Returns: A note for the user if it is not stored beside the snapshot; else empty.
         """
         length = len(content).to_bytes(_LENGTH_SIZE, "big")
         whole = b"".join((_FORMAT, key, _DIGEST(content).digest(), length, content))
@@ -325,31 +309,22 @@ class FileToRead(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFiles:
-    """The files of a snapshot, before they are read.
+    """The files of a snapshot, before they are read."""
 
-    Attributes
-    ----------
-    files : tuple of FileToRead
-        The files, in the order of reading.
-    passed : tuple
-        The files and folders that are skipped for their name or type: name, reason, whether that is doubtful, and the
-        number of the file that has the same identity, or true for a folder.
-    max_unpacked, cluster : int or None, and str
-        As for ``SnapshotReader``.
-    """
-
+    #: The files, in the order of reading.
     files: tuple[FileToRead, ...]
+    #: The files and folders that are skipped for their name or type: name, reason, whether that is doubtful, and
+    #: the number of the file that has the same identity, or true for a folder.
     passed: tuple[tuple[str, str, bool, int | None, bool], ...]
+    #: As for ``SnapshotReader``.
     max_unpacked: int | None
+    #: As for ``SnapshotReader``.
     cluster: str
 
     def fingerprint(self) -> bytes:
         """Return the digest of names and contents, and of the versions of all that reads them.
 
-        Raises
-        ------
-        InputError, OSError
-            If a file cannot be read, or changes meanwhile.
+        Raises InputError, OSError if a file cannot be read, or changes meanwhile.
         """
         numbers: dict[Hashable, int] = {}
         # Two names of one file count once, so it matters which names are those of one file.
@@ -370,17 +345,10 @@ class SnapshotFiles:
 def find_files(paths: Sequence[str | Path], max_unpacked: int | None, cluster: str = "") -> SnapshotFiles | None:
     """Return the files of a snapshot.
 
-    Parameters
-    ----------
-    paths : sequence of str or Path
-        Files, folders and archives.
-    max_unpacked, cluster : int or None, and str
-        As for ``SnapshotReader``.
+    Args:
+        paths: Files, folders and archives.
 
-    Returns
-    -------
-    SnapshotFiles or None
-        ``None`` if a path is neither a folder nor a regular file, or a folder cannot be read.
+    Returns: ``None`` if a path is neither a folder nor a regular file, or a folder cannot be read.
     """
     if not all(map(can_be_read_twice, paths)):
         return None
@@ -437,19 +405,11 @@ def load_cached(
 ) -> Snapshot:
     """Load a cluster from files, or from the cache of an earlier loading of the same files.
 
-    Parameters
-    ----------
-    paths : sequence of str or Path
-        Files, folders and archives.
-    max_unpacked, cluster : int and str, optional
-        As for ``load_snapshot``.
-    note : callable
-        Receives a sentence if the cache cannot be written beside the snapshot.
+    Args:
+        paths: Files, folders and archives.
+        note: Receives a sentence if the cache cannot be written beside the snapshot.
 
-    Raises
-    ------
-    SnapshotError
-        As for ``load_snapshot``.
+    Raises SnapshotError as for ``load_snapshot``.
     """
     files = find_files(paths, max_unpacked, cluster)
     try:

@@ -5,8 +5,6 @@ file. ``kept_fields`` defines the fields that are dropped, and the annotations a
 pods and volumes without a relevant source are dropped.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import tarfile
@@ -119,8 +117,6 @@ def without_messages(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]
 def kept_fields() -> Iterator[tuple[str, str]]:
     """Yield every field of a captured snapshot: its kind and its path in Kubernetes spelling.
 
-    Examples
-    --------
     >>> fields = set(kept_fields())
     >>> ("Pod", "spec.containers[].image") in fields, ("StorageClass", "parameters") in fields
     (True, False)
@@ -151,40 +147,26 @@ _KIND_NAMES: Final = {type_: kind for (_, kind), type_ in CAPTURED_KINDS.items()
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """The content of a captured snapshot.
+    """The content of a captured snapshot."""
 
-    Attributes
-    ----------
-    header : SnapshotHeader
-        The snapshot's metadata.
-    objects : dict of type to list of ApiObject
-        The objects of every kind that was queried.
-    scheduler_config_left_out : bool
-        True if the source had a scheduler configuration, which is not an object of the cluster and is dropped.
-    unread : tuple of Unread
-        Objects that seem to belong to the cluster and were not read.
-    """
-
+    #: The snapshot's metadata.
     header: SnapshotHeader
+    #: The objects of every kind that was queried.
     objects: dict[type[ApiObject], list[ApiObject]]
+    #: True if the source had a scheduler configuration, which is not an object of the cluster and is dropped.
     scheduler_config_left_out: bool = False
+    #: Objects that seem to belong to the cluster and were not read.
     unread: tuple[Unread, ...] = ()
 
 
 def capture(reader: ObjectReader, *, context: str = "") -> Capture:
     """Collect the data for a snapshot from a reader's objects.
 
-    Parameters
-    ----------
-    reader : ObjectReader
-        A running cluster, or files.
-    context : str
-        The kubectl context, if the source is a cluster.
+    Args:
+        reader: A running cluster, or files.
+        context: The kubectl context, if the source is a cluster.
 
-    Raises
-    ------
-    KschedctlError
-        If the reader raises it.
+    Raises KschedctlError if the reader raises it.
     """
     rewriter = _rewriter()
     found: dict[type[ApiObject], list[ApiObject]] = {type_: [] for type_ in CAPTURED_KINDS.values()}
@@ -265,20 +247,13 @@ _NAMES: Final = frozenset({HEADER_FILE, *(f"{plural(kind.lower())}.json" for _, 
 def write_capture(captured: Capture, target: str | Path, *, force: bool = False) -> None:
     """Write a captured snapshot.
 
-    Parameters
-    ----------
-    captured : Capture
-        The snapshot.
-    target : str or Path
-        A file name that ends in ``.tar.gz`` or ``.tgz``, else a folder, which must be empty or not exist yet.
-    force : bool
-        True to replace an earlier snapshot: a file once the new one is complete, a folder only if it contains nothing
-        else.
+    Args:
+        target: A file name that ends in ``.tar.gz`` or ``.tgz``, else a folder, which must be empty or not exist
+            yet.
+        force: True to replace an earlier snapshot: a file once the new one is complete, a folder only if it
+            contains nothing else.
 
-    Raises
-    ------
-    InputError
-        If the snapshot cannot be written.
+    Raises InputError if the snapshot cannot be written.
     """
     path = Path(target)
     check_target(path, force=force)
@@ -294,15 +269,7 @@ def write_capture(captured: Capture, target: str | Path, *, force: bool = False)
 def check_target(target: str | Path, *, force: bool = False) -> None:
     """Check that a snapshot can be written to ``target``. Call before reading a cluster for it.
 
-    Parameters
-    ----------
-    target, force
-        As for ``write_capture``.
-
-    Raises
-    ------
-    InputError
-        If the snapshot cannot be written.
+    Raises InputError if the snapshot cannot be written.
     """
     path = Path(target)
     if path.name.endswith(ARCHIVES):
@@ -378,13 +345,7 @@ def _write_archive(captured: Capture, path: Path) -> None:
 
 
 class ClusterReader:
-    """A reader that yields every object of a cluster.
-
-    Parameters
-    ----------
-    summary : ReadSummary
-        The summary of the reading that the cluster came from.
-    """
+    """A reader that yields every object of a cluster."""
 
     def __init__(self, cluster: Cluster, summary: ReadSummary) -> None:
         self.summary = summary

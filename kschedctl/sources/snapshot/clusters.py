@@ -1,7 +1,5 @@
 """The clusters in a folder or archive: a snapshot is about one of them, by its path inside."""
 
-from __future__ import annotations
-
 import os
 import posixpath
 import re
@@ -43,13 +41,9 @@ def clusters_in(parts: Mapping[str, Part], depth: int = 0) -> list[str]:
     nodes of a cluster beside its pods or above them: kubectl cluster-info dump, must-gather, support bundles, and
     kschedctl itself.
 
-    Parameters
-    ----------
-    parts : mapping of str to Part
-        The content of the files that have any part, by their paths inside, with slashes.
+    Args:
+        parts: The content of the files that have any part, by their paths inside, with slashes.
 
-    Examples
-    --------
     >>> clusters_in({"eu/nodes.json": Part.NODES, "eu/pods.json": Part.PODS, "us.yaml": Part.NODES | Part.PODS})
     ['eu', 'us.yaml']
     >>> clusters_in({"dump/nodes.json": Part.NODES, "dump/shop/pods.json": Part.PODS, "dump/db/pods.json": Part.PODS})
@@ -82,15 +76,6 @@ def chosen(name: str, clusters: Iterable[str], parts: Mapping[str, Part]) -> lis
     It is the last part of the path, for a file with or without its suffix, or the name of a folder that has all of the
     cluster.
 
-    Parameters
-    ----------
-    name : str
-        The name.
-    clusters, parts
-        The result and the parameter of ``clusters_in``.
-
-    Examples
-    --------
     >>> parts = dict.fromkeys(("eu/prod/nodes.json", "eu/prod/shop/pods.json", "us.yaml"), Part.NODES)
     >>> [chosen(name, ["eu", "us.yaml"], parts) for name in ("eu", "prod", "shop", "us", "us.yaml")]
     [['eu'], ['eu'], [], ['us.yaml'], ['us.yaml']]
@@ -109,12 +94,8 @@ def _names(cluster: str, parts: Mapping[str, Part]) -> set[str]:
 def outside(root: str, cluster: str) -> Callable[[str, bool], str]:
     """Return the `Exclusion` of all files and folders of a folder or archive that are not in a cluster.
 
-    Parameters
-    ----------
-    root : str
-        The folder or archive, as the names of its files begin.
-    cluster : str
-        The path of the cluster inside.
+    Args:
+        root: The folder or archive, as the names of its files begin.
     """
 
     def excluded(path: str, is_folder: bool) -> str:
@@ -128,8 +109,6 @@ def outside(root: str, cluster: str) -> Callable[[str, bool], str]:
 def path_inside(name: str, root: str) -> str:
     """Return the path of a file inside a folder or archive, with slashes; empty for the file itself.
 
-    Examples
-    --------
     >>> path_inside("dump.tar.gz:eu/nodes.json", "dump.tar.gz"), path_inside("dump/eu", "dump/"), path_inside("a", "a")
     ('eu/nodes.json', 'eu', '')
     """

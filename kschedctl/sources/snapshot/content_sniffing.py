@@ -1,7 +1,5 @@
 """Recognition of skipped files and invalid values that were probably meant to be part of a cluster."""
 
-from __future__ import annotations
-
 import binascii
 import re
 import zlib
@@ -61,13 +59,9 @@ def unzipped_head(head: bytes) -> bytes:
 def seems_cluster(head: bytes) -> bool:
     r"""Report whether a file with these first bytes contains objects that scheduling depends on, or is an archive.
 
-    Parameters
-    ----------
-    head : bytes
-        The first ``HEAD`` bytes of the file, not decompressed.
+    Args:
+        head: The first ``HEAD`` bytes of the file, not decompressed.
 
-    Examples
-    --------
     >>> seems_cluster(b"apiVersion: v1\nkind: Pod\n"), seems_cluster(b"==== START logs\nkind: Pod\n")
     (True, False)
     """
@@ -85,8 +79,6 @@ def passed_file(name: str, reason: str, head: bytes, identity: Hashable = None) 
 def has_object_block(head: bytes) -> bool:
     r"""Report whether a Markdown text with these first bytes has a code block with objects that scheduling depends on.
 
-    Examples
-    --------
     >>> has_object_block(b"# Pods\n```yaml\napiVersion: v1\nkind: Pod\n```\n"), has_object_block(b"kind: Pod")
     (True, False)
     """
@@ -123,8 +115,6 @@ def _is_known(kind: re.Match[bytes] | None, text: bytes) -> bool:
 def seems_object(value: Any) -> bool:
     """Report whether a JSON value that is not a Kubernetes object was probably meant as one or as a list of them.
 
-    Examples
-    --------
     >>> seems_object([{"kind": "Pod"}]), seems_object({"metadata": {"name": "web"}}), seems_object({"replicas": 2})
     (True, True, False)
     >>> seems_object({"type": "ADDED", "object": {"apiVersion": "v1", "kind": "Pod"}})
@@ -175,15 +165,10 @@ def _contains_object(value: Any) -> bool:
 def meant_kind(api_version: str, kind: str) -> str:
     """Return the kind that was probably meant by an unknown one; empty if it may be a custom resource.
 
-    Parameters
-    ----------
-    api_version : str
-        The version, such as ``core/v1``.
-    kind : str
-        The kind, such as ``pod``.
+    Args:
+        api_version: The version, such as ``core/v1``.
+        kind: The kind, such as ``pod``.
 
-    Examples
-    --------
     >>> meant_kind("v1", "pod"), meant_kind("core/v1", "Pod"), meant_kind("serving.knative.dev/v1", "Service")
     ('Pod (v1)', 'Pod (v1)', '')
     """
@@ -214,8 +199,6 @@ BRACES: Final = "{{"
 def unrendered(content: bytes, file: str) -> Finding | None:
     """Return the finding for an unreadable file that is a Helm template; ``None`` if it is not a template.
 
-    Examples
-    --------
     >>> print(unrendered(b"name: {{ .Release.Name }}", "deployment.yaml"))
     deployment.yaml: line 1, column 7: is a Helm template: {{ ... }} is not filled in yet
       render it first: helm template CHART | kschedctl explain -

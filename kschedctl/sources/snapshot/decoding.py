@@ -5,8 +5,6 @@ null for "absent" everywhere, and an error has to name the exact field, whereas 
 and stops at the first problem.
 """
 
-from __future__ import annotations
-
 import json
 import types
 from collections.abc import Iterable, Sequence
@@ -60,17 +58,7 @@ def build_decoders(types: Iterable[type[msgspec.Struct]]) -> None:
 def decode(value: JsonValue, type_: type[T]) -> T:
     """Decode an object.
 
-    Parameters
-    ----------
-    value : JsonValue
-        The object.
-    type_ : type
-        An API type.
-
-    Raises
-    ------
-    InputError
-        If the object is invalid: all its problems, each with its path in Kubernetes spelling.
+    Raises InputError if the object is invalid: all its problems, each with its path in Kubernetes spelling.
     """
     try:
         if isinstance(value, TEXTS):
@@ -87,10 +75,7 @@ def decode(value: JsonValue, type_: type[T]) -> T:
 def plain(value: JsonValue) -> Any:
     """Decode a JSON value to dicts and lists.
 
-    Raises
-    ------
-    InputError
-        If the value has text that is not UTF-8 or a bad escape, or is nested too deeply.
+    Raises InputError if the value has text that is not UTF-8 or a bad escape, or is nested too deeply.
     """
     return _decoded(value, Any) if isinstance(value, TEXTS) else value
 
@@ -98,10 +83,7 @@ def plain(value: JsonValue) -> Any:
 def top_level(value: JsonValue) -> dict[str, JsonValue]:
     """Decode the keys of a JSON object; if the object is text, its values stay text.
 
-    Raises
-    ------
-    InputError
-        As for ``plain``.
+    Raises InputError as for ``plain``.
     """
     decoded = _decoded(value, dict[str, msgspec.Raw]) if isinstance(value, TEXTS) else value
     return cast("dict[str, JsonValue]", decoded)
@@ -110,10 +92,7 @@ def top_level(value: JsonValue) -> dict[str, JsonValue]:
 def elements(value: JsonValue) -> Sequence[JsonValue]:
     """Decode a JSON list; if the list is text, its elements stay text. ``null`` is an empty list.
 
-    Raises
-    ------
-    msgspec.ValidationError
-        If the value is not a list.
+    Raises msgspec.ValidationError if the value is not a list.
     """
     if isinstance(value, TEXTS):
         return msgspec.json.decode(value, type=list[msgspec.Raw] | None) or ()
@@ -197,7 +176,7 @@ def _without_none(type_: Any) -> Any:
     if type_ is QuantityText or get_origin(type_) not in (Union, types.UnionType):
         return type_
     rest = tuple(arg for arg in get_args(type_) if arg is not types.NoneType)
-    return rest[0] if len(rest) == 1 else Union[rest]  # noqa: UP007  (made at run time)
+    return rest[0] if len(rest) == 1 else Union[rest]  # noqa: UP007
 
 
 def _zero(type_: Any) -> Any:

@@ -1,7 +1,5 @@
 """The documents of one file and their positions, and the registry of layouts in which they contain objects."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -46,10 +44,7 @@ _ENVELOPES: Final = msgspec.json.Decoder(ObjectHeader[msgspec.Raw])
 class YamlText:
     """The YAML text of a file; lookups are done on first use and cached.
 
-    Attributes
-    ----------
-    text : bytes
-        The text in UTF-8, with the line numbers of the whole file.
+    text: The text in UTF-8, with the line numbers of the whole file.
     """
 
     def __init__(self, text: bytes) -> None:
@@ -73,29 +68,19 @@ class YamlText:
 
 @dataclass(eq=False)
 class Document:
-    """A document of a file.
+    """A document of a file."""
 
-    Attributes
-    ----------
-    location : Location
-        Its file and number, starting at 1.
-    value : JsonValue
-        The content as JSON text, also if the file is YAML, or as plain data.
-    first_look : ObjectHeader or None
-        The envelope; ``None`` if the content does not decode to one.
-    text : bytes or YamlText
-        The text of the file: ``bytes`` for JSON, ``YamlText`` for YAML.
-    at : int
-        The offset in the text for JSON; the number of the document in the text, starting at 1, for YAML.
-    may_repeat : bool
-        True if the document may have duplicate keys.
-    """
-
+    #: Its file and number, starting at 1.
     location: Location
+    #: The content as JSON text, also if the file is YAML, or as plain data.
     value: JsonValue
+    #: The envelope; ``None`` if the content does not decode to one.
     first_look: ObjectHeader[Any] | None
+    #: The text of the file: ``bytes`` for JSON, ``YamlText`` for YAML.
     text: bytes | YamlText
+    #: The offset in the text for JSON; the number of the document in the text, starting at 1, for YAML.
     at: int
+    #: True if the document may have duplicate keys.
     may_repeat: bool = True
 
     @cached_property
@@ -127,30 +112,18 @@ def documents(
 ) -> Iterator[Document | InputError]:
     """Yield the documents of a file.
 
-    Parameters
-    ----------
-    content : bytes
-        JSON, JSON Lines or YAML; the format is detected from the content, as in kubectl.
-    file : str
-        The file name for errors. If the text is valid in neither format, its suffix decides which format's error is
-        raised.
-    as_data : bool
-        True to decode YAML to plain data, which takes many times the memory of its text, instead of JSON.
-    is_unread : Unread, optional
-        The YAML documents of which only ``apiVersion`` and ``kind`` are needed, as for ``yaml_documents``; not with
-        ``as_data``.
-    shorten : Shorten, optional
-        The shortening of objects that other processes read, as for ``yaml_documents``.
+    Args:
+        content: JSON, JSON Lines or YAML; the format is detected from the content, as in kubectl.
+        file: The file name for errors. If the text is valid in neither format, its suffix decides which format's
+            error is raised.
+        as_data: True to decode YAML to plain data, which takes many times the memory of its text, instead of JSON.
+        is_unread: The YAML documents of which only ``apiVersion`` and ``kind`` are needed, as for
+            ``yaml_documents``; not with ``as_data``.
+        shorten: The shortening of objects that other processes read, as for ``yaml_documents``.
 
-    Yields
-    ------
-    Document or InputError
-        An error for a document that is not an object; the documents after it still follow.
+    Yields: An error for a document that is not an object; the documents after it still follow.
 
-    Raises
-    ------
-    InputError
-        If the text is broken, so that the rest cannot be read.
+    Raises InputError if the text is broken, so that the rest cannot be read.
     """
     for document in any_documents(content, file, as_data=as_data, is_unread=is_unread, shorten=shorten):
         try:
@@ -236,15 +209,10 @@ def _no_object(value: Any, problem: str, *, path: str = "", hint: str = "") -> N
 def read_envelope(value: JsonValue) -> ObjectHeader[Any]:
     """Return the envelope of any value.
 
-    Parameters
-    ----------
-    value : JsonValue
-        Well-formed JSON text, or plain data.
+    Args:
+        value: Well-formed JSON text, or plain data.
 
-    Raises
-    ------
-    InputError
-        If the value is not an object, or its kind or version is not text; the error has no location.
+    Raises InputError if the value is not an object, or its kind or version is not text; the error has no location.
     """
     if (envelope := _first_look(value)) is not None:
         return envelope
@@ -302,28 +270,19 @@ class LayoutReading(Protocol):
 
 
 class Layout(NamedTuple):
-    """A layout of documents that have neither kind nor version.
+    """A layout of documents that have neither kind nor version."""
 
-    Attributes
-    ----------
-    name : str
-        The name of the layout, for messages.
-    keys : frozenset of str
-        The top-level keys that identify the layout; one of them is sufficient.
-    read : callable
-        Yields the objects of a document, given its top-level fields.
-    """
-
+    #: The name of the layout, for messages.
     name: str
+    #: The top-level keys that identify the layout; one of them is sufficient.
     keys: frozenset[str]
+    #: Yields the objects of a document, given its top-level fields.
     read: Callable[[LayoutReading, Document, Fields], Objects]
 
 
 def steps_to(location: Location, file: str) -> tuple[Step, ...]:
     """Return the path from a document of a file to an object in it.
 
-    Examples
-    --------
     >>> steps_to(Location("a.json"), "a.json"), steps_to(Location("a.json:pods", 1, 3), "a.json")
     ((), ('pods', 2))
     """

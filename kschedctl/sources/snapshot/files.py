@@ -1,7 +1,5 @@
 """Sources of text: folders, files, archives and standard input."""
 
-from __future__ import annotations
-
 import os
 import stat
 import sys
@@ -52,14 +50,8 @@ def state(of: os.stat_result) -> State:
 def check_unchanged(descriptor: int, path: str, before: State) -> None:
     """Raise InputError if an open file, or the file at its path, has changed.
 
-    Parameters
-    ----------
-    descriptor : int
-        The open file.
-    path : str
-        The path it was opened with.
-    before : tuple
-        The file's state before reading.
+    Args:
+        before: The file's state before reading.
     """
     now = [state(os.fstat(descriptor))]
     with suppress(FileNotFoundError):
@@ -81,22 +73,13 @@ LARGE: Final = 64 * 1024 * 1024
 class Source:
     """The content of one file.
 
-    Parameters
-    ----------
-    name : str
-        The name as the user would write it; members of archives as ``dump.tar.gz:nodes.json``.
-    content : bytes
-        The decompressed content; empty if ``path`` is set.
-    named : bool
-        True if the user named this file itself, False if it was found in a folder or archive.
-    path : str
-        The path of a file that is too large to be read as a whole; empty for all others.
-    state : State or None
-        The state of the large file when it was found.
-    identity : hashable
-        The identity of the file, independent of its name.
-    inside : str
-        The path inside the folder or archive that the user named; empty if ``named``.
+    Args:
+        name: The name as the user would write it; members of archives as ``dump.tar.gz:nodes.json``.
+        content: The decompressed content; empty if ``path`` is set.
+        named: True if the user named this file itself, False if it was found in a folder or archive.
+        path: The path of a file that is too large to be read as a whole; empty for all others.
+        state: The state of the large file when it was found.
+        inside: The path inside the folder or archive that the user named; empty if ``named``.
     """
 
     name: str
@@ -120,28 +103,17 @@ def read_sources(
 ) -> Iterator[Source | InputError]:
     """Yield the files at the given paths, one at a time, in a fixed order.
 
-    Parameters
-    ----------
-    paths : sequence of str or Path
-        Files, folders and archives; ``-`` is standard input. Folders are read recursively in the order of names,
-        archives in their own.
-    stdin : BinaryIO or None
-        The stream to read for ``-``.
-    summary : ReadSummary
-        Records the skipped files of folders and archives, and the reasons.
-    unpacking : Unpacking
-        The limits on decompressed data.
-    exclusion_below : callable or None
-        Returns the paths to leave out below a folder of ``paths``; ``None`` to read all.
-    contents : bool
-        False to yield each regular file by its path only, as if it were large; archives are not opened.
-    cluster : str
-        The path of a cluster inside folders and archives, whose other files are skipped; empty to read all.
+    Args:
+        paths: Files, folders and archives; ``-`` is standard input. Folders are read recursively in the order of
+            names, archives in their own.
+        summary: Records the skipped files of folders and archives, and the reasons.
+        unpacking: The limits on decompressed data.
+        exclusion_below: Returns the paths to leave out below a folder of ``paths``; ``None`` to read all.
+        contents: False to yield each regular file by its path only, as if it were large; archives are not opened.
+        cluster: The path of a cluster inside folders and archives, whose other files are skipped; empty to read
+            all.
 
-    Yields
-    ------
-    Source or InputError
-        An error for each file that cannot be read; the files after it still follow.
+    Yields: An error for each file that cannot be read; the files after it still follow.
     """
     for path in paths:
         root = STDIN_NAME if str(path) == STDIN else str(path)
@@ -242,11 +214,7 @@ def _is_packed(head: bytes) -> bool:
 
 
 def _read_stream(
-    raw: FileIO | BytesIO,
-    name: str,
-    of: os.stat_result | None,
-    summary: ReadSummary,
-    unpacking: Unpacking,
+    raw: FileIO | BytesIO, name: str, of: os.stat_result | None, summary: ReadSummary, unpacking: Unpacking
 ) -> Iterator[Source | InputError]:
     """Read a file, with its format detected from its first bytes, not from its name."""
     identity = None if of is None else (of.st_dev, of.st_ino)
@@ -378,10 +346,7 @@ def _found(path: str, unpacking: Unpacking, large: int) -> Source:
 def whole_source(source: Source, unpacking: Unpacking) -> Source:
     """Return a large file with its content, if it cannot be streamed.
 
-    Raises
-    ------
-    InputError
-        If the file is larger than ``unpacking.limit``, binary, or has changed in the meantime.
+    Raises InputError if the file is larger than ``unpacking.limit``, binary, or has changed in the meantime.
     """
     assert source.state is not None
     with open(source.path, "rb") as stream:
@@ -402,10 +367,7 @@ def whole_source(source: Source, unpacking: Unpacking) -> Source:
 def open_stdin() -> BinaryIO:
     """Return standard input as bytes.
 
-    Raises
-    ------
-    InputError
-        If standard input is closed.
+    Raises InputError if standard input is closed.
     """
     if sys.stdin is None:
         raise InputError("cannot be read: it is closed", where="standard input")
@@ -423,19 +385,11 @@ _UNFINISHED: Final = ".kschedctl-unfinished-"
 def file_bytes(path: str | Path, error: type[InputError] = InputError, *, hint: str = "") -> bytes:
     """Return the content of a file of at most 64 MiB.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file, which may also be a pipe or a device.
-    error : type of InputError
-        The error type to raise.
-    hint : str
-        The remedy for a file that cannot be read.
+    Args:
+        path: The file, which may also be a pipe or a device.
+        hint: The remedy for a file that cannot be read.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or is larger: an error of the given type.
+    Raises InputError if the file cannot be read, or is larger: an error of the given type.
     """
     try:
         with open(path, "rb") as stream:
@@ -454,10 +408,7 @@ def replace_file(path: str | Path, content: bytes) -> None:
 
     An existing file keeps its permissions and its owner; of a link, the file that it leads to is replaced.
 
-    Raises
-    ------
-    OSError
-        If the file cannot be written. It then has its old content.
+    Raises OSError if the file cannot be written. It then has its old content.
     """
     file = Path(os.path.realpath(path))
     of = file.stat() if file.exists() else None

@@ -1,7 +1,5 @@
 """The header of a captured snapshot: its metadata, in a file of its own."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import msgspec
@@ -20,33 +18,21 @@ class ServerVersion(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class SnapshotHeader(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """The metadata of a captured snapshot.
+    """The metadata of a captured snapshot."""
 
-    Attributes
-    ----------
-    kschedctl_version : str
-        The version of kschedctl that wrote it.
-    captured_at : datetime
-        The time of the cluster state.
-    server_version : ServerVersion
-        The control plane's version.
-    context : str
-        The kubectl context it was taken from; empty if it was taken from files or is anonymised.
-    anonymized : bool
-        True if names are replaced by pseudonyms.
-    kinds : dict of str to int
-        The number of objects of each kind that was queried.
-    not_listed : dict of str to str
-        Kinds that the user was not allowed to list in all namespaces, each with a sentence that says so.
-    listed_in : dict of str to str
-        The kinds among them that were listed in one namespace, with the name of the namespace.
-    """
-
+    #: The version of kschedctl that wrote it.
     kschedctl_version: str
+    #: The time of the cluster state.
     captured_at: Time | None = None
+    #: The control plane's version.
     server_version: ServerVersion = ServerVersion()
+    #: The kubectl context it was taken from; empty if it was taken from files or is anonymised.
     context: str = ""
+    #: True if names are replaced by pseudonyms.
     anonymized: bool = False
+    #: The number of objects of each kind that was queried.
     kinds: dict[str, int] = {}
+    #: Kinds that the user was not allowed to list in all namespaces, each with a sentence that says so.
     not_listed: dict[str, str] = {}
+    #: The kinds among them that were listed in one namespace, with the name of the namespace.
     listed_in: dict[str, str] = {}

@@ -1,7 +1,5 @@
 """Loading of a snapshot's files into a cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -29,23 +27,14 @@ from kschedctl.sources.snapshot.validation import Validation
 class SnapshotReader:
     """A reader over the objects of a snapshot.
 
-    Parameters
-    ----------
-    paths : sequence of str or Path
-        Files, folders and archives; ``-`` is standard input.
-    stdin : BinaryIO or None
-        Standard input.
-    max_unpacked : int, optional
-        The maximum number of bytes to unpack, or to hold of a stream without a known end. By default 4 GiB, and a file
-        of more than 64 MiB may be at most 250 times its packed size (``kschedctl.sources.snapshot.archives``).
-    written : OriginalObjects, optional
-        The collection that records the originals of objects.
-    cluster : str, optional
-        The name of a cluster, or its path inside, if folders and archives of ``paths`` hold several. Files that are
-        named themselves are read in any case.
+    Args:
+        paths: Files, folders and archives; ``-`` is standard input.
+        max_unpacked: The maximum number of bytes to unpack, or to hold of a stream without a known end. By default
+            4 GiB, and a file of more than 64 MiB may be at most 250 times its packed size
+            (``kschedctl.sources.snapshot.archives``).
+        cluster: The name of a cluster, or its path inside, if folders and archives of ``paths`` hold several. Files
+            that are named themselves are read in any case.
 
-    Notes
-    -----
     Iterating yields one object at a time with its location, in the order of the input. Memory holds the text of one
     file, not its objects. After an error, reading continues to find up to ``MAX_PROBLEMS`` (10) problems, and then one
     SnapshotError reports them all.
@@ -82,19 +71,12 @@ class SnapshotReader:
 def find_cluster(paths: Sequence[str | Path], name: str, max_unpacked: int | None = None) -> str:
     """Return the path of a cluster inside the folders and archives at the given paths.
 
-    Parameters
-    ----------
-    paths : sequence of str or Path
-        Files, folders and archives. Standard input can be read only once, so that clusters are not looked for in it.
-    name : str
-        The path, or its last part.
-    max_unpacked : int, optional
-        As for ``SnapshotReader``.
+    Args:
+        paths: Files, folders and archives. Standard input can be read only once, so that clusters are not looked
+            for in it.
+        name: The path, or its last part.
 
-    Raises
-    ------
-    SnapshotError
-        If there is no such cluster, or several have the name.
+    Raises SnapshotError if there is no such cluster, or several have the name.
     """
     path = PurePosixPath(name).as_posix().strip("/")
     sources = read_sources(paths, None, ReadSummary(), Unpacking(max_unpacked), cluster=path)
@@ -138,30 +120,16 @@ def read_manifest(
 ) -> ManifestSet:
     """Read a manifest.
 
-    Parameters
-    ----------
-    path : str or Path
-        A file, folder or archive; ``-`` is standard input.
-    stdin : BinaryIO or None
-        Standard input.
-    allow_others : bool
-        True to allow objects of kinds that scheduling does not depend on, and skipped files that look like manifests;
-        the result lists them. Otherwise they are errors.
-    max_unpacked : int, optional
-        As for ``SnapshotReader``.
-    validation : Validation
-        The handling of unknown and duplicate fields.
+    Args:
+        path: A file, folder or archive; ``-`` is standard input.
+        allow_others: True to allow objects of kinds that scheduling does not depend on, and skipped files that look
+            like manifests; the result lists them. Otherwise they are errors.
+        validation: The handling of unknown and duplicate fields.
 
-    Returns
-    -------
-    ManifestSet
-        The content; it has no objects only if all of them are of kinds that were left out.
+    Returns: The content; it has no objects only if all of them are of kinds that were left out.
 
-    Raises
-    ------
-    ManifestError
-        For any problem that a snapshot can have, for kinds that scheduling does not depend on (without
-        ``allow_others``), and for fields that an API server rejects.
+    Raises ManifestError for any problem that a snapshot can have, for kinds that scheduling does not depend on
+        (without ``allow_others``), and for fields that an API server rejects.
     """
     reading = ManifestReading(path, stdin, validation=validation, allow_others=allow_others, max_unpacked=max_unpacked)
     for _ in reading.objects():
@@ -187,36 +155,23 @@ class ObjectReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A cluster and the other content of its files.
-
-    Attributes
-    ----------
-    paths : tuple of str
-        The paths it was read from.
-    scheduler_config : dict or None
-        The KubeSchedulerConfiguration in the files (an export of kube-scheduler-simulator has one).
-    left_out : dict of str to int
-        The number of objects of kinds that scheduling does not depend on, by kind.
-    changes : tuple of str
-        The what-if changes made after reading, one line per change.
-    made_pending : frozenset of str
-        The pods that are pending because of these changes, as ``namespace/name``: new pods, and evicted ones.
-    nodes_told : bool
-        True if the files contain nodes, or state that there are none.
-    summary : ReadSummary
-        The summary of the reading.
-    written : OriginalObjects, optional
-        The originals of nodes and pods, if they were recorded.
-    """
+    """A cluster and the other content of its files."""
 
     cluster: Cluster
+    #: The paths it was read from.
     paths: tuple[str, ...]
+    #: The KubeSchedulerConfiguration in the files (an export of kube-scheduler-simulator has one).
     scheduler_config: dict[str, Any] | None
+    #: The number of objects of kinds that scheduling does not depend on, by kind.
     left_out: dict[str, int]
+    #: The what-if changes made after reading, one line per change.
     changes: tuple[str, ...] = ()
+    #: The pods that are pending because of these changes, as ``namespace/name``: new pods, and evicted ones.
     made_pending: frozenset[str] = frozenset()
+    #: True if the files contain nodes, or state that there are none.
     nodes_told: bool = True
     summary: ReadSummary = field(default_factory=ReadSummary)
+    #: The originals of nodes and pods, if they were recorded.
     written: OriginalObjects | None = None
 
 
@@ -231,23 +186,10 @@ def load_snapshot(
 ) -> Snapshot:
     """Load a cluster from files.
 
-    Parameters
-    ----------
-    paths : sequence of str or Path
-        Files, folders and archives; ``-`` is standard input.
-    stdin : BinaryIO, optional
-        Standard input.
-    more : iterable of (object, place)
-        Additional objects for the cluster.
-    max_unpacked : int, optional
-        As for ``SnapshotReader``.
-    written, cluster : OriginalObjects and str, optional
-        As for ``SnapshotReader``.
+    Args:
+        paths: Files, folders and archives; ``-`` is standard input.
 
-    Raises
-    ------
-    SnapshotError
-        If anything cannot be read; there is no partial result.
+    Raises SnapshotError if anything cannot be read; there is no partial result.
     """
     reader = SnapshotReader(paths, stdin=stdin, max_unpacked=max_unpacked, written=written, cluster=cluster)
     return build_snapshot(reader, tuple(map(str, paths)), more=more)
@@ -258,19 +200,7 @@ def build_snapshot(
 ) -> Snapshot:
     """Build a cluster from the objects of a reader.
 
-    Parameters
-    ----------
-    reader : ObjectReader
-        The source of the objects.
-    paths : tuple of str
-        The names of the source.
-    more : iterable of (object, place)
-        Additional objects for the cluster.
-
-    Raises
-    ------
-    SnapshotError
-        If an object is invalid.
+    Raises SnapshotError if an object is invalid.
     """
     builder = ClusterBuilder()
     for obj, place in reader:
@@ -283,10 +213,7 @@ def build_snapshot(
     builder.listed.update(summary.listed)
     builder.not_listed.update(summary.not_listed)
     return Snapshot(
-        cluster=builder.build(
-            server_version=summary.git_version,
-            taken_at=summary.taken_at,
-        ),
+        cluster=builder.build(server_version=summary.git_version, taken_at=summary.taken_at),
         paths=paths,
         scheduler_config=summary.scheduler_config,
         left_out=dict(sorted(summary.left_out.items())),

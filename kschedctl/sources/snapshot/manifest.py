@@ -1,7 +1,5 @@
 """Manifests: each text is parsed once, and objects, types and findings are derived from the result."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -26,25 +24,17 @@ from kschedctl.sources.snapshot.validation import Validation
 
 
 class ManifestObject(msgspec.Struct, frozen=True):
-    """An object of a manifest.
-
-    Attributes
-    ----------
-    location : Location
-        The file, document and item number.
-    where : Subject
-        The location and name.
-    tree : dict or None
-        The object as data, as an API server decodes it; ``None`` for kinds with unknown fields.
-    struct : ApiObject or None
-        The object as its type; ``None`` for kinds that scheduling does not depend on.
-    """
+    """An object of a manifest."""
 
     api_version: str
     kind: str
+    #: The file, document and item number.
     location: Location
+    #: The location and name.
     where: Subject
+    #: The object as data, as an API server decodes it; ``None`` for kinds with unknown fields.
     tree: dict[str, Any] | None
+    #: The object as its type; ``None`` for kinds that scheduling does not depend on.
     struct: ApiObject | None
 
     def findings(self, release: Release) -> Iterator[Finding]:
@@ -61,26 +51,18 @@ class ManifestObject(msgspec.Struct, frozen=True):
 
 
 class ManifestSet(msgspec.Struct, frozen=True):
-    """The content of one or more manifests.
+    """The content of one or more manifests."""
 
-    Attributes
-    ----------
-    read : tuple of ManifestObject
-        The objects of kinds that scheduling depends on, or whose fields are known.
-    left_out : Counter
-        The number of objects of kinds that scheduling does not depend on, by kind and group as kubectl writes them.
-    unread : tuple of str
-        Descriptions of files that look like manifests and were not read; one line per reason.
-    warnings : tuple of Finding
-        Unknown and duplicate fields, if they are not errors.
-    """
-
+    #: The objects of kinds that scheduling depends on, or whose fields are known.
     read: tuple[ManifestObject, ...] = ()
+    #: The number of objects of kinds that scheduling does not depend on, by kind and group as kubectl writes them.
     left_out: Counter[str] = msgspec.field(default_factory=Counter)
+    #: Descriptions of files that look like manifests and were not read; one line per reason.
     unread: tuple[str, ...] = ()
+    #: Unknown and duplicate fields, if they are not errors.
     warnings: tuple[Finding, ...] = ()
 
-    def __add__(self, other: ManifestSet) -> ManifestSet:
+    def __add__(self, other: "ManifestSet") -> "ManifestSet":
         return ManifestSet(
             self.read + other.read,
             self.left_out + other.left_out,
@@ -106,15 +88,7 @@ class ManifestSet(msgspec.Struct, frozen=True):
 def refuse(objects: Iterable[ManifestObject], release: Release) -> list[Finding]:
     """Raise an error if an API server would reject one of the objects.
 
-    Returns
-    -------
-    list of Finding
-        The warnings of the API server.
-
-    Raises
-    ------
-    ManifestError
-        If there are errors; it contains all of them.
+    Raises ManifestError if there are errors; it contains all of them.
     """
     found = [finding for each in objects for finding in each.findings(release)]
     ManifestError.raise_any([finding for finding in found if finding.severity is Severity.ERROR])
@@ -149,25 +123,12 @@ def refused(findings: Iterable[Finding]) -> list[Finding]:
 class ManifestReading(Reading):
     """The reading of a manifest.
 
-    Parameters
-    ----------
-    path : str or Path
-        A file, folder or archive; ``-`` is standard input.
-    stdin : BinaryIO or None
-        Standard input.
-    validation : Validation
-        The handling of unknown and duplicate fields.
-    allow_others : bool
-        True to count objects of kinds that scheduling does not depend on; otherwise they are errors.
-    max_unpacked : int, optional
-        As for ``Reading``.
+    warnings: Problems with fields that are not errors.
 
-    Attributes
-    ----------
-    read : list of ManifestObject
-        The objects read so far.
-    warnings : list of Finding
-        Problems with fields that are not errors.
+    Args:
+        path: A file, folder or archive; ``-`` is standard input.
+        validation: The handling of unknown and duplicate fields.
+        allow_others: True to count objects of kinds that scheduling does not depend on; otherwise they are errors.
     """
 
     _as_data: ClassVar = True

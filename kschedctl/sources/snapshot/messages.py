@@ -1,7 +1,5 @@
 """Anonymisation of the scheduler's messages in conditions: every word that is not the scheduler's own is replaced."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 
@@ -239,12 +237,8 @@ _WORDS: Final = frozenset(
 def anonymous_conditions(conditions: tuple[Condition, ...], names: Pseudonyms) -> tuple[Condition, ...]:
     """Return the conditions with pseudonyms in the scheduler's messages, and without any other message.
 
-    Parameters
-    ----------
-    conditions : tuple of Condition
-        The conditions of a node or a pod, as captured.
-    names : Pseudonyms
-        The pseudonyms.
+    Args:
+        conditions: The conditions of a node or a pod, as captured.
     """
     return tuple(
         replace(

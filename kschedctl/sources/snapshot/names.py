@@ -1,7 +1,5 @@
 """Names of files: which are read, and why others are not. Lint reads them without the cluster."""
 
-from __future__ import annotations
-
 from typing import Final
 
 SUFFIXES: Final = (".yaml", ".yml", ".json", ".jsonl", ".ndjson")

@@ -1,7 +1,5 @@
 """Reading of files into typed objects, by the layout of their documents (``layouts``), with all errors collected."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -45,7 +43,8 @@ from kschedctl.sources.snapshot.summary import ReadSummary, SkippedFile
 
 # Streaming of a large JSON list in pieces, so that memory does not grow with the file.
 #
-# A piece ends where an item seems to end; decoding the piece as a list verifies that it does. A file that cannot be read
+# A piece ends where an item seems to end; decoding the piece as a list verifies that it does. A file that cannot be
+# read
 # in this way is read as a whole by ``kschedctl.sources.snapshot.documents``.
 
 PIECE: Final = 4 * 1024 * 1024
@@ -71,14 +70,9 @@ class NotStreamableError(Exception):
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """Consecutive items of the list.
+    """Consecutive items of the list."""
 
-    Attributes
-    ----------
-    envelope : ObjectHeader
-        Kind and version of the list, if they precede the items.
-    """
-
+    #: Kind and version of the list, if they precede the items.
     envelope: ObjectHeader[msgspec.Raw]
     items: list[msgspec.Raw]
 
@@ -86,19 +80,13 @@ class Piece(msgspec.Struct, frozen=True):
 def stream_list(stream: BinaryIO, piece_size: int = PIECE) -> Iterator[Piece]:
     """Read a JSON list piece by piece.
 
-    Parameters
-    ----------
-    stream : BinaryIO
-        The file, positioned at its beginning.
-    piece_size : int
-        The number of bytes to read at a time.
+    Args:
+        stream: The file, positioned at its beginning.
+        piece_size: The number of bytes to read at a time.
 
-    Raises
-    ------
-    NotStreamableError
-        If the text turns out not to be a single list; it may be raised after pieces were yielded.
-    InputError
-        If the list has its kind, version or items twice.
+    Raises NotStreamableError if the text turns out not to be a single list; it may be raised after pieces were
+        yielded.
+    Raises InputError if the list has its kind, version or items twice.
     """
     text = stream.read(max(piece_size, _HEAD))
     begin = _BEGINNING.match(text[:_HEAD])
@@ -133,12 +121,9 @@ def stream_list(stream: BinaryIO, piece_size: int = PIECE) -> Iterator[Piece]:
 def _check_tail(head: bytes, last: bytes) -> None:
     """Raise InputError if a field after the items replaces what was read: of two equal keys, the second one counts.
 
-    Parameters
-    ----------
-    head : bytes
-        The text before the items.
-    last : bytes
-        The last items in brackets, and the well-formed text after them.
+    Args:
+        head: The text before the items.
+        last: The last items in brackets, and the well-formed text after them.
     """
     _, items, _ = next(json_documents(last, _ENVELOPES))
     after = _FIELDS.decode(b"{" + last[len(items) :].lstrip(b" \t\r\n,"))
@@ -192,17 +177,8 @@ _SHORTENING_BEGINNING: Final = re.compile(
 def shortened(text: bytes, summary: ReadSummary) -> bytes | None:
     r"""Return an object without the fields that reading skips, and with its newest time in the field ``time``.
 
-    Parameters
-    ----------
-    text : bytes
-        The object as JSON.
-    summary : ReadSummary
-        Records the times of the object.
-
-    Returns
-    -------
-    bytes, optional
-        An object that is read as the same; ``None`` if nothing is known about its kind, or it is invalid or a list.
+    Returns: An object that is read as the same; ``None`` if nothing is known about its kind, or it is invalid or a
+        list.
     """
     match = _SHORTENING_BEGINNING.match(text)
     if match is None:
@@ -261,27 +237,12 @@ class _EnoughError(Exception):
 class Reading:
     """The reading of one input.
 
-    Parameters
-    ----------
-    paths : sequence of str or Path
-        Files, folders and archives; ``-`` is standard input.
-    stdin : BinaryIO or None
-        Standard input.
-    summary : ReadSummary
-        The summary to fill while reading.
-    error : type of InputError
-        The error type to raise for problems of this input.
-    max_unpacked : int, optional
-        The maximum number of bytes to unpack, or to hold of a file that cannot be streamed.
-    written : OriginalObjects, optional
-        The collection that records the originals of objects.
-    cluster : str
-        The path of a cluster inside folders and archives, which is read alone; empty to read all files.
+    parts: The files of each folder or archive that have parts of a cluster, by their paths inside.
 
-    Attributes
-    ----------
-    parts : dict of str to dict of str to Part
-        The files of each folder or archive that have parts of a cluster, by their paths inside.
+    Args:
+        paths: Files, folders and archives; ``-`` is standard input.
+        max_unpacked: The maximum number of bytes to unpack, or to hold of a file that cannot be streamed.
+        cluster: The path of a cluster inside folders and archives, which is read alone; empty to read all files.
     """
 
     #: True to read each file as a whole, and to decode YAML to plain data.
@@ -313,10 +274,8 @@ class Reading:
     def objects(self) -> Iterator[tuple[ApiObject, Location]]:
         """Read the objects, each with its location.
 
-        Raises
-        ------
-        InputError
-            If there are problems: an error of the given type with the first ``MAX_PROBLEMS`` (10) of them.
+        Raises InputError if there are problems: an error of the given type with the first ``MAX_PROBLEMS`` (10) of
+            them.
         """
         try:
             for source in read_sources(self._paths, self._stdin, self.summary, self._unpacking, cluster=self._cluster):

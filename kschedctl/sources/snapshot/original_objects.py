@@ -1,7 +1,5 @@
 """The originals of nodes and pods, including fields that scheduling does not depend on, to be sent to extenders."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -32,7 +30,7 @@ class OriginalObjects:
             kept = (obj, original) if isinstance(original, dict) else bytes(original)
             self._originals[type(obj), obj.namespace, obj.name] = kept
 
-    def beside(self, other: OriginalObjects | None) -> OriginalObjects:
+    def beside(self, other: "OriginalObjects | None") -> "OriginalObjects":
         """Return these and other originals; for equal names, the others win."""
         both = OriginalObjects()
         both._originals = {**self._originals, **(other._originals if other is not None else {})}
@@ -41,10 +39,8 @@ class OriginalObjects:
     def of(self, obj: ApiObject) -> dict[str, Any]:
         """Return an object as JSON: its original, updated with later changes and with defaults.
 
-        Parameters
-        ----------
-        obj : ApiObject
-            A node or a pod, possibly changed since it was read.
+        Args:
+            obj: A node or a pod, possibly changed since it was read.
         """
         # A manifest may omit the namespace.
         keys = ((type(obj), namespace, obj.name) for namespace in (obj.namespace, ""))
@@ -75,17 +71,10 @@ def _as_kept(obj: ApiObject) -> ApiObject:
 def completed(now: msgspec.Struct, before: msgspec.Struct | None, written: Any) -> dict[str, Any]:
     """Return a struct as JSON: unchanged fields as in the original, changed fields as in the struct.
 
-    Parameters
-    ----------
-    now : Struct
-        The struct in its final state.
-    before : Struct, optional
-        The struct as decoded from the original; fields equal in ``now`` and ``before`` are taken from the original.
-    written : JSON value
-        The original; a value that is not an object is ignored.
+    Args:
+        before: The struct as decoded from the original; fields equal in ``now`` and ``before`` are taken from the
+            original.
 
-    Examples
-    --------
     >>> from kschedctl.objects.pod import Container
     >>> before, now = Container(name="c", image="old"), Container(name="c", image="new")
     >>> completed(now, before, {"name": "c", "image": "old", "tty": True})

@@ -1,7 +1,5 @@
 """Selection of a single pod: a pod of the snapshot by name, or the pod of a manifest."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -43,19 +41,10 @@ def is_manifest(text: str) -> bool:
 def find_pod(pods: Pods, name: str, namespace: str | None) -> Pod:
     """Return a pod of the snapshot by name.
 
-    Parameters
-    ----------
-    pods : Pods
-        The pods of the snapshot.
-    name : str
-        The name of the pod.
-    namespace : str or None
-        The namespace of the pod; ``None`` to search all namespaces.
+    Args:
+        namespace: The namespace of the pod; ``None`` to search all namespaces.
 
-    Raises
-    ------
-    ManifestError
-        If there is no pod of that name, or several.
+    Raises ManifestError if there is no pod of that name, or several.
     """
     if namespace is not None:
         index = pods.index.get((namespace, name))
@@ -74,10 +63,7 @@ def find_pod(pods: Pods, name: str, namespace: str | None) -> Pod:
 def only_pod(objects: Iterable[tuple[ApiObject, Location]], where: str) -> tuple[Pod, Location]:
     """Return the only pod of a manifest, and its location.
 
-    Raises
-    ------
-    ManifestError
-        If there is no pod, or several.
+    Raises ManifestError if there is no pod, or several.
     """
     pods = [(obj, place) for obj, place in objects if isinstance(obj, Pod)]
     if len(pods) != 1:
@@ -88,10 +74,7 @@ def only_pod(objects: Iterable[tuple[ApiObject, Location]], where: str) -> tuple
 def pod_of(data: Mapping[str, Any]) -> Pod:
     """Return the pod of a manifest given as data; data without a kind is taken for a pod.
 
-    Raises
-    ------
-    ManifestError
-        If the data is of another kind, or a field is invalid.
+    Raises ManifestError if the data is of another kind, or a field is invalid.
     """
     kind, version = data.get("kind", "Pod"), data.get("apiVersion", "v1")
     if kind_type(str(version), str(kind)) is not Pod:
@@ -110,22 +93,13 @@ def given_pod(
 ) -> tuple[Pod, Where]:
     """Return the requested pod, as it was written, and its location.
 
-    Parameters
-    ----------
-    pods : Pods
-        The pods of the snapshot.
-    pod : Pod, mapping, str or Path
-        The pod: an object, its manifest as data, ``namespace/name`` of a pod of the cluster, or the path of a
-        manifest with one pod.
-    where : Subject, Location or str
-        The location of the pod; by default the location found while reading.
-    release : Release
-        The release whose API server validates a manifest.
+    Args:
+        pod: The pod: an object, its manifest as data, ``namespace/name`` of a pod of the cluster, or the path of a
+            manifest with one pod.
+        where: The location of the pod; by default the location found while reading.
+        release: The release whose API server validates a manifest.
 
-    Raises
-    ------
-    ManifestError
-        If there is no such pod, or an API server would reject it.
+    Raises ManifestError if there is no such pod, or an API server would reject it.
     """
     if isinstance(pod, str) and not is_manifest(pod):
         namespace, _, name = pod.rpartition("/")
@@ -148,10 +122,7 @@ def given_pod(
 def defaulted(pod: Pod, where: Where) -> tuple[Pod, Subject]:
     """Return a pod with the defaults of an API server, and its location with its name.
 
-    Raises
-    ------
-    ManifestError
-        If a quantity or a selector of the pod is invalid.
+    Raises ManifestError if a quantity or a selector of the pod is invalid.
     """
     subject = found_at(ObjectRef("Pod", pod.name, pod.namespace or DEFAULT_NAMESPACE, "v1"), where)
     try:

@@ -1,7 +1,5 @@
 """Positions of findings: the file is read again to find the line and column of a field."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kschedctl.common.errors import InputError
@@ -15,20 +13,13 @@ from kschedctl.sources.snapshot.summary import ReadSummary
 def position_of(finding: Finding, *, key: bool = False) -> Position | None:
     """Return the position of a finding's field in its file.
 
-    Parameters
-    ----------
-    key : bool
-        True for the position of the field's name, not of its value.
+    Args:
+        key: True for the position of the field's name, not of its value.
 
-    Returns
-    -------
-    Position or None
-        The position of the field's value or, if the field is absent, of its nearest parent
-        (``kschedctl.common.text.positions``). ``None`` if the object is not from a file that can be read again: a member of an
-        archive, standard input, a cluster.
+    Returns: The position of the field's value or, if the field is absent, of its nearest parent
+        (``kschedctl.common.text.positions``). ``None`` if the object is not from a file that can be read again: a
+        member of an archive, standard input, a cluster.
 
-    Notes
-    -----
     The position may be wrong if the file has changed in the meantime. An object of a list inside a list has the item
     number of the outer list, so its position is that of the inner list.
     """

@@ -4,8 +4,6 @@ Equal texts therefore stay equal: a node's name, its hostname label and the valu
 a category have the same order as the originals, so that results that depend on the order of names stay the same.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from hashlib import sha256
@@ -60,7 +58,6 @@ class Pseudonyms:
         self._settled: dict[str, str] | None = None
 
     def word(self, text: str, category: str = "name") -> str:
-        """Return the pseudonym of a name or value."""
         if is_kept_word(text):
             return text
         if _ZONE_DELIMITER in text:
@@ -137,7 +134,6 @@ class Pseudonyms:
         return text if text in _ANY_ADDRESSES else self._of(text, "address")
 
     def uid(self, text: str) -> str:
-        """Return the pseudonym of a uid."""
         return self._of(text, "uid") if text else text
 
     def holder(self, identity: str) -> str:
@@ -162,12 +158,8 @@ class Pseudonyms:
     def settle(self, stateful: Iterable[str], claims: Iterable[tuple[str, str]]) -> None:
         """Assign the pseudonyms.
 
-        Parameters
-        ----------
-        stateful : iterable of str
-            Names of StatefulSets and their claims, to which other names append a number.
-        claims : iterable of (str, str)
-            Names of pods and volumes that form the names of claims when joined with a hyphen.
+        Args:
+            claims: Names of pods and volumes that form the names of claims when joined with a hyphen.
         """
         categories: dict[str, list[str]] = {}
         for text, category in self._met.items():

@@ -1,7 +1,5 @@
 """Names that are common to all clusters: they are kept in an anonymised snapshot because they reveal nothing."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 
@@ -228,8 +226,6 @@ def is_kept_word(text: str) -> bool:
 def is_kept_key(key: str) -> bool:
     """Report whether a label, taint or topology key is one of Kubernetes' own.
 
-    Examples
-    --------
     >>> is_kept_key("topology.kubernetes.io/zone"), is_kept_key("team"), is_kept_key("node-role.kubernetes.io/payroll")
     (True, False, False)
     """
@@ -239,8 +235,6 @@ def is_kept_key(key: str) -> bool:
 def is_kept_resource(name: str) -> bool:
     """Report whether a resource name, or an object count in a quota, is one of Kubernetes' own.
 
-    Examples
-    --------
     >>> [is_kept_resource(name) for name in ("cpu", "hugepages-2Mi", "count/deployments.apps", "acme.com/gpu")]
     [True, True, True, False]
     """

@@ -1,7 +1,5 @@
 """Replacement of fields in objects, at any depth."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, Final, TypeVar, get_args
@@ -20,15 +18,10 @@ FieldRule = Callable[[type[msgspec.Struct], str], Replacement | None]
 class Rewriter:
     """A rewriter that replaces fields of structs, and of the structs inside them.
 
-    Parameters
-    ----------
-    field_rule : callable
-        Returns the replacement for a field, by type and name; called once for each.
-    struct_rules : dict of type to callable, optional
-        The replacements for whole structs, by type.
+    Args:
+        field_rule: Returns the replacement for a field, by type and name; called once for each.
+        struct_rules: The replacements for whole structs, by type.
 
-    Notes
-    -----
     An unchanged struct is returned as the same object. Types without any replaced field cost nothing.
     """
 
@@ -94,8 +87,6 @@ _NO_QUANTITY: Final = "none"
 def anonymous_amount(amount: Any) -> Any:
     """Return a quantity unchanged, and ``"none"``, which is not a quantity either, for any other text.
 
-    Examples
-    --------
     >>> anonymous_amount("2Gi"), anonymous_amount("Alice")
     ('2Gi', 'none')
     """

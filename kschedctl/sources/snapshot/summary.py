@@ -1,7 +1,5 @@
 """The summary of reading a snapshot: the outcome for each file, and the possible gaps in the data."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterator
@@ -33,16 +31,10 @@ FILE: Final = "File"
 class SkippedFile(NamedTuple):
     """A file or folder that was found and skipped.
 
-    Parameters
-    ----------
-    name : str
-        The name as the user would write it.
-    reason : str
-        The reason for skipping it.
-    doubtful : bool
-        True if it looks like part of the cluster.
-    identity : hashable
-        Its identity, independent of its name: if it was read under another name, nothing is missing.
+    Args:
+        name: The name as the user would write it.
+        doubtful: True if it looks like part of the cluster.
+        identity: Its identity, independent of its name: if it was read under another name, nothing is missing.
     """
 
     name: str
@@ -55,39 +47,23 @@ class SkippedFile(NamedTuple):
 class ReadSummary:
     """The summary of a reading; complete once the reader is exhausted.
 
-    Parameters
-    ----------
-    files : Counter
-        The files with objects, each with its number of objects of kinds that scheduling depends on.
-    passed : list of SkippedFile
-        Files of folders and archives that were skipped.
-    identities : set
-        The identities of everything that was read, independent of names.
-    n_of_kind : Counter
-        The number of objects of kinds that scheduling depends on, by kind.
-    left_out : Counter
-        The number of objects of other kinds, by kind and group as kubectl writes them (``Deployment.apps``).
-    left_out_of : dict of str to Counter
-        The objects in ``left_out`` of each file that has no others.
-    layouts : dict of str to str
-        The layout of each file whose documents have no kind, such as ``kubectl version -o json``.
-    captured_at : datetime or None
-        The time at which the state was captured: now for a running cluster, else as the header records it.
-    newest : bytes
-        The newest past time in the objects, to the second; empty if there is none.
-    git_version : str
-        The control plane's version, such as ``v1.36.1``; empty if the snapshot does not contain it.
-    scheduler_config : dict or None
-        The KubeSchedulerConfiguration in an export of kube-scheduler-simulator.
-    header : SnapshotHeader or None
-        The header of a captured snapshot.
-    announced : Counter
-        The number of objects of each kind according to the headers of captured snapshots.
-    listed : dict of str to str
-        Kinds of which the input has every object, each with the only namespace that was listed, empty for all. If it
-        has no object of such a kind, the cluster has none.
-    not_listed : set of str
-        Kinds that the user is not allowed to list in all namespaces.
+    Args:
+        files: The files with objects, each with its number of objects of kinds that scheduling depends on.
+        passed: Files of folders and archives that were skipped.
+        identities: The identities of everything that was read, independent of names.
+        n_of_kind: The number of objects of kinds that scheduling depends on, by kind.
+        left_out: The number of objects of other kinds, by kind and group as kubectl writes them
+            (``Deployment.apps``).
+        layouts: The layout of each file whose documents have no kind, such as ``kubectl version -o json``.
+        captured_at: The time at which the state was captured: now for a running cluster, else as the header records
+            it.
+        newest: The newest past time in the objects, to the second; empty if there is none.
+        git_version: The control plane's version, such as ``v1.36.1``; empty if the snapshot does not contain it.
+        scheduler_config: The KubeSchedulerConfiguration in an export of kube-scheduler-simulator.
+        announced: The number of objects of each kind according to the headers of captured snapshots.
+        listed: Kinds of which the input has every object, each with the only namespace that was listed, empty for
+            all. If it has no object of such a kind, the cluster has none.
+        not_listed: Kinds that the user is not allowed to list in all namespaces.
     """
 
     files: Counter[str] = field(default_factory=Counter)

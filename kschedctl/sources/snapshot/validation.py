@@ -1,7 +1,5 @@
 """The treatment of manifest fields that are unknown or set twice."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Final, Self
 
@@ -17,13 +15,8 @@ class Validation(StrEnum):
     def of(cls, text: str) -> Self:
         """Parse the value of ``--validate``.
 
-        Raises
-        ------
-        ValueError
-            If the text is not a valid value; the message is kubectl's.
+        Raises ValueError if the text is not a valid value; the message is kubectl's.
 
-        Examples
-        --------
         >>> Validation.of("warn"), Validation.of("false")
         (<Validation.WARN: 'warn'>, <Validation.IGNORE: 'ignore'>)
         """

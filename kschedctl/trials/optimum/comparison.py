@@ -1,7 +1,5 @@
 """Comparison of the best placement with the multi-step placement, which the scheduler reaches pod by pod."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -33,29 +31,19 @@ _WITHOUT_EVICTIONS: Final = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The best placement and the multi-step placement.
+    """The best placement and the multi-step placement."""
 
-    Attributes
-    ----------
-    question : PlacementQuestion
-        The question that the best placement answers.
-    simulation : Simulation
-        The finished simulation of the scheduler.
-    multi_step : Placement
-        The placement at the end of the simulation.
-    best : Best
-        The best placement.
-    goals : tuple of Goal
-        The goals by which both placements are measured.
-    finished : bool
-        False if the simulation was stopped because pods preempted each other repeatedly.
-    """
-
+    #: The question that the best placement answers.
     question: PlacementQuestion
+    #: The finished simulation of the scheduler.
     simulation: Simulation
+    #: The placement at the end of the simulation.
     multi_step: Placement
+    #: The best placement.
     best: Best
+    #: The goals by which both placements are measured.
     goals: tuple[Goal, ...]
+    #: False if the simulation was stopped because pods preempted each other repeatedly.
     finished: bool = True
 
     @property
@@ -106,12 +94,9 @@ def compare(
 
     Evictions are considered only if some pod cannot be placed without any.
 
-    Parameters
-    ----------
-    seconds : float
-        The time limit of the solver.
-    choose : callable
-        Breaks ties in the simulation.
+    Args:
+        seconds: The time limit of the solver.
+        choose: Breaks ties in the simulation.
     """
     simulation = simulate_pending(scheduler, choose)
     deadline = time.monotonic() + seconds
@@ -209,22 +194,13 @@ _MILLI: Final = NANO // 1000
 
 @dataclass(frozen=True, slots=True)
 class Adjustment:
-    """A change with which the scheduler reaches the best placement.
+    """A change with which the scheduler reaches the best placement."""
 
-    Attributes
-    ----------
-    lever : Lever
-        The kind of the change.
-    what : str
-        The change in words.
-    pods : tuple of str
-        The changed pods, ``namespace/name``; for an order all pods, in order.
-    n_evicted : int
-        The number of evicted pods.
-    """
-
+    #: The kind of the change.
     lever: Lever
+    #: The change in words.
     what: str
+    #: The changed pods, ``namespace/name``; for an order all pods, in order.
     pods: tuple[str, ...] = field(default=())
     n_evicted: int = 0
 

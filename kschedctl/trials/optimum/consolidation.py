@@ -7,8 +7,6 @@ is not emptied. A greedy drain, which starts with the node with the fewest pods,
 result counts.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,27 +38,19 @@ _UNPLACED: Final = "kube-scheduler finds no node for a recreated pod"
 
 @dataclass(frozen=True, slots=True)
 class InUse(Goal):
-    """The number of nodes that have pods other than DaemonSet pods and mirror pods.
+    """The number of nodes that have pods other than DaemonSet pods and mirror pods."""
 
-    Attributes
-    ----------
-    used : frozenset of int
-        The nodes in use at the start.
-    movable : frozenset of int
-        The nodes in use from which all pods can move.
-    """
-
+    #: The nodes in use at the start.
     used: frozenset[int]
+    #: The nodes in use from which all pods can move.
     movable: frozenset[int]
     name: str = "nodes in use"
     maximize: bool = False
 
     def limit(self, question: PlacementQuestion, reached: Mapping[str, int]) -> int | None:
-        """Return the number of nodes from which not all pods can move."""
         return len(self.used - self.movable)
 
     def expression(self, model: Model) -> Linear:
-        """Return the number of nodes in use; a node is emptied completely or not at all."""
         rows = sorted(self.movable | {site.row for site in model.sites} - self.used)
         stays = {row: model.program.variable() for row in rows}
         gone: dict[int, list[Linear]] = {}
@@ -78,7 +68,6 @@ class InUse(Goal):
         return total((len(self.used - self.movable), *stays.values()))
 
     def value(self, question: PlacementQuestion, placement: Placement) -> int:
-        """Return the number of nodes in use after a placement."""
         return len((self.used - self.emptied(question, placement)) | placement.rows)
 
     def emptied(self, question: PlacementQuestion, placement: Placement) -> frozenset[int]:
@@ -89,41 +78,27 @@ class InUse(Goal):
 
 @dataclass(frozen=True, slots=True)
 class Consolidation:
-    """The nodes that can be emptied.
+    """The nodes that can be emptied."""
 
-    Attributes
-    ----------
-    n_used : int
-        The number of nodes in use. DaemonSet pods and mirror pods do not count.
-    n_used_after : int
-        The number of nodes in use after the drain, including nodes that were unused before.
-    newly_used : tuple of str
-        The nodes in use after the drain that were unused before.
-    nodes : tuple of DrainedNode
-        The drained nodes, in order.
-    closed : tuple of str
-        Unused nodes that are cordoned so that they stay unused.
-    placed : dict of str to str
-        The node of each recreated pod, ``namespace/name``.
-    given_up : tuple of str
-        Nodes that the solver's placement empties and the chosen drain does not.
-    obstacles : dict of str to str
-        The cause for which the drain of such a node got stuck, in words, by node.
-    fixed : tuple of str
-        Nodes that cannot be emptied, because of pods that no controller recreates.
-    standing : GoalResult
-        The number of nodes that the solver's placement leaves in use, with its bound.
-    """
-
+    #: The number of nodes in use. DaemonSet pods and mirror pods do not count.
     n_used: int
+    #: The number of nodes in use after the drain, including nodes that were unused before.
     n_used_after: int
+    #: The nodes in use after the drain that were unused before.
     newly_used: tuple[str, ...]
+    #: The drained nodes, in order.
     nodes: tuple[DrainedNode, ...]
+    #: Unused nodes that are cordoned so that they stay unused.
     closed: tuple[str, ...]
+    #: The node of each recreated pod, ``namespace/name``.
     placed: dict[str, str]
+    #: Nodes that the solver's placement empties and the chosen drain does not.
     given_up: tuple[str, ...]
+    #: The cause for which the drain of such a node got stuck, in words, by node.
     obstacles: dict[str, str]
+    #: Nodes that cannot be emptied, because of pods that no controller recreates.
     fixed: tuple[str, ...]
+    #: The number of nodes that the solver's placement leaves in use, with its bound.
     standing: GoalResult
     best: Best = field(repr=False)
 
@@ -131,12 +106,9 @@ class Consolidation:
 def empty_nodes(scheduler: Scheduler, *, seconds: float, choose: Choose = first_by_name) -> Consolidation:
     """Find the most nodes that can be drained one after another, once pending pods have been scheduled.
 
-    Parameters
-    ----------
-    seconds : float
-        The time limit of the solver, and of the drains after it.
-    choose : callable
-        Breaks ties in the simulation.
+    Args:
+        seconds: The time limit of the solver, and of the drains after it.
+        choose: Breaks ties in the simulation.
     """
     settled = simulate_pending(scheduler, choose)
     cluster = settled.cluster
@@ -199,35 +171,24 @@ def _lightest_first(cluster: Cluster, rows: Iterable[int]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Drained:
-    """The result of a drain.
-
-    Attributes
-    ----------
-    closed : tuple of str
-        The unused nodes that were cordoned beforehand.
-    bad : str
-        The node at which the drain got stuck; empty if all nodes were drained.
-    """
+    """The result of a drain."""
 
     nodes: list[DrainedNode]
     simulation: Simulation
+    #: The unused nodes that were cordoned beforehand.
     closed: tuple[str, ...] = ()
+    #: The node at which the drain got stuck; empty if all nodes were drained.
     bad: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Drains:
-    """Drains of a cluster, each in a separate simulation.
-
-    Attributes
-    ----------
-    obstacles : dict of str to str
-        The cause for which a drain first got stuck at a node, in words, by node.
-    """
+    """Drains of a cluster, each in a separate simulation."""
 
     scheduler: Scheduler
     choose: Choose
     deadline: float
+    #: The cause for which a drain first got stuck at a node, in words, by node.
     obstacles: dict[str, str] = field(default_factory=dict)
 
     def together(self, wanted: Sequence[str], closed: Sequence[str]) -> _Drained:

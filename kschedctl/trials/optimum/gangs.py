@@ -4,8 +4,6 @@ Members that are placed share one domain of the group's topology constraint, als
 that preemption evicts as a whole stays or leaves as a whole.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -24,35 +22,23 @@ from kschedctl.trials.optimum.kinds import Kind, Occupants, Placement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gang:
-    """A pod group with members to place or to evict.
+    """A pod group with members to place or to evict."""
 
-    Attributes
-    ----------
-    key : str
-        The group's ``namespace/name``.
-    kinds : tuple of int
-        The kinds of its members to place.
-    occupants : tuple of int
-        The groups of occupants that are members.
-    staying : int
-        The number of other members on nodes.
-    min_count : int
-        The number of members with a node without which none is placed; 1 for the basic policy.
-    column : LabelColumn or None
-        The label of the topology constraint; ``None`` without one.
-    domain : int
-        The domain of the members that stay; -1 if there are none.
-    leaves_whole : bool
-        True if preemption evicts all members or none.
-    """
-
+    #: The group's ``namespace/name``.
     key: str
+    #: The kinds of its members to place.
     kinds: tuple[int, ...]
+    #: The groups of occupants that are members.
     occupants: tuple[int, ...]
+    #: The number of other members on nodes.
     staying: int
+    #: The number of members with a node without which none is placed; 1 for the basic policy.
     min_count: int
+    #: The label of the topology constraint; ``None`` without one.
     column: LabelColumn | None = None
+    #: The domain of the members that stay; -1 if there are none.
     domain: int = -1
+    #: True if preemption evicts all members or none.
     leaves_whole: bool = False
 
     def is_kept(self, placement: Placement, occupants: tuple[Occupants, ...]) -> bool:
@@ -74,10 +60,8 @@ class Gang:
 def whole_groups_only(scheduler: Scheduler, leaving: Iterable[int]) -> list[int]:
     """Return the pods that may be evicted without those of a group that is evicted as a whole and has to stay in part.
 
-    Parameters
-    ----------
-    leaving : iterable of int
-        The pods that may be evicted, as indices into ``Cluster.pods``.
+    Args:
+        leaving: The pods that may be evicted, as indices into ``Cluster.pods``.
     """
     cluster, every = scheduler.cluster, list(leaving)
     if not scheduler.release.groups_preempt:
@@ -97,14 +81,10 @@ def gangs_of(
 ) -> tuple[Gang, ...]:
     """Return the groups of a question, by namespace and name.
 
-    Parameters
-    ----------
-    scheduler : Scheduler
-        The scheduler over the initial cluster.
-    emptied : Cluster
-        The cluster without occupants.
-    preempts : bool
-        True if occupants leave by preemption.
+    Args:
+        scheduler: The scheduler over the initial cluster.
+        emptied: The cluster without occupants.
+        preempts: True if occupants leave by preemption.
     """
     if scheduler.release.pod_groups is None:
         return ()
@@ -149,10 +129,8 @@ def notes_of(cluster: Cluster, gangs: Iterable[Gang]) -> tuple[NotModelled, ...]
 def held_groups(scheduler: Scheduler, held: Iterable[str]) -> set[tuple[str, str]]:
     """Return the groups that are not tried because some of their pods are held back, by namespace and name.
 
-    Parameters
-    ----------
-    held : iterable of str
-        The pods that PreEnqueue holds back, as ``namespace/name``.
+    Args:
+        held: The pods that PreEnqueue holds back, as ``namespace/name``.
     """
     rules = scheduler.release.pod_groups
     if rules is None or not rules.queues_groups:
@@ -163,13 +141,7 @@ def held_groups(scheduler: Scheduler, held: Iterable[str]) -> set[tuple[str, str
 
 
 def refused_groups(scheduler: Scheduler, pods: Iterable[Pod]) -> set[tuple[str, str]]:
-    """Return the groups of pods at which every attempt ends with an error, as the members do not agree.
-
-    Parameters
-    ----------
-    pods : iterable of Pod
-        Pending pods.
-    """
+    """Return the groups of pods at which every attempt ends with an error, as the members do not agree."""
     if scheduler.release.pod_groups is None:
         return set()
     firsts = {(pod.namespace, pod.spec.pod_group_name): pod for pod in pods if pod.spec.pod_group_name}

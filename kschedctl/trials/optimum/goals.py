@@ -6,8 +6,6 @@
 4. the highest sum of the scheduler's scores, the fewest nodes that come into use, or the lowest price of bought nodes
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -61,14 +59,12 @@ class Goal(Protocol):
     def limit(self, question: PlacementQuestion, reached: Mapping[str, int]) -> int | None:
         """Return a value that no placement exceeds; ``None`` without one that is obvious.
 
-        Parameters
-        ----------
-        reached : mapping of str to int
-            The values of the earlier goals, by their names.
+        Args:
+            reached: The values of the earlier goals, by their names.
         """
         return None if self.maximize else 0
 
-    def expression(self, model: Model) -> Linear:
+    def expression(self, model: "Model") -> Linear:
         """Return the value as an expression over the variables of `model`."""
         question = model.question
         placed = [(self.placed_weight(question, k, model.sites[s].row), x) for (k, s), x in model.placed.items()]
@@ -76,42 +72,32 @@ class Goal(Protocol):
         return total(weight * x for weight, x in (*placed, *leaving) if weight)
 
     def value(self, question: PlacementQuestion, placement: Placement) -> int:
-        """Return the value of a placement."""
         placed = sum(self.placed_weight(question, k, row) * n for (k, row), n in placement.placed.items())
         return placed + sum(self.leaving_weight(question, o) * n for o, n in placement.leaving.items())
 
 
 @dataclass(frozen=True, slots=True)
 class Running(Goal):
-    """The number of placed pods of a priority, minus the number of evicted pods of that priority.
-
-    Attributes
-    ----------
-    evicts : bool
-        True if pods of the priority can be evicted.
-    """
+    """The number of placed pods of a priority, minus the number of evicted pods of that priority."""
 
     priority: int
+    #: True if pods of the priority can be evicted.
     evicts: bool = False
     maximize: bool = True
 
     @property
     def name(self) -> str:
-        """The name shown to users."""
         what = "placed minus evicted" if self.evicts else "placed"
         return f"pods of priority {self.priority}, {what}"
 
     @property
     def counted(self) -> str:
-        """The things that a better placement has more of, as a plural."""
         return f"pods of priority {self.priority} on nodes"
 
     def placed_weight(self, question: PlacementQuestion, k: int, row: int) -> int:
-        """Return 1 for a kind of the priority."""
         return int(question.kinds[k].priority == self.priority)
 
     def limit(self, question: PlacementQuestion, reached: Mapping[str, int]) -> int | None:
-        """Return the number of pending pods, plus evicted pods whose group had another priority than they have."""
         priorities = [kind.priority for kind in question.kinds]
         pending = sum(len(kind.pods) for kind in question.kinds if kind.priority == self.priority)
         return pending + sum(
@@ -119,7 +105,6 @@ class Running(Goal):
         )
 
     def leaving_weight(self, question: PlacementQuestion, o: int) -> int:
-        """Return -1 for occupants of the priority."""
         return -int(question.occupants[o].priority == self.priority)
 
 
@@ -130,8 +115,7 @@ class Violations(Goal):
     name: str = "evictions beyond disruption budgets"
     maximize: bool = False
 
-    def expression(self, model: Model) -> Linear:
-        """Return the sum of a variable per budget: the evictions beyond it."""
+    def expression(self, model: "Model") -> Linear:
         over = []
         for budget in model.question.budgets:
             groups = zip(model.question.occupants, model.leaving, strict=True)
@@ -142,7 +126,6 @@ class Violations(Goal):
         return total(over)
 
     def value(self, question: PlacementQuestion, placement: Placement) -> int:
-        """Return the number of evictions beyond budgets."""
         out = 0
         for budget in question.budgets:
             leaving = placement.leaving.items()
@@ -160,15 +143,12 @@ class Evictions(Goal):
 
     @property
     def name(self) -> str:
-        """The name shown to users."""
         return "pods that move" if self.priority is None else f"evictions of priority {self.priority}"
 
     def limit(self, question: PlacementQuestion, reached: Mapping[str, int]) -> int | None:
-        """Return the number of pods that are on nodes no more, if those of the priority are counted."""
         return 0 if self.priority is None else max(-reached.get(Running(self.priority, evicts=True).name, 0), 0)
 
     def leaving_weight(self, question: PlacementQuestion, o: int) -> int:
-        """Return 1 for occupants of the priority."""
         return int(self.priority is None or question.occupants[o].priority == self.priority)
 
 
@@ -180,7 +160,6 @@ class ScoreGoal(Goal):
     maximize: bool = True
 
     def placed_weight(self, question: PlacementQuestion, k: int, row: int) -> int:
-        """Return the score of the node for the kind."""
         return int(question.kinds[k].filters.scores[row])
 
 
@@ -189,13 +168,9 @@ class Opened(Goal):
     """The number of unused nodes that receive pods, or their price.
 
     A node with only DaemonSet pods and mirror pods counts as unused.
-
-    Attributes
-    ----------
-    prices : mapping of int to int
-        Prices by node row; empty for a price of 1 for every unused node.
     """
 
+    #: Prices by node row; empty for a price of 1 for every unused node.
     prices: Mapping[int, int] = field(default_factory=dict)
     name: str = "nodes that come into use"
     maximize: bool = False
@@ -204,8 +179,7 @@ class Opened(Goal):
         """Return the price of each node that is not in use, by row."""
         return dict(self.prices) or dict.fromkeys(unused_rows(question), 1)
 
-    def expression(self, model: Model) -> Linear:
-        """Return the price of the opened nodes; pods are limited to the capacity of opened nodes."""
+    def expression(self, model: "Model") -> Linear:
         prices = self.prices_of(model.question)
         costs = []
         for s, site in enumerate(model.sites):
@@ -225,27 +199,18 @@ class Opened(Goal):
         return total(costs)
 
     def value(self, question: PlacementQuestion, placement: Placement) -> int:
-        """Return the price of the unused nodes that receive pods."""
         prices = self.prices_of(question)
         return sum(prices.get(row, 0) for row in placement.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class GoalResult:
-    """The result for one goal.
-
-    Attributes
-    ----------
-    goal : Goal
-        The goal.
-    value : int
-        The value of the placement.
-    bound : int or None
-        A limit that no placement with the same values of earlier goals exceeds; ``None`` if unknown.
-    """
+    """The result for one goal."""
 
     goal: Goal
+    #: The value of the placement.
     value: int
+    #: A limit that no placement with the same values of earlier goals exceeds; ``None`` if unknown.
     bound: int | None
 
     @property

@@ -1,7 +1,5 @@
 """The pods of the question for the solver: kinds of pods to place, and the running pods that may be evicted."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -34,29 +32,18 @@ _MODELLED: Final = frozenset({NodeResourcesFit.name, InterPodAffinity.name, PodT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterResults:
-    """The filters' results for a kind of pod, over the cluster without the pods that are allowed to leave.
+    """The filters' results for a kind of pod, over the cluster without the pods that are allowed to leave."""
 
-    Attributes
-    ----------
-    allowed : ndarray of bool, shape (n_nodes,)
-        True for nodes that pass every filter that does not depend on placed pods.
-    wanted : dict of str to int
-        The resources that a pod must find on its node; empty if NodeResourcesFit is disabled.
-    ports : tuple of HostPort
-        The requested host ports.
-    affinity : FilterState or None
-        Matches of required affinity terms; ``None`` if InterPodAffinity is disabled.
-    spread : tuple of DomainCounts
-        Matching pods per domain of each hard topology spread constraint.
-    scores : ndarray of int64, shape (n_nodes,)
-        The scheduler's score for each allowed node in the initial cluster.
-    """
-
+    #: True for nodes that pass every filter that does not depend on placed pods.
     allowed: Mask
+    #: The resources that a pod must find on its node; empty if NodeResourcesFit is disabled.
     wanted: dict[str, int]
     ports: tuple[HostPort, ...]
+    #: Matches of required affinity terms; ``None`` if InterPodAffinity is disabled.
     affinity: FilterState | None
+    #: Matching pods per domain of each hard topology spread constraint.
     spread: tuple[DomainCounts, ...]
+    #: The scheduler's score for each allowed node in the initial cluster.
     scores: Int64Array
 
     @property
@@ -128,25 +115,14 @@ def _filter(framework: Framework, pod: Pod, allowed: Mask, scores: Int64Array) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """A set of identical pods.
+    """A set of identical pods."""
 
-    Attributes
-    ----------
-    pods : tuple of Pod
-        Pending pods, the oldest first; empty for a kind that exists only after evictions.
-    sample : Pod
-        One pod of the kind.
-    class_id : int
-        The pods' class in the cluster of the question.
-    preempts : bool
-        True if the pods can preempt others.
-    filters : FilterResults
-        The filters' results.
-    """
-
+    #: Pending pods, the oldest first; empty for a kind that exists only after evictions.
     pods: tuple[Pod, ...]
+    #: One pod of the kind.
     sample: Pod
     class_id: int
+    #: True if the pods can preempt others.
     preempts: bool
     filters: FilterResults
 
@@ -158,24 +134,16 @@ class Kind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occupants:
-    """Identical pods on one node that may be evicted.
-
-    Attributes
-    ----------
-    row : int
-        The node.
-    pods : tuple of int
-        Indices into the pods of the initial cluster.
-    class_id, priority : int
-        The pods' class and priority.
-    kind : int
-        The kind of the pods that their controller creates instead; -1 if no controller does.
-    """
+    """Identical pods on one node that may be evicted."""
 
     row: int
+    #: Indices into the pods of the initial cluster.
     pods: tuple[int, ...]
+    #: The pods' class and priority.
     class_id: int
+    #: The pods' class and priority.
     priority: int
+    #: The kind of the pods that their controller creates instead; -1 if no controller does.
     kind: int
 
 

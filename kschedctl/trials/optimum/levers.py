@@ -1,7 +1,5 @@
 """The changes that would let more pods be placed; answers read them without the solver."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

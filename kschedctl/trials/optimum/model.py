@@ -6,8 +6,6 @@ solution that the real filters refuse is excluded by a cut. Over sites of severa
 its optimum is a bound.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -28,21 +26,13 @@ _INNER: Final = -2
 class Model:
     """The integer program over some sites.
 
-    Parameters
-    ----------
-    sites : sequence of Site
-        The nodes that may receive pods.
-    for_preemptors : bool
-        True if pods may leave only a node that receives a pod allowed to preempt them.
+    placed: The number of pods per kind and site, for possible pairs.
+    n_pods: The number of pods per kind that could be placed: pending, or recreated after an eviction.
+    leaving: The number of evicted pods per group of occupants; ``None`` if none can be evicted.
 
-    Attributes
-    ----------
-    placed : dict of (int, int) to Linear
-        The number of pods per kind and site, for possible pairs.
-    n_pods : list of int
-        The number of pods per kind that could be placed: pending, or recreated after an eviction.
-    leaving : list of Linear or None
-        The number of evicted pods per group of occupants; ``None`` if none can be evicted.
+    Args:
+        sites: The nodes that may receive pods.
+        for_preemptors: True if pods may leave only a node that receives a pod allowed to preempt them.
     """
 
     def __init__(self, capacity: PodCapacities, sites: Sequence[Site], *, for_preemptors: bool = True) -> None:

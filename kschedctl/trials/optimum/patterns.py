@@ -6,8 +6,6 @@ placement. A small program per site prices patterns by the duals of the last rou
 a program over all nodes places 435 of the benchmark's 500 pods, and patterns 482 (``benchmarks/README.md``).
 """
 
-from __future__ import annotations
-
 import random
 import time
 from collections import Counter
@@ -58,10 +56,8 @@ class _Row:
 class Patterns:
     """The known patterns of sites.
 
-    Attributes
-    ----------
-    of_site : list of dict of Pattern to int
-        The patterns of each site, in the order of their discovery, and their numbers in the last placement taken.
+    of_site: The patterns of each site, in the order of their discovery, and their numbers in the last placement
+        taken.
     """
 
     def __init__(self, capacity: PodCapacities, sites: Sequence[Site]) -> None:
@@ -85,10 +81,7 @@ class Patterns:
     def bound(self, goal: Goal, reached: Reached, deadline: float) -> float | None:
         """Generate patterns until none improves a goal, and return a limit that no placement exceeds.
 
-        Returns
-        -------
-        float or None
-            ``None`` if no time was left, or the known patterns do not reach the earlier goals.
+        Returns: ``None`` if no time was left, or the known patterns do not reach the earlier goals.
         """
         master = _Master(self, goal, reached)
         best: float | None = None

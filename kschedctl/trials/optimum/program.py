@@ -45,10 +45,7 @@ _NO_HEURISTICS: Final = {
 def load_solver() -> ModuleType:
     """Import the solver.
 
-    Raises
-    ------
-    InputError
-        If the solver is not installed.
+    Raises InputError if the solver is not installed.
     """
     try:
         import highspy
@@ -79,16 +76,9 @@ def _suppress_banner() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """A linear expression.
+    """A linear expression."""
 
-    Attributes
-    ----------
-    terms : list of (int, int)
-        The number of each variable and its coefficient; a variable can occur several times.
-    constant : int
-        The constant.
-    """
-
+    #: The number of each variable and its coefficient; a variable can occur several times.
     terms: list[tuple[int, int]] = field(default_factory=list)
     constant: int = 0
 
@@ -150,61 +140,38 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """A solution of a program.
+    """A solution of a program."""
 
-    Attributes
-    ----------
-    values : list of int
-        The value of each variable.
-    bound : float
-        A limit that no value of the objective exceeds; infinite if unknown.
-    """
-
+    #: The value of each variable.
     values: list[int]
+    #: A limit that no value of the objective exceeds; infinite if unknown.
     bound: float
 
     def of(self, expression: Linear) -> int:
-        """Return the value of an expression."""
         return expression.at(self.values)
 
 
 @dataclass(frozen=True, slots=True)
 class Relaxed:
-    """A solution of a program over fractions.
+    """A solution of a program over fractions."""
 
-    Attributes
-    ----------
-    value : float
-        The value of the objective.
-    values : list of float
-        The value of each variable.
-    duals : list of float
-        The price of each row.
-    reduced_costs : list of float
-        The reduced cost of each variable.
-    basis : object
-        The basis in the form of the solver.
-    """
-
+    #: The value of the objective.
     value: float
+    #: The value of each variable.
     values: list[float]
+    #: The price of each row.
     duals: list[float]
+    #: The reduced cost of each variable.
     reduced_costs: list[float]
+    #: The basis in the form of the solver.
     basis: Any
 
     def of(self, expression: Linear) -> float:
-        """Return the value of an expression."""
         return expression.at(self.values)
 
 
 class Program:
-    """An integer program over variables from zero to a limit.
-
-    Attributes
-    ----------
-    most : list of int
-        The limit of each variable.
-    """
+    """An integer program over variables from zero to a limit."""
 
     def __init__(self) -> None:
         # One variable at least: HiGHS reports no solution of an empty program.
@@ -223,10 +190,8 @@ class Program:
     def add(self, rule: Rule, when: Linear | None = None) -> int:
         """Add a rule and return its row.
 
-        Parameters
-        ----------
-        when : Linear, optional
-            An expression of value 0 or 1: the rule holds only if it is 1.
+        Args:
+            when: An expression of value 0 or 1: the rule holds only if it is 1.
         """
         sums: dict[int, int] = {}
         for x, coefficient in rule.excess.terms:
@@ -270,23 +235,13 @@ class Program:
     ) -> Solution | None:
         """Optimize an expression.
 
-        Parameters
-        ----------
-        seconds : float
-            The time limit.
-        start : mapping of int to int, optional
-            The values of some variables to start from.
-        gap : float
-            The distance between value and bound, as a share of the bound, that ends the search.
-        presolve : bool
-            False to search at once, without making the program smaller first.
-        heuristics : bool
-            False to search without heuristics that solve parts of the program, which small programs do not need.
+        Args:
+            gap: The distance between value and bound, as a share of the bound, that ends the search.
+            presolve: False to search at once, without making the program smaller first.
+            heuristics: False to search without heuristics that solve parts of the program, which small programs do
+                not need.
 
-        Returns
-        -------
-        Solution or None
-            ``None`` if no solution is found in time.
+        Returns: ``None`` if no solution is found in time.
         """
         deadline = time.monotonic() + seconds
         options = {
@@ -322,17 +277,10 @@ class Program:
     ) -> Relaxed | None:
         """Optimize an expression over fractions.
 
-        Parameters
-        ----------
-        before : Relaxed, optional
-            A result before variables and rules were added, to start from.
-        seconds : float
-            The time limit.
+        Args:
+            before: A result before variables and rules were added, to start from.
 
-        Returns
-        -------
-        Relaxed or None
-            ``None`` if there is no solution, or none is found in time.
+        Returns: ``None`` if there is no solution, or none is found in time.
         """
         # Not the dual simplex method, which is the default: no pods at all, or the result of the goal before, is a
         # solution to start from, and better ones are near.

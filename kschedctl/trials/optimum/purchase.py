@@ -11,8 +11,6 @@
       taints: [{key: dedicated, value: batch, effect: NoSchedule}]
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -61,28 +59,16 @@ _KINDS_HINT: Final = "kinds: a list of kinds of nodes, each with name, price and
 
 
 class NodeKind(ApiStruct, frozen=True):
-    """A kind of node.
+    """A kind of node."""
 
-    Attributes
-    ----------
-    name : str
-        The prefix of the nodes' names.
-    price : str
-        The price of one node.
-    most : int or None
-        The number of available nodes; ``None`` for unlimited.
-    allocatable : dict of str to str
-        The allocatable resources of one node.
-    labels : dict of str to str
-        The nodes' labels; the hostname label is added.
-    taints : tuple of Taint
-        The nodes' taints.
-    """
-
+    #: The prefix of the nodes' names.
     name: str = ""
     price: str = ""
+    #: The number of available nodes; ``None`` for unlimited.
     most: int | None = None
+    #: The allocatable resources of one node.
     allocatable: dict[str, str] = {}
+    #: The nodes' labels; the hostname label is added.
     labels: dict[str, str] = {}
     taints: tuple[Taint, ...] = ()
 
@@ -111,10 +97,7 @@ class Catalog(ApiStruct, frozen=True):
 def read_catalog(path: str) -> Catalog:
     """Read a catalog.
 
-    Raises
-    ------
-    InputError
-        With all problems, each with its line and column.
+    Raises InputError with all problems, each with its line and column.
     """
     text = file_bytes(path)
     _, document = next(yaml_documents(text, path), (1, b"null"))
@@ -219,32 +202,24 @@ def _is_price(text: str) -> bool:
 
 # Purchase of the cheapest nodes on which all pending pods can be placed without evictions.
 #
-# The search runs over a cluster with as many nodes of every kind in the catalog as could be needed. The DaemonSet pods of
+# The search runs over a cluster with as many nodes of every kind in the catalog as could be needed. The DaemonSet pods
+# of
 # new nodes count as placed. The result is verified over the cluster with the bought nodes alone.
 
 
 @dataclass(frozen=True, slots=True)
 class Purchase:
-    """Nodes to buy.
+    """Nodes to buy."""
 
-    Attributes
-    ----------
-    nodes : tuple of (NodeKind, Node)
-        The bought nodes, each with its kind.
-    best : Best
-        The placement over the cluster with all nodes that could be bought.
-    question : PlacementQuestion
-        The question over the cluster with the bought nodes alone.
-    proof : Proof or None
-        The verified placement over that cluster; ``None`` if the filters refuse it.
-    simulation : Simulation
-        The simulation of the scheduler over that cluster.
-    """
-
+    #: The bought nodes, each with its kind.
     nodes: tuple[tuple[NodeKind, Node], ...]
+    #: The placement over the cluster with all nodes that could be bought.
     best: Best
+    #: The question over the cluster with the bought nodes alone.
     question: PlacementQuestion
+    #: The verified placement over that cluster; ``None`` if the filters refuse it.
     proof: Proof | None
+    #: The simulation of the scheduler over that cluster.
     simulation: Simulation
 
     @property
@@ -261,12 +236,9 @@ class Purchase:
 def buy(scheduler: Scheduler, catalog: Catalog, *, seconds: float, choose: Choose = first_by_name) -> Purchase:
     """Find the cheapest nodes that place every pending pod, or else the most pods by priority.
 
-    Parameters
-    ----------
-    seconds : float
-        The time limit of the solver.
-    choose : callable
-        Breaks ties in the simulation.
+    Args:
+        seconds: The time limit of the solver.
+        choose: Breaks ties in the simulation.
     """
     n_waiting = pose(scheduler, no_evictions).n_waiting
     offers = [

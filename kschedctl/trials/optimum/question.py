@@ -4,8 +4,6 @@ A kind is a set of pods that no filter distinguishes. The real plugins filter ea
 pods that may be evicted: a pod that fits on no node of that cluster fits on no node at all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -40,39 +38,26 @@ _MOST_CELLS: Final = 200_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementQuestion:
-    """The placement problem for all pending pods at once.
+    """The placement problem for all pending pods at once."""
 
-    Attributes
-    ----------
-    start : Scheduler
-        The scheduler over the initial cluster, without nominations of pending pods.
-    emptied : Scheduler
-        The scheduler over the cluster without occupants and with a pending pod of every kind.
-    kinds : tuple of Kind
-        The pods to place.
-    occupants : tuple of Occupants
-        The pods that may be evicted.
-    budgets : tuple of Budget
-        The disruption budgets, in terms of classes of ``emptied``.
-    gated : tuple of str
-        Pods with scheduling gates, and pods of groups that are held back or end with an error, ``namespace/name``; they
-        are not placed.
-    numbers : mapping of object to int
-        The number of each kind, by the key that distinguishes kinds.
-    labels : frozenset of str
-        The label keys that distinguish kinds.
-    gangs : tuple of Gang
-        The pod groups of the pods, if the release schedules groups.
-    """
-
+    #: The scheduler over the initial cluster, without nominations of pending pods.
     start: Scheduler
+    #: The scheduler over the cluster without occupants and with a pending pod of every kind.
     emptied: Scheduler
+    #: The pods to place.
     kinds: tuple[Kind, ...]
+    #: The pods that may be evicted.
     occupants: tuple[Occupants, ...]
+    #: The disruption budgets, in terms of classes of ``emptied``.
     budgets: tuple[Budget, ...]
+    #: Pods with scheduling gates, and pods of groups that are held back or end with an error, ``namespace/name``;
+    #: they are not placed.
     gated: tuple[str, ...]
+    #: The number of each kind, by the key that distinguishes kinds.
     numbers: Mapping[object, int]
+    #: The label keys that distinguish kinds.
     labels: frozenset[str]
+    #: The pod groups of the pods, if the release schedules groups.
     gangs: tuple[Gang, ...] = ()
 
     def kind_number(self, pod: Pod) -> int:
@@ -106,12 +91,9 @@ def no_evictions(cluster: Cluster, index: int) -> bool:
 def pose(scheduler: Scheduler, may_leave: MayLeave | None = None, *, waiting: bool = True) -> PlacementQuestion:
     """Build the question for a cluster.
 
-    Parameters
-    ----------
-    may_leave : callable, optional
-        The running pods that may leave their node; by default those that a pending pod could preempt.
-    waiting : bool
-        False to place no pending pods.
+    Args:
+        may_leave: The running pods that may leave their node; by default those that a pending pod could preempt.
+        waiting: False to place no pending pods.
     """
     found, gated = _pending(scheduler) if waiting else ([], [])
     nominated = [pod for pod in found if pod.status.nominated_node_name]

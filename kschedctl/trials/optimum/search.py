@@ -3,8 +3,6 @@
 The real filters verify every solution. A solution that they refuse is excluded, and the model is solved again.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,19 +26,15 @@ from kschedctl.trials.optimum.trial import OF_OTHERS, OF_THE_NODE, Proof, Refusa
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A cut: at least one of these counts must change.
+    """A cut: at least one of these counts must change."""
 
-    Attributes
-    ----------
-    fewer, more : tuple of ((int, int), int)
-        Kinds and node rows, each with a count that must fall, or rise.
-    leave_more, leave_fewer : tuple of (int, int)
-        Groups of occupants, each with a number of evictions that must rise, or fall.
-    """
-
+    #: Kinds and node rows, each with a count that must fall, or rise.
     fewer: tuple[tuple[tuple[int, int], int], ...] = ()
+    #: Kinds and node rows, each with a count that must fall, or rise.
     more: tuple[tuple[tuple[int, int], int], ...] = ()
+    #: Groups of occupants, each with a number of evictions that must rise, or fall.
     leave_more: tuple[tuple[int, int], ...] = ()
+    #: Groups of occupants, each with a number of evictions that must rise, or fall.
     leave_fewer: tuple[tuple[int, int], ...] = ()
 
 
@@ -68,14 +62,8 @@ def exclude(model: Model, cut: Cut) -> None:
         k, row = key
         return model.placed.get((k, model.site_of_row.get(row, -1)))
 
-    rising = chain(
-        ((placed(key), n) for key, n in cut.more),
-        ((model.leaving[o], n) for o, n in cut.leave_more),
-    )
-    falling = chain(
-        ((placed(key), n) for key, n in cut.fewer),
-        ((model.leaving[o], n) for o, n in cut.leave_fewer),
-    )
+    rising = chain(((placed(key), n) for key, n in cut.more), ((model.leaving[o], n) for o, n in cut.leave_more))
+    falling = chain(((placed(key), n) for key, n in cut.fewer), ((model.leaving[o], n) for o, n in cut.leave_fewer))
     literals = []
     for changes, rises in ((falling, False), (rising, True)):
         for variable, n in changes:
@@ -107,26 +95,16 @@ _WORTH_IT: Final = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The best placement found.
-
-    Attributes
-    ----------
-    placement : Placement
-        The placement.
-    proof : Proof or None
-        An order in which the real filters accept every pod; ``None`` for a multi-step placement that no order proves.
-    standings : tuple of GoalResult
-        The result for each goal.
-    n_refused : int
-        The number of solutions that the real filters refused.
-    exact : bool
-        True if every excluded solution is certainly impossible, so that bounds hold.
-    """
+    """The best placement found."""
 
     placement: Placement
+    #: An order in which the real filters accept every pod; ``None`` for a multi-step placement that no order
+    #: proves.
     proof: Proof | None
     standings: tuple[GoalResult, ...]
+    #: The number of solutions that the real filters refused.
     n_refused: int
+    #: True if every excluded solution is certainly impossible, so that bounds hold.
     exact: bool
 
     @property
@@ -146,18 +124,10 @@ def best(
 ) -> Best:
     """Find the best placement.
 
-    Parameters
-    ----------
-    seconds : float
-        The time limit.
-    final : FinalGoal
-        The last goal.
-    known : sequence of Placement
-        Valid placements, such as the multi-step one; the result is never worse.
-    goals : sequence of Goal, optional
-        The goals; by default those of the question.
-    for_preemptors : bool
-        True if pods may leave only a node that receives a pod allowed to preempt them.
+    Args:
+        known: Valid placements, such as the multi-step one; the result is never worse.
+        goals: The goals; by default those of the question.
+        for_preemptors: True if pods may leave only a node that receives a pod allowed to preempt them.
     """
     begin = time.monotonic()
     deadline = begin + seconds
@@ -379,15 +349,10 @@ class _Search:
     ) -> tuple[tuple[GoalResult, ...], bool] | None:
         """Solve over sites of one node, propose the solution, and exclude it if the filters refuse it.
 
-        Parameters
-        ----------
-        settled : sequence of int
-            The values of the first goals at the best placement found, which are kept.
+        Args:
+            settled: The values of the first goals at the best placement found, which are kept.
 
-        Returns
-        -------
-        tuple or None
-            The results, and True if the solution was refused; ``None`` if no solution was found in time.
+        Returns: The results, and True if the solution was refused; ``None`` if no solution was found in time.
         """
         model = Model(self.capacity, sites, for_preemptors=self.for_preemptors)
         for cut in self.cuts:
@@ -416,16 +381,11 @@ def _promising(
 ) -> set[int]:
     """Return the sites of a solution with fractions, then of the best one without these sites, until they are many.
 
-    Parameters
-    ----------
-    expression : Linear
-        The goal, over the variables of the model.
-    relaxed : Relaxed
-        The best solution with fractions.
-    known : set of int
-        Sites that are promising already.
-    deadline : float
-        The time to stop, by ``time.monotonic``.
+    Args:
+        expression: The goal, over the variables of the model.
+        relaxed: The best solution with fractions.
+        known: Sites that are promising already.
+        deadline: The time to stop, by ``time.monotonic``.
     """
     program, found = model.program, set(known)
     most = list(program.most)

@@ -1,7 +1,5 @@
 """Sites: sets of nodes that no filter and no goal distinguishes. The solver has one variable per site and kind."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,19 +25,14 @@ class Site:
 
     @property
     def n_nodes(self) -> int:
-        """The number of nodes."""
         return len(self.rows)
 
 
 class PodCapacities:
     """The capacity of every node for the pods of a question.
 
-    Attributes
-    ----------
-    free : dict of str to ndarray of int64, shape (n_nodes,)
-        The free amount of each requested resource once all occupants have left.
-    offered : dict of str to ndarray of bool, shape (n_nodes,)
-        True for nodes with a positive allocatable amount of the resource.
+    free: The free amount of each requested resource once all occupants have left.
+    offered: True for nodes with a positive allocatable amount of the resource.
     """
 
     def __init__(self, question: PlacementQuestion) -> None:
@@ -97,10 +90,8 @@ def single_node_sites(capacity: PodCapacities) -> list[Site]:
 def grouped_sites(capacity: PodCapacities, more: Iterable[Int64Array] = ()) -> list[Site]:
     """Group the nodes that can receive pods.
 
-    Parameters
-    ----------
-    more : iterable of ndarray of int64, shape (n_nodes,)
-        Additional values that distinguish nodes, such as scores.
+    Args:
+        more: Additional values that distinguish nodes, such as scores.
     """
     question, rows = capacity.question, capacity.reachable
     if not len(rows):

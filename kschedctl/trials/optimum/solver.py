@@ -1,23 +1,17 @@
 """The solution of a model for one goal after another."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from kschedctl.trials.optimum.goals import Goal, GoalResult
 from kschedctl.trials.optimum.kinds import Placement
 from kschedctl.trials.optimum.model import Model
 from kschedctl.trials.optimum.question import PlacementQuestion
 from kschedctl.trials.optimum.sites import PodCapacities, Site, is_per_node
-
-if TYPE_CHECKING:
-    from kschedctl.trials.optimum.model import Model
-
 
 #: The share of the remaining time that a goal gets if others follow.
 SHARE: Final = 0.6
@@ -30,20 +24,13 @@ KnownBound: TypeAlias = Callable[[tuple[int, ...]], int | None]
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """A solution of a model.
+    """A solution of a model."""
 
-    Attributes
-    ----------
-    counts : dict of (int, int) to int
-        The number of pods per kind and site.
-    leaving : dict of int to int
-        The number of evicted pods per group of occupants.
-    standings : tuple of GoalResult
-        The result for each goal, in order; fewer than all goals if time ran out.
-    """
-
+    #: The number of pods per kind and site.
     counts: dict[tuple[int, int], int]
+    #: The number of evicted pods per group of occupants.
     leaving: dict[int, int]
+    #: The result for each goal, in order; fewer than all goals if time ran out.
     standings: tuple[GoalResult, ...] = ()
 
     def at(self, sites: Sequence[Site]) -> Placement:
@@ -72,23 +59,13 @@ def solve(
 
     A goal is not solved if the solution so far, or the known placement, reaches its known bound.
 
-    Parameters
-    ----------
-    deadline : float
-        The time to stop, by ``time.monotonic``.
-    known : Placement or None
-        The placement to start from.
-    bound_of : callable
-        The known bounds.
-    gap : float
-        The distance between value and bound, as a share of the bound, that is good enough for the last goal.
-    presolve : bool
-        False to search at once: making a large model smaller takes longer than the search from a good start.
+    Args:
+        deadline: The time to stop, by ``time.monotonic``.
+        gap: The distance between value and bound, as a share of the bound, that is good enough for the last goal.
+        presolve: False to search at once: making a large model smaller takes longer than the search from a good
+            start.
 
-    Returns
-    -------
-    Solved or None
-        ``None`` if no solution was found in time, or there is no goal to solve.
+    Returns: ``None`` if no solution was found in time, or there is no goal to solve.
     """
     start = {} if known is None else _start(model, known)
     found: Solved | None = None

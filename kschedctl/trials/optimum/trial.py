@@ -1,7 +1,5 @@
 """Verification of a placement: an order in which the real filters accept every pod, or the reason for a refusal."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -36,59 +34,39 @@ _Item: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class PlacementStep:
-    """A pod that is placed.
+    """A pod that is placed."""
 
-    Attributes
-    ----------
-    pod : Pod
-        The pending pod.
-    kind : int
-        The pod's kind.
-    node : str
-        The node that the pod is bound to.
-    again : bool
-        True if the pod replaces an evicted one.
-    """
-
+    #: The pending pod.
     pod: Pod
+    #: The pod's kind.
     kind: int
+    #: The node that the pod is bound to.
     node: str
+    #: True if the pod replaces an evicted one.
     again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A placement that the real filters accept.
+    """A placement that the real filters accept."""
 
-    Attributes
-    ----------
-    steps : tuple of PlacementStep
-        The placed pods, in an order in which every pod is accepted.
-    left : tuple of Pod
-        The pods evicted before, each with its node.
-    """
-
+    #: The placed pods, in an order in which every pod is accepted.
     steps: tuple[PlacementStep, ...]
+    #: The pods evicted before, each with its node.
     left: tuple[Pod, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The reason why no order is accepted.
+    """The reason why no order is accepted."""
 
-    Attributes
-    ----------
-    kind, row : int
-        A rejected pod's kind, and the node it was to be placed on.
-    plugins : frozenset of str
-        The filters that reject the pod.
-    certain : bool
-        True if all orders were tried.
-    """
-
+    #: A rejected pod's kind, and the node it was to be placed on.
     kind: int
+    #: A rejected pod's kind, and the node it was to be placed on.
     row: int
+    #: The filters that reject the pod.
     plugins: frozenset[str]
+    #: True if all orders were tried.
     certain: bool
 
 
@@ -156,10 +134,7 @@ def related_kinds(question: PlacementQuestion, kind: int) -> set[int]:
 class _Search:
     """The search for an order.
 
-    Attributes
-    ----------
-    steps : list of PlacementStep
-        The pods placed so far.
+    steps: The pods placed so far.
     """
 
     def __init__(self, question: PlacementQuestion, left: list[tuple[Pod, int]]) -> None:
@@ -171,10 +146,7 @@ class _Search:
         # Pods per kind, the last one placed first: pending pods before those that replace evicted ones.
         again = [(as_pending(question.start, pod), kind) for pod, kind in reversed(left)]
         self._unplaced = [
-            [
-                *((pod, True) for pod, of in again if of == k),
-                *((p, False) for p in kind.pods[::-1]),
-            ]
+            [*((pod, True) for pod, of in again if of == k), *((p, False) for p in kind.pods[::-1])]
             for k, kind in enumerate(question.kinds)
         ]
 

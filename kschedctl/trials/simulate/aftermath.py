@@ -1,7 +1,5 @@
 """The consequences of a preemption: when the pod can start, and where its victims can be scheduled."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -31,56 +29,38 @@ from kschedctl.trials.whatif.pods import move_pods, successor
 
 @dataclass(frozen=True, slots=True)
 class VictimFate:
-    """The outcome for a preemption victim.
+    """The outcome for a preemption victim."""
 
-    Attributes
-    ----------
-    pod : int
-        Its index in ``Cluster.pods``.
-    wait_seconds : int
-        The seconds until the pod is gone at the latest: its grace period; for a pod that is already being deleted, the
-        time from the snapshot to its deletion timestamp.
-    owner : OwnerReference or None
-        The controller that recreates the pod; ``None`` if no controller does.
-    bound_to_node : bool
-        True if the pod belongs to a DaemonSet, whose new pod can only run on the same node.
-    replacement : Decision or None
-        The decision for the recreated pod with the preemptor in place; ``None`` without a controller, and for another
-        scheduler's pod.
-    """
-
+    #: Its index in ``Cluster.pods``.
     pod: int
+    #: The seconds until the pod is gone at the latest: its grace period; for a pod that is already being deleted,
+    #: the time from the snapshot to its deletion timestamp.
     wait_seconds: int
+    #: The controller that recreates the pod; ``None`` if no controller does.
     owner: OwnerReference | None
+    #: True if the pod belongs to a DaemonSet, whose new pod can only run on the same node.
     bound_to_node: bool
+    #: The decision for the recreated pod with the preemptor in place; ``None`` without a controller, and for
+    #: another scheduler's pod.
     replacement: Decision | None
 
 
 @dataclass(frozen=True, slots=True)
 class PreemptorOutcome:
-    """The outcome for a pod that evicts others, if no other pending pod is tried.
+    """The outcome for a pod that evicts others, if no other pending pod is tried."""
 
-    Attributes
-    ----------
-    node : str
-        The node that the pod is bound to; empty if it stays pending.
-    seconds : float
-        The virtual time until the pod is bound, or until nothing more can happen.
-    evicted : tuple of str
-        The pods that it evicts after the first victims, ``namespace/name``, in order.
-    gives_up : bool
-        True if the pod is given up after 25 more preemptions, as the pods that it evicts are always recreated first.
-    message : str
-        The scheduler's last message for a pod that stays pending.
-    returns : dict of str to str
-        The nodes of the recreated pods that are scheduled before it, by the victim's ``namespace/name``.
-    """
-
+    #: The node that the pod is bound to; empty if it stays pending.
     node: str
+    #: The virtual time until the pod is bound, or until nothing more can happen.
     seconds: float
+    #: The pods that it evicts after the first victims, ``namespace/name``, in order.
     evicted: tuple[str, ...]
+    #: True if the pod is given up after 25 more preemptions, as the pods that it evicts are always recreated
+    #: first.
     gives_up: bool
+    #: The scheduler's last message for a pod that stays pending.
     message: str
+    #: The nodes of the recreated pods that are scheduled before it, by the victim's ``namespace/name``.
     returns: dict[str, str]
 
 
@@ -107,17 +87,7 @@ class Aftermath:
 
 
 def aftermath(scheduler: Scheduler, decision: Decision, candidate: Candidate) -> Aftermath:
-    """Compute the consequences of taking a preemption candidate.
-
-    Parameters
-    ----------
-    scheduler : Scheduler
-        The scheduler that decided.
-    decision : Decision
-        The decision that led to preemption.
-    candidate : Candidate
-        The node and its victims.
-    """
+    """Compute the consequences of taking a preemption candidate."""
     cluster = scheduler.cluster
     preemptor = replace(decision.pod, spec=replace(decision.pod.spec, node_name=candidate.node))
     row = cluster.nodes.row[candidate.node]
@@ -210,31 +180,23 @@ _LEAVING: Final = frozenset({TimelineEvent.EVICTED, TimelineEvent.PREEMPTED, Tim
 
 @dataclass(slots=True)
 class GroupLoss:
-    """A pod group that loses members.
+    """A pod group that loses members."""
 
-    Attributes
-    ----------
-    namespace, name : str
-        The PodGroup.
-    pod_group : PodGroup or None
-        The PodGroup; ``None`` if it does not exist.
-    before : int
-        The number of members on nodes at first, without those that are being deleted.
-    evicted, preempted : list of str
-        The members that are evicted or deleted, and those that are preempted, ``namespace/name`` in order.
-    on_nodes : set of str
-        The members on nodes at the end.
-    fewest : int
-        The smallest number of members on nodes at any time.
-    """
-
+    #: The PodGroup.
     namespace: str
+    #: The PodGroup.
     name: str
+    #: The PodGroup; ``None`` if it does not exist.
     pod_group: PodGroup | None
+    #: The number of members on nodes at first, without those that are being deleted.
     before: int
+    #: The members that are evicted or deleted, and those that are preempted, ``namespace/name`` in order.
     evicted: list[str] = field(default_factory=list)
+    #: The members that are evicted or deleted, and those that are preempted, ``namespace/name`` in order.
     preempted: list[str] = field(default_factory=list)
+    #: The members on nodes at the end.
     on_nodes: set[str] = field(default_factory=set)
+    #: The smallest number of members on nodes at any time.
     fewest: int = 0
 
 
@@ -243,10 +205,8 @@ def group_losses(
 ) -> tuple[GroupLoss, ...]:
     """Return the groups that lose members, by namespace and name.
 
-    Parameters
-    ----------
-    before, after : Cluster
-        The cluster at the start and at the end of the timeline.
+    Args:
+        before, after: The cluster at the start and at the end of the timeline.
     """
     if release.pod_groups is None:
         return ()

@@ -4,8 +4,6 @@ A pod that was bound changes nothing for pods like it but the results for its ow
 holds as long as nothing else changes the cluster, and no plugin has anything to do when such a pod is bound.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -33,23 +31,9 @@ _FIRST: Final = 8
 class RankedDecision(DeferredDecision):
     """A decision for a pod that fits, of which the best nodes are known.
 
-    Parameters
-    ----------
-    decide : callable
-        Makes the decision.
-    pod : Pod
-        The pod.
-    framework : Framework
-        The profile over the cluster before the pods like it were bound.
-    ranking : Ranking
-        The feasible nodes.
-    not_modelled : tuple of NotModelled
-        Features that are not modelled and may change the answer.
-
-    Attributes
-    ----------
-    best : tuple of str
-        The best nodes, by name.
+    Args:
+        framework: The profile over the cluster before the pods like it were bound.
+        not_modelled: Features that are not modelled and may change the answer.
     """
 
     def __init__(
@@ -89,10 +73,8 @@ def code_of(search: Decision | RankedDecision, row: int) -> Code:
 class AlikePods:
     """A pod that was bound after a scheduling cycle, and the pods after it that are alike.
 
-    Parameters
-    ----------
-    decision : Decision
-        The decision for the first pod, which ended without an error.
+    Args:
+        decision: The decision for the first pod, which ended without an error.
     """
 
     def __init__(self, decision: Decision) -> None:
@@ -108,10 +90,9 @@ class AlikePods:
     def bound(self, node: str, after: Scheduler) -> None:
         """Record that the pod of the last search was bound to a node.
 
-        Parameters
-        ----------
-        after : Scheduler
-            The scheduler over the cluster with the pod, and nothing else that is new but changed disruption budgets.
+        Args:
+            after: The scheduler over the cluster with the pod, and nothing else that is new but changed disruption
+                budgets.
         """
         self._node, self._after = node, after
         self._n_bound += 1
@@ -119,10 +100,8 @@ class AlikePods:
     def search(self, scheduler: Scheduler, pod: Pod) -> RankedDecision | None:
         """Return the decision for the next pod; ``None`` if a scheduling cycle has to decide.
 
-        Parameters
-        ----------
-        scheduler : Scheduler
-            The scheduler over the cluster as it is now.
+        Args:
+            scheduler: The scheduler over the cluster as it is now.
         """
         if self._ended or scheduler is not self._after or likeness_of(pod) != self._likeness:
             return None
@@ -169,16 +148,12 @@ _LONGEST: Final = timedelta(milliseconds=500)
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """The cached nodes that remain after a pod was placed, with their scores.
-
-    Attributes
-    ----------
-    rows, total : ndarray of int64, shape (n_left,)
-        The remaining nodes and their total scores.
-    """
+    """The cached nodes that remain after a pod was placed, with their scores."""
 
     signature: Hashable
+    #: The remaining nodes and their total scores.
     rows: Int64Array
+    #: The remaining nodes and their total scores.
     total: Int64Array
     since: datetime
 
@@ -196,16 +171,10 @@ class OpportunisticBatch:
     ) -> tuple[str, ...]:
         """Return the best cached nodes, one of which the pod is to take; empty if the pod must be scored.
 
-        Parameters
-        ----------
-        search : Decision or RankedDecision
-            The decision for the pod, which fits, without the batch.
-        signature : hashable or None
-            The pod's signature; ``None`` if it cannot be batched.
-        cycle : int
-            The number of the scheduling cycle.
-        now : datetime
-            The time; scores are used for at most 500 milliseconds.
+        Args:
+            search: The decision for the pod, which fits, without the batch.
+            signature: The pod's signature; ``None`` if it cannot be batched.
+            now: The time; scores are used for at most 500 milliseconds.
         """
         kept = self._kept
         if kept is None or not len(kept.rows) or cycle != self._last_cycle + 1:
@@ -243,12 +212,8 @@ class OpportunisticBatch:
     ) -> None:
         """Cache the result of a scheduling cycle.
 
-        Parameters
-        ----------
-        hinted : str
-            The node that was hinted to the pod; empty if there was no hint.
-        chosen : str
-            The node that the pod is scheduled to.
+        Args:
+            hinted: The node that was hinted to the pod; empty if there was no hint.
         """
         self._last_cycle, self._last_node = cycle, chosen
         if hinted == chosen:

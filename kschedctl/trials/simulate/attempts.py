@@ -1,7 +1,5 @@
 """The outcome of one scheduling cycle in a simulation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -49,31 +47,21 @@ from kschedctl.trials.simulate.world import World
 
 @dataclass(slots=True)
 class GroupAttempt:
-    """An attempt at a pod group, shared by the attempts of its members.
+    """An attempt at a pod group, shared by the attempts of its members."""
 
-    Attributes
-    ----------
-    key : str
-        The group's ``namespace/name``.
-    decision : PodGroupDecision or None
-        The decision for the group; ``None`` while the attempt is under way, or if all members are being deleted.
-    condition : Condition or None
-        The condition that was written on the PodGroup; ``None`` if nothing was written.
-    picks : list of (str, str)
-        Every search for a node, in order: the pod and the node, which is empty if none was found. The group is tried
-        once per placement, and again for preemption.
-    victims : tuple of str
-        The pods that are evicted for the group or its members, ``namespace/name`` in order.
-    skipped : tuple of str
-        The members that left the queue without being tried, because they are being deleted: ``namespace/name``. Where
-        pods are queued, only the pod whose turn it was.
-    """
-
+    #: The group's ``namespace/name``.
     key: str
+    #: The decision for the group; ``None`` while the attempt is under way, or if all members are being deleted.
     decision: PodGroupDecision | None = None
+    #: The condition that was written on the PodGroup; ``None`` if nothing was written.
     condition: Condition | None = None
+    #: Every search for a node, in order: the pod and the node, which is empty if none was found. The group is
+    #: tried once per placement, and again for preemption.
     picks: list[tuple[str, str]] = field(default_factory=list)
+    #: The pods that are evicted for the group or its members, ``namespace/name`` in order.
     victims: tuple[str, ...] = ()
+    #: The members that left the queue without being tried, because they are being deleted: ``namespace/name``.
+    #: Where pods are queued, only the pod whose turn it was.
     skipped: tuple[str, ...] = ()
 
     @property
@@ -144,12 +132,8 @@ class Attempt:
 class Consequences(SimulatedCluster):
     """A simulated cluster in which attempts have consequences.
 
-    Parameters
-    ----------
-    scheduler, clock, world
-        As for ``SimulatedCluster``.
-    choose : callable, optional
-        The tie-breaking rule; by default the first node by name.
+    Args:
+        choose: The tie-breaking rule; by default the first node by name.
     """
 
     def __init__(
@@ -168,12 +152,8 @@ class Consequences(SimulatedCluster):
     def _place(self, info: QueuedPodInfo, search: Decision | RankedDecision, node: str) -> tuple[str, bool]:
         """Put a pod on its node and bind it.
 
-        Returns
-        -------
-        message : str
-            The reason why it could not be bound; the pod is back in the queue then. Empty otherwise.
-        waits : bool
-            True if a Permit plugin lets it wait.
+        Returns: message: the reason why it could not be bound; the pod is back in the queue then. Empty otherwise;
+            waits: true if a Permit plugin lets it wait
         """
         bound = on_node(info.pod, node)
         # Permit plugins see the cluster without the pod, as in kube-scheduler's snapshot.
@@ -363,12 +343,8 @@ class _Tried:
 class PodGroupAttempts(Consequences):
     """A simulated cluster in which groups are tried.
 
-    Parameters
-    ----------
-    scheduler, clock, choose, world
-        As for ``Consequences``.
-    choose_in_group : callable, optional
-        The tie-breaking rule within groups; by default ``choose``.
+    Args:
+        choose_in_group: The tie-breaking rule within groups; by default ``choose``.
     """
 
     def __init__(

@@ -4,8 +4,6 @@ If every filter that runs depends on the node alone, the number of copies per no
 go through the scheduler one by one. No pod is evicted for them.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -35,14 +33,7 @@ from kschedctl.trials.simulate.world import SCHEDULER_ALONE
 
 #: The filters that depend on the node alone; NodeResourcesFit depends on the node's free capacity.
 _OF_THE_NODE: Final = frozenset(
-    {
-        "NodeUnschedulable",
-        "NodeName",
-        "TaintToleration",
-        "NodeAffinity",
-        "NodeDeclaredFeatures",
-        "NodeResourcesFit",
-    }
+    {"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodeDeclaredFeatures", "NodeResourcesFit"}
 )
 
 #: The most copies that are counted; each takes about a kilobyte of memory.
@@ -54,20 +45,13 @@ Copy = Callable[[int], MadePod]
 
 @dataclass(frozen=True, slots=True)
 class CopyCount:
-    """The number of copies that fit, and the decision for the next one.
+    """The number of copies that fit, and the decision for the next one."""
 
-    Attributes
-    ----------
-    counts : ndarray of int64, shape (n_nodes,)
-        The number of copies placed on each node.
-    bounded : bool
-        True if more copies may fit: the search stopped at its limit.
-    next : Decision
-        The scheduler's decision for the next copy, with all others in place.
-    """
-
+    #: The number of copies placed on each node.
     counts: Int64Array
+    #: True if more copies may fit: the search stopped at its limit.
     bounded: bool
+    #: The scheduler's decision for the next copy, with all others in place.
     next: Decision
 
     @property
@@ -79,19 +63,11 @@ class CopyCount:
 def capacity(scheduler: Scheduler, copy: Copy, most: int | None = None) -> CopyCount:
     """Count how many copies of a pod fit on the nodes of the cluster.
 
-    Parameters
-    ----------
-    scheduler : Scheduler
-        The scheduler over the cluster.
-    copy : callable
-        Returns copy number N of the pod, with a unique name, defaulted and admitted.
-    most : int, optional
-        The largest number of copies to place; by default ``MOST_COPIES`` (2,000,000).
+    Args:
+        copy: Returns copy number N of the pod, with a unique name, defaulted and admitted.
+        most: The largest number of copies to place; by default ``MOST_COPIES`` (2,000,000).
 
-    Raises
-    ------
-    InputError
-        If more copies than ``MOST_COPIES`` fit, and ``most`` is not given.
+    Raises InputError if more copies than ``MOST_COPIES`` fit, and ``most`` is not given.
     """
     first = _decide(scheduler, copy(0))
     if first.pre_enqueue.plugin == GangScheduling.name:
@@ -191,20 +167,13 @@ def _placed(copy: Copy, counts: Iterable[tuple[str, int]]) -> Iterator[Pod]:
 
 @dataclass(frozen=True, slots=True)
 class Gang:
-    """A pod group to copy.
-
-    Attributes
-    ----------
-    group : PodGroup
-        The PodGroup.
-    members : tuple of Pod
-        All pods of one copy, defaulted and admitted; at least one.
-    """
+    """A pod group to copy."""
 
     group: PodGroup
+    #: All pods of one copy, defaulted and admitted; at least one.
     members: tuple[Pod, ...]
 
-    def copy(self, number: int) -> Gang:
+    def copy(self, number: int) -> "Gang":
         """Return copy number N, from 0, under names that no object can have."""
         name = f"{self.group.name}+{number + 1}"
         metadata = replace(self.group.metadata, name=name, uid="")
@@ -221,41 +190,26 @@ def _member(pod: Pod, group: str, number: int) -> Pod:
 
 @dataclass(frozen=True, slots=True)
 class GangCount:
-    """The number of copies of a group that fit whole, and the decision for the next one.
+    """The number of copies of a group that fit whole, and the decision for the next one."""
 
-    Attributes
-    ----------
-    total : int
-        The number of copies.
-    bounded : bool
-        True if more copies may fit: the search stopped at its limit.
-    counts : ndarray of int64, shape (n_nodes,)
-        The number of their pods on each node.
-    domains : mapping of str to int
-        The number of copies per topology domain, by name; empty without a topology constraint.
-    next : Decision
-        The decision for the next copy, with all others in place: that of the first pod that finds no node. ``group_of``
-        returns the decision for the whole copy, unless PreEnqueue holds its pods back.
-    """
-
+    #: The number of copies.
     total: int
+    #: True if more copies may fit: the search stopped at its limit.
     bounded: bool
     counts: Int64Array
+    #: The number of copies per topology domain, by name; empty without a topology constraint.
     domains: Mapping[str, int]
+    #: The decision for the next copy, with all others in place: that of the first pod that finds no node.
+    #: ``group_of`` returns the decision for the whole copy, unless PreEnqueue holds its pods back.
     next: Decision
 
 
 def gang_capacity(scheduler: Scheduler, gang: Gang, most: int | None = None) -> GangCount:
     """Count how many copies of a group fit whole.
 
-    Parameters
-    ----------
-    scheduler : Scheduler
-        The scheduler over the cluster; its release schedules pod groups.
-    gang : Gang
-        The group.
-    most : int, optional
-        The largest number of copies to place; unlimited by default.
+    Args:
+        scheduler: The scheduler over the cluster; its release schedules pod groups.
+        most: The largest number of copies to place; unlimited by default.
     """
     # ResourceClaims generated from a template are created for each copy, hence ``controllers``.
     simulation = Simulation(scheduler, world=dataclasses.replace(SCHEDULER_ALONE, controllers=True))

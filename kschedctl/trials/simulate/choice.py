@@ -1,7 +1,5 @@
 """Tie-breaking: the choice between the best nodes of equal score, or between equal candidates for preemption."""
 
-from __future__ import annotations
-
 import random
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -40,10 +38,9 @@ class TieBreak(msgspec.Struct, frozen=True):
 def as_recorded_in_groups(choices: Mapping[str, Iterable[Sequence[str]]]) -> Callable[[str], Choose]:
     """Return a function that repeats recorded choices within groups, attempt by attempt.
 
-    Parameters
-    ----------
-    choices : mapping of str to iterable of sequence of str
-        Per group, ``namespace/name``, and attempt: the node of every search, in order; empty for those that found none.
+    Args:
+        choices: Per group, ``namespace/name``, and attempt: the node of every search, in order; empty for those
+            that found none.
     """
     left = {key: deque(attempts) for key, attempts in choices.items()}
 
@@ -66,10 +63,8 @@ def as_recorded(choices: Mapping[str, Iterable[str]]) -> Choose:
     The function takes the first node by name if no choice is left for the pod, or if the recorded node is not among
     those to choose from.
 
-    Parameters
-    ----------
-    choices : mapping of str to iterable of str
-        Per ``namespace/name``, the node of every attempt in order; empty for an attempt that found none.
+    Args:
+        choices: Per ``namespace/name``, the node of every attempt in order; empty for an attempt that found none.
     """
     left = {key: deque(node for node in nodes if node) for key, nodes in choices.items()}
 

@@ -3,8 +3,6 @@
 Source: k8s.io/kubectl ``pkg/drain``. Controllers recreate evicted pods, which then pass through the queue.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -54,42 +52,27 @@ class DrainOptions:
 
 @dataclass(slots=True)
 class DrainedNode:
-    """The outcome of the drain of one node.
-
-    Attributes
-    ----------
-    node : str
-        The name of the node.
-    refusals : dict of str to list of str
-        The reasons why nothing was evicted, in kubectl's words, with the pods.
-    evicted : list of Pod
-        The pods that were evicted, in order.
-    ending : list of Pod
-        The pods that were already being deleted: the drain waits until they are gone.
-    stuck : list of str
-        The pods of ``ending`` that are never gone, ``namespace/name``: the kubelet of their node is unreachable.
-    passed_over : list of str
-        The DaemonSet pods and mirror pods that stay, ``namespace/name``.
-    blocked : dict of str to str
-        The pods whose eviction is refused for good, with the API server's message: the cluster does not change between
-        two retries, and nothing is due.
-    seconds : float
-        The virtual time of the drain.
-    waited : dict of str to float
-        The seconds for which each budget, ``namespace/name``, delayed evictions.
-    blocking : tuple of str
-        The budgets, ``namespace/name``, that refuse the eviction of the pods in ``blocked``.
-    """
+    """The outcome of the drain of one node."""
 
     node: str
+    #: The reasons why nothing was evicted, in kubectl's words, with the pods.
     refusals: dict[str, list[str]] = field(default_factory=dict)
+    #: The pods that were evicted, in order.
     evicted: list[Pod] = field(default_factory=list)
+    #: The pods that were already being deleted: the drain waits until they are gone.
     ending: list[Pod] = field(default_factory=list)
+    #: The pods of ``ending`` that are never gone, ``namespace/name``: the kubelet of their node is unreachable.
     stuck: list[str] = field(default_factory=list)
+    #: The DaemonSet pods and mirror pods that stay, ``namespace/name``.
     passed_over: list[str] = field(default_factory=list)
+    #: The pods whose eviction is refused for good, with the API server's message: the cluster does not change
+    #: between two retries, and nothing is due.
     blocked: dict[str, str] = field(default_factory=dict)
+    #: The virtual time of the drain.
     seconds: float = 0.0
+    #: The seconds for which each budget, ``namespace/name``, delayed evictions.
     waited: dict[str, float] = field(default_factory=dict)
+    #: The budgets, ``namespace/name``, that refuse the eviction of the pods in ``blocked``.
     blocking: tuple[str, ...] = ()
 
     @property
@@ -109,21 +92,11 @@ def drain(
 ) -> Iterator[Attempt | DrainedNode]:
     """Drain nodes one after another.
 
-    Parameters
-    ----------
-    simulation : Simulation
-        The simulation of the cluster.
-    nodes : sequence of str
-        The names of the nodes, in order.
-    options : DrainOptions
-        The options of ``kubectl drain``.
-    surge : iterable of Node
-        Nodes that are added before the drain.
+    Args:
+        nodes: The names of the nodes, in order.
+        surge: Nodes that are added before the drain.
 
-    Yields
-    ------
-    Attempt or DrainedNode
-        Each scheduling cycle, and after the cycles of a node its outcome.
+    Yields: Each scheduling cycle, and after the cycles of a node its outcome.
     """
     for node in surge:
         simulation.change_node(node)

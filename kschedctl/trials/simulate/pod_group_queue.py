@@ -5,8 +5,6 @@ attempt are put together again once all of them have come back. A group that fai
 over: no event brings it forward.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime
 
@@ -30,7 +28,6 @@ class PodGroupQueue(SchedulingQueue):
         self._trying = ""
 
     def add(self, pod: Pod) -> QueuedPodInfo:
-        """Add a new pod, as a member of its group if it names one."""
         if not pod.spec.pod_group_name:
             return super().add(pod)
         info = self._new(pod)
@@ -55,7 +52,6 @@ class PodGroupQueue(SchedulingQueue):
             self._move_to_active(QueuedPodGroupInfo(group.namespace, group.name, priority, info.timestamp, [info]))
 
     def pop(self) -> QueueEntry | None:
-        """Remove and return the next active entry; see ``SchedulingQueue.pop``."""
         entry = super().pop()
         self._trying = entry.key if entry is not None else ""
         return entry
@@ -71,12 +67,8 @@ class PodGroupQueue(SchedulingQueue):
     def add_attempted_group(self, entry: QueuedPodGroupInfo, code: Code) -> None:
         """Put the members that came back from an attempt into the queue together.
 
-        Parameters
-        ----------
-        entry : QueuedPodGroupInfo
-            The group as it was popped.
-        code : Code
-            The code of the group's status. After a success, the rest is active at once.
+        Args:
+            code: The code of the group's status. After a success, the rest is active at once.
         """
         self._trying = ""
         returned = self._returned.pop(entry.key, [])
@@ -131,7 +123,6 @@ class PodGroupQueue(SchedulingQueue):
         return (entry, member) if entry is not None and member is not None else None
 
     def delete(self, pod: Pod) -> None:
-        """Remove a pod that is deleted or bound; a group without members left leaves the queue."""
         if not pod.spec.pod_group_name:
             super().delete(pod)
             return

@@ -1,7 +1,5 @@
 """A pod in the scheduling queue, with the queue's record of it (upstream ``QueuedPodInfo``)."""
 
-from __future__ import annotations
-
 from bisect import insort
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
@@ -16,47 +14,35 @@ from kschedctl.objects.pod import Pod
 
 @dataclass(slots=True, eq=False)
 class QueuedPodInfo:
-    """A pod in the scheduling queue.
+    """A pod in the scheduling queue."""
 
-    Attributes
-    ----------
-    pod : Pod
-        The current pod.
-    timestamp : datetime
-        The time at which the pod arrived, or at which its last attempt failed.
-    attempts : int
-        The number of scheduling attempts.
-    unschedulable_count : int
-        The number of attempts that plugins rejected; each lengthens the back-off.
-    consecutive_errors : int
-        The number of consecutive attempts that failed with an error instead of a rejection.
-    unschedulable_plugins, pending_plugins : set of str
-        The plugins that rejected the last attempt; ``pending_plugins`` are those that returned the status Pending
-        because they wait for an event.
-    gating_plugin : str
-        The PreEnqueue plugin that gates the pod; empty if none does.
-    backoff_expiration : datetime or None
-        The end of the back-off; ``None`` if it has not been computed.
-    signature : hashable or None
-        The key by which pods are batched (``framework.signature``); ``None`` if the pod cannot be batched.
-    number : int
-        The number of the pod in the order of arrival.
-    """
-
+    #: The current pod.
     pod: Pod
+    #: The time at which the pod arrived, or at which its last attempt failed.
     timestamp: datetime
+    #: The number of scheduling attempts.
     attempts: int = 0
+    #: The number of attempts that plugins rejected; each lengthens the back-off.
     unschedulable_count: int = 0
+    #: The number of consecutive attempts that failed with an error instead of a rejection.
     consecutive_errors: int = 0
+    #: The plugins that rejected the last attempt; ``pending_plugins`` are those that returned the status Pending
+    #: because they wait for an event.
     unschedulable_plugins: set[str] = field(default_factory=set)
+    #: The plugins that rejected the last attempt; ``pending_plugins`` are those that returned the status Pending
+    #: because they wait for an event.
     pending_plugins: set[str] = field(default_factory=set)
+    #: The PreEnqueue plugin that gates the pod; empty if none does.
     gating_plugin: str = ""
+    #: The end of the back-off; ``None`` if it has not been computed.
     backoff_expiration: datetime | None = None
+    #: The key by which pods are batched (``framework.signature``); ``None`` if the pod cannot be batched.
     signature: Hashable | None = None
+    #: The number of the pod in the order of arrival.
     number: int = 0
 
     @property
-    def members(self) -> list[QueuedPodInfo]:
+    def members(self) -> "list[QueuedPodInfo]":
         """The pod itself, as the only member of its entry in the queue."""
         return [self]
 
@@ -99,21 +85,16 @@ class QueuedPodGroupInfo:
     """A pod group in the scheduling queue.
 
     Its attributes are those of ``QueuedPodInfo``, for the group as a whole.
-
-    Attributes
-    ----------
-    namespace, name : str
-        The namespace and name of the PodGroup.
-    priority : int
-        The priority of the PodGroup.
-    members : list of QueuedPodInfo
-        The members in the queue, in the order in which they are tried.
     """
 
+    #: The namespace and name of the PodGroup.
     namespace: str
+    #: The namespace and name of the PodGroup.
     name: str
+    #: The priority of the PodGroup.
     priority: int
     timestamp: datetime
+    #: The members in the queue, in the order in which they are tried.
     members: list[QueuedPodInfo] = field(default_factory=list)
     attempts: int = 0
     unschedulable_count: int = 0
@@ -169,10 +150,8 @@ QueueEntry = QueuedPodInfo | QueuedPodGroupInfo
 class PodHeap:
     """Entries of the queue in the order of a key, the smallest first; entries with equal keys by time of insertion.
 
-    Parameters
-    ----------
-    sort_key : callable
-        The sort key of an entry; it must not change while the entry is in the heap.
+    Args:
+        sort_key: The sort key of an entry; it must not change while the entry is in the heap.
     """
 
     def __init__(self, sort_key: Callable[[QueueEntry], Any]) -> None:
@@ -192,7 +171,6 @@ class PodHeap:
         return iter(tuple(self._pods.values()))
 
     def get(self, key: str) -> QueueEntry | None:
-        """Return the entry with a key; ``None`` if it is not in the heap."""
         return self._pods.get(key)
 
     def push(self, info: QueueEntry) -> None:
@@ -203,7 +181,6 @@ class PodHeap:
         heappush(self._entries, (self._sort_key(info), self._number, info))
 
     def remove(self, key: str) -> QueueEntry | None:
-        """Remove and return an entry; return ``None`` if it is not in the heap."""
         self._numbers.pop(key, None)
         return self._pods.pop(key, None)
 

@@ -1,7 +1,5 @@
 """The controllers of Deployments and StatefulSets during a rollout, and the pods of their revisions."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -36,27 +34,14 @@ _LONG_AGO: Final = float("-inf")
 class Revisions:
     """The pods of one workload in a simulation, by revision.
 
-    Parameters
-    ----------
-    simulation : Simulation
-        The simulation of the cluster.
-    namespace : str
-        The namespace of the workload.
-    sides : mapping of str to Side
-        The revision of each existing pod, by name.
-    min_ready_seconds : int
-        The seconds that a new pod must be ready before it is available; 0 by default.
+    steps: The steps done so far.
+    lowest: The smallest number of pods that were available at any time.
+    attaching: The pods that wait for a volume that is attached to another node, by name.
+    refused: The message of the quota that refused the last new pod; empty if it was created.
 
-    Attributes
-    ----------
-    steps : list of RolloutStep
-        The steps done so far.
-    lowest : int
-        The smallest number of pods that were available at any time.
-    attaching : dict of str to AttachedElsewhere
-        The pods that wait for a volume that is attached to another node, by name.
-    refused : str
-        The message of the quota that refused the last new pod; empty if it was created.
+    Args:
+        sides: The revision of each existing pod, by name.
+        min_ready_seconds: The seconds that a new pod must be ready before it is available; 0 by default.
     """
 
     def __init__(
@@ -212,21 +197,12 @@ _DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 class RollingDeployment:
     """The controller of a Deployment that gets a new revision.
 
-    Parameters
-    ----------
-    revisions : Revisions
-        The pods of the Deployment.
-    replicas : int
-        The number of replicas of the Deployment.
-    rolling : DeploymentRolling
-        The strategy of the Deployment.
-    make : callable
-        Makes a new pod of the Deployment by number.
-    old_replicas : mapping of str to int
-        ``spec.replicas`` of the old ReplicaSets that the cluster has. A ReplicaSet that lacks pods still counts with
-        it; the pods that it lacks are not created: something refuses them.
-    rescaled : bool
-        True if the rollout also changes the number of replicas: a single old ReplicaSet is then scaled to it first.
+    Args:
+        make: Makes a new pod of the Deployment by number.
+        old_replicas: ``spec.replicas`` of the old ReplicaSets that the cluster has. A ReplicaSet that lacks pods
+            still counts with it; the pods that it lacks are not created: something refuses them.
+        rescaled: True if the rollout also changes the number of replicas: a single old ReplicaSet is then scaled to
+            it first.
     """
 
     def __init__(
@@ -318,12 +294,9 @@ class RollingDeployment:
     def _scale_old(self, most_unavailable: int, surplus: int) -> None:
         """Reduce the wanted numbers of the old ReplicaSets, the oldest first.
 
-        Parameters
-        ----------
-        most_unavailable : int
-            The largest number of unavailable pods that may be deleted.
-        surplus : int
-            The available new pods minus the number of pods that must be available.
+        Args:
+            most_unavailable: The largest number of unavailable pods that may be deleted.
+            surplus: The available new pods minus the number of pods that must be available.
         """
         available = Counter(_replica_set(pod) for pod in self._revisions.available(Side.OLD))
         for name, wanted in self._old.items():
@@ -389,7 +362,8 @@ def _replica_set(pod: Pod) -> str:
 
 # A StatefulSet's controller during a rollout (pkg/controller/statefulset ``stateful_set_control.go``).
 #
-# The controller first creates missing pods, from the lowest ordinal up, then deletes surplus pods. After that it deletes
+# The controller first creates missing pods, from the lowest ordinal up, then deletes surplus pods. After that it
+# deletes
 # pods of the old revision, from the highest ordinal down to the partition, and recreates each with its name and claims
 # once it is gone. With ``OrderedReady`` every step waits while a pod is not available, even one of the old revision.
 
@@ -397,18 +371,8 @@ def _replica_set(pod: Pod) -> str:
 class RollingStatefulSet:
     """The controller of a StatefulSet that gets a new revision.
 
-    Parameters
-    ----------
-    revisions : Revisions
-        The pods of the StatefulSet.
-    name : str
-        The name of the StatefulSet.
-    ordinals : range
-        The ordinals of the wanted pods.
-    rolling : StatefulSetRolling
-        The strategy of the StatefulSet.
-    make : callable
-        Makes the new pod of an ordinal.
+    Args:
+        make: Makes the new pod of an ordinal.
     """
 
     def __init__(

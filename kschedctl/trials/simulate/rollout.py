@@ -4,8 +4,6 @@ The workload's controller is played by this package; all other controllers are t
 is ready at once, so that a rollout is only held up by the scheduler or by a controller that has nothing to do.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -62,79 +60,55 @@ class RollingController(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class Rollout:
-    """The outcome of a rollout.
+    """The outcome of a rollout."""
 
-    Attributes
-    ----------
-    workload : ApiObject
-        The workload with its new template.
-    strategy : str
-        The update strategy in words.
-    replicas : int
-        The wanted number of pods.
-    promised : int
-        The number of pods that the strategy keeps available, provided that all are available at first.
-    finished : bool
-        True if all pods are replaced that are to be replaced.
-    held : str
-        The reason why the rollout does not progress by itself; empty if it does.
-    stopped : bool
-        True if the rollout does not begin because it is paused, or because of the strategy OnDelete.
-    old : int
-        The number of pods of another revision at first.
-    left : int
-        The number of these pods that remain, terminating pods not counted.
-    kept : int
-        The number of pods that keep the old revision: those below the partition of a StatefulSet.
-    new : dict of str to str
-        The pods of the new revision, ``namespace/name``, and their nodes; an empty node for pending pods.
-    waiting : list of RolloutWaiting
-        The pods that are pending at the end.
-    steps : list of RolloutStep
-        The actions of the controller, in order.
-    before, lowest, available : int
-        The number of available pods at first, the smallest number at any time, and the number at the end.
-    seconds : float
-        The virtual time until the rollout finished or nothing more could happen.
-    not_modelled : list of NotModelled
-        The features that affect the rollout and are not modelled.
-    attempts : list of Attempt
-        The scheduling cycles.
-    attaching : dict of str to AttachedElsewhere
-        The new pods, ``namespace/name``, that wait for a volume that is attached to another node.
-    unready : list of Pod
-        The pods that have a node and are not available at the end.
-    refused : str
-        The message of a quota that refuses a new pod; empty if none does.
-    after : Cluster or None
-        The cluster at the end.
-    losses : tuple of GroupLoss
-        The pod groups that lose members.
-    """
-
+    #: The workload with its new template.
     workload: ApiObject
+    #: The update strategy in words.
     strategy: str
+    #: The wanted number of pods.
     replicas: int
+    #: The number of pods that the strategy keeps available, provided that all are available at first.
     promised: int
+    #: True if all pods are replaced that are to be replaced.
     finished: bool = False
+    #: The reason why the rollout does not progress by itself; empty if it does.
     held: str = ""
+    #: True if the rollout does not begin because it is paused, or because of the strategy OnDelete.
     stopped: bool = False
+    #: The number of pods of another revision at first.
     old: int = 0
+    #: The number of these pods that remain, terminating pods not counted.
     left: int = 0
+    #: The number of pods that keep the old revision: those below the partition of a StatefulSet.
     kept: int = 0
+    #: The pods of the new revision, ``namespace/name``, and their nodes; an empty node for pending pods.
     new: dict[str, str] = field(default_factory=dict)
+    #: The pods that are pending at the end.
     waiting: list[RolloutWaiting] = field(default_factory=list)
+    #: The actions of the controller, in order.
     steps: list[RolloutStep] = field(default_factory=list)
+    #: The number of available pods at first, the smallest number at any time, and the number at the end.
     before: int = 0
+    #: The number of available pods at first, the smallest number at any time, and the number at the end.
     lowest: int = 0
+    #: The number of available pods at first, the smallest number at any time, and the number at the end.
     available: int = 0
+    #: The virtual time until the rollout finished or nothing more could happen.
     seconds: float = 0.0
+    #: The features that affect the rollout and are not modelled.
     not_modelled: list[NotModelled] = field(default_factory=list)
+    #: The scheduling cycles.
     attempts: list[Attempt] = field(default_factory=list)
+    #: The new pods, ``namespace/name``, that wait for a volume that is attached to another node.
     attaching: dict[str, AttachedElsewhere] = field(default_factory=dict)
+    #: The pods that have a node and are not available at the end.
     unready: list[Pod] = field(default_factory=list)
+    #: The message of a quota that refuses a new pod; empty if none does.
     refused: str = ""
+    #: The cluster at the end.
     after: Cluster | None = None
+    #: The pod groups that lose members.
     losses: tuple[GroupLoss, ...] = ()
 
 
@@ -142,11 +116,6 @@ def play(simulation: Simulation, revisions: Revisions, controller: RollingContro
     """Let controller and scheduler act until the rollout is finished or nothing more can happen.
 
     The scheduler tries all pods that it can before the controller acts. Time passes when neither has anything to do.
-
-    Returns
-    -------
-    list of Attempt
-        All scheduling cycles.
     """
     attempts: list[Attempt] = []
     while True:
@@ -185,10 +154,8 @@ def _unasked(simulation: Simulation, pod: Pod) -> str:
 def owned_by(owners: Iterable[tuple[str, str, str]]) -> Callable[[Pod], bool]:
     """Return a predicate that matches the pods of the given controllers.
 
-    Parameters
-    ----------
-    owners : iterable of (str, str, str)
-        The kind, namespace and name of each controller.
+    Args:
+        owners: The kind, namespace and name of each controller.
     """
     own = set(owners)
 
@@ -240,24 +207,16 @@ def roll_out(
 ) -> Rollout:
     """Simulate the rollout of a workload's new revision.
 
-    Parameters
-    ----------
-    scheduler : Scheduler
-        The scheduler over the cluster, including the current pods of the workload.
-    workload : Deployment or StatefulSet
-        The workload with its new template. If it sets no replicas or strategy, those in the cluster apply.
-    admit : callable
-        Applies admission to a new pod.
-    choose : callable
-        The tie-breaking rule; by default the first node by name.
-    where : Subject, Location or str
-        The source of the workload, for error messages.
+    Args:
+        scheduler: The scheduler over the cluster, including the current pods of the workload.
+        workload: The workload with its new template. If it sets no replicas or strategy, those in the cluster
+            apply.
+        admit: Applies admission to a new pod.
+        choose: The tie-breaking rule; by default the first node by name.
+        where: The source of the workload, for error messages.
 
-    Raises
-    ------
-    ManifestError
-        For another kind, for a workload that the cluster does not have, and for one that an API server would reject;
-        and for more than 10,000 replicas.
+    Raises ManifestError for another kind, for a workload that the cluster does not have, and for one that an API
+        server would reject; and for more than 10,000 replicas.
     """
     if not isinstance(workload, ROLLED):
         raise ManifestError(
@@ -301,18 +260,12 @@ def _complete(workload: Deployment | StatefulSet, cluster: Cluster) -> Deploymen
 
 @dataclass(frozen=True, slots=True)
 class _Stage:
-    """The initial state of a rollout.
-
-    Attributes
-    ----------
-    made : list of MadePod
-        The new pods, as the workload's controller creates them.
-    pods : list of Pod
-        The current pods of the workload.
-    """
+    """The initial state of a rollout."""
 
     scheduler: Scheduler
+    #: The new pods, as the workload's controller creates them.
     made: list[MadePod]
+    #: The current pods of the workload.
     pods: list[Pod]
     admit: Admit
     choose: Choose

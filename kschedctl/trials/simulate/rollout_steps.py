@@ -1,7 +1,5 @@
 """The steps of a rollout, as answers show them."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated

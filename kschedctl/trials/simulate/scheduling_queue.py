@@ -6,8 +6,6 @@ registered and whose hint does not rule it out. It is then in back-off, or activ
 returned Pending. A pod that failed with an error goes to back-off at once.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -47,23 +45,13 @@ WINDOW: Final = timedelta(seconds=1)
 class BackoffQueue:
     """The pods in back-off; those that failed with an error are in a separate heap.
 
-    Parameters
-    ----------
-    initial, longest : timedelta
-        ``podInitialBackoffSeconds`` and ``podMaxBackoffSeconds`` of the configuration.
-    active_key : callable
-        The sort key of the active queue.
-    pops_early : bool
-        True if the gate SchedulerPopFromBackoffQ is enabled.
+    Args:
+        initial, longest: ``podInitialBackoffSeconds`` and ``podMaxBackoffSeconds`` of the configuration.
+        pops_early: True if the gate SchedulerPopFromBackoffQ is enabled.
     """
 
     def __init__(
-        self,
-        initial: timedelta,
-        longest: timedelta,
-        active_key: Callable[[QueueEntry], Any],
-        *,
-        pops_early: bool,
+        self, initial: timedelta, longest: timedelta, active_key: Callable[[QueueEntry], Any], *, pops_early: bool
     ) -> None:
         self._initial = initial
         self._longest = longest
@@ -158,19 +146,12 @@ class _Happened:
 class SchedulingQueue:
     """The queue of one scheduler.
 
-    Parameters
-    ----------
-    scheduler : Scheduler
-        The scheduler; its profiles determine the events that a pod waits for.
-    now : callable
-        Returns the current time.
+    scheduler: The same scheduler over the current cluster; the owner sets it when the cluster changes.
+    cycles: The number of pods popped so far.
 
-    Attributes
-    ----------
-    scheduler : Scheduler
-        The same scheduler over the current cluster; the owner sets it when the cluster changes.
-    cycles : int
-        The number of pods popped so far.
+    Args:
+        scheduler: The scheduler; its profiles determine the events that a pod waits for.
+        now: Returns the current time.
     """
 
     def __init__(self, scheduler: Scheduler, now: Callable[[], datetime]) -> None:
@@ -338,7 +319,6 @@ class SchedulingQueue:
             self._requeue(entry, self._entry_worth_requeuing(entry, event, old, new))
 
     def _find(self, pod: Pod) -> tuple[QueueEntry, QueuedPodInfo] | None:
-        """Return the entry that a pod is in, and the pod there; ``None`` if it is not in the queue."""
         info = self._active.get(pod.key) or self._backoff.get(pod.key) or self._unschedulable.get(pod.key)
         return (info, info) if isinstance(info, QueuedPodInfo) else None
 
@@ -373,12 +353,9 @@ class SchedulingQueue:
     ) -> None:
         """Requeue the unschedulable pods that an event may help (``MoveAllToActiveOrBackoffQueue``).
 
-        Parameters
-        ----------
-        old, new : ApiObject or None
-            The object before and after the event; ``None`` if it did not exist.
-        pre_check : callable, optional
-            Selects the pods that the event is for; by default all.
+        Args:
+            old, new: The object before and after the event; ``None`` if it did not exist.
+            pre_check: Selects the pods that the event is for; by default all.
         """
         if self._unschedulable and self._is_of_interest(event):
             waiting = [
@@ -541,16 +518,8 @@ def _own_pods(scheduler: Scheduler) -> EventResource:
 def rejector_plugins(decision: Decision) -> tuple[set[str], set[str]]:
     """Return the plugins that rejected a pod.
 
-    Parameters
-    ----------
-    decision : Decision
-        A decision that found no node.
-
-    Returns
-    -------
-    unschedulable, pending : set of str
-        The plugins that rejected the pod; ``pending`` are those that returned the status Pending because they wait for
-        an event, ``unschedulable`` all others. Both sets are empty after an error.
+    Returns: The plugins that rejected the pod; ``pending`` are those that returned the status Pending because they
+        wait for an event, ``unschedulable`` all others. Both sets are empty after an error.
     """
     outcome = decision.pre_filter
     if decision.error or outcome is None:

@@ -4,8 +4,6 @@ This module holds the changes that are not the scheduler's: arrivals, evictions,
 disruption controller, and the kubelet that terminates pods. ``simulation`` adds the scheduler's loop.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -49,7 +47,8 @@ from kschedctl.trials.whatif.pods import PodChanges, move_pods, successor
 
 # Pods that are being deleted at the start of a simulation.
 #
-# The deletion timestamp already includes the grace period: the kubelet has stopped the pod by then. The kubelet of a node
+# The deletion timestamp already includes the grace period: the kubelet has stopped the pod by then. The kubelet of a
+# node
 # that is unreachable confirms nothing, so the pods of that node stay.
 
 _UNREACHABLE: Final = "node.kubernetes.io/unreachable"
@@ -107,28 +106,16 @@ IN_PLACE_OF: Final = "in place of "
 class SimulatedCluster:
     """A cluster in virtual time, with a scheduler's queue that is notified of changes.
 
-    Parameters
-    ----------
-    scheduler : Scheduler
-        The scheduler over the initial cluster.
-    clock : VirtualClock, optional
-        The virtual clock; by default it starts at the time of the snapshot.
-    world : World, optional
-        The parts of the cluster that act besides the scheduler; by default everything that is modelled. If it has
-        grace periods, the pods that are being deleted in the snapshot end as well.
+    scheduler: The scheduler over the current cluster.
+    timeline: The entries recorded so far.
+    began: The time at which the simulation started.
+    met: All pods that have been in the queue, by ``namespace/name``, deleted pods included.
 
-    Attributes
-    ----------
-    scheduler : Scheduler
-        The scheduler over the current cluster.
-    queue : SchedulingQueue
-        The scheduling queue.
-    timeline : list of TimelineEntry
-        The entries recorded so far.
-    began : datetime
-        The time at which the simulation started.
-    met : dict of str to ObjectMeta
-        All pods that have been in the queue, by ``namespace/name``, deleted pods included.
+    Args:
+        scheduler: The scheduler over the initial cluster.
+        clock: The virtual clock; by default it starts at the time of the snapshot.
+        world: The parts of the cluster that act besides the scheduler; by default everything that is modelled. If
+            it has grace periods, the pods that are being deleted in the snapshot end as well.
     """
 
     def __init__(self, scheduler: Scheduler, *, clock: VirtualClock | None = None, world: World | None = None) -> None:
@@ -159,10 +146,8 @@ class SimulatedCluster:
     def create(self, pods: Iterable[Pod], why: str = "") -> None:
         """Add pods one after another; pods of another scheduler exist but are not queued.
 
-        Parameters
-        ----------
-        why : str
-            The reason recorded in the timeline.
+        Args:
+            why: The reason recorded in the timeline.
         """
         new = list(pods)
         if self.scheduler.release.pod_groups is not None and any(pod.spec.pod_group_name for pod in new):
@@ -193,12 +178,9 @@ class SimulatedCluster:
     def enqueue_pending(self, only: Collection[str] | None = None, order: Random | None = None) -> None:
         """Put the pending pods of the cluster into the queue, the oldest first.
 
-        Parameters
-        ----------
-        only : collection of str, optional
-            The pods to put into the queue, as ``namespace/name``; the others stay pending. By default all.
-        order : Random, optional
-            The source of a random order that replaces the order of creation.
+        Args:
+            only: The pods to put into the queue, as ``namespace/name``; the others stay pending. By default all.
+            order: The source of a random order that replaces the order of creation.
         """
         pods = self.cluster.pods
         every = [pods.pod(index) for index in np.flatnonzero(pods.node_row == PENDING).tolist()]
@@ -278,10 +260,8 @@ class SimulatedCluster:
     def delete(self, pod: Pod, *, preempted: bool = False) -> None:
         """Delete a pod on a node: it is gone after its grace period, and recreated by its controller.
 
-        Parameters
-        ----------
-        preempted : bool
-            True if the scheduler deletes the pod.
+        Args:
+            preempted: True if the scheduler deletes the pod.
         """
         again = self._world.makes_again(pod)
         grace = min(grace_seconds(pod.spec), _LONGEST) if self._world.grace else 0

@@ -4,8 +4,6 @@ The consequences of a cycle come before the next one begins: the pod is bound, o
 victims are deleted. The queue receives all changes as events, in the order in which the API server would send them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -241,11 +239,7 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
         self._note(info.pod, TimelineEvent.FAILED, node, message)
         self._evict(info.pod, victims)
         return self._attempt(
-            info,
-            decision,
-            message=message,
-            nominated=node,
-            victims=tuple(sorted(victim.key for victim in victims)),
+            info, decision, message=message, nominated=node, victims=tuple(sorted(victim.key for victim in victims))
         )
 
     def _give_up(self, info: QueuedPodInfo, decision: Decision) -> Attempt:

@@ -1,7 +1,5 @@
 """The timeline of a simulation: entries in chronological order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -51,11 +49,9 @@ class TimelineTable(Tabular):
             """The events."""
 
     def column_types(self) -> dict[str, ColumnType]:
-        """Return the columns of the timeline."""
         return _COLUMNS
 
     def table(self) -> Iterator[tuple[Cell, ...]]:
-        """Yield the rows of the timeline, one per event."""
         for entry in self.timeline:
             yield entry.time, entry.pod, str(entry.event), entry.node, entry.why, entry.group
 

@@ -1,7 +1,5 @@
 """The parts of a cluster that act besides the scheduler in a simulation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -82,21 +80,16 @@ def grace_seconds(spec: PodSpec) -> int:
 def terminating(pod: Pod, ends: datetime, *, preempted: bool) -> Pod:
     """Return the pod as it is after its deletion was requested.
 
-    Parameters
-    ----------
-    ends : datetime
-        The deletion timestamp: the end of the grace period.
-    preempted : bool
-        True if the scheduler requested it; the pod then has the condition ``DisruptionTarget``.
+    Args:
+        ends: The deletion timestamp: the end of the grace period.
+        preempted: True if the scheduler requested it; the pod then has the condition ``DisruptionTarget``.
     """
     conditions = pod.status.conditions
     if preempted:
         target = Condition(type="DisruptionTarget", status="True", reason="PreemptionByScheduler")
         conditions = (*(c for c in conditions if c.type != target.type), target)
     return replace(
-        pod,
-        metadata=replace(pod.metadata, deletion_timestamp=ends),
-        status=replace(pod.status, conditions=conditions),
+        pod, metadata=replace(pod.metadata, deletion_timestamp=ends), status=replace(pod.status, conditions=conditions)
     )
 
 
@@ -113,13 +106,7 @@ def is_recreated_after_deletion(pod: Pod) -> bool:
 
 
 def replacement(pod: Pod, is_taken: Callable[[str], bool]) -> Pod:
-    """Return the pod that a controller creates in place of a deleted one.
-
-    Parameters
-    ----------
-    is_taken : callable
-        Reports whether another pod has the name.
-    """
+    """Return the pod that a controller creates in place of a deleted one."""
     owner = pod.metadata.controller
     if owner is None or is_recreated_after_deletion(pod):
         # The pod of a DaemonSet is tied to its node by its own affinity.

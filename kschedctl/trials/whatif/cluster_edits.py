@@ -119,13 +119,8 @@ class Apply(FileEdit):
 def split_source(text: str) -> tuple[str, int | None]:
     """Parse ``FILE`` or ``FILE*COPIES``.
 
-    Raises
-    ------
-    InputError
-        If the number of copies is not in 1 to 10,000.
+    Raises InputError if the number of copies is not in 1 to 10,000.
 
-    Examples
-    --------
     >>> split_source("node.yaml"), split_source("node.yaml*3")
     (('node.yaml', None), ('node.yaml', 3))
     """
@@ -290,16 +285,11 @@ class SetReplicas(Edit):
 
 
 class NodeEdit(Edit):
-    """A change of one node, or of all nodes that match a glob.
-
-    Attributes
-    ----------
-    node : str
-        The node's name, or a glob with ``*``, ``?`` and ``[...]``, which no node name can contain.
-    """
+    """A change of one node, or of all nodes that match a glob."""
 
     __slots__ = ()
 
+    #: The node's name, or a glob with ``*``, ``?`` and ``[...]``, which no node name can contain.
     node: str
 
     @abstractmethod
@@ -307,11 +297,9 @@ class NodeEdit(Edit):
         """Yield the things that the edit changes on the node with this name."""
 
     def things(self) -> Iterator[Thing]:
-        """Yield the things that the edit changes; a glob is not expanded, as that needs a cluster."""
         yield from self.things_of(self.node)
 
     def things_in(self, cluster: Cluster) -> Iterator[Thing]:
-        """Yield the things that the edit changes on each matching node of a cluster."""
         names = cluster.nodes.names
         for row in self.rows(cluster):
             yield from self.things_of(names[row])
@@ -319,10 +307,7 @@ class NodeEdit(Edit):
     def rows(self, cluster: Cluster) -> list[int]:
         """Return the rows of the matching nodes in the cluster's node table.
 
-        Raises
-        ------
-        InputError
-            If no node matches.
+        Raises InputError if no node matches.
         """
         from kschedctl.trials.whatif.targets import find_nodes
 
@@ -332,12 +317,8 @@ class NodeEdit(Edit):
 def nodes_in_words(cluster: Cluster, rows: Sequence[int], one: str, several: str) -> str:
     """Return a clause about one or more nodes: their number, their names and a verb.
 
-    Parameters
-    ----------
-    rows : sequence of int
-        The rows of the nodes, at least one.
-    one, several : str
-        The verb for one node and for several nodes.
+    Args:
+        rows: The rows of the nodes, at least one.
     """
     from kschedctl.common.wording import counted, listed
 

@@ -28,20 +28,14 @@ Thing = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """The command-line option of an edit.
+    """The command-line option of an edit."""
 
-    Attributes
-    ----------
-    flag : str
-        The flag, for example ``--fail-zone``.
-    metavar : str
-        The form of the option's value.
-    help : str
-        The help text: the hypothetical state, as in "Answer as if the node were cordoned.", and the forms of the value.
-    """
-
+    #: The flag, for example ``--fail-zone``.
     flag: str
+    #: The form of the option's value.
     metavar: str
+    #: The help text: the hypothetical state, as in "Answer as if the node were cordoned.", and the forms of the
+    #: value.
     help: str
 
     @property
@@ -139,19 +133,11 @@ class FileEdit(Edit):
     ) -> Self:
         """Parse the value of the option and read the manifests.
 
-        Parameters
-        ----------
-        text, namespace
-            As for ``Edit.parse``.
-        validation : Validation
-            The treatment of fields that an API server would reject.
-        max_unpacked : int, optional
-            The maximum number of bytes that a compressed file may expand to.
+        Args:
+            validation: The treatment of fields that an API server would reject.
+            max_unpacked: The maximum number of bytes that a compressed file may expand to.
 
-        Raises
-        ------
-        InputError
-            If the value or the file cannot be read; the hint gives the expected form.
+        Raises InputError if the value or the file cannot be read; the hint gives the expected form.
         """
 
     @property

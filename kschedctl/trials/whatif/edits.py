@@ -68,23 +68,15 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIfs:
-    """The values of what-if options.
+    """The values of what-if options."""
 
-    Attributes
-    ----------
-    texts : mapping of str to tuple of str
-        The values by the option's name.
-    namespace : str
-        The namespace of objects that name none; empty for ``default``.
-    validation : Validation
-        The handling of unknown and duplicate fields of manifests, as with kubectl's ``--validate``.
-    max_bytes : int or None
-        The most bytes that are unpacked of a manifest; ``None`` for the default.
-    """
-
+    #: The values by the option's name.
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: The namespace of objects that name none; empty for ``default``.
     namespace: str = ""
+    #: The handling of unknown and duplicate fields of manifests, as with kubectl's ``--validate``.
     validation: Validation = Validation.STRICT
+    #: The most bytes that are unpacked of a manifest; ``None`` for the default.
     max_bytes: int | None = None
 
     @property
@@ -100,15 +92,10 @@ class WhatIfs:
     def edits(self, warn_of: Callable[[Finding], None]) -> tuple[Edit, ...]:
         """Parse the values and return the edits in the order in which they take effect.
 
-        Parameters
-        ----------
-        warn_of : callable
-            Takes the warnings about manifests.
+        Args:
+            warn_of: Takes the warnings about manifests.
 
-        Raises
-        ------
-        InputError
-            If a value cannot be parsed.
+        Raises InputError if a value cannot be parsed.
         """
         edits = tuple(self._parsed(edit, text) for edit, text in self._values())
         for edit in edits:
@@ -132,37 +119,23 @@ class WhatIfs:
 
 @dataclass(frozen=True, slots=True)
 class EditedCluster:
-    """A cluster after a sequence of edits.
-
-    Attributes
-    ----------
-    changes : tuple of str
-        A description of the changes, one line per change.
-    pod_edits : tuple of PodEdit
-        The edits that remain to be applied to the pods that the request is about.
-    """
+    """A cluster after a sequence of edits."""
 
     cluster: Cluster
+    #: A description of the changes, one line per change.
     changes: tuple[str, ...] = ()
+    #: The edits that remain to be applied to the pods that the request is about.
     pod_edits: tuple[PodEdit, ...] = ()
 
 
 def apply_edits(cluster: Cluster, edits: Sequence[Edit], *, release: Release) -> EditedCluster:
     """Apply edits to a cluster, in order.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster, which is not modified.
-    edits : sequence of Edit
-        The edits. Edits of pods are applied after all edits of the cluster.
-    release : Release
-        The Kubernetes release whose API server admits new pods.
+    Args:
+        edits: The edits. Edits of pods are applied after all edits of the cluster.
+        release: The Kubernetes release whose API server admits new pods.
 
-    Raises
-    ------
-    InputError
-        If two edits contradict each other, or an edit names an object that the cluster does not have.
+    Raises InputError if two edits contradict each other, or an edit names an object that the cluster does not have.
     """
     given = Conflicts()
     for edit in edits:
@@ -183,21 +156,10 @@ def apply_edits(cluster: Cluster, edits: Sequence[Edit], *, release: Release) ->
 def apply_pod_edits(pod: Pod, edits: Sequence[PodEdit], cluster: Cluster, *, where: Where = "") -> Pod:
     """Apply edits to a pod, in order.
 
-    Parameters
-    ----------
-    pod : Pod
-        The pod, which is not modified.
-    edits : sequence of PodEdit
-        The edits.
-    cluster : Cluster
-        The cluster that the pod is to be scheduled in.
-    where : Subject, Location or str
-        The source of the pod, for error messages.
+    Args:
+        where: The source of the pod, for error messages.
 
-    Raises
-    ------
-    InputError
-        If the pod does not have the part that an edit changes.
+    Raises InputError if the pod does not have the part that an edit changes.
     """
     for edit in edits:
         try:
@@ -223,17 +185,7 @@ class Conflicts:
     def refuse(self, edit: Edit, things: Iterable[Thing]) -> None:
         """Add an edit, and refuse it if it conflicts with an earlier one.
 
-        Parameters
-        ----------
-        edit : Edit
-            The edit.
-        things : iterable of tuple
-            The things that the edit changes.
-
-        Raises
-        ------
-        InputError
-            If the edit conflicts with an earlier one or changes the same thing twice.
+        Raises InputError if the edit conflicts with an earlier one or changes the same thing twice.
         """
         own: set[Thing] = set()
         for thing in things:

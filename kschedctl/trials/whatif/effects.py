@@ -51,31 +51,17 @@ Placed = tuple[ApiObject, Place]
 
 
 def apply(
-    cluster: Cluster,
-    objects: Sequence[Placed],
-    copies: int | None,
-    *,
-    read: Sequence[ManifestObject],
-    release: Release,
+    cluster: Cluster, objects: Sequence[Placed], copies: int | None, *, read: Sequence[ManifestObject], release: Release
 ) -> Changed:
     """Overlay objects on the cluster, or add copies of them.
 
-    Parameters
-    ----------
-    objects : sequence of (object, place)
-        The objects, each with its position in the input.
-    copies : int or None
-        The number of copies; ``None`` to apply the objects themselves.
-    read : sequence of ManifestObject
-        The objects as they were written.
-    release : Release
-        The Kubernetes release whose API server validates and admits the objects.
+    Args:
+        copies: The number of copies; ``None`` to apply the objects themselves.
+        read: The objects as they were written.
+        release: The Kubernetes release whose API server validates and admits the objects.
 
-    Raises
-    ------
-    InputError
-        If an API server would reject an object, or an object to be copied is neither a node nor a pod, nor a CSINode or
-        ResourceSlice of a copied node.
+    Raises InputError if an API server would reject an object, or an object to be copied is neither a node nor a
+        pod, nor a CSINode or ResourceSlice of a copied node.
     """
     refuse(read, release)
     # Run the checks and defaulting of the snapshot reader on these objects alone.
@@ -213,19 +199,12 @@ def _told(kind: type[ApiObject], before: Collection[str], new: Iterable[str]) ->
 def delete(cluster: Cluster, kind_name: str, name: str, namespace: str, *, release: Release) -> Changed:
     """Delete an object with the objects that depend on it.
 
-    Parameters
-    ----------
-    kind_name : str
-        The kind, in any form that kubectl accepts.
-    name, namespace : str
-        The name and the namespace of the object; an empty namespace is ``default``.
-    release : Release
-        The Kubernetes release whose API server admits the pods that are recreated.
+    Args:
+        kind_name: The kind, in any form that kubectl accepts.
+        name, namespace: The name and the namespace of the object; an empty namespace is ``default``.
+        release: The Kubernetes release whose API server admits the pods that are recreated.
 
-    Raises
-    ------
-    InputError
-        If the cluster has no object of that kind and name.
+    Raises InputError if the cluster has no object of that kind and name.
     """
     kind = find_kind(kind_name)
     if kind is Node:
@@ -288,22 +267,12 @@ _PHASES: Final = {"Pending": 0, "Unknown": 1}
 def set_replicas(cluster: Cluster, kind_name: str, key: tuple[str, str], replicas: int, *, release: Release) -> Changed:
     """Scale a workload: add pending pods or remove pods.
 
-    Parameters
-    ----------
-    kind_name : str
-        The kind, in any form that kubectl accepts.
-    key : tuple of (str, str)
-        The namespace and the name of the workload.
-    replicas : int
-        The new number of replicas.
-    release : Release
-        The Kubernetes release whose API server admits new pods.
+    Args:
+        kind_name: The kind, in any form that kubectl accepts.
+        release: The Kubernetes release whose API server admits new pods.
 
-    Raises
-    ------
-    InputError
-        If the workload does not exist or its kind has no replicas, or if there is neither a pod that could be copied
-        nor a template, or if more than 10,000 pods would be added.
+    Raises InputError if the workload does not exist or its kind has no replicas, or if there is neither a pod that
+        could be copied nor a template, or if more than 10,000 pods would be added.
     """
     kind = find_kind(kind_name)
     if not issubclass(kind, SCALABLE):

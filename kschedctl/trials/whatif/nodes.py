@@ -1,7 +1,5 @@
 """Functions that replace, cordon and remove nodes of a cluster; several edits share them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace as with_field
 from itertools import count
@@ -38,12 +36,8 @@ def _cordoned(node: Node) -> Node:
 def without_nodes(cluster: Cluster, rows: Collection[int], *, release: Release) -> Evicted:
     """Remove nodes with their pods, CSINodes and ResourceSlices, and recreate the pods that have a controller.
 
-    Parameters
-    ----------
-    rows : collection of int
-        The rows of the nodes.
-    release : Release
-        The Kubernetes release whose API server admits the new pods.
+    Args:
+        release: The Kubernetes release whose API server admits the new pods.
     """
     pods = [index for row in rows for index in cluster.pods.on_node(row).tolist()]
     evicted = evict(cluster, pods, release=release, node_bound_stay=False)
@@ -56,11 +50,6 @@ def without_nodes_and_pods(cluster: Cluster, rows: Collection[int]) -> Cluster:
 
     Recreated pods are pending and do not affect the placement of any other pod. Creating them for many nodes is slow,
     so callers that try many clusters omit them.
-
-    Parameters
-    ----------
-    rows : collection of int
-        The rows of the nodes.
     """
     pods = np.flatnonzero(np.isin(cluster.pods.node_row, np.array(sorted(rows), dtype=np.int64)))
     return _without_objects(cluster, move_pods(cluster, removed=pods.tolist()).cluster, rows)[0]
@@ -97,14 +86,9 @@ def copy_of_node(node: Node, name: str) -> Node:
 def copies_of_belongings(clusters: Sequence[Cluster], node: str, names: Sequence[str]) -> tuple[ApiObject, ...]:
     """Return copies of a node's CSINode and ResourceSlices for new nodes; the slices are in pools of their own.
 
-    Parameters
-    ----------
-    clusters : sequence of Cluster
-        The clusters to search. An object of a later cluster replaces the object of the same name of an earlier one.
-    node : str
-        The name of the node that is copied.
-    names : sequence of str
-        The names of the new nodes.
+    Args:
+        clusters: The clusters to search. An object of a later cluster replaces the object of the same name of an
+            earlier one.
     """
     csi_node = next((one for each in reversed(clusters) if (one := each.get(CSINode, node)) is not None), None)
     csi_nodes = [replace(csi_node, metadata=ObjectMeta(name=name)) for name in names] if csi_node is not None else []

@@ -1,7 +1,5 @@
 """JSON patches, creations and deletions of objects, as kubectl performs them, applied to a copy of a cluster."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
@@ -32,20 +30,12 @@ class PatchError(ValueError):
 def apply_patch(document: Any, patch: Iterable[Operation]) -> Any:
     """Return a document after a patch; the document itself may be modified.
 
-    Parameters
-    ----------
-    document : object
-        The document, as JSON is decoded: dictionaries, lists and values.
-    patch : iterable of mapping
-        The operations, each with ``op``, ``path`` and, except for ``remove``, ``value``.
+    Args:
+        document: The document, as JSON is decoded: dictionaries, lists and values.
+        patch: The operations, each with ``op``, ``path`` and, except for ``remove``, ``value``.
 
-    Raises
-    ------
-    PatchError
-        If an operation is another one, or names a place that the document does not have.
+    Raises PatchError if an operation is another one, or names a place that the document does not have.
 
-    Examples
-    --------
     >>> apply_patch({"a": [1]}, [{"op": "add", "path": "/a/-", "value": 2}, {"op": "remove", "path": "/a/0"}])
     {'a': [2]}
     """
@@ -96,37 +86,23 @@ T = TypeVar("T", bound=ApiObject)
 
 @dataclass(frozen=True, slots=True)
 class Patched:
-    """A cluster and a pod after some changes.
-
-    Attributes
-    ----------
-    cluster : Cluster
-        The cluster.
-    pod : Pod
-        The pod that the request is about.
-    """
+    """A cluster and a pod after some changes."""
 
     cluster: Cluster
+    #: The pod that the request is about.
     pod: Pod
 
 
 def make_changes(cluster: Cluster, pod: Pod, changes: Iterable[Change]) -> Patched:
     """Apply changes in order.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster, which is not modified.
-    pod : Pod
-        The pod that the request is about. A patch of a pod with its namespace and name applies to this pod, even if
-        the cluster has a pod of that name.
-    changes : iterable of Change
-        The patches, creations and deletions.
+    Args:
+        pod: The pod that the request is about. A patch of a pod with its namespace and name applies to this pod,
+            even if the cluster has a pod of that name.
+        changes: The patches, creations and deletions.
 
-    Raises
-    ------
-    InputError
-        If a change names an object that the cluster does not have, or its result is not a valid object of the kind.
+    Raises InputError if a change names an object that the cluster does not have, or its result is not a valid
+        object of the kind.
     """
     new: list[ApiObject] = []
     for change in changes:

@@ -310,9 +310,11 @@ def _find(cluster: Cluster, name: str) -> PriorityClass:
 
 # ``--set-request RESOURCE=QUANTITY``: changes the amount of a resource that the pods request.
 #
-# If the pod requests the resource at pod level (``spec.resources``), the edit changes the pod-level request, because that
+# If the pod requests the resource at pod level (``spec.resources``), the edit changes the pod-level request, because
+# that
 # one counts. Otherwise the edit changes the request of the pod's only container. A pod with several containers needs
-# ``CONTAINER:RESOURCE=QUANTITY``; init containers and sidecars are changed only if they are named. A limit below the new
+# ``CONTAINER:RESOURCE=QUANTITY``; init containers and sidecars are changed only if they are named. A limit below the
+# new
 # request is raised to the request. The limit of extended resources and huge pages is always set to the request, because
 # an API server requires them to be equal.
 

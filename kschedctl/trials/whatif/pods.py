@@ -1,7 +1,5 @@
 """Removal and addition of pods in a what-if, with the ResourceClaims that are removed or added with them."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -58,17 +56,10 @@ _PODS: Final = "pods"
 
 @dataclass(frozen=True, slots=True)
 class PodChanges:
-    """A cluster after pods were removed and added.
-
-    Attributes
-    ----------
-    cluster : Cluster
-        The cluster.
-    freed : tuple of str
-        The ResourceClaims that lost their allocation or were deleted, as ``namespace/name``.
-    """
+    """A cluster after pods were removed and added."""
 
     cluster: Cluster
+    #: The ResourceClaims that lost their allocation or were deleted, as ``namespace/name``.
     freed: tuple[str, ...] = ()
 
     @property
@@ -93,12 +84,9 @@ def move_pods(cluster: Cluster, *, removed: Iterable[int] = (), added: Iterable[
     when the last pod that it is reserved for is removed, as the resource claim controller does. Added pods get the
     claims of their ResourceClaimTemplates.
 
-    Parameters
-    ----------
-    removed : iterable of int
-        The pods to remove, as indices into ``Cluster.pods``.
-    added : iterable of Pod
-        New pods. A new pod replaces an existing pod of the same namespace and name.
+    Args:
+        removed: The pods to remove, as indices into ``Cluster.pods``.
+        added: New pods. A new pod replaces an existing pod of the same namespace and name.
     """
     gone = list(removed)
     cluster, freed = _without_claims(cluster, gone)
@@ -163,29 +151,22 @@ def _after(claim: ResourceClaim, leaving: _Leaving) -> ResourceClaim | None:
 
 # The pods of a workload: those that exist, and those that its controller creates next.
 #
-# A future pod is made from the workload's template. What the template does not say, because webhooks add it, is as in an
+# A future pod is made from the workload's template. What the template does not say, because webhooks add it, is as in
+# an
 # existing pod of the same template. Without a template in the snapshot, an existing pod is copied.
 
 
 @dataclass(frozen=True, slots=True)
 class WorkloadPods:
-    """The pods of a workload.
+    """The pods of a workload."""
 
-    Attributes
-    ----------
-    running : list of int
-        The pods that have a node and are not being deleted, as indices into ``Cluster.pods``.
-    pending : list of int
-        The pods that have no node and are not being deleted, in the same form.
-    missing : tuple of MadePod
-        The pods that the controller has yet to create; pods that differ only in their names are one element.
-    wanted : int
-        The number of all these pods, without additional ones.
-    """
-
+    #: The pods that have a node and are not being deleted, as indices into ``Cluster.pods``.
     running: list[int]
+    #: The pods that have no node and are not being deleted, in the same form.
     pending: list[int]
+    #: The pods that the controller has yet to create; pods that differ only in their names are one element.
     missing: tuple[MadePod, ...]
+    #: The number of all these pods, without additional ones.
     wanted: int
 
 
@@ -200,21 +181,14 @@ def workload_pods(
 ) -> WorkloadPods:
     """Return the pods of a workload.
 
-    Parameters
-    ----------
-    where : Subject, Location or str
-        The source of the workload, for error messages.
-    more : int
-        The number of additional missing pods, as if the workload had more replicas.
-    new : bool
-        True if the template is new, so that the existing pods do not show what webhooks add.
-    most_ordinals : int
-        The number of ordinals of a StatefulSet that are created one by one; the last stands for all further ones.
+    Args:
+        where: The source of the workload, for error messages.
+        more: The number of additional missing pods, as if the workload had more replicas.
+        new: True if the template is new, so that the existing pods do not show what webhooks add.
+        most_ordinals: The number of ordinals of a StatefulSet that are created one by one; the last stands for all
+            further ones.
 
-    Raises
-    ------
-    ManifestError
-        As ``pods_of``; a workload without a template is accepted if there is a pod to copy.
+    Raises ManifestError as ``pods_of``; a workload without a template is accepted if there is a pod to copy.
     """
     workload = default_object(workload)
     kind = type(workload)
@@ -332,38 +306,22 @@ def _completed(made: MadePod, like: Pod | None, cluster: Cluster) -> MadePod:
 
 
 def with_pods_of(
-    cluster: Cluster,
-    workload: ApiObject,
-    *,
-    release: Release,
-    where: Where = "",
-    n_before: int = 0,
-    new: bool = True,
+    cluster: Cluster, workload: ApiObject, *, release: Release, where: Where = "", n_before: int = 0, new: bool = True
 ) -> tuple[Cluster, int]:
     """Add the missing pods of a workload to the cluster as pending pods.
 
-    Parameters
-    ----------
-    release : Release
-        The Kubernetes release whose API server admits the pods.
-    where : Subject, Location or str
-        The source of the workload, for error messages.
-    n_before : int
-        The number of pods that were added for other workloads, which count for the limit.
-    new : bool
-        True if the workload is new; False if an API server has already resolved its PriorityClass and RuntimeClass.
+    Args:
+        release: The Kubernetes release whose API server admits the pods.
+        where: The source of the workload, for error messages.
+        n_before: The number of pods that were added for other workloads, which count for the limit.
+        new: True if the workload is new; False if an API server has already resolved its PriorityClass and
+            RuntimeClass.
 
-    Returns
-    -------
-    cluster : Cluster
-        The cluster with the pods, their claims and the other objects that the controller creates for them.
-    int
-        The number of pods that were added.
+    Returns: The cluster with the pods, their claims and the other objects that the controller creates for them. The
+        number of pods that were added.
 
-    Raises
-    ------
-    ManifestError
-        If an API server would refuse the workload or its pods, or more than ``MOST_MADE`` (10,000) pods are missing.
+    Raises ManifestError if an API server would refuse the workload or its pods, or more than ``MOST_MADE`` (10,000)
+        pods are missing.
     """
     from kschedctl.controllers.admission.chain import admit
 
@@ -388,25 +346,13 @@ def with_pods_of(
 def fresh_names(pod: Pod, number: int, taken: Container[tuple[str, str]]) -> list[str]:
     """Return names for new pods.
 
-    Parameters
-    ----------
-    pod : Pod
-        The template. With a ``generateName`` the names are generated. Otherwise, and for an ordinal of a StatefulSet,
-        the template's name is the only one.
-    number : int
-        The number of names.
-    taken : container of (namespace, name)
-        The names that exist already.
+    Args:
+        pod: The template. With a ``generateName`` the names are generated. Otherwise, and for an ordinal of a
+            StatefulSet, the template's name is the only one.
 
-    Returns
-    -------
-    list of str
-        The names. The list is empty if the template has a fixed name that is taken.
+    Returns: The names. The list is empty if the template has a fixed name that is taken.
 
-    Raises
-    ------
-    ManifestError
-        If more than ``MOST_MADE`` (10,000) names would be generated.
+    Raises ManifestError if more than ``MOST_MADE`` (10,000) names would be generated.
     """
     namespace, prefix, owner = pod.metadata.namespace, pod.metadata.generate_name, pod.metadata.controller
     if not prefix or (owner is not None and owner.kind == StatefulSet.__name__):
@@ -424,17 +370,11 @@ def fresh_names(pod: Pod, number: int, taken: Container[tuple[str, str]]) -> lis
 def successor(pod: Pod, cluster: Cluster, *, release: Release) -> Pod:
     """Return the pod that a controller creates in place of an existing one, under the same name.
 
-    Parameters
-    ----------
-    release : Release
-        The Kubernetes release whose API server admits the new pod.
+    Args:
+        release: The Kubernetes release whose API server admits the new pod.
 
-    Raises
-    ------
-    ManifestError
-        If an API server would refuse a pod of the newest template.
-    SnapshotError
-        If the template has an invalid quantity.
+    Raises ManifestError if an API server would refuse a pod of the newest template.
+    Raises SnapshotError if the template has an invalid quantity.
     """
     from kschedctl.controllers.admission.chain import admit
 
@@ -470,27 +410,17 @@ _STATEFUL_SET: Final = "StatefulSet"
 
 @dataclass(frozen=True, slots=True)
 class Evicted:
-    """A cluster after an eviction.
-
-    Attributes
-    ----------
-    n_pending : int
-        The number of pods that their controller recreates; the new pods are pending.
-    n_gone : int
-        The number of pods that are removed without replacement.
-    n_staying : int
-        The number of pods that stay on their node.
-    n_slices : int
-        The number of ResourceSlices that were removed with the nodes.
-    freed : tuple of str
-        The ResourceClaims that lost their allocation or were deleted, as ``namespace/name``.
-    """
+    """A cluster after an eviction."""
 
     cluster: Cluster
+    #: The number of pods that their controller recreates; the new pods are pending.
     n_pending: int = 0
+    #: The number of pods that are removed without replacement.
     n_gone: int = 0
     n_staying: int = 0
+    #: The number of ResourceSlices that were removed with the nodes.
     n_slices: int = 0
+    #: The ResourceClaims that lost their allocation or were deleted, as ``namespace/name``.
     freed: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -509,14 +439,11 @@ class Evicted:
 def evict(cluster: Cluster, indices: Iterable[int], *, release: Release, node_bound_stay: bool) -> Evicted:
     """Evict pods from their nodes.
 
-    Parameters
-    ----------
-    indices : iterable of int
-        The pods, as indices into ``Cluster.pods``.
-    release : Release
-        The Kubernetes release whose API server admits the new pods.
-    node_bound_stay : bool
-        True to leave pods of DaemonSets and mirror pods on their node; False to remove them without replacement.
+    Args:
+        indices: The pods, as indices into ``Cluster.pods``.
+        release: The Kubernetes release whose API server admits the new pods.
+        node_bound_stay: True to leave pods of DaemonSets and mirror pods on their node; False to remove them
+            without replacement.
     """
     pods = cluster.pods
     removed, made_anew, n_staying = [], [], 0

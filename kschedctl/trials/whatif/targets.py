@@ -1,7 +1,5 @@
 """Lookup of the objects that an edit names, and errors with hints for objects that do not exist."""
 
-from __future__ import annotations
-
 import re
 from fnmatch import translate
 from typing import Final, TypeVar
@@ -31,10 +29,7 @@ def is_pattern(name: str) -> bool:
 def find_nodes(cluster: Cluster, name: str) -> list[int]:
     """Return the rows of the nodes that match a name or a glob, in the order of the cluster.
 
-    Raises
-    ------
-    InputError
-        If no node matches.
+    Raises InputError if no node matches.
     """
     name, names = name.removeprefix(_PREFIX), cluster.nodes.names
     wildcard = _WILDCARD.search(name)
@@ -55,10 +50,7 @@ def find_nodes(cluster: Cluster, name: str) -> list[int]:
 def find_zone(cluster: Cluster, zone: str) -> list[int]:
     """Return the rows of the nodes in a zone, by the zone label or its deprecated beta form.
 
-    Raises
-    ------
-    InputError
-        If the cluster has no such zone.
+    Raises InputError if the cluster has no such zone.
     """
     labels = [node.metadata.labels for node in cluster.nodes.objects]
     zones = [zone_of(own) for own in labels]
@@ -73,10 +65,7 @@ def find_zone(cluster: Cluster, zone: str) -> list[int]:
 def find_kind(name: str) -> type[ApiObject]:
     """Return the kind with this name: singular, plural or short, as kubectl accepts it.
 
-    Raises
-    ------
-    InputError
-        If no kind that is relevant for scheduling has that name.
+    Raises InputError if no kind that is relevant for scheduling has that name.
     """
     kind = kind_by_name(name)
     if kind is None:
@@ -95,10 +84,7 @@ def _full_name(name: str) -> str:
 def find_object(cluster: Cluster, kind: type[T], name: str) -> T:
     """Return the object of a kind that is named ``namespace/name``, or by its name alone if the kind has no namespaces.
 
-    Raises
-    ------
-    InputError
-        If there is none.
+    Raises InputError if there is none.
     """
     namespace, _, own = name.rpartition("/")
     key = (namespace or DEFAULT_NAMESPACE) if is_namespaced(kind) else "", own
@@ -113,12 +99,8 @@ def not_found(cluster: Cluster, kind: type[ApiObject], key: tuple[str, str], kno
 
     If the kind could not be listed, the error says that instead.
 
-    Parameters
-    ----------
-    key : (str, str)
-        The namespace, empty for cluster-scoped kinds, and the name.
-    known : set of (str, str)
-        The keys of the existing objects.
+    Args:
+        key: The namespace, empty for cluster-scoped kinds, and the name.
     """
     shown = "/".join(part for part in key if part)
     if cluster.is_forbidden(kind, key[0]):
@@ -151,10 +133,7 @@ def written_target(kind: str, namespace: str, name: str) -> str:
 def split_node(text: str, expected: str) -> tuple[str, str]:
     """Split ``NODE:REST`` into the node and the rest.
 
-    Raises
-    ------
-    InputError
-        If the text does not have that form; the hint gives the expected form.
+    Raises InputError if the text does not have that form; the hint gives the expected form.
     """
     node, colon, rest = text.partition(":")
     if not node or not colon or not rest or "=" in node:
@@ -165,10 +144,7 @@ def split_node(text: str, expected: str) -> tuple[str, str]:
 def check_label(text: str, key: str, value: str, *, where: str = "") -> None:
     """Check the key and value of a label or taint.
 
-    Raises
-    ------
-    InputError
-        If the key or the value is not valid.
+    Raises InputError if the key or the value is not valid.
     """
     for part, problems in ((key, qualified_name_problems(key)), (value, label_value_problems(value))):
         if problems:
@@ -178,10 +154,7 @@ def check_label(text: str, key: str, value: str, *, where: str = "") -> None:
 def check_effect(text: str, effect: str, *, where: str = "") -> None:
     """Check the effect of a taint.
 
-    Raises
-    ------
-    InputError
-        If the effect is not one of Kubernetes' taint effects.
+    Raises InputError if the effect is not one of Kubernetes' taint effects.
     """
     if effect not in EFFECTS:
         hint = f"the effects are {', '.join(EFFECTS)}"
@@ -191,10 +164,7 @@ def check_effect(text: str, effect: str, *, where: str = "") -> None:
 def split_target(text: str, namespace: str) -> tuple[str, str, str]:
     """Return kind, name and namespace of an object written as ``KIND/NAME`` or ``KIND/NAMESPACE/NAME``.
 
-    Raises
-    ------
-    InputError
-        If the text names no object, or names an object in a namespace other than ``namespace``.
+    Raises InputError if the text names no object, or names an object in a namespace other than ``namespace``.
     """
     kind, _, rest = text.partition("/")
     own, slash, name = rest.rpartition("/")

@@ -4,8 +4,6 @@ A handler gets the state of the server by a parameter ``served: NamedDependency[
 module to ``Served.ask``, which calls it with the cluster in a worker process; the function returns the page as text.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from litestar import Router

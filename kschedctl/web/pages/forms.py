@@ -1,7 +1,5 @@
 """The forms of questions that take long: drain, simulation, capacity, changes for pending pods, and comparison."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -48,20 +46,12 @@ _CONTROLS: Final = {"boolean": "checkbox", "integer": "number"}
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a form.
-
-    Attributes
-    ----------
-    name : str
-        The name of the parameter.
-    control : str
-        The type of the control: ``text``, ``number`` or ``checkbox``.
-    help : str
-        The description of the parameter.
-    """
+    """A field of a form."""
 
     name: str
+    #: The type of the control: ``text``, ``number`` or ``checkbox``.
     control: str
+    #: The description of the parameter.
     help: str
 
 
@@ -106,46 +96,32 @@ _MANIFEST: Final = "manifest"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownJob:
-    """A job as its page shows it.
+    """A job as its page shows it."""
 
-    Attributes
-    ----------
-    id, title : str
-        The identifier of the job, and its question with its parameters.
-    state : str
-        Its state.
-    ended : bool
-        True if the state is final.
-    created_at : datetime
-        The time of its creation.
-    work : str
-        Its current work; empty if unknown.
-    done : int
-        The number of items that are done.
-    total : int or None
-        The number of all items; ``None`` if unknown.
-    notices : tuple of str
-        Notes and warnings that are no part of the answer.
-    error : KschedctlError or None
-        The error with which it failed.
-    result : bytes or None
-        The answer of a job that is done, for `read_answer`.
-    """
-
+    #: The identifier of the job, and its question with its parameters.
     id: str
+    #: The identifier of the job, and its question with its parameters.
     title: str
     state: str
+    #: True if the state is final.
     ended: bool
+    #: The time of its creation.
     created_at: datetime
+    #: Its current work; empty if unknown.
     work: str
+    #: The number of items that are done.
     done: int
+    #: The number of all items; ``None`` if unknown.
     total: int | None
+    #: Notes and warnings that are no part of the answer.
     notices: tuple[str, ...]
+    #: The error with which it failed.
     error: KschedctlError | None
+    #: The answer of a job that is done, for `read_answer`.
     result: bytes | None
 
     @classmethod
-    def of(cls, job: Job) -> ShownJob:
+    def of(cls, job: Job) -> "ShownJob":
         """Return a job as its page shows it."""
         progress = job.progress
         return cls(

@@ -1,7 +1,5 @@
 """The pages of single objects: a pod, a node, a workload, a claim and a disruption budget."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from typing import Final
 
@@ -168,8 +166,7 @@ def search_page(cluster: SchedulingCluster, visit: Visit, handle: AnalysisHandle
 
 
 LISTS: Final = Router(
-    "/",
-    route_handlers=[*(page(path, list_page, *about) for path, *about in _LISTS), page("/search", search_page)],
+    "/", route_handlers=[*(page(path, list_page, *about) for path, *about in _LISTS), page("/search", search_page)]
 )
 
 
@@ -192,10 +189,8 @@ def pending_page(cluster: SchedulingCluster, visit: Visit, handle: AnalysisHandl
 def pending_part(sheet: Sheet, values: Values, heading: str = "", only: Collection[type] = ()) -> Part:
     """Return the pending pods by cause; only their list if the causes would take too long for a page.
 
-    Parameters
-    ----------
-    only : collection of type
-        The types of blocks that are shown after the first one; all by default.
+    Args:
+        only: The types of blocks that are shown after the first one; all by default.
     """
     n_owners = _owners_of_pending(sheet.cluster)
     if n_owners * len(sheet.cluster.nodes) <= _MOST:

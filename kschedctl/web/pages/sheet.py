@@ -1,7 +1,5 @@
 """A page in the making, in a worker process: questions are answered, laid out as documents, and rendered as HTML."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -38,45 +36,21 @@ _STDIN: Final = "standard input"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a page: a document below a heading.
+    """A part of a page: a document below a heading."""
 
-    Attributes
-    ----------
-    page : Page
-        The sections of the document.
-    heading : str
-        The heading; the title of the document stands below it.
-    """
-
+    #: The sections of the document.
     page: Page
+    #: The heading; the title of the document stands below it.
     heading: str
 
 
 class Sheet:
     """A page in the making.
 
-    Parameters
-    ----------
-    cluster : SchedulingCluster
-        The cluster that is served.
-    visit : Visit
-        The request for the page; its what-ifs are applied to the cluster.
-    handle : AnalysisHandle
-        The handle of the analyses.
-    prefer : str
-        The kind of names that several objects have.
+    Args:
+        visit: The request for the page; its what-ifs are applied to the cluster.
 
-    Attributes
-    ----------
-    cluster : SchedulingCluster
-        The cluster with the what-ifs.
-    links : Links
-        The addresses of pages.
-
-    Raises
-    ------
-    InputError
-        If a what-if cannot be applied.
+    Raises InputError if a what-if cannot be applied.
     """
 
     def __init__(
@@ -92,19 +66,10 @@ class Sheet:
     def answer(self, name: str, values: Values = (), body: bytes = b"") -> Any:
         """Answer a question about the cluster with the what-ifs.
 
-        Parameters
-        ----------
-        name : str
-            The name of the question, such as ``explain_pod``.
-        values : tuple of (str, str)
-            Its parameters.
-        body : bytes
-            The manifests.
+        Args:
+            name: The name of the question, such as ``explain_pod``.
 
-        Raises
-        ------
-        KschedctlError
-            If the question cannot be answered.
+        Raises KschedctlError if the question cannot be answered.
         """
         question = BY_NAME[name]
         return question.run(self.cluster, question.asked({}, values, body), self._handle)
@@ -121,10 +86,8 @@ class Sheet:
     def view(self, *, wide: bool | None = None) -> View:
         """Return the view of a document.
 
-        Parameters
-        ----------
-        wide : bool, optional
-            True for the whole answer; by default as the request says.
+        Args:
+            wide: True for the whole answer; by default as the request says.
         """
         return View(
             wide=self._visit.wide if wide is None else wide,
@@ -136,12 +99,8 @@ class Sheet:
     def part(self, answer: Answer, view: View, heading: str = "", only: Collection[type] = ()) -> Part:
         """Return an answer as a part of the page.
 
-        Parameters
-        ----------
-        heading : str
-            The heading of the part.
-        only : collection of type
-            The types of blocks that are shown after the first one; all by default.
+        Args:
+            only: The types of blocks that are shown after the first one; all by default.
         """
         blocks = enumerate(document(answer, view))
         shown = (block for i, block in blocks if not i or not only or isinstance(block, tuple(only)))
@@ -167,16 +126,8 @@ class Sheet:
     def html(self, template: str, title: str, parts: Iterable[Part] = (), **values: object) -> str:
         """Return the page.
 
-        Parameters
-        ----------
-        template : str
-            The name of the template.
-        title : str
-            The title of the window; empty for that of the first part.
-        parts : iterable of Part
-            The parts.
-        **values
-            Further values for the template.
+        Args:
+            title: The title of the window; empty for that of the first part.
         """
         made = tuple(parts)
         notices = tuple(dict.fromkeys(self._handle.notices))
@@ -209,8 +160,6 @@ def error_blocks(error: KschedctlError) -> Iterator[Block]:
 def age_of(server: ServerState) -> str:
     """Return the age of the cluster in words.
 
-    Examples
-    --------
     >>> age_of(ServerState(name="prod", live=True, age=3.2)), age_of(ServerState(name="prod", age=300.0))
     ('live, 3 s old', 'snapshot of 5 min ago')
     """
@@ -231,8 +180,6 @@ def _environment() -> Environment:
 def exact(value: str) -> Markup:
     r"""Escape a value that a browser reads as it is: invisible characters become character references.
 
-    Examples
-    --------
     >>> str(exact('<a\u202e\x1b">'))
     '&lt;a&#x202e;&#x1b;&#34;&gt;'
     """
@@ -263,14 +210,8 @@ def problem_page(
 ) -> str:
     """Return the page of an error.
 
-    Parameters
-    ----------
-    status, title
-        The status of the response and its name.
-    problems : sequence of (where, field, problem, hint)
-        The problems, at least one.
-    path, query
-        The address of the request, so that a what-if that caused the error can be removed.
+    Args:
+        path, query: The address of the request, so that a what-if that caused the error can be removed.
     """
     visit = Visit(server=ServerState(name=""), path=local_path(path), values=address_values(query))
     return framed("problem.html.j2", visit, title=title, status=status, problems=problems)

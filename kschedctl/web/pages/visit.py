@@ -1,7 +1,5 @@
 """A request for a page: its address, its what-ifs, and the state of the server that the frame of the page shows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
@@ -35,33 +33,22 @@ Values = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerState:
-    """The state of the server, as pages show it.
+    """The state of the server, as pages show it."""
 
-    Attributes
-    ----------
-    name : str
-        The name of the cluster: its context, or the paths of its snapshot.
-    live : bool
-        True if the cluster moves.
-    version : int
-        The version of the cluster.
-    age : float or None
-        The age of the cluster, in seconds; ``None`` if unknown.
-    problem : str
-        The reason why the cluster is out of date; empty if it is not.
-    compare : tuple of str
-        The snapshots that the cluster can be compared with.
-    """
-
+    #: The name of the cluster: its context, or the paths of its snapshot.
     name: str
+    #: True if the cluster moves.
     live: bool = False
     version: int = 0
+    #: The age of the cluster, in seconds; ``None`` if unknown.
     age: float | None = None
+    #: The reason why the cluster is out of date; empty if it is not.
     problem: str = ""
+    #: The snapshots that the cluster can be compared with.
     compare: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, served: Served) -> ServerState:
+    def of(cls, served: Served) -> "ServerState":
         """Return the current state of a server."""
         return cls(
             name=served.source.name,
@@ -72,33 +59,21 @@ class ServerState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visit:
-    """A request for a page.
-
-    Attributes
-    ----------
-    server : ServerState
-        The state of the server.
-    path : str
-        The path of the page, percent-encoded.
-    names : mapping of str to str
-        The parameters in the path.
-    values : tuple of (str, str)
-        The other parameters, without blank ones, which forms send for fields that are not filled in.
-    """
+    """A request for a page."""
 
     server: ServerState
+    #: The path of the page, percent-encoded.
     path: str
+    #: The parameters in the path.
     names: Mapping[str, str] = field(default_factory=dict)
+    #: The other parameters, without blank ones, which forms send for fields that are not filled in.
     values: Values = ()
 
     @classmethod
-    def of(cls, request: Request[Any, Any, Any], served: Served) -> Visit:
+    def of(cls, request: Request[Any, Any, Any], served: Served) -> "Visit":
         """Read a request.
 
-        Raises
-        ------
-        InputError
-            If the parameters are too long, or not UTF-8.
+        Raises InputError if the parameters are too long, or not UTF-8.
         """
         return cls(
             server=ServerState.of(served),
@@ -107,7 +82,7 @@ class Visit:
             values=_filled_in(parameters(request)),
         )
 
-    def having(self, values: Iterable[tuple[str, str]]) -> Visit:
+    def having(self, values: Iterable[tuple[str, str]]) -> "Visit":
         """Return the visit with the what-ifs among the values of a form."""
         return replace(self, values=tuple(each for each in values if each[0] in _FLAGS))
 
@@ -158,12 +133,8 @@ class Visit:
     def address(self, path: str, values: Iterable[tuple[str, str]] = ()) -> str:
         """Return the address of another page, with the same what-ifs.
 
-        Parameters
-        ----------
-        path : str
-            The path, percent-encoded.
-        values : iterable of (str, str)
-            Further parameters.
+        Args:
+            path: The path, percent-encoded.
         """
         return _joined(path, (*values, *self.what_ifs))
 
@@ -171,8 +142,6 @@ class Visit:
 def local_path(path: str) -> str:
     """Return a path percent-encoded, with one slash in front: browsers read two as the name of another server.
 
-    Examples
-    --------
     >>> local_path("//evil.example/a b")
     '/evil.example/a%20b'
     """
@@ -182,8 +151,6 @@ def local_path(path: str) -> str:
 def path_of(*parts: str) -> str:
     """Return a path with percent-encoded parts; empty if a part cannot be one, because browsers would resolve it.
 
-    Examples
-    --------
     >>> path_of("pods", "shop", "a b?"), path_of("pods", "shop", "..")
     ('/pods/shop/a%20b%3F', '')
     """
@@ -214,15 +181,10 @@ AnyRequest: TypeAlias = Request[Any, Any, Any]
 def page(path: str, make: Callable[..., str], *arguments: object) -> HTTPRouteHandler:
     """Return the handler of a page.
 
-    Parameters
-    ----------
-    path : str
-        The path of the page.
-    make : callable
-        A function of a module that returns the page; a worker process calls it as
-        ``make(cluster, visit, *arguments, handle)``.
-    *arguments
-        Its further arguments, which can be pickled.
+    Args:
+        make: A function of a module that returns the page; a worker process calls it as ``make(cluster, visit,
+            *arguments, handle)``.
+        *arguments: Its further arguments, which can be pickled.
     """
 
     async def handle(request: AnyRequest, served: NamedDependency[Served]) -> Response[Any]:
@@ -273,14 +235,9 @@ _workloads: WeakKeyDictionary[Cluster, frozenset[tuple[str, str, str]]] = WeakKe
 class Links:
     """The addresses of pages about a cluster, with the what-ifs of a visit.
 
-    Parameters
-    ----------
-    visit : Visit
-        The visit.
-    cluster : Cluster
-        The cluster; only its objects have addresses.
-    prefer : str
-        The kind of a name that several objects have; pods by default.
+    Args:
+        cluster: The cluster; only its objects have addresses.
+        prefer: The kind of a name that several objects have; pods by default.
     """
 
     def __init__(self, visit: Visit, cluster: Cluster, prefer: str = "Pod") -> None:

@@ -1,7 +1,5 @@
 """The type of a question, and the reading of its parameters from an address."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -65,37 +63,21 @@ Q = TypeVar("Q", bound=Query, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Asked(Generic[Q]):
-    """A question as it was asked.
-
-    Attributes
-    ----------
-    query : Query
-        The parameters.
-    what_ifs : mapping of str to tuple of str
-        The values of the what-if options, by the names of the options.
-    body : bytes
-        The manifests; empty if there are none.
-    compare : tuple of ClusterRequest
-        The snapshots that the cluster may be compared with, each with the rules of the cluster.
-    """
+    """A question as it was asked."""
 
     query: Q
     what_ifs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: The manifests; empty if there are none.
     body: bytes = b""
+    #: The snapshots that the cluster may be compared with, each with the rules of the cluster.
     compare: tuple[ClusterRequest, ...] = ()
 
     def over(
-        self,
-        cluster: SchedulingCluster,
-        handle: AnalysisHandle,
-        manifests: Sequence[tuple[ApiObject, Location]] = (),
+        self, cluster: SchedulingCluster, handle: AnalysisHandle, manifests: Sequence[tuple[ApiObject, Location]] = ()
     ) -> SchedulingCluster:
         """Return the cluster with the manifests' objects applied first, and then the changes to try.
 
-        Raises
-        ------
-        InputError
-            If a change cannot be made.
+        Raises InputError if a change cannot be made.
         """
         edits: list[Edit] = [Apply(tuple(manifests), source="manifests")] if manifests else []
         edits += WhatIfs(texts=self.what_ifs).edits(handle.warn_of)
@@ -104,10 +86,7 @@ class Asked(Generic[Q]):
     def content(self) -> bytes:
         """Return the text of the manifests.
 
-        Raises
-        ------
-        InputError
-            If there is none.
+        Raises InputError if there is none.
         """
         if not self.body.strip():
             raise InputError("the request has no manifest", hint="send it as the body, as YAML or JSON")
@@ -116,15 +95,10 @@ class Asked(Generic[Q]):
     def manifests(self, handle: AnalysisHandle, namespace: str = "") -> Manifests:
         """Read the manifests.
 
-        Parameters
-        ----------
-        namespace : str
-            The namespace of objects that name none; empty for ``default``.
+        Args:
+            namespace: The namespace of objects that name none; empty for ``default``.
 
-        Raises
-        ------
-        InputError
-            If something is wrong with the manifests, or there are none.
+        Raises InputError if something is wrong with the manifests, or there are none.
         """
         request = ManifestRequest(paths=(STDIN,), namespace=namespace, content=self.content())
         return read_manifests(request, ClusterRequest(source=ClusterSource(max_bytes=MOST_UNPACKED)), handle)
@@ -154,33 +128,22 @@ _KINDS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question.
+    """A question."""
 
-    Attributes
-    ----------
-    method, path : str
-        The method and the path below ``/api/v1``, with the names of parameters in braces.
-    run : callable
-        The function that answers it in a worker process.
-    asks : type of Query
-        Its parameters.
-    answers : tuple of type
-        The types of its answers.
-    body : Body
-        The use of the body, which has manifests.
-    what_ifs : bool
-        True if changes can be tried.
-    is_job : bool
-        True if it takes long, so that it runs as a job.
-    """
-
+    #: The method and the path below ``/api/v1``, with the names of parameters in braces.
     method: Literal["GET", "POST"] = "GET"
+    #: The method and the path below ``/api/v1``, with the names of parameters in braces.
     path: str
+    #: The function that answers it in a worker process.
     run: Callable[[SchedulingCluster, Asked[Any], AnalysisHandle], Answer]
     asks: type[Query]
+    #: The types of its answers.
     answers: tuple[type[msgspec.Struct], ...]
+    #: The use of the body, which has manifests.
     body: Body = Body.NONE
+    #: True if changes can be tried.
     what_ifs: bool = True
+    #: True if it takes long, so that it runs as a job.
     is_job: bool = False
 
     @property
@@ -202,21 +165,11 @@ class Question:
     ) -> Asked[Query]:
         """Read a request.
 
-        Parameters
-        ----------
-        in_path : dict of str to str
-            The parameters in the path.
-        values : iterable of (str, str)
-            The parameters after the path, in their order; a parameter may have several values.
-        body : bytes
-            The body.
-        compare : tuple of ClusterRequest
-            The snapshots that the cluster may be compared with.
+        Args:
+            values: The parameters after the path, in their order; a parameter may have several values.
+            compare: The snapshots that the cluster may be compared with.
 
-        Raises
-        ------
-        InputError
-            If there is no such parameter, or a value cannot be read.
+        Raises InputError if there is no such parameter, or a value cannot be read.
         """
         edits = {edit.option.flag.removeprefix("--"): edit.option.name for edit in OFFERED} if self.what_ifs else {}
         fields = {each.encode_name: each for each in msgspec.structs.fields(self.asks)}
@@ -271,8 +224,6 @@ def _wrong_value(error: msgspec.ValidationError) -> InputError:
 def _wording(problem: str) -> str:
     """Return the problem of a parameter in plain words.
 
-    Examples
-    --------
     >>> _wording("Expected `int | null`, got `str`")
     'is not a whole number'
     >>> _wording("Expected `int` <= 20")
@@ -298,10 +249,7 @@ _PARAMETERS_MOST_VALUES: Final = 1000
 def parameters(request: Request[Any, Any, Any]) -> list[tuple[str, str]]:
     """Return the parameters after the path of an address, in their order.
 
-    Raises
-    ------
-    InputError
-        If they are too long or too many, or not UTF-8.
+    Raises InputError if they are too long or too many, or not UTF-8.
     """
     text = request.scope["query_string"]
     if len(text) > _MOST_QUERY:
@@ -312,10 +260,7 @@ def parameters(request: Request[Any, Any, Any]) -> list[tuple[str, str]]:
 async def form_values(request: Request[Any, Any, Any]) -> list[tuple[str, str]]:
     """Return the fields of a form that was posted, in their order.
 
-    Raises
-    ------
-    InputError
-        If the body is no form.
+    Raises InputError if the body is no form.
     """
     return _parsed(await request.body())
 

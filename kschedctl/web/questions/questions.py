@@ -1,7 +1,5 @@
 """Questions about the objects of the cluster: its size, lists of objects, and search."""
 
-from __future__ import annotations
-
 from io import BytesIO
 from typing import Annotated, Final, TypeVar
 
@@ -246,10 +244,7 @@ def lint_manifest(cluster: SchedulingCluster, asked: Asked[LintQuery], handle: A
 def linted_manifest(cluster: SchedulingCluster, asked: Asked[LintQuery], handle: AnalysisHandle) -> LintResult:
     """Check the manifests of a request.
 
-    Raises
-    ------
-    InputError
-        If there are none.
+    Raises InputError if there are none.
     """
     content = asked.content()
     query = asked.query
@@ -350,12 +345,8 @@ def preempt_pod(cluster: SchedulingCluster, asked: Asked[PreemptPodQuery], handl
 def pod_of(cluster: SchedulingCluster, namespace: str, name: str) -> PodSubject:
     """Return a pod of the cluster.
 
-    Raises
-    ------
-    NotFoundError
-        If there is no such pod.
-    ClusterError
-        If the pods could not be listed.
+    Raises NotFoundError if there is no such pod.
+    Raises ClusterError if the pods could not be listed.
     """
     require_listed(cluster.cluster, "Pod")
     with not_found():
@@ -367,10 +358,7 @@ def new_pods(
 ) -> tuple[SchedulingCluster, list[PodSubject]]:
     """Return the cluster with the changes to try and the manifests' other objects, and the pods of the manifests.
 
-    Raises
-    ------
-    InputError
-        If the manifests cannot be read, or an API server would refuse them.
+    Raises InputError if the manifests cannot be read, or an API server would refuse them.
     """
     manifests = asked.manifests(handle, namespace)
     changed, pods = manifests.pods(asked.over(cluster, handle, manifests.others), handle)

@@ -1,7 +1,5 @@
 """The registry of questions. A new question is a function in this package and a line here."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
@@ -73,11 +71,7 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         answers=(devices.DeviceSupply,),
     ),
     Question(
-        path="/leader",
-        run=overview.show_leaders,
-        asks=NoParameters,
-        answers=(leader.LeaderOverview,),
-        what_ifs=False,
+        path="/leader", run=overview.show_leaders, asks=NoParameters, answers=(leader.LeaderOverview,), what_ifs=False
     ),
     Question(path="/search", run=inventory.find_objects, asks=inventory.SearchQuery, answers=(lists.SearchResults,)),
     Question(

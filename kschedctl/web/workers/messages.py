@@ -1,7 +1,5 @@
 """The messages between the server and its worker processes."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,48 +14,29 @@ from kschedctl.watch.feed import FeedChanges
 
 @dataclass(frozen=True, slots=True)
 class WorkerStart:
-    """The first message to a worker: the cluster.
-
-    Attributes
-    ----------
-    version : int
-        The version of the cluster.
-    snapshot : Snapshot
-        The cluster.
-    request : ClusterRequest
-        The rules that apply to it.
-    left_out : dict
-        The invalid objects that the snapshot does not contain, as in ``watch.cache.Cache``.
-    """
+    """The first message to a worker: the cluster."""
 
     version: int
     snapshot: Snapshot
+    #: The rules that apply to it.
     request: ClusterRequest
+    #: The invalid objects that the snapshot does not contain, as in ``watch.cache.Cache``.
     left_out: LeftOut
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A message to a worker: a function to call with the cluster.
+    """A message to a worker: a function to call with the cluster."""
 
-    Attributes
-    ----------
-    number : int
-        The number of the task.
-    function : callable
-        A function of a module: ``function(cluster, *arguments, handle)``.
-    arguments : tuple
-        Its further arguments.
-    version : int
-        The version of the cluster after the changes.
-    changes : FeedChanges or None
-        The changes of the cluster since the last task.
-    """
-
+    #: The number of the task.
     number: int
+    #: A function of a module: ``function(cluster, *arguments, handle)``.
     function: Callable[..., Any]
+    #: Its further arguments.
     arguments: tuple[Any, ...]
+    #: The version of the cluster after the changes.
     version: int
+    #: The changes of the cluster since the last task.
     changes: FeedChanges | None = None
 
 
@@ -70,52 +49,33 @@ class CancelTask:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A message from a worker: the progress of its task.
+    """A message from a worker: the progress of its task."""
 
-    Attributes
-    ----------
-    work : str
-        The current work, such as ``comparing pods``.
-    done : int
-        The number of items that are done.
-    total : int or None
-        The number of all items; ``None`` if unknown.
-    """
-
+    #: The current work, such as ``comparing pods``.
     work: str
+    #: The number of items that are done.
     done: int = 0
+    #: The number of all items; ``None`` if unknown.
     total: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A message from a worker: the result of its task.
+    """A message from a worker: the result of its task."""
 
-    Attributes
-    ----------
-    value : object
-        The value that the function returned.
-    version : int
-        The version of the cluster that it was called with.
-    notices : tuple of str
-        Notes and warnings that are no part of the value.
-    """
-
+    #: The value that the function returned.
     value: Any
+    #: The version of the cluster that it was called with.
     version: int
+    #: Notes and warnings that are no part of the value.
     notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A message from a worker: the task failed.
+    """A message from a worker: the task failed."""
 
-    Attributes
-    ----------
-    error : KschedctlError or None
-        The error in the input; ``None`` for a bug, whose traceback the worker has written to standard error.
-    """
-
+    #: The error in the input; ``None`` for a bug, whose traceback the worker has written to standard error.
     error: KschedctlError | None
 
 

@@ -1,7 +1,5 @@
 """A pool of worker processes: a limited number of tasks at a time, and a limited number that wait."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import Callable
@@ -19,8 +17,6 @@ from kschedctl.web.workers.worker import NotReceivedError, Worker, WorkerDiedErr
 def merge(into: FeedChanges, changes: FeedChanges) -> None:
     """Add later changes to earlier ones; only the last state of each object is kept.
 
-    Examples
-    --------
     >>> from kschedctl.objects.core import Node
     >>> earlier = FeedChanges(objects={Node: {("", "a"): None, ("", "b"): None}})
     >>> merge(earlier, FeedChanges(objects={Node: {("", "b"): Node(), ("", "c"): None}}))
@@ -46,13 +42,7 @@ def merge(into: FeedChanges, changes: FeedChanges) -> None:
 
 
 class Turns:
-    """A semaphore whose places users get in turn; the tasks of one user get theirs in the order of their requests.
-
-    Parameters
-    ----------
-    places : int
-        The number of places.
-    """
+    """A semaphore whose places users get in turn; the tasks of one user get theirs in the order of their requests."""
 
     def __init__(self, places: int) -> None:
         self._free = places
@@ -109,18 +99,12 @@ class ClusterState(Protocol):
 class Pool:
     """A pool of worker processes.
 
-    Parameters
-    ----------
-    cluster : ClusterState
-        The current cluster.
-    size : int
-        The number of processes; each is started when it is first needed.
-    waiting : int
-        The number of tasks that may wait for a process.
-    seconds : float
-        The longest time for a task, in seconds. It includes the wait for a process, unless the tasks are jobs.
-    for_jobs : bool
-        True if the tasks are jobs, which nobody waits for.
+    Args:
+        size: The number of processes; each is started when it is first needed.
+        waiting: The number of tasks that may wait for a process.
+        seconds: The longest time for a task, in seconds. It includes the wait for a process, unless the tasks are
+            jobs.
+        for_jobs: True if the tasks are jobs, which nobody waits for.
     """
 
     def __init__(
@@ -177,27 +161,15 @@ class Pool:
 
         If the caller is cancelled, the task is cancelled as well.
 
-        Parameters
-        ----------
-        function : callable
-            A function of a module, which can be pickled like its arguments and its result.
-        progressed : callable
-            Receives the progress.
-        started : callable
-            Called when the wait is over: a process runs the task, or is started for it.
-        user : str
-            The user whom the task is for; users that wait get processes in turn.
+        Args:
+            function: A function of a module, which can be pickled like its arguments and its result.
+            started: Called when the wait is over: a process runs the task, or is started for it.
+            user: The user whom the task is for; users that wait get processes in turn.
 
-        Raises
-        ------
-        KschedctlError
-            The error that the function raised.
-        BusyError
-            If too many tasks are waiting.
-        TookTooLongError
-            If the time is over.
-        BrokenWorkerError
-            If the process died, or the function has a bug.
+        Raises KschedctlError the error that the function raised.
+        Raises BusyError if too many tasks are waiting.
+        Raises TookTooLongError if the time is over.
+        Raises BrokenWorkerError if the process died, or the function has a bug.
         """
         if self._free.locked() and self._waiting >= self._most_waiting:
             raise BusyError

@@ -1,7 +1,5 @@
 """A worker process as the server sees it."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import multiprocessing
@@ -35,15 +33,7 @@ _STEP: Final = 0.1
 class FollowedCluster:
     """A cluster with a scheduler over it, to which changes are applied.
 
-    Parameters
-    ----------
-    start : WorkerStart
-        The cluster as it was when the worker started.
-
-    Attributes
-    ----------
-    cluster : SchedulingCluster
-        The current cluster, as of its last change.
+    cluster: The current cluster, as of its last change.
     """
 
     def __init__(self, start: WorkerStart) -> None:
@@ -71,15 +61,7 @@ class FollowedCluster:
 
 
 class WorkerHandle(AnalysisHandle):
-    """The handle of a task: it sends its progress, and is cancelled by a message.
-
-    Parameters
-    ----------
-    pipe : Connection
-        The connection to the server.
-    number : int
-        The number of the task.
-    """
+    """The handle of a task: it sends its progress, and is cancelled by a message."""
 
     def __init__(self, pipe: Connection, number: int) -> None:
         super().__init__()
@@ -88,7 +70,6 @@ class WorkerHandle(AnalysisHandle):
         self._looked = self._told = monotonic()
 
     def check(self) -> None:
-        """Raise `CancelledError` if the task was cancelled."""
         now = monotonic()
         if now - self._looked > _STEP:
             self._looked = now
@@ -100,11 +81,9 @@ class WorkerHandle(AnalysisHandle):
         super().check()
 
     def track(self, items: Collection[T], task: str) -> Iterator[T]:
-        """Yield the items one by one, and send the number that is done."""
         return self.count(items, task, len(items))
 
     def count(self, items: Iterable[T], noun: str, total: int | None = None) -> Iterator[T]:
-        """Yield the items one by one as they come, and send their number."""
         self.check()
         for done, item in enumerate(items, 1):
             yield item
@@ -112,7 +91,6 @@ class WorkerHandle(AnalysisHandle):
             self.check()
 
     def busy(self, task: str) -> AbstractContextManager[None]:
-        """Send the name of work of unknown length."""
         self._tell(Progress(task))
         return nullcontext()
 
@@ -182,12 +160,7 @@ class NotReceivedError(WorkerDiedError):
 class Worker:
     """A worker process, with a thread that waits for its messages.
 
-    Attributes
-    ----------
-    pending : FeedChanges
-        The changes of the cluster that the process has not received yet.
-    tasks : int
-        The number of tasks so far.
+    pending: The changes of the cluster that the process has not received yet.
     """
 
     def __init__(self) -> None:
@@ -212,15 +185,10 @@ class Worker:
     async def start(self, start: Callable[[], bytes]) -> None:
         """Start the process and hand it the cluster.
 
-        Parameters
-        ----------
-        start : callable
-            Returns the cluster as a pickled ``WorkerStart``; called in the worker's thread.
+        Args:
+            start: Returns the cluster as a pickled ``WorkerStart``; called in the worker's thread.
 
-        Raises
-        ------
-        WorkerDiedError
-            If the process ended at once.
+        Raises WorkerDiedError if the process ended at once.
         """
         await asyncio.get_running_loop().run_in_executor(self._thread, self._start, start)
 
@@ -242,17 +210,11 @@ class Worker:
     ) -> Result | Failure:
         """Run a task, and wait for its result.
 
-        Parameters
-        ----------
-        progressed : callable
-            Receives the progress, in the event loop.
+        Args:
+            progressed: Receives the progress, in the event loop.
 
-        Raises
-        ------
-        NotReceivedError
-            If the process had ended before it received the task.
-        WorkerDiedError
-            If the process ended before the task did.
+        Raises NotReceivedError if the process had ended before it received the task.
+        Raises WorkerDiedError if the process ended before the task did.
         """
         loop = asyncio.get_running_loop()
         changes, self.pending = self.pending, FeedChanges()

@@ -419,10 +419,7 @@ SPLIT: dict[str, tuple[str, list[str]]] = {
     "items further in": ("items:\n  - a: 1\n  - b: 2\n", ["items:\n  - a: 1\n", "  - b: 2\n"]),
     "documents": ("a: 1\n---\nb: 2\n---\nc: 3\n", ["a: 1\n", "---\nb: 2\n", "---\nc: 3\n"]),
     "a document and a list": ("a: 1\n---\nitems:\n- b\n- c\n- d\n", ["a: 1\n", "---\nitems:\n- b\n", "- c\n- d\n"]),
-    "other columns": (
-        "items:\n- a:\n  - b\n  - c\n- d:\n  - e\n",
-        ["items:\n- a:\n  - b\n  - c\n", "- d:\n  - e\n"],
-    ),
+    "other columns": ("items:\n- a:\n  - b\n  - c\n- d:\n  - e\n", ["items:\n- a:\n  - b\n  - c\n", "- d:\n  - e\n"]),
     "flow style": ("items: [a,\n- b,\n- c]\n", ["items: [a,\n- b,\n- c]\n"]),
     # What follows shows only when the parts are read.
     "a block of text": ("items:\n- a: |\n    - b\n- c: |\n   d\n", ["items:\n- a: |\n    - b\n", "- c: |\n   d\n"]),

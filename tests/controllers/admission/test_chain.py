@@ -78,12 +78,7 @@ def test_every_plugin_has_its_turn() -> None:
             {"key": "node.kubernetes.io/unreachable", **for_a_while},
         ),
         ("RuntimeClass", "spec.overhead[cpu]", None, "250m"),
-        (
-            "matchLabelKeys",
-            "spec.topologySpreadConstraints[0].labelSelector.matchExpressions[0]",
-            None,
-            in_hash,
-        ),
+        ("matchLabelKeys", "spec.topologySpreadConstraints[0].labelSelector.matchExpressions[0]", None, in_hash),
     ]
     assert admitted.warnings == ()
     # The quota counts what the plugins before it made of the pod.

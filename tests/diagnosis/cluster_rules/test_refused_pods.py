@@ -100,11 +100,7 @@ def found(*objects: ApiObject) -> list[ClusterDiagnosis]:
             id="no condition, the quota is full: requests do not matter",
         ),
         pytest.param(
-            [replica_set(has=4, wants=6), quota(hard="8")],
-            None,
-            None,
-            [],
-            id="no condition, and the quota has room",
+            [replica_set(has=4, wants=6), quota(hard="8")], None, None, [], id="no condition, and the quota has room"
         ),
         pytest.param([replica_set(has=6, wants=6), quota()], None, None, [], id="all pods are there"),
         pytest.param(

@@ -9,7 +9,7 @@ import pytest
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.well_known import HOSTNAME as AntiAffinityHOSTNAME
+from kschedctl.objects.well_known import HOSTNAME as HOSTNAME_LABEL
 from kschedctl.objects.well_known import ZONE
 from kschedctl.objects.workload import StatefulSet
 from tests.builders import HOSTNAME, decide, make_cluster, make_namespace, make_node, make_object, make_pod
@@ -92,11 +92,7 @@ def test_more_replicas_than_zones() -> None:
 def test_replica_on_a_cordoned_node_is_kept() -> None:
     nodes = [make_node("a"), make_node("b"), make_node("c", unschedulable=True)]
     owner = ("apps/v1", "StatefulSet", "kafka")
-    spec: dict[str, Any] = {
-        "labels": {"app": "kafka"},
-        "affinity": apart("kafka", AntiAffinityHOSTNAME),
-        "owner": owner,
-    }
+    spec: dict[str, Any] = {"labels": {"app": "kafka"}, "affinity": apart("kafka", HOSTNAME_LABEL), "owner": owner}
     pods = [make_pod(f"kafka-{node}", node=node, **spec) for node in "abc"]
     workload = make_object(StatefulSet, "kafka", namespace="default", spec={"replicas": 4})
     decision = decide(make_pod("kafka-3", **spec), make_cluster(nodes, pods, workload))
@@ -107,7 +103,7 @@ def test_the_anti_affinity_of_others() -> None:
     """Their pods are not deleted: they would be pending instead."""
     owner = ("apps/v1", "ReplicaSet", "db")
     cluster = make_cluster(
-        [make_node("a")], [make_pod("db", node="a", affinity=apart("web", AntiAffinityHOSTNAME), owner=owner)]
+        [make_node("a")], [make_pod("db", node="a", affinity=apart("web", HOSTNAME_LABEL), owner=owner)]
     )
     decision = decide(make_pod(labels={"app": "web"}), cluster)
     (found,) = diagnose(decision)

@@ -199,10 +199,7 @@ def left_by(owner: str, **fields: Any) -> ApiObject:
             id="the named volume is taken",
         ),
         pytest.param(
-            [
-                make_claim(storage_class="manual", volumeName="pv"),
-                left_by("default/data", storage_class="manual"),
-            ],
+            [make_claim(storage_class="manual", volumeName="pv"), left_by("default/data", storage_class="manual")],
             "claim data names volume pv, which cannot be bound to it: pv is Released: it still names a deleted claim "
             "of the same name",
             ["free volume pv for claim data: remove the uid of the deleted claim from its claimRef (untried)"],

@@ -137,10 +137,7 @@ def test_signs_of_devices(labels: dict[str, str], resource: str, sign: str) -> N
             id="no domain",
         ),
         pytest.param(
-            AMD,
-            f"no node offers {AMD}; 1 node offers {GPU}",
-            [f"request {GPU} instead of {AMD}"],
-            id="another vendor",
+            AMD, f"no node offers {AMD}; 1 node offers {GPU}", [f"request {GPU} instead of {AMD}"], id="another vendor"
         ),
         pytest.param("example.com/fpga", "no node offers example.com/fpga", [], id="something else"),
     ],
@@ -207,9 +204,9 @@ def test_more_devices_than_any_node_has() -> None:
     assert told == [f"add a larger node than g: with 4 {GPU} free"]
 
 
-DEVICE_CLAIMS_GPU = "gpu.nvidia.com"
+CLASS = "gpu.nvidia.com"
 CLAIMS: list[dict[str, Any]] = [{"name": "gpu", "resourceClaimName": "claim"}]
-OF_DRIVER = make_class(DEVICE_CLAIMS_GPU, f'device.driver == "{DEVICE_CLAIMS_GPU}"')
+OF_DRIVER = make_class(CLASS, f'device.driver == "{CLASS}"')
 
 
 @pytest.mark.parametrize(
@@ -217,28 +214,29 @@ OF_DRIVER = make_class(DEVICE_CLAIMS_GPU, f'device.driver == "{DEVICE_CLAIMS_GPU
     [
         pytest.param(
             [OF_DRIVER, make_slice("s", node="a", driver="compute-domain.nvidia.com")],
-            f"no ResourceSlice is of the driver {DEVICE_CLAIMS_GPU}, which DeviceClass {DEVICE_CLAIMS_GPU} selects; those of "
+            f"no ResourceSlice is of the driver {CLASS}, which DeviceClass {CLASS} selects; those of "
             "compute-domain.nvidia.com (1 node) exist",
-            f"switch on the part of the driver that publishes devices of {DEVICE_CLAIMS_GPU}",
+            f"switch on the part of the driver that publishes devices of {CLASS}",
             id="another part of the driver runs",
         ),
         pytest.param(
             [OF_DRIVER],
-            f"no ResourceSlice is of the driver {DEVICE_CLAIMS_GPU}, which DeviceClass {DEVICE_CLAIMS_GPU} selects, and no other driver publishes "
+            f"no ResourceSlice is of the driver {CLASS}, which DeviceClass {CLASS} selects, "
+            "and no other driver publishes "
             "any",
-            f"install the driver that publishes devices of {DEVICE_CLAIMS_GPU}",
+            f"install the driver that publishes devices of {CLASS}",
             id="no driver runs",
         ),
         pytest.param(
             [make_class("gpu.nvidia.org")],
-            f"claim default/claim requests DeviceClass {DEVICE_CLAIMS_GPU}, which does not exist; there is gpu.nvidia.org",
-            f"install the driver that DeviceClass {DEVICE_CLAIMS_GPU} belongs to; its chart creates the class",
+            f"claim default/claim requests DeviceClass {CLASS}, which does not exist; there is gpu.nvidia.org",
+            f"install the driver that DeviceClass {CLASS} belongs to; its chart creates the class",
             id="no such class",
         ),
     ],
 )  # fmt: skip
 def test_nobody_publishes(objects: list[ApiObject], cause: str, cure: str) -> None:
-    claim = make_claim("claim", request("r", of=DEVICE_CLAIMS_GPU))
+    claim = make_claim("claim", request("r", of=CLASS))
     decision = decide(make_pod(resourceClaims=CLAIMS), make_cluster([make_node("a")], [], claim, *objects))
     assert [one.cause for one in diagnose(decision)] == [cause]
     assert suggest(decision).ranked[0].summary == cure
@@ -246,21 +244,16 @@ def test_nobody_publishes(objects: list[ApiObject], cause: str, cure: str) -> No
 
 def test_the_right_name_of_the_class() -> None:
     claim = make_claim("claim", request("r", of="gpu.nvidai.com"))
-    objects = (claim, OF_DRIVER, make_slice("s", node="a", driver=DEVICE_CLAIMS_GPU))
+    objects = (claim, OF_DRIVER, make_slice("s", node="a", driver=CLASS))
     decision = decide(make_pod(resourceClaims=CLAIMS), make_cluster([make_node("a")], [], *objects))
     assert (
-        suggest(decision).ranked[0].summary
-        == f"DeviceClass {DEVICE_CLAIMS_GPU} instead of gpu.nvidai.com in claim default/claim"
+        suggest(decision).ranked[0].summary == f"DeviceClass {CLASS} instead of gpu.nvidai.com in claim default/claim"
     )
 
 
 def test_the_node_with_devices_is_full() -> None:
     nodes = [make_node("a"), make_node("b"), make_node("c")]
-    objects = (
-        make_claim("claim", request("r", of=DEVICE_CLAIMS_GPU)),
-        OF_DRIVER,
-        make_slice("s", node="a", driver=DEVICE_CLAIMS_GPU),
-    )
+    objects = (make_claim("claim", request("r", of=CLASS)), OF_DRIVER, make_slice("s", node="a", driver=CLASS))
     cluster = make_cluster(nodes, [make_pod("web", node="a", requests={"cpu": "4"})], *objects)
     (found,) = diagnose(decide(make_pod(requests={"cpu": "1"}, resourceClaims=CLAIMS), cluster))
     assert found.cause == (
@@ -269,23 +262,13 @@ def test_the_node_with_devices_is_full() -> None:
 
 
 def test_all_devices_are_in_use() -> None:
-    holding: dict[str, Any] = {
-        "holds": ["a/gpu-0"],
-        "node": "a",
-        "reserved": ["train"],
-        "result": {"driver": DEVICE_CLAIMS_GPU},
-    }
-    held = make_claim("other", request("r", of=DEVICE_CLAIMS_GPU), **holding)
-    objects = (
-        make_claim("claim", request("r", of=DEVICE_CLAIMS_GPU)),
-        held,
-        OF_DRIVER,
-        make_slice("s", node="a", driver=DEVICE_CLAIMS_GPU),
-    )
+    holding: dict[str, Any] = {"holds": ["a/gpu-0"], "node": "a", "reserved": ["train"], "result": {"driver": CLASS}}
+    held = make_claim("other", request("r", of=CLASS), **holding)
+    objects = (make_claim("claim", request("r", of=CLASS)), held, OF_DRIVER, make_slice("s", node="a", driver=CLASS))
     cluster = make_cluster([make_node("a"), make_node("b")], [make_pod("train", node="a")], *objects)
     (found,) = diagnose(decide(make_pod(resourceClaims=CLAIMS), cluster))
     assert found.cause == (
-        f"all matching devices of DeviceClass {DEVICE_CLAIMS_GPU} on 1 node are in use, held by 1 by claim default/other of train; "
+        f"all matching devices of DeviceClass {CLASS} on 1 node are in use, held by 1 by claim default/other of train; "
         "1 other node has none"
     )
 

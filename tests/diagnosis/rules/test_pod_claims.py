@@ -318,7 +318,7 @@ def capacity(zone: str, size: str) -> ApiObject:
             f"class zonal provisions the volume of claim data-db-0 only for {ZONE}=c, and no node has that",
             [
                 "change volumeClaimTemplates of StatefulSet default/db (recreate it with --cascade=orphan), then "
-                "recreate claim data-db-0 with a class that provisions where the nodes are (untried)",
+                "recreate claim data-db-0 with a class that provisions where the nodes are (untried)"
             ],
             id="allowed topologies without nodes, for a claim of a StatefulSet",
         ),

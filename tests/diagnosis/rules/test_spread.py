@@ -44,10 +44,7 @@ def spread(key: str = HOSTNAME, **fields: Any) -> list[dict[str, Any]]:
         ),
         pytest.param(
             make_node("cp"),
-            {
-                "topologySpreadConstraints": spread(nodeAffinityPolicy="Ignore"),
-                "nodeSelector": {"pool": "web"},
-            },
+            {"topologySpreadConstraints": spread(nodeAffinityPolicy="Ignore"), "nodeSelector": {"pool": "web"}},
             f"the spread over {HOSTNAME} counts cp (0 matching pods), where no pod can go: the pod's node selection "
             "excludes cp (nodeAffinityPolicy is Ignore); 2 other nodes could hold the pod, but may have 1 per domain "
             "(maxSkew 1)",

@@ -127,13 +127,7 @@ def test_a_pod_that_would_not_fit_anyway_is_not_promised_a_node() -> None:
 
 @pytest.mark.parametrize(
     ("renewed", "cause"),
-    [
-        (
-            EARLY,
-            ["kube-scheduler's Lease was last renewed 1 h before the snapshot: no scheduler is running"],
-        ),
-        (LATE, []),
-    ],
+    [(EARLY, ["kube-scheduler's Lease was last renewed 1 h before the snapshot: no scheduler is running"]), (LATE, [])],
 )
 def test_no_scheduler_runs(renewed: str, cause: list[str]) -> None:
     pod = dated(make_pod(), creationTimestamp=LATE)

@@ -133,10 +133,7 @@ def on_key(key: str, **fields: Any) -> dict[str, Any]:
             make_pod(),
             [make_node("a", unschedulable=True)],
             [],
-            [
-                "uncordon node a -> a",
-                "add a node like a -> a-1",
-            ],
+            ["uncordon node a -> a", "add a node like a -> a-1"],
             id="a cordoned node; one like it is not",
         ),
         pytest.param(

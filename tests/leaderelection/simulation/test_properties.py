@@ -26,10 +26,7 @@ def settings(draw: st.DrawFn) -> ElectionSettings:
     renew = draw(st.floats(0.2, 0.99)) * lease
     retry = draw(st.floats(0.05, 0.8)) * renew
     found = ElectionSettings(
-        lease_duration=float(lease),
-        renew_deadline=renew,
-        retry_period=retry,
-        release_on_cancel=draw(st.booleans()),
+        lease_duration=float(lease), renew_deadline=renew, retry_period=retry, release_on_cancel=draw(st.booleans())
     )
     assume(not list(found.problems()))
     return found

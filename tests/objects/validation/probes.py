@@ -42,11 +42,7 @@ BASES: Final[Mapping[str, dict[str, Any]]] = {
     "PersistentVolume": _base(
         "v1",
         "PersistentVolume",
-        spec={
-            "capacity": {"storage": "1Gi"},
-            "accessModes": ["ReadWriteOnce"],
-            "nfs": {"server": "s", "path": "/x"},
-        },
+        spec={"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "nfs": {"server": "s", "path": "/x"}},
     ),
     "PersistentVolumeClaim": _base(
         "v1",

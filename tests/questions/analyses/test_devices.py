@@ -90,12 +90,7 @@ def test_lists_are_valid_by_the_schema() -> None:
         ("devices with taints", True, True, "3 devices in 2 pools: 1 free, 0 held, 2 tainted or not used."),
         ("a claim", True, True, "default/c can be allocated on 1 of 2 nodes: a."),
         ("a claim for more", False, True, "default/c can be allocated on none of 2 nodes."),
-        (
-            "a claim with devices",
-            True,
-            True,
-            "default/whole is allocated and can be used on 1 of 2 nodes: a.",
-        ),
+        ("a claim with devices", True, True, "default/whole is allocated and can be used on 1 of 2 nodes: a."),
         (
             "a claim of no class",
             False,

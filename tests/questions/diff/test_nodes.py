@@ -34,9 +34,7 @@ def one_by_one(decision: Decision) -> dict[str, NodeOutcomeData]:
 
 
 @given(
-    worlds("requests", "spread", "podAffinity", of_nodes=("labels", "taints"), pending=1),
-    st.integers(0, 3),
-    st.data(),
+    worlds("requests", "spread", "podAffinity", of_nodes=("labels", "taints"), pending=1), st.integers(0, 3), st.data()
 )
 def test_columns_say_what_nodes_say(world: World, n_gone: int, data: st.DataObject) -> None:
     pod = world.pods[-1]

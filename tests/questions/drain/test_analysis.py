@@ -49,10 +49,7 @@ ANSWERS = {
     [
         ("all go", "n1 can be drained: 1 pod moves, 1 pod is lost for good: no controller recreates it"),
         ("nothing there", "n1 can be drained: no pod has to move"),
-        (
-            "refused",
-            "n1 cannot be drained: default/bare has no controller that would recreate it on another node",
-        ),
+        ("refused", "n1 cannot be drained: default/bare has no controller that would recreate it on another node"),
         (
             "blocked",
             "n1 cannot be drained: budget default/pdb wants 2 healthy pods and ReplicaSet web has 2 replicas, "
@@ -125,11 +122,7 @@ def test_each_pod_is_told_with_what_is_made_in_its_place() -> None:
     ],
 )
 def test_nodes_are_named_or_selected_each_once(request_: DrainRequest, names: list[str]) -> None:
-    nodes = [
-        make_node("a-1", zone="a"),
-        make_node("b-1", zone="b"),
-        make_node("b-2", zone="b", labels={"pool": "old"}),
-    ]
+    nodes = [make_node("a-1", zone="a"), make_node("b-1", zone="b"), make_node("b-2", zone="b", labels={"pool": "old"})]
     assert request_.names(make_cluster(nodes)) == names
 
 

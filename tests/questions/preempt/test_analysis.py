@@ -194,11 +194,7 @@ def test_how_long_a_victim_has_been_running(taken: datetime | None, seconds: int
 @pytest.mark.parametrize(
     ("winner", "loser", "words"),
     [
-        (
-            [running("w", "a")],
-            [running("l", "b", priority=5)],
-            "2. lower highest priority of a victim (5 against 0)",
-        ),
+        ([running("w", "a")], [running("l", "b", priority=5)], "2. lower highest priority of a victim (5 against 0)"),
         (
             [running("w", "a", priority=5)],
             [running("l1", "b", "2", priority=5), running("l2", "b", "2")],

@@ -48,10 +48,7 @@ ANSWERS = {
 @pytest.mark.parametrize(
     ("case", "summary"),
     [
-        (
-            "finishes",
-            "default/web: the rollout finishes: 2 pods replaced in 4 steps, never fewer than 2 available",
-        ),
+        ("finishes", "default/web: the rollout finishes: 2 pods replaced in 4 steps, never fewer than 2 available"),
         (
             "stands",
             "default/web: the rollout stalls at step 1: the new pod fits on none of 2 nodes: all 2 nodes have a pod of "

@@ -34,11 +34,7 @@ def charts(answer: RolledOut) -> tuple[list[str], list[str]]:
     ("case", "states", "bars"),
     [
         ("nothing", [], []),
-        (
-            "stands",
-            ["web-6dcc98479d-xxxxx: pending, created in step 1"],
-            ["1: new 0 -> 1: available 2 of 2"],
-        ),
+        ("stands", ["web-6dcc98479d-xxxxx: pending, created in step 1"], ["1: new 0 -> 1: available 2 of 2"]),
         (
             "finishes",
             [

@@ -132,10 +132,7 @@ def test_pods_whose_deletion_ended_are_named() -> None:
 #: The second pod of 1.5 cpu fits only if no node has a pod of 1 cpu before it comes.
 ORDERS = [
     pytest.param(
-        [web(1), web(2)],
-        "In 8 random orders of creation, all 2 pods are placed",
-        {},
-        id="every order places all",
+        [web(1), web(2)], "In 8 random orders of creation, all 2 pods are placed", {}, id="every order places all"
     ),
     pytest.param(
         [web(i, cpu="2") for i in range(3)],
@@ -146,11 +143,7 @@ ORDERS = [
     pytest.param(
         [*(make_pod(f"small-{i}", requests={"cpu": "1"}) for i in (1, 2)), *(web(i, "1500m") for i in (1, 2))],
         "In 8 random orders of creation, 2 to 3 of the 4 pods are placed",
-        {
-            "Pod default/small-1": (1, 0, 1),
-            "Pod default/small-2": (1, 0, 1),
-            "Deployment default/web": (2, 0, 2),
-        },
+        {"Pod default/small-1": (1, 0, 1), "Pod default/small-2": (1, 0, 1), "Deployment default/web": (2, 0, 2)},
         id="more pods in some orders",
     ),
     pytest.param(

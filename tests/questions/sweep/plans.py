@@ -12,11 +12,7 @@ from kschedctl.questions.sweep.job import SweepJob
 from tests.builders import make_node, make_pod, write_snapshot
 
 HEAD = {"apiVersion": "kschedctl/v1", "kind": "Sweep"}
-NODES = [
-    make_node("a-1", cpu="4", zone="a"),
-    make_node("a-2", cpu="4", zone="a"),
-    make_node("b-1", cpu="8", zone="b"),
-]
+NODES = [make_node("a-1", cpu="4", zone="a"), make_node("a-2", cpu="4", zone="a"), make_node("b-1", cpu="8", zone="b")]
 PODS = [
     make_pod("old", requests={"cpu": "2"}, node="a-1"),
     make_pod("new-1", requests={"cpu": "3"}),

@@ -60,10 +60,7 @@ def test_samples_explain_every_node_of_a_scheduler_with_samples() -> None:
         assert 0 < each.starts <= each.of_starts == 150
 
 
-@pytest.mark.parametrize(
-    ("node", "choice"),
-    [("z", Choice.BEST), ("n119", Choice.SAMPLED), ("a", Choice.UNEXPLAINED)],
-)
+@pytest.mark.parametrize(("node", "choice"), [("z", Choice.BEST), ("n119", Choice.SAMPLED), ("a", Choice.UNEXPLAINED)])
 def test_a_node_is_best_of_all_or_of_a_sample_or_unexplained(node: str, choice: Choice) -> None:
     answer = verified(make_cluster(NODES, [pod_of_turn(0, node)]))
     assert answer.choices is not None

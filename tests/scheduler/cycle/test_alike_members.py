@@ -117,9 +117,7 @@ def _with_plugin(name: str) -> dict[str, Any]:
 CONFIGS: Mapping[str, Mapping[str, Any]] = {
     "default": make_profile(),
     "packing": make_args(
-        NodeResourcesFit={
-            "scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]},
-        }
+        NodeResourcesFit={"scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}}
     ),
     **{name: _with_plugin(name) for name in PLUGINS},
 }
@@ -363,8 +361,7 @@ def test_scores_are_normalised_again_without_a_node_that_is_full() -> None:
         for weight, tier in ((100, "a"), (40, "b"), (10, "c"))
     ]
     kind = make_pod(
-        requests={"cpu": "1"},
-        affinity={"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}},
+        requests={"cpu": "1"}, affinity={"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
     )
     members = replicas(kind, 8)
     made = [make_node(f"n{tier}", labels={"tier": tier}, cpu=cpu) for tier, cpu in (("a", "2"), ("b", "4"), ("c", "9"))]

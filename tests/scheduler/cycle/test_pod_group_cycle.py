@@ -275,10 +275,7 @@ def test_1_37_preempts_by_group_and_says_how_many() -> None:
     decision = decide(V37, members(2, "3", priority=5), make_pod_group(min_count=2, priority=5), nodes=TWO, others=LOW)
     reason = f"minCount (2) cannot be satisfied: 0 scheduled, 1 remaining, {FOUND.format(2)}"
     assert decision.status.message == reason
-    assert texts(decision) == {
-        "m0": BOTH,
-        "m1": "minCount (2) cannot be satisfied: 0 scheduled, 1 remaining",
-    }
+    assert texts(decision) == {"m0": BOTH, "m1": "minCount (2) cannot be satisfied: 0 scheduled, 1 remaining"}
     assert victims(decision) == "low-a low-b"
     assert nominations(decision) == {"m0": "a", "m1": "b"}
     assert decision.condition == Condition(
@@ -289,11 +286,7 @@ def test_1_37_preempts_by_group_and_says_how_many() -> None:
 def test_1_36_members_preempt_by_themselves_without_the_gate() -> None:
     """Victims go at once; members that fit are nominated, and nobody is bound before the victims are gone."""
     decision = decide(
-        WITHOUT_GROUP_PREEMPTION,
-        members(2, "3", priority=5),
-        make_pod_group(min_count=2),
-        nodes=TWO,
-        others=LOW[:1],
+        WITHOUT_GROUP_PREEMPTION, members(2, "3", priority=5), make_pod_group(min_count=2), nodes=TWO, others=LOW[:1]
     )
     waits = f"{FAILED}, pod group is waiting for preemption to complete"
     assert texts(decision) == {"m0": waits, "m1": BOTH}

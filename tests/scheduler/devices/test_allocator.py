@@ -174,12 +174,7 @@ CANNOT = "cannot allocate all claims"
             CANNOT,
             id="counters: 20 of 40 are drawn, 30 wanted",
         ),
-        pytest.param(
-            make_claim(),
-            [make_slice("s", slices=2)],
-            CANNOT,
-            id="a pool that lacks a slice is not used",
-        ),
+        pytest.param(make_claim(), [make_slice("s", slices=2)], CANNOT, id="a pool that lacks a slice is not used"),
         pytest.param(
             make_claim(),
             [make_slice("s", make_device(), make_device())],

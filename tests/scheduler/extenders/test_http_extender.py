@@ -113,12 +113,7 @@ def test_what_was_written_is_sent_with_what_it_is_now() -> None:
         make_extender(server.url, written).filter(POD, NODES)
     sent = server.asked[0].about["Pod"]
     assert "kind" not in sent
-    assert sent["metadata"] == {
-        "name": "web",
-        "namespace": "default",
-        "uid": "uid-default-web",
-        "finalizers": ["keep"],
-    }
+    assert sent["metadata"] == {"name": "web", "namespace": "default", "uid": "uid-default-web", "finalizers": ["keep"]}
     assert sent["spec"]["dnsPolicy"] == "None"
     assert sent["spec"]["priority"] == 0
     (container,) = sent["spec"]["containers"]
@@ -143,11 +138,7 @@ FILTERED: dict[str, tuple[Answer, bool, ExtenderFilterResult]] = {
     "nothing": ({}, True, NONE),
     "null": (b"null", True, NONE),
     "names for one who does not keep nodes": ({"NodeNames": ["a"]}, False, NONE),
-    "nodes": (
-        {"nodes": {"items": [{"metadata": {"name": "a"}}]}},
-        False,
-        SENT_BACK,
-    ),
+    "nodes": ({"nodes": {"items": [{"metadata": {"name": "a"}}]}}, False, SENT_BACK),
     "nodes from one who keeps them": (
         {"Nodes": {"items": [{"metadata": {"name": "a"}}]}, "NodeNames": None},
         True,

@@ -120,9 +120,7 @@ def test_where_pre_filter_is_off_for_it_the_filter_still_turns_nodes_away() -> N
 
 @pytest.mark.parametrize(
     ("operands", "words", "data"),
-    [
-        pytest.param(OtherNodeNamed("b"), "spec.nodeName is b", {"nodeName": "b"}, id="another node"),
-    ],
+    [pytest.param(OtherNodeNamed("b"), "spec.nodeName is b", {"nodeName": "b"}, id="another node")],
 )
 def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
     assert told(operands) == (words, data)
@@ -156,10 +154,7 @@ def test_detail() -> None:
 
 
 @pytest.mark.parametrize(
-    ("operands", "words", "data"),
-    [
-        pytest.param(Cordoned(), "the node is cordoned", {}, id="cordoned"),
-    ],
+    ("operands", "words", "data"), [pytest.param(Cordoned(), "the node is cordoned", {}, id="cordoned")]
 )
 def test_node_unschedulable_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
     assert told(operands) == (words, data)

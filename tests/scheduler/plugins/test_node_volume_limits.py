@@ -248,10 +248,7 @@ def test_skipped_without_volumes_that_a_driver_attaches() -> None:
             id="one too many",
         ),
         pytest.param(
-            DriverNotInstalled(DRIVER),
-            f"the node's CSINode does not list {DRIVER}",
-            {"driver": DRIVER},
-            id="no driver",
+            DriverNotInstalled(DRIVER), f"the node's CSINode does not list {DRIVER}", {"driver": DRIVER}, id="no driver"
         ),
     ],
 )

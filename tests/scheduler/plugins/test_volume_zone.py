@@ -74,13 +74,7 @@ def test_every_volume_counts() -> None:
     assert fitting(decision, PLUGIN) == "b"
     found = reason(decision, PLUGIN, "a")
     assert found.detail == "claim two is on volume pv-2 in zone b or c, the node is in zone a"
-    assert found.data == {
-        "claim": "two",
-        "volume": "pv-2",
-        "label": ZONE,
-        "volumeValues": ("b", "c"),
-        "nodeValue": "a",
-    }
+    assert found.data == {"claim": "two", "volume": "pv-2", "label": ZONE, "volumeValues": ("b", "c"), "nodeValue": "a"}
 
 
 @pytest.mark.parametrize(

@@ -37,10 +37,7 @@ def test_disruption_budgets(
     labels: dict[str, str], budgets: list[PodDisruptionBudget], evicted: str, violations: int
 ) -> None:
     # Either may stay beside the 2 cpu wanted; without budgets db is spared, being more important.
-    pods = [
-        running("web", "a", "2", labels=labels),
-        running("db", "a", "2", priority=1, labels={"app": "db"}),
-    ]
+    pods = [running("web", "a", "2", labels=labels), running("db", "a", "2", priority=1, labels={"app": "db"})]
     (candidate,) = preempt(pods, *budgets, cpu="2").candidates
     assert [pods[v.pod].name for v in candidate.victims] == [evicted]
     assert candidate.n_violations == violations

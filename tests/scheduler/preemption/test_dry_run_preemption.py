@@ -157,10 +157,7 @@ def test_the_choice_is_minimal_in_the_order_of_the_criteria(cluster: Cluster, po
 IN: dict[str, dict[str, Any]] = {
     group: {"schedulingGroup": {"podGroupName": group}} for group in ("whole", "single", "gone")
 }
-GROUPS = (
-    make_pod_group("whole", disrupts_all=True, priority=7),
-    make_pod_group("single", priority=7),
-)
+GROUPS = (make_pod_group("whole", disrupts_all=True, priority=7), make_pod_group("single", priority=7))
 
 
 def made(*pods: Pod) -> Cluster:

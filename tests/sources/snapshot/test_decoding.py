@@ -229,7 +229,7 @@ def test_numbers_of_text_and_of_data_are_read_alike(text: str, number: str) -> N
     try:
         data = plain(written)
     except InputError as error:
-        assert outcome(written) == str(error)  # noqa: PT017  (two errors are compared)
+        assert outcome(written) == str(error)  # noqa: PT017
     else:
         assert outcome(data) == outcome(written)
 

@@ -479,10 +479,7 @@ def test_ten_problems_are_enough() -> None:
     with pytest.raises(SnapshotError) as raised:
         read("s")
     lines = str(raised.value).splitlines()
-    assert lines[:2] == [
-        "s, document 1, item 1 (Node): metadata.name: is missing",
-        "  every object needs a name",
-    ]
+    assert lines[:2] == ["s, document 1, item 1 (Node): metadata.name: is missing", "  every object needs a name"]
     assert lines[-1] == "only the first 10 errors are shown"
     assert len(lines) == 21
 

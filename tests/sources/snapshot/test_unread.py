@@ -94,11 +94,7 @@ LOST = [
             ("kind-number", "pods.yaml", POD.replace("kind: Pod", "kind: 5")),
             ("kind-list", "pods.yaml", POD.replace("kind: Pod", "kind: [Pod]")),
             ("watch-events", "pods.json", f'{{"type": "ADDED", "object": {POD_JSON}}}\n' * 2),
-            (
-                "printed-table",
-                "pods.yaml",
-                "NAME    READY   STATUS    AGE\nweb-0   1/1     Running   5d\n",
-            ),
+            ("printed-table", "pods.yaml", "NAME    READY   STATUS    AGE\nweb-0   1/1     Running   5d\n"),
         )
     ),
     pytest.param({"pods.b64": base64.b64encode(POD.encode())}, f"s/pods.b64 was not read ({OTHER_NAME})", id="b64"),

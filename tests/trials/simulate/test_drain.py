@@ -131,11 +131,7 @@ def test_time_leaps_to_the_end_of_a_grace_period(grace: int, seconds: float, mon
 
 @pytest.mark.parametrize("grace", [1, 31, 600])
 def test_leaps_end_where_single_retries_do(grace: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    pods = [
-        web("web-1"),
-        web("web-2", terminationGracePeriodSeconds=grace),
-        make_pod("other", node="n2"),
-    ]
+    pods = [web("web-1"), web("web-2", terminationGracePeriodSeconds=grace), make_pod("other", node="n2")]
     pdb = budget("pdb", "web", 1, currentHealthy=2, desiredHealthy=1)
     found = drained(pods, pdb)
     monkeypatch.setattr(Simulation, "periods", lambda *_: 1)
@@ -154,11 +150,7 @@ def test_a_budget_with_an_empty_selector_is_about_all_pods_of_the_namespace() ->
 
 @pytest.mark.parametrize(
     ("policy", "current", "goes"),
-    [
-        ("IfHealthyBudget", 1, True),
-        ("IfHealthyBudget", 0, False),
-        ("AlwaysAllow", 0, True),
-    ],
+    [("IfHealthyBudget", 1, True), ("IfHealthyBudget", 0, False), ("AlwaysAllow", 0, True)],
 )
 def test_pods_that_are_not_ready_go_by_the_policy(policy: str, current: int, *, goes: bool) -> None:
     pdb = make_object(

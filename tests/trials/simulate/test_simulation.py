@@ -224,11 +224,7 @@ class WaitsForTwo(PermitPlugin):
 
 def permitting(plugin: type[Plugin]) -> dict[str, Any]:
     profile = {"schedulerName": "default-scheduler", "plugins": {"permit": {"enabled": [{"name": plugin.name}]}}}
-    return {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [profile],
-    }
+    return {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "profiles": [profile]}
 
 
 def test_a_pod_that_waits_is_allowed_by_the_next_one() -> None:
@@ -313,12 +309,7 @@ def test_a_pod_that_evicts_others_again_and_again_is_given_up() -> None:
         "evicting", labels={"app": "a"}, priority=20, affinity=apart, topologySpreadConstraints=[spread]
     )
     beside = make_pod(
-        "beside",
-        labels={"app": "b"},
-        requests={"cpu": "4"},
-        priority=20,
-        affinity=apart,
-        preemptionPolicy="Never",
+        "beside", labels={"app": "b"}, requests={"cpu": "4"}, priority=20, affinity=apart, preemptionPolicy="Never"
     )
     nodes = [make_node("tainted", taints=["t:NoSchedule"]), make_node("a", zone="z1")]
     simulation = Simulation(Scheduler(make_cluster(nodes, [victim, evicting, beside])))

@@ -8,10 +8,7 @@ from kschedctl.common.errors import InputError
 from kschedctl.objects.core import Taint
 from kschedctl.trials.whatif.edits import Cordon, Drain, FailZone, LabelNode, TaintNode
 
-READ = {
-    "node-1": Cordon("node-1"),
-    "gke-*": Cordon("gke-*"),
-}
+READ = {"node-1": Cordon("node-1"), "gke-*": Cordon("gke-*")}
 
 
 @pytest.mark.parametrize("text", READ)
@@ -19,10 +16,7 @@ def test_what_is_read(text: str) -> None:
     assert Cordon.parse(text, "shop") == READ[text]
 
 
-DRAIN_READ = {
-    "node-1": Drain("node-1"),
-    "gke-*": Drain("gke-*"),
-}
+DRAIN_READ = {"node-1": Drain("node-1"), "gke-*": Drain("gke-*")}
 
 
 @pytest.mark.parametrize("text", DRAIN_READ)
@@ -30,9 +24,7 @@ def test_drain_what_is_read(text: str) -> None:
     assert Drain.parse(text, "shop") == DRAIN_READ[text]
 
 
-FAIL_ZONE_READ = {
-    "eu-1a": FailZone("eu-1a"),
-}
+FAIL_ZONE_READ = {"eu-1a": FailZone("eu-1a")}
 
 
 @pytest.mark.parametrize("text", FAIL_ZONE_READ)

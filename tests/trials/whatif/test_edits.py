@@ -140,11 +140,7 @@ PLACES: dict[str, tuple[Edit, dict[str, str | None], str]] = {
         {"web-2": "", "db-1": "", "batch/other": None},
         "node b1 has the taint gone:NoExecute: 2 pods are pending again, 1 pod is removed",
     ),
-    "a taint NoSchedule evicts nobody": (
-        TaintNode("b1", GPU),
-        {},
-        "node b1 has the taint gpu=true:NoSchedule",
-    ),
+    "a taint NoSchedule evicts nobody": (TaintNode("b1", GPU), {}, "node b1 has the taint gpu=true:NoSchedule"),
     "fewer replicas: the waiting one first": (
         SetReplicas("deploy", "web", 2),
         {"web-3": None},
@@ -166,16 +162,8 @@ PLACES: dict[str, tuple[Edit, dict[str, str | None], str]] = {
         {"db-2": "", "db-3": ""},
         "StatefulSet default/db has 4 instead of 2 replicas: 2 new pods are pending, like the newest",
     ),
-    "the same number": (
-        SetReplicas("deploy", "web", 3),
-        {},
-        "Deployment default/web has 3 instead of 3 replicas",
-    ),
-    "a pod that is replaced waits again": (
-        Apply(of(make_pod("web-1"))),
-        {"web-1": ""},
-        "Pod default/web-1 replaced",
-    ),
+    "the same number": (SetReplicas("deploy", "web", 3), {}, "Deployment default/web has 3 instead of 3 replicas"),
+    "a pod that is replaced waits again": (Apply(of(make_pod("web-1"))), {"web-1": ""}, "Pod default/web-1 replaced"),
     "a pod that has finished takes its place away": (
         Apply(of(make_pod("web-1", status={"phase": "Succeeded"}))),
         {"web-1": None},
@@ -284,10 +272,7 @@ REFUSED: dict[str, tuple[Iterable[Edit], str]] = {
     "copies of what has none": ([Apply(of(make_namespace("x")), copies=2)], "Namespace x cannot be copied"),
     "bad quantity": ([Apply(of(make_node(cpu="x")))], "file, document 1 (Node node): status.allocatable"),
     "unknown priority class": (
-        [
-            Apply(of(make_object(PriorityClass, "high", value=5))),
-            Apply(of(NEW)),
-        ],
+        [Apply(of(make_object(PriorityClass, "high", value=5))), Apply(of(NEW))],
         "no PriorityClass with name hihg was found",
     ),
 }
@@ -417,10 +402,7 @@ def test_new_ordinals_have_claims_that_are_not_bound() -> None:
 
 
 def test_a_pod_that_ends_has_been_replaced_by_a_replica_set_and_not_by_a_stateful_set() -> None:
-    pods = [
-        owned("web-1", node="a", terminating=True),
-        owned("db-0", "StatefulSet", "db", node="a", terminating=True),
-    ]
+    pods = [owned("web-1", node="a", terminating=True), owned("db-0", "StatefulSet", "db", node="a", terminating=True)]
     cluster = make_cluster([make_node("a")], pods)
     assert places(edit(cluster, Drain("a")).cluster) == {"db-0": ""}
 

@@ -371,12 +371,7 @@ SET_PRIORITY_WRONG = {
 }
 #: The edit, the pod's class, the resulting priority, class and preemptionPolicy, and a part of the edit's text.
 SET_PRIORITY_MADE: dict[str, tuple[SetPriority, str, tuple[int, str, str], str]] = {
-    "a class": (
-        SetPriority("high"),
-        "",
-        (1000, "high", "PreemptLowerPriority"),
-        "with priority 1000",
-    ),
+    "a class": (SetPriority("high"), "", (1000, "high", "PreemptLowerPriority"), "with priority 1000"),
     "another class": (SetPriority("high"), "meek", (1000, "high", "PreemptLowerPriority"), "has PriorityClass high"),
     "a class that preempts nobody": (SetPriority("meek"), "high", (500, "meek", "Never"), "has PriorityClass meek"),
     "a class of the system": (
@@ -463,11 +458,7 @@ SET_REQUEST_MADE: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         containers(container(requests={GPU: "2"}, limits={GPU: "2"})),
         containers(container(requests={GPU: "1"}, limits={GPU: "1"})),
     ),
-    "one of several": (
-        "proxy:cpu=2",
-        TWO,
-        containers(container("app"), container("proxy", {"cpu": "2"})),
-    ),
+    "one of several": ("proxy:cpu=2", TWO, containers(container("app"), container("proxy", {"cpu": "2"}))),
     "init containers only where they are named": (
         "cpu=2",
         {"initContainers": [container("init", {"cpu": "4"})]},

@@ -31,10 +31,7 @@ from tests.builders import make_claim as workload_pods_make_claim
 from tests.scheduler.devices.builders import claiming_pod, make_claim, make_class, make_slice, request
 
 TEMPLATE = make_object(
-    ResourceClaimTemplate,
-    "gpus",
-    namespace="default",
-    spec={"spec": {"devices": {"requests": [request()]}}},
+    ResourceClaimTemplate, "gpus", namespace="default", spec={"spec": {"devices": {"requests": [request()]}}}
 )
 
 

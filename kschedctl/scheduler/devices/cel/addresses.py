@@ -1,7 +1,5 @@
 """IP addresses and CIDRs in CEL (apiserver ``cel/library``), with the errors of Go's ``net/netip``."""
 
-from __future__ import annotations
-
 import re
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, Final
@@ -28,10 +26,7 @@ class _AddressError(Exception):
 def parse_ip(text: str) -> IPv4Address | IPv6Address:
     """Parse an address as ``netip.ParseAddr`` does; an IPv6 address may have a zone.
 
-    Raises
-    ------
-    CelError
-        If the text is not an address.
+    Raises CelError if the text is not an address.
     """
     try:
         _check(text)

@@ -4,8 +4,6 @@ The library (cel-expr-python, the C++ implementation) parses and type-checks. ``
 that no protobuf message is needed. Attributes have an unknown type, as upstream.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Any, Final
@@ -51,24 +49,9 @@ class NotModelledError(Exception):
 def check(expression: str) -> Node:
     """Parse an expression and check its types.
 
-    Parameters
-    ----------
-    expression : str
-        The expression of a selector.
-
-    Returns
-    -------
-    Node
-        The syntax tree.
-
-    Raises
-    ------
-    CompileError
-        If the scheduler cannot compile the expression as a selector.
-    NotModelledError
-        If the expression uses a part of Kubernetes' CEL that is not modelled.
-    UnsupportedError
-        If the library is not installed.
+    Raises CompileError if the scheduler cannot compile the expression as a selector.
+    Raises NotModelledError if the expression uses a part of Kubernetes' CEL that is not modelled.
+    Raises UnsupportedError if the library is not installed.
     """
     environment = _environment()
     try:

@@ -4,8 +4,6 @@ Upstream: apiserver ``cel/library`` and cel-go ``ext``. IP addresses, CIDRs, URL
 named formats are not modelled.
 """
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The standard functions and operators of CEL, on evaluated values."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable
@@ -199,10 +197,7 @@ def _to_bool(value: Any) -> bool:
 def pattern(text: str) -> re.Pattern[str]:
     """Return a compiled regular expression.
 
-    Raises
-    ------
-    CelError
-        If the text is not a regular expression.
+    Raises CelError if the text is not a regular expression.
     """
     try:
         return re.compile(text)

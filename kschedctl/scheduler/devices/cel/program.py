@@ -3,8 +3,6 @@
 Evaluation follows cel-go: ``&&`` and ``||`` ignore an error if the other operand decides; absent keys are errors.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -64,10 +62,7 @@ class Meter:
     def add(self, cost: int) -> None:
         """Add the cost of a step.
 
-        Raises
-        ------
-        CelError
-            If the cost exceeds the limit.
+        Raises CelError if the cost exceeds the limit.
         """
         self.cost += cost
         if self.cost > LIMIT:
@@ -159,8 +154,7 @@ _COSTS: Final[dict[str, _Cost]] = {
         ("replace", "split", "ip.isCanonical"), lambda values, sizes, result: math.ceil(sizes[0] * 2 * _TEXT)
     ),
     **dict.fromkeys(
-        ("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"),
-        lambda values, sizes, result: _traversal(values[0]),
+        ("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), lambda values, sizes, result: _traversal(values[0])
     ),
     **dict.fromkeys(
         ("matches", "find", "findAll"),
@@ -210,21 +204,10 @@ Evaluation = Callable[[Scope], Any]
 def compile_program(node: Node) -> Callable[..., Any]:
     """Compile a checked expression into a function of its variables.
 
-    Parameters
-    ----------
-    node : Node
-        The checked expression.
+    Returns: A function of the variables by name and, optionally, a meter for the cost. It raises ``CelError`` if
+        the evaluation fails.
 
-    Returns
-    -------
-    callable
-        A function of the variables by name and, optionally, a meter for the cost. It raises ``CelError`` if the
-        evaluation fails.
-
-    Raises
-    ------
-    UnknownFunctionError
-        For a function that is not modelled.
+    Raises UnknownFunctionError for a function that is not modelled.
     """
     evaluate = _compiled(node)
 

@@ -17,13 +17,7 @@ _BYTES: Final = 2
 
 
 class Message:
-    """A protobuf message with access by field number.
-
-    Parameters
-    ----------
-    data : bytes
-        The encoded message.
-    """
+    """A protobuf message with access by field number."""
 
     def __init__(self, data: bytes) -> None:
         self._fields: dict[int, list[int | bytes]] = {}
@@ -173,10 +167,7 @@ class UnknownSyntaxError(Exception):
 def read_checked(serialized: bytes) -> Node:
     """Read a serialized ``google.protobuf.Any`` with a CheckedExpr.
 
-    Raises
-    ------
-    UnknownSyntaxError
-        If the expression creates a protobuf message.
+    Raises UnknownSyntaxError if the expression creates a protobuf message.
     """
     checked = Message(Message(serialized).data(2))
     names: dict[int, str] = {}

@@ -1,7 +1,5 @@
 """Durations and timestamps in CEL: parsing, formatting, arithmetic and access to parts, as in cel-go."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
@@ -104,8 +102,6 @@ def minus(left: Any, right: Any) -> Any:
 def time_text(value: CelDuration | Timestamp) -> str:
     """Return the result of CEL's ``string()``.
 
-    Examples
-    --------
     >>> time_text(CelDuration(90 * 10**9)), time_text(Timestamp(1_500_000_000))
     ('90s', '1970-01-01T00:00:01.5Z')
     """

@@ -3,8 +3,6 @@
 ``bool``, ``int``, ``float``, ``str``, ``bytes``, ``list``, ``dict`` and ``None`` are represented by Python's values.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from functools import total_ordering
@@ -64,7 +62,7 @@ class Semver:
     core: tuple[int, int, int]
     pre: tuple[str, ...] = ()
 
-    def __lt__(self, other: Semver) -> bool:
+    def __lt__(self, other: "Semver") -> bool:
         return self._key() < other._key()
 
     def _key(self) -> tuple[object, ...]:
@@ -91,7 +89,7 @@ class CIDR:
     bits: int
 
     @property
-    def masked(self) -> CIDR:
+    def masked(self) -> "CIDR":
         """The CIDR with the network's own address."""
         return CIDR(ip_network((self.address, self.bits), strict=False).network_address, self.bits)
 
@@ -132,10 +130,7 @@ class Timestamp:
 def parse_semver(text: str) -> Semver:
     """Parse a semantic version.
 
-    Raises
-    ------
-    CelError
-        If the text is not a semantic version.
+    Raises CelError if the text is not a semantic version.
     """
     match = _SEMVER.fullmatch(text)
     if match is None or any(_leading_zero(part) for part in (match[4] or "").split(".")):
@@ -220,10 +215,7 @@ def equal(left: object, right: object) -> bool:
 def compare(left: object, right: object) -> int:
     """Compare two values: -1, 0 or 1.
 
-    Raises
-    ------
-    NoSuchOverloadError
-        For values that have no order.
+    Raises NoSuchOverloadError for values that have no order.
     """
     for kind in (bool, str, bytes):
         if isinstance(left, kind) and isinstance(right, kind):
@@ -242,10 +234,7 @@ def _sign(left: Any, right: Any) -> int:
 def native_bool(value: object) -> bool:
     """Return the boolean result of a selector.
 
-    Raises
-    ------
-    CelError
-        If the result is not a boolean.
+    Raises CelError if the result is not a boolean.
     """
     if isinstance(value, bool):
         return value
@@ -270,8 +259,6 @@ _ESCAPES_TOO: Final = {"\f": "\\f", "\v": "\\v"}
 def quoted(text: str) -> str:
     r"""Quote a text as ``strconv.Quote`` does.
 
-    Examples
-    --------
     >>> print(quoted('say "hi"'), quoted("a\x00é"))
     "say \"hi\"" "a\x00é"
     """

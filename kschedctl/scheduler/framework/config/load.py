@@ -1,7 +1,5 @@
 """Loading of a KubeSchedulerConfiguration, with the same errors as kube-scheduler."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import functools
@@ -56,12 +54,8 @@ _INT32: Final = (-(2**31), 2**31 - 1)
 class Decoder:
     """A decoder of objects that collects the problems.
 
-    Parameters
-    ----------
-    problems : Problems
-        The collector that problems are added to.
-    absent : frozenset of str
-        Fields that do not exist in the release.
+    Args:
+        absent: Fields that do not exist in the release.
     """
 
     def __init__(self, problems: Problems, absent: frozenset[str]) -> None:
@@ -248,24 +242,15 @@ def load_configuration(
 
     Certificates of extenders are not checked, because their files are on the scheduler's machine.
 
-    Parameters
-    ----------
-    data : bytes or mapping
-        JSON or YAML text (only the first document is used), or the decoded object.
-    release : Release
-        The kube-scheduler release that the configuration is for.
-    implements : mapping of str to frozenset of ExtensionPoint
-        The existing plugins, in-tree and out-of-tree, and the extension points they implement.
-    args_types : mapping of str to type
-        The args types of out-of-tree plugins; args of plugins without a type are kept as written.
-    where : str
-        The file name, for error messages.
+    Args:
+        data: JSON or YAML text (only the first document is used), or the decoded object.
+        release: The kube-scheduler release that the configuration is for.
+        implements: The existing plugins, in-tree and out-of-tree, and the extension points they implement.
+        args_types: The args types of out-of-tree plugins; args of plugins without a type are kept as written.
+        where: The file name, for error messages.
 
-    Raises
-    ------
-    ConfigError
-        If kube-scheduler would not start with the configuration. Problems are reported by stage: first all
-        decoding problems, then all invalid values, then all plugin problems.
+    Raises ConfigError if kube-scheduler would not start with the configuration. Problems are reported by stage:
+        first all decoding problems, then all invalid values, then all plugin problems.
     """
     inert = {
         name: frozenset(map(ExtensionPoint, points))

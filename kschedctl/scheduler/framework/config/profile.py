@@ -4,8 +4,6 @@ The rules are those of ``mergePlugins`` (``pkg/scheduler/apis/config/v1/default_
 with its expansion of multiPoint (``pkg/scheduler/framework/runtime/framework.go``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -48,30 +46,20 @@ _POINTS: Final[tuple[str, ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A resolved scheduler profile.
+    """A resolved scheduler profile."""
 
-    Attributes
-    ----------
-    scheduler_name : str
-        The ``spec.schedulerName`` of its pods.
-    plugins : mapping of ExtensionPoint to tuple of str
-        The plugins of every extension point in running order.
-    weights : mapping of str to int
-        The weights of the Score plugins, in running order.
-    args : mapping of str to msgspec.Struct
-        The args of every in-tree plugin that has any, with defaults filled in, even if the plugin is not enabled. Any
-        other plugin with configured args has ``RawArgs``.
-    percentage_of_nodes_to_score : int or None
-        The profile's own percentage; ``None`` if the percentage of the whole configuration applies.
-    placement_weights : mapping of str to int
-        The weights of the PlacementScore plugins.
-    """
-
+    #: The ``spec.schedulerName`` of its pods.
     scheduler_name: str
+    #: The plugins of every extension point in running order.
     plugins: Mapping[ExtensionPoint, tuple[str, ...]]
+    #: The weights of the Score plugins, in running order.
     weights: Mapping[str, int]
+    #: The args of every in-tree plugin that has any, with defaults filled in, even if the plugin is not enabled.
+    #: Any other plugin with configured args has ``RawArgs``.
     args: Mapping[str, msgspec.Struct]
+    #: The profile's own percentage; ``None`` if the percentage of the whole configuration applies.
     percentage_of_nodes_to_score: int | None
+    #: The weights of the PlacementScore plugins.
     placement_weights: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -100,24 +88,10 @@ def merge_default_plugins(plugins: PluginSet, release: Release, warnings: list[s
 class ProfileBuilder:
     """A builder that resolves one profile and records its problems.
 
-    Parameters
-    ----------
-    profile : KubeSchedulerProfile
-        The profile as written.
-    args : mapping of str to msgspec.Struct
-        The args of its plugins.
-    path : str
-        The field path of the profile.
-    release : Release
-        The release whose default plugins and rules apply.
-    implements : mapping of str to frozenset of ExtensionPoint
-        The existing plugins, and the extension points they implement.
-    inert : frozenset of str
-        The plugins among them that are valid but have no effect; the resolved profile omits them.
-    problems : Problems
-        The collector that problems are added to.
-    warnings : list of str
-        The list that warnings are appended to.
+    Args:
+        release: The release whose default plugins and rules apply.
+        implements: The existing plugins, and the extension points they implement.
+        inert: The plugins among them that are valid but have no effect; the resolved profile omits them.
     """
 
     def __init__(

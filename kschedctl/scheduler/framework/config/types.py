@@ -4,8 +4,6 @@ An omitted field has the default of ``pkg/scheduler/apis/config/v1/defaults.go``
 types are in ``kschedctl.scheduler.framework.config.types``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
@@ -165,7 +163,8 @@ class KubeSchedulerConfiguration(ConfigStruct, frozen=True):
 
 # The arguments of the in-tree plugins, with kube-scheduler's defaults.
 #
-# The constraints that PodTopologySpread uses if ``defaulting_type`` is ``System`` belong to the plugin, not to its args.
+# The constraints that PodTopologySpread uses if ``defaulting_type`` is ``System`` belong to the plugin, not to its
+# args.
 
 LEAST_ALLOCATED: Final = "LeastAllocated"
 MOST_ALLOCATED: Final = "MostAllocated"

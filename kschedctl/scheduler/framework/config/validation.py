@@ -3,8 +3,6 @@
 The rules for plugin args are in ``args_validation``; the rules that depend on the existing plugins are in ``profile``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -91,15 +89,7 @@ class Problems:
     def raise_if_any(self, where: str) -> None:
         """Raise one error with all problems, if there are any.
 
-        Parameters
-        ----------
-        where : str
-            The file that the configuration is from.
-
-        Raises
-        ------
-        ConfigError
-            If a problem was recorded.
+        Raises ConfigError if a problem was recorded.
         """
         ConfigError.raise_any(self._found, where)
 
@@ -305,16 +295,9 @@ _ACTIONS: Final = ("DoNotSchedule", "ScheduleAnyway")
 def validate_args(args: msgspec.Struct, path: str, release: Release, problems: Problems) -> None:
     """Record the problems for which kube-scheduler rejects the args of an in-tree plugin.
 
-    Parameters
-    ----------
-    args : msgspec.Struct
-        An instance of a type in ``kschedctl.scheduler.framework.config.types``; other types are not validated.
-    path : str
-        The field path of the args.
-    release : Release
-        The release whose rules apply.
-    problems : Problems
-        The collector that problems are added to.
+    Args:
+        args: An instance of a type in ``kschedctl.scheduler.framework.config.types``; other types are not
+            validated.
     """
     rule = _RULES.get(type(args))
     if rule is not None:

@@ -40,27 +40,18 @@ if TYPE_CHECKING:
 
 
 class ClaimNotUsableOnNode(Operands, frozen=True):
-    """A claim of the pod is allocated, but cannot be used on the node.
+    """A claim of the pod is allocated, but cannot be used on the node."""
 
-    Attributes
-    ----------
-    claim : str
-        The claim, ``namespace/name``.
-    devices : tuple of str
-        The allocated devices, ``driver/pool/device``.
-    ready : bool
-        True if the devices are ready, so that only the node is wrong.
-    pods : tuple of str
-        The names of the pods that the claim is reserved for.
-    """
-
+    #: The claim, ``namespace/name``.
     claim: str
+    #: The allocated devices, ``driver/pool/device``.
     devices: tuple[str, ...]
+    #: True if the devices are ready, so that only the node is wrong.
     ready: bool
+    #: The names of the pods that the claim is reserved for.
     pods: tuple[str, ...]
 
     def words(self) -> str:
-        """State the claim and its devices."""
         devices = ", ".join(self.devices)
         if not self.ready:
             return f"claim {self.claim} holds {devices}, which failed to become ready"
@@ -73,34 +64,22 @@ class ClaimNotUsableOnNode(Operands, frozen=True):
 
 
 class UnavailableExtendedResource(Operands, frozen=True):
-    """The pod requests an extended resource that the node does not list and that no DeviceClass backs.
+    """The pod requests an extended resource that the node does not list and that no DeviceClass backs."""
 
-    Attributes
-    ----------
-    resources : tuple of str
-        The resources.
-    """
-
+    #: The resources.
     resources: tuple[str, ...]
 
     def words(self) -> str:
-        """List the resources."""
         return f"neither the node nor a DeviceClass has {', '.join(self.resources)}"
 
 
 class LeftoverClaim(Operands, frozen=True):
-    """An earlier attempt created a claim for the pod's extended resources, which must be deleted first.
+    """An earlier attempt created a claim for the pod's extended resources, which must be deleted first."""
 
-    Attributes
-    ----------
-    claim : str
-        The claim, ``namespace/name``.
-    """
-
+    #: The claim, ``namespace/name``.
     claim: str
 
     def words(self) -> str:
-        """State the leftover claim."""
         return f"claim {self.claim} is left over from an earlier attempt and is deleted first"
 
 
@@ -120,68 +99,43 @@ def claim_elsewhere(claim: ResourceClaim, *, ready: bool) -> ClaimNotUsableOnNod
 
 
 class Extended(msgspec.Struct, frozen=True):
-    """The pod's extended resources, some of which a DeviceClass backs.
+    """The pod's extended resources, some of which a DeviceClass backs."""
 
-    Attributes
-    ----------
-    amounts : mapping of str to int
-        The requested amount of every extended resource.
-    classes : mapping of str to DeviceClass
-        The cluster's device classes that back extended resources, by resource.
-    leftover : ResourceClaim, optional
-        The claim that an earlier attempt created for these resources.
-    """
-
+    #: The requested amount of every extended resource.
     amounts: Mapping[str, int]
+    #: The cluster's device classes that back extended resources, by resource.
     classes: Mapping[str, DeviceClass]
+    #: The claim that an earlier attempt created for these resources.
     leftover: ResourceClaim | None
 
 
 class AllocationVerdict(msgspec.Struct):
-    """The outcome on a group of nodes that need the same claims.
+    """The outcome on a group of nodes that need the same claims."""
 
-    Attributes
-    ----------
-    allocations : Allocations or None
-        The allocations found on the nodes; ``None`` if nothing has to be allocated.
-    extended_claim : ResourceClaim, optional
-        The claim for the extended resources that devices provide on these nodes.
-    refusal : str
-        The reason why all of these nodes are rejected without an allocation; empty if they are not.
-    """
-
+    #: The allocations found on the nodes; ``None`` if nothing has to be allocated.
     allocations: Allocations | None = None
+    #: The claim for the extended resources that devices provide on these nodes.
     extended_claim: ResourceClaim | None = None
+    #: The reason why all of these nodes are rejected without an allocation; empty if they are not.
     refusal: str = ""
 
 
 class State(msgspec.Struct):
-    """The pod's claims, and the verdicts on the nodes examined so far.
+    """The pod's claims, and the verdicts on the nodes examined so far."""
 
-    Attributes
-    ----------
-    claims : tuple of ResourceClaim
-        The claims in the pod's spec, in the pod's order; empty if the pod has none.
-    extended : Extended, optional
-        The pod's extended resources, if a DeviceClass backs one of them.
-    template : Pod, optional
-        The pod, from which the claim for extended resources is made.
-    available : ndarray of bool, shape (n_claims, n_nodes)
-        True if an allocated claim can be used on the node; see ``available_on``.
-    verdicts : list of AllocationVerdict
-        The verdicts, one per group of nodes.
-    verdict_of : ndarray of int64, shape (n_nodes,)
-        Index into ``verdicts``; -1 for nodes that were not examined.
-    place_of : ndarray of int64, shape (n_nodes,)
-        The node's position among the rows of its verdict.
-    """
-
+    #: The claims in the pod's spec, in the pod's order; empty if the pod has none.
     claims: tuple[ResourceClaim, ...] = ()
+    #: The pod's extended resources, if a DeviceClass backs one of them.
     extended: Extended | None = None
+    #: The pod, from which the claim for extended resources is made.
     template: Pod | None = None
+    #: True if an allocated claim can be used on the node; see ``available_on``.
     available: Mask = msgspec.field(default_factory=lambda: np.zeros((0, 0), dtype=np.bool_))
+    #: The verdicts, one per group of nodes.
     verdicts: list[AllocationVerdict] = msgspec.field(default_factory=list)
+    #: Index into ``verdicts``; -1 for nodes that were not examined.
     verdict_of: Int64Array = msgspec.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    #: The node's position among the rows of its verdict.
     place_of: Int64Array = msgspec.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @property
@@ -233,12 +187,8 @@ def _verdicts(state: State, inventory: Inventory, rows: Int64Array) -> list[tupl
 def _served(cluster: Cluster, extended: Extended, rows: Int64Array) -> tuple[Mask, Mask]:
     """Return the resources that devices must provide, and the nodes that cannot have one of the resources.
 
-    Returns
-    -------
-    delegated : ndarray of bool, shape (n_resources, n_rows)
-        True if the node offers none of the resource and a DeviceClass backs it.
-    misfit : ndarray of bool, shape (n_rows,)
-        True if neither the node nor a DeviceClass has one of the resources.
+    Returns: delegated: true if the node offers none of the resource and a DeviceClass backs it; misfit: true if
+        neither the node nor a DeviceClass has one of the resources
     """
     delegated = np.zeros((len(extended.amounts), len(rows)), dtype=np.bool_)
     misfit = np.zeros(len(rows), dtype=np.bool_)
@@ -281,15 +231,7 @@ def _allocated(state: State, inventory: Inventory, rows: Int64Array, verdict: Al
 
 
 def rejections(state: State, cluster: Cluster, rules: DeviceRules, rows: Int64Array) -> Rejections:
-    """Return the rejections of nodes that were examined.
-
-    Parameters
-    ----------
-    rules : DeviceRules
-        The release's rules.
-    rows : ndarray of int64, shape (n_rows,)
-        The rows of the nodes.
-    """
+    """Return the rejections of nodes that were examined."""
     texts: dict[str, int] = {}
     code = np.zeros(len(rows), dtype=np.int8)
     reason = np.zeros(len(rows), dtype=np.int64)
@@ -314,12 +256,8 @@ def _statuses(
 ) -> Iterator[tuple[Mask | int, Code, str]]:
     """Yield the statuses of a verdict's nodes, each with its positions; a later status overrides an earlier one.
 
-    Parameters
-    ----------
-    rows : ndarray of int64, shape (n_rows,)
-        All nodes.
-    here, unavailable : ndarray of bool, shape (n_rows,)
-        The verdict's nodes, and the nodes on which an allocated claim is not available.
+    Args:
+        here, unavailable: The verdict's nodes, and the nodes on which an allocated claim is not available.
     """
     if verdict.refusal:
         yield here, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, verdict.refusal
@@ -364,14 +302,8 @@ def _operands(state: State, cluster: Cluster, rules: DeviceRules, row: int, text
 def with_allocated_claims(cluster: Cluster, pod: Pod, cycle: CycleState, row: int) -> Cluster:
     """Return the cluster after a pod's claims are allocated on a node and reserved for the pod.
 
-    Parameters
-    ----------
-    pod : Pod
-        The pod that the decision is about.
-    cycle : CycleState
-        The cycle state that the plugins wrote.
-    row : int
-        The row of the node, on which the pod fits.
+    Args:
+        row: The row of the node, on which the pod fits.
     """
     from kschedctl.scheduler.devices.inventory import with_claims
 
@@ -384,13 +316,7 @@ def with_allocated_claims(cluster: Cluster, pod: Pod, cycle: CycleState, row: in
 
 
 def bind_pod_claims(pod: Pod, cycle: CycleState, row: int) -> Iterator[ObjectChange]:
-    """Yield the claims that change when the pod is bound: they are allocated and reserved for the pod.
-
-    Parameters
-    ----------
-    pod, cycle, row
-        As for ``with_allocated_claims``.
-    """
+    """Yield the claims that change when the pod is bound: they are allocated and reserved for the pod."""
     uid = pod.metadata.uid or pod.key
     for found in allocations_on(cycle, row):
         status = found.claim.status
@@ -407,17 +333,7 @@ def bind_pod_claims(pod: Pod, cycle: CycleState, row: int) -> Iterator[ObjectCha
 def allocations_on(cycle: CycleState, row: int) -> tuple[ClaimAllocation, ...]:
     """Return the allocations of a pod's claims on a node: the existing ones, then those that the scheduler would write.
 
-    Parameters
-    ----------
-    cycle : CycleState
-        The cycle state that the plugins wrote.
-    row : int
-        The row of the node.
-
-    Returns
-    -------
-    tuple of ClaimAllocation
-        Empty for a pod without claims, and if the claims cannot be used on the node.
+    Returns: Empty for a pod without claims, and if the claims cannot be used on the node.
     """
     state = cycle.read(State)
     if state is None or state.is_empty or state.verdict_of[row] < 0 or not state.available[:, row].all():

@@ -4,8 +4,6 @@ An allocated claim must be usable on the node. All other claims are allocated on
 with equal devices are searched once. In releases that do not allocate devices, the plugin does nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
@@ -97,22 +95,19 @@ class DynamicResources(
 
     @classmethod
     def extension_points(cls, release: Release) -> frozenset[ExtensionPoint]:
-        """Return the extension points of the base classes; in older releases without Score."""
         points = super().extension_points(release)
         return points if release.dynamic_resources_scores else points - {ExtensionPoint.SCORE}
 
     def own_part(self, pod: Pod) -> Hashable:
-        """Return the pod's name, uid and generated claims if it needs devices, else ``None``."""
         if pod.spec.resource_claims or self._extended(pod) is not None:
             return pod.metadata.name, pod.metadata.uid, pod.status.resource_claim_statuses
         return None
 
     def reach_of_copies(self, pod: Pod) -> Reach:
-        """Return ``Reach.CLUSTER`` for pods that need devices, whose claims are allocated."""
         return Reach.NOTHING if self.own_part(pod) is None else Reach.CLUSTER
 
     @property
-    def inventory(self) -> Inventory:
+    def inventory(self) -> "Inventory":
         """The devices of the plugin's cluster."""
         from kschedctl.scheduler.devices.inventory import Inventory
 
@@ -120,12 +115,9 @@ class DynamicResources(
         return cluster.derived(Inventory, rules, lambda: Inventory(cluster, rules), of=KINDS)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Return changes of nodes, slices, classes and claims, and claims generated for the pod."""
-
         return DynamicResourcesHints(self.handle).events
 
     def sign_pod(self, pod: Pod) -> Hashable | None:
-        """Return an empty signature for pods without claims; pods with claims cannot be signed."""
         return None if pod.spec.resource_claims else ()
 
     def remedies(self, context: RemedyContext, status: Status) -> Iterator[Remedy]:
@@ -135,7 +127,6 @@ class DynamicResources(
         return device_remedies(context)
 
     def pre_enqueue(self, pod: Pod) -> Status:
-        """Reject pods whose claims do not exist yet."""
         if not self._enabled:
             return SUCCESS
         try:
@@ -145,7 +136,6 @@ class DynamicResources(
         return SUCCESS
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Look up the pod's claims and extended resources; return Skip for pods that need no device."""
         if not self._enabled:
             return PreFilterResult(SKIP)
         state.write(State())
@@ -198,7 +188,6 @@ class DynamicResources(
         return mask
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Reject nodes that lack the devices. Other pods have no influence, but their claims have."""
         found = state.read(State)
         if found is None:
             raise PluginError("not found")
@@ -235,7 +224,6 @@ class DynamicResources(
         return PostFilterResult(post_filter_status(found, pod, statuses, self.name, silent=silent))
 
     def pod_group_post_filter(self, group: PodGroupInfo, trial: PodGroupTrial) -> PodGroupPostFilterResult:
-        """Report that claims of members are deallocated; it never makes the group schedulable."""
         spec = group.pod_group.spec if group.pod_group is not None else None
         placed = self.handle.release.places_groups and spec is not None and spec.scheduling_constraints is not None
         if placed or not self._enabled:
@@ -246,7 +234,6 @@ class DynamicResources(
         return PodGroupPostFilterResult(Status(Code.UNSCHEDULABLE, (DEALLOCATED,)))
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        """Score nodes by the alternatives that are chosen for the pod's requests."""
         found = state.read(State)
         if found is None or found.is_empty:
             return np.zeros(len(rows), dtype=np.int64)
@@ -258,26 +245,21 @@ class DynamicResources(
         return raw_scores(found, rows, needs_new_allocations=needs_new)
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
-        """Scale the scores so that the highest becomes 100."""
         return default_normalize_score(scores, reverse=False)
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
-        """List the alternatives that are chosen for the pod's requests."""
         from kschedctl.scheduler.plugins.dynamic_resources.scoring import explain_scores
 
         found = state.read(State)
         return explain_scores(found if found is not None and not found.is_empty else None, row)
 
     def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
-        """Explain the scaling by the highest score."""
         return explain_default_normalize_score(scores, position, reverse=False)
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Return Success: the devices that Filter allocated are still free."""
         return SUCCESS
 
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Record the allocation and reservation of the pod's claims; offline no device has to become ready."""
         from kschedctl.scheduler.plugins.dynamic_resources.filtering import bind_pod_claims
 
         state.effects.extend(bind_pod_claims(pod, state, self.handle.cluster.nodes.row[node_name]))
@@ -295,18 +277,10 @@ DELETED: Final = "deletion of ResourceClaim completed"
 def post_filter_status(state: State, pod: Pod, statuses: NodeStatuses, plugin: str, *, silent: bool) -> Status:
     """Return the status of PostFilter.
 
-    Parameters
-    ----------
-    state : State
-        The state after Filter.
-    pod : Pod
-        The pod that fits on no node.
-    statuses : NodeStatuses
-        The filters' verdicts, by node.
-    plugin : str
-        The plugin's name.
-    silent : bool
-        True if the status has no reason when nothing is deallocated or deleted.
+    Args:
+        state: The state after Filter.
+        statuses: The filters' verdicts, by node.
+        silent: True if the status has no reason when nothing is deallocated or deleted.
     """
     if state.is_empty:
         return Status(Code.UNSCHEDULABLE, () if silent else (NOTHING,))
@@ -350,13 +324,7 @@ _CHANGED = ActionType.ADD | ActionType.UPDATE
 
 
 class DynamicResourcesHints:
-    """The queueing hints of DynamicResources.
-
-    Parameters
-    ----------
-    handle : Handle
-        The plugin's handle.
-    """
+    """The queueing hints of DynamicResources."""
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle

@@ -1,7 +1,5 @@
 """The Score of DynamicResources: prefers nodes on which earlier alternatives are chosen for the pod's requests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -20,23 +18,10 @@ from kschedctl.scheduler.plugins.dynamic_resources.filtering import State
 def raw_scores(state: State, rows: Int64Array, *, needs_new_allocations: bool) -> Int64Array:
     """Return the nodes' raw scores: the sum of 8 - index of the chosen alternative, over requests with alternatives.
 
-    Parameters
-    ----------
-    state : State
-        The state, with these nodes examined.
-    rows : ndarray of int64, shape (n_rows,)
-        The rows of the nodes.
-    needs_new_allocations : bool
-        True if scoring fails for pods with a claim that was allocated before.
+    Args:
+        needs_new_allocations: True if scoring fails for pods with a claim that was allocated before.
 
-    Returns
-    -------
-    ndarray of int64, shape (n_rows,)
-
-    Raises
-    ------
-    PluginError
-        If ``needs_new_allocations`` is true and a claim was allocated before.
+    Raises PluginError if ``needs_new_allocations`` is true and a claim was allocated before.
     """
     out = np.zeros(len(rows), dtype=np.int64)
     for number in np.unique(state.verdict_of[rows]).tolist():
@@ -74,40 +59,26 @@ def _chosen(claims: Sequence[ResourceClaim], outcome: SearchOutcome) -> Iterator
 
 
 class ChosenAlternative(msgspec.Struct, frozen=True, rename="camel"):
-    """The alternatives that are chosen for a claim on a node.
+    """The alternatives that are chosen for a claim on a node."""
 
-    Attributes
-    ----------
-    claim : str
-        The claim's name.
-    requests : tuple of str
-        The requests that the claim's devices are for, ``request/alternative`` for alternatives.
-    scores : tuple of int
-        8 - index of the chosen alternative, for each request with alternatives.
-    """
-
+    #: The claim's name.
     claim: str
+    #: The requests that the claim's devices are for, ``request/alternative`` for alternatives.
     requests: tuple[str, ...]
+    #: 8 - index of the chosen alternative, for each request with alternatives.
     scores: tuple[int, ...]
 
 
 class AlternativesScore(Arithmetic, frozen=True):
-    """The raw score of DynamicResources.
+    """The raw score of DynamicResources."""
 
-    Attributes
-    ----------
-    claims : tuple of ChosenAlternative
-        The claims with devices.
-    """
-
+    #: The claims with devices.
     claims: tuple[ChosenAlternative, ...]
 
     def formula(self) -> str:
-        """Return the formula: the sum of 8 - index of the chosen alternative."""
         return "per request with alternatives 8 - the index of the chosen one, from 0; the sum"
 
     def steps(self) -> Iterator[Step]:
-        """Yield one step per claim, then the sum."""
         for one in self.claims:
             terms = sum_expression(f"(8 - {FIRST_AVAILABLE_MAX - score})" for score in one.scores)
             note = f"gets {listed(one.requests)}" if one.requests else "gets nothing"
@@ -120,12 +91,8 @@ class AlternativesScore(Arithmetic, frozen=True):
 def explain_scores(state: State | None, row: int) -> AlternativesScore:
     """Return the arithmetic of the score of a node that was examined.
 
-    Parameters
-    ----------
-    state : State or None
-        The state after Filter; ``None`` for a pod without claims.
-    row : int
-        The row of the node.
+    Args:
+        state: The state after Filter; ``None`` for a pod without claims.
     """
     if state is None:
         return AlternativesScore(())

@@ -1,7 +1,5 @@
 """The Filter of InterPodAffinity: required terms, by match counts per topology domain."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, Final
@@ -31,14 +29,9 @@ from kschedctl.scheduler.plugins.topology import InDomain, NoTopologyLabel, term
 
 
 class NoPodNear(InDomain, frozen=True):
-    """The node's domain has no pod that the pod's required affinity selects.
+    """The node's domain has no pod that the pod's required affinity selects."""
 
-    Attributes
-    ----------
-    selector : tuple of Requirement
-        The selector of the required pods; empty for any pod.
-    """
-
+    #: The selector of the required pods; empty for any pod.
     selector: Selector
 
     @property
@@ -47,12 +40,10 @@ class NoPodNear(InDomain, frozen=True):
         return " and ".join(map(str, self.selector)) or "any pod"
 
     def words(self) -> str:
-        """State the selector and the domain."""
         labels = f" with {self.wanted}" if self.selector else ""
         return f"no pod{labels} in {self.topology_key}={self.domain}"
 
     def data(self) -> dict[str, Any]:
-        """Return the selector as text, with the domain."""
         return {"topologyKey": self.topology_key, "domain": self.domain, "selector": self.wanted}
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
@@ -64,7 +55,6 @@ class NominatedPodInTheWay(InDomain, frozen=True):
     """Anti-affinity with a pod that is nominated to the node."""
 
     def words(self) -> str:
-        """State the topology key."""
         return f"a pod nominated to the node, by {self.topology_key}"
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
@@ -73,17 +63,11 @@ class NominatedPodInTheWay(InDomain, frozen=True):
 
 
 class PodsInTheWay(InDomain, frozen=True):
-    """Anti-affinity with pods in the node's domain, by a term of the pod or of these pods.
+    """Anti-affinity with pods in the node's domain, by a term of the pod or of these pods."""
 
-    Attributes
-    ----------
-    pod : str
-        ``namespace/name`` of the first of the pods.
-    pods : int
-        The number of these pods.
-    """
-
+    #: ``namespace/name`` of the first of the pods.
     pod: str
+    #: The number of these pods.
     pods: int
 
     @property
@@ -102,7 +86,6 @@ class OwnAntiAffinity(PodsInTheWay, frozen=True):
     """The pod's own anti-affinity matches pods in the domain."""
 
     def words(self) -> str:
-        """State the pods that match."""
         return f"{self.who} matches the pod's anti-affinity"
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
@@ -122,7 +105,6 @@ class ExistingAntiAffinity(PodsInTheWay, frozen=True):
             yield from super().remedies(context)
 
     def words(self) -> str:
-        """State the pods whose anti-affinity matches."""
         return f"anti-affinity of {self.who} matches the pod"
 
 
@@ -145,31 +127,22 @@ _WANTED: Final = {
 
 
 class KeyCounts(msgspec.Struct, frozen=True):
-    """The match counts by domain of one topology key.
+    """The match counts by domain of one topology key."""
 
-    Attributes
-    ----------
-    kind : str
-        The kind of the terms: the pod's ``affinity`` or ``anti-affinity``, or ``existing`` for the anti-affinity of
-        pods on nodes.
-    key : str
-        The topology key.
-    column : LabelColumn
-        The label of every node.
-    per_class : ndarray of int64, shape (n_classes,)
-        The number of matches per pod of each class.
-    counts : ndarray of int64, shape (n_domains,)
-        The number of matches per domain.
-    """
-
+    #: The kind of the terms: the pod's ``affinity`` or ``anti-affinity``, or ``existing`` for the anti-affinity of
+    #: pods on nodes.
     kind: str
+    #: The topology key.
     key: str
+    #: The label of every node.
     column: LabelColumn
+    #: The number of matches per pod of each class.
     per_class: Int64Array
+    #: The number of matches per domain.
     counts: Int64Array
 
     @classmethod
-    def of(cls, cluster: Cluster, kind: str, key: str, per_class: Int64Array) -> KeyCounts:
+    def of(cls, cluster: Cluster, kind: str, key: str, per_class: Int64Array) -> "KeyCounts":
         """Sum the matches of the pods on nodes by domain."""
         column = cluster.nodes.labels[key]
         counts = np.zeros(len(column.values), dtype=np.int64)
@@ -185,23 +158,15 @@ class KeyCounts(msgspec.Struct, frozen=True):
 
 
 class FilterState(msgspec.Struct, frozen=True):
-    """The match counts of required terms.
+    """The match counts of required terms."""
 
-    Attributes
-    ----------
-    affinity : tuple of KeyCounts
-        The counts of the pod's required affinity, one entry per topology key.
-    anti_affinity : tuple of KeyCounts
-        The counts of the pod's required anti-affinity, one entry per topology key.
-    existing : tuple of KeyCounts
-        The counts of the required anti-affinity of pods on nodes, one entry per topology key.
-    matches_itself : bool
-        True if the pod has required affinity and matches all its terms, so that it may be the first of its series.
-    """
-
+    #: The counts of the pod's required affinity, one entry per topology key.
     affinity: tuple[KeyCounts, ...]
+    #: The counts of the pod's required anti-affinity, one entry per topology key.
     anti_affinity: tuple[KeyCounts, ...]
+    #: The counts of the required anti-affinity of pods on nodes, one entry per topology key.
     existing: tuple[KeyCounts, ...]
+    #: True if the pod has required affinity and matches all its terms, so that it may be the first of its series.
     matches_itself: bool
 
     @property
@@ -211,17 +176,7 @@ class FilterState(msgspec.Struct, frozen=True):
 
 
 def prepare(cluster: Cluster, existing: ExistingTerms, terms: PodTerms, pod: Pod) -> FilterState:
-    """Count the matches of required terms by topology key.
-
-    Parameters
-    ----------
-    existing : ExistingTerms
-        The terms of the pods on nodes.
-    terms : PodTerms
-        The terms of the pod, namespaces merged.
-    pod : Pod
-        The pod to place.
-    """
+    """Count the matches of required terms by topology key."""
     n_classes = len(cluster.pods.classes)
     # An existing pod counts for required affinity only if it matches every term.
     all_terms = np.full(n_classes, bool(terms.required_affinity))
@@ -250,14 +205,8 @@ def prepare(cluster: Cluster, existing: ExistingTerms, terms: PodTerms, pod: Pod
 def reject_nodes(state: FilterState, nodes: Overlay, details: Callable[[int, KeyCounts], Reason]) -> Rejections:
     """Reject nodes by the pod's required affinity, then its anti-affinity, then the anti-affinity of existing pods.
 
-    Parameters
-    ----------
-    state : FilterState
-        The match counts.
-    nodes : Overlay
-        The worlds to filter.
-    details : callable
-        Returns the reason for a node row and the counts that reject the node.
+    Args:
+        details: Returns the reason for a node row and the counts that reject the node.
     """
     which = np.full(len(nodes), -1, dtype=np.int64)
     which[_crowded(state.existing, nodes)] = _EXISTING
@@ -336,16 +285,8 @@ class MatchingPods:
 def word_reason(culprits: MatchingPods, row: int, counts: KeyCounts, terms: tuple[AffinityTerm, ...]) -> Reason:
     """Return the reason for a rejected node, with the pod that blocks its domain or the term without a match.
 
-    Parameters
-    ----------
-    culprits : MatchingPods
-        The pods that cause the matches.
-    row : int
-        The row of the node.
-    counts : KeyCounts
-        The counts that reject the node.
-    terms : tuple of AffinityTerm
-        The pod's required affinity terms.
+    Args:
+        terms: The pod's required affinity terms.
     """
     key = counts.key
     code = int(counts.column.codes[row])

@@ -1,7 +1,5 @@
 """InterPodAffinity: the plugin class, which connects counting and scoring to the extension points."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import cached_property
 
@@ -67,13 +65,7 @@ from kschedctl.scheduler.plugins.inter_pod_affinity.terms import (
 
 
 class InterPodAffinityHints:
-    """The queueing hints of InterPodAffinity under the rules of a release.
-
-    Parameters
-    ----------
-    rules : QueueRules
-        The rules.
-    """
+    """The queueing hints of InterPodAffinity under the rules of a release."""
 
     def __init__(self, rules: QueueRules) -> None:
         self._rules = rules
@@ -177,7 +169,6 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         )
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Return added, deleted or relabelled pods, and added or relabelled nodes."""
         return InterPodAffinityHints(self.handle.release.queue).events
 
     def sign_pod(self, pod: Pod) -> Hashable | None:
@@ -191,7 +182,6 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return () if self._args.ignore_preferred_terms_of_existing_pods else encoded(pod.metadata.labels)
 
     def reach_of_copies(self, pod: Pod) -> Reach:
-        """Return ``Reach.CLUSTER`` for pods with pod affinity or anti-affinity, whose terms count for other pods."""
         affinity = pod.spec.affinity
         if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
             return Reach.NOTHING
@@ -200,15 +190,11 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
     def hard_counts(self, pod: Pod) -> FilterState:
         """Return the match counts of required terms by domain, the pod's terms and those of existing pods.
 
-        Raises
-        ------
-        SelectorError
-            If a selector of the pod is invalid.
+        Raises SelectorError if a selector of the pod is invalid.
         """
         return prepare(self.handle.cluster, self._existing, self._terms(pod), pod)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Count matches by domain; return Skip if no required term of the pod or of existing pods applies."""
         try:
             terms = self._terms(pod)
         except SelectorError as error:
@@ -221,7 +207,6 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return PreFilterResult()
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Reject nodes by the required terms of the pod and the required anti-affinity of existing pods."""
         found = state.read(_FilterState)
         if found is None:
             raise PluginError('error reading "PreFilterInterPodAffinity" from cycleState: not found')
@@ -230,7 +215,6 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return reject_nodes(found.counts, nodes, lambda row, counts: word_reason(culprits, row, counts, terms))
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
-        """Sum the weights by domain; return Skip if no term matches any pod."""
         try:
             terms = self._terms(pod)
         except SelectorError as error:
@@ -245,27 +229,22 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return SUCCESS
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        """Return the sums of the weights in the nodes' domains; a sum may be negative."""
         found = state.read(_ScoreState)
         if found is None:
             raise PluginError('failed to read "PreScoreInterPodAffinity" from cycleState: not found')
         return found.scores[rows]
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
-        """Scale the scores linearly: the lowest becomes 0, the highest 100."""
         return normalize(scores)
 
     def depends_on_feasible_nodes(self, state: CycleState, pod: Pod) -> bool:
-        """Return False: PreScore sums over the pods of all nodes."""
         return False
 
     def losses_can_hurt(self, state: CycleState, pod: Pod) -> bool:
-        """Report whether the pod has required affinity; fewer pods never violate anti-affinity."""
         found = state.read(_FilterState)
         return found is not None and bool(found.terms.required_affinity)
 
     def alike_when_lost(self, state: CycleState, pod: Pod) -> Iterator[Int64Array]:
-        """Yield each node's domain and number of matches, per topology key of the required terms."""
         found = state.read(_FilterState)
         groups = found.counts if found is not None else None
         for counts in (*groups.affinity, *groups.anti_affinity, *groups.existing) if groups is not None else ():
@@ -273,7 +252,6 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             yield self.handle.cluster.pods.sum_per_node(counts.per_class)
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
-        """Check the matches of required terms in the node's domains, of the pod and of existing pods."""
         found = state.read(_FilterState)
         if found is None:
             return ()
@@ -281,12 +259,10 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return explain_domains(found.counts, nodes)
 
     def counted_domains(self, state: CycleState, pod: Pod) -> tuple[CountedDomains, ...]:
-        """Return the pods that match all terms of the pod's required affinity, by topology key."""
         found = state.read(_FilterState)
         return shown_domains(found.counts) if found is not None else ()
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
-        """List the terms that match in the node's domains, with their weights."""
         found = state.read(_ScoreState)
         # Score may see node objects sent back by an extender. PreScore summed the weights on the original cluster.
         cluster = found.cluster if found is not None else self.handle.cluster
@@ -294,5 +270,4 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return explain_scores(cluster, existing, self._terms(pod), pod, row, hard_pod_affinity_weight=weight)
 
     def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
-        """Explain the scaling by the lowest and the highest score."""
         return explain_normalized(scores, position)

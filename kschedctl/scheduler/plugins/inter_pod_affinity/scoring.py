@@ -3,8 +3,6 @@
 Normalised in float64: ``100 * (score - min) / (max - min)``, truncated; 0 for all nodes if all scores are equal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec
@@ -43,21 +41,9 @@ def affinity_scores(
 ) -> Int64Array | None:
     """Score every node by the preferred terms of the pod and of existing pods.
 
-    Parameters
-    ----------
-    existing : ExistingTerms
-        The terms of the pods on nodes.
-    terms : PodTerms
-        The terms of the pod, namespaces merged.
-    pod : Pod
-        The pod to place.
-    hard_pod_affinity_weight : int
-        The weight of each required affinity term of an existing pod that matches the pod; 0 ignores these terms.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_nodes,), or None
-        ``None`` if no term matches any pod.
+    Args:
+        hard_pod_affinity_weight: The weight of each required affinity term of an existing pod that matches the pod;
+            0 ignores these terms.
     """
     labels, n_classes = PodAndNamespaceLabels.of(cluster, pod), len(cluster.pods.classes)
     contributions = _Contributions(n_classes)
@@ -83,8 +69,6 @@ def affinity_scores(
 def normalize(scores: Int64Array) -> Int64Array:
     """Scale scores linearly to 0..100; equal scores become 0.
 
-    Examples
-    --------
     >>> normalize(np.array([-5, 0, 10]))
     array([  0,  33, 100])
     """
@@ -98,46 +82,30 @@ def normalize(scores: Int64Array) -> Int64Array:
 
 
 class AffinityPart(msgspec.Struct, frozen=True, rename="camel"):
-    """The contribution of terms of one kind and weight to a node's score.
+    """The contribution of terms of one kind and weight to a node's score."""
 
-    Attributes
-    ----------
-    whose : str
-        A description of the terms: those of the pod, listed, or those of existing pods.
-    topology_key : str
-        The key of the label that defines the domains.
-    domain : str
-        The node's domain.
-    pods : int
-        The number of pods in the domain that a term matches, or that have a term which matches the pod.
-    weight : int
-        The weight of the term.
-    """
-
+    #: A description of the terms: those of the pod, listed, or those of existing pods.
     whose: str
+    #: The key of the label that defines the domains.
     topology_key: str
+    #: The node's domain.
     domain: str
+    #: The number of pods in the domain that a term matches, or that have a term which matches the pod.
     pods: int
+    #: The weight of the term.
     weight: int
 
 
 class AffinityScore(Arithmetic, frozen=True):
-    """The raw score of InterPodAffinity.
+    """The raw score of InterPodAffinity."""
 
-    Attributes
-    ----------
-    parts : tuple of AffinityPart
-        The nonzero contributions.
-    """
-
+    #: The nonzero contributions.
     parts: tuple[AffinityPart, ...]
 
     def formula(self) -> str:
-        """Return the formula: the sum over terms of matching pods times weight."""
         return "the sum over terms of matching pods in the node's domain * weight"
 
     def steps(self) -> Iterator[Step]:
-        """Yield one step per contribution, then the sum."""
         values = []
         for part in self.parts:
             values.append(part.pods * part.weight)
@@ -148,26 +116,19 @@ class AffinityScore(Arithmetic, frozen=True):
 
 
 class RescaledScore(Arithmetic, frozen=True):
-    """A score of InterPodAffinity scaled to 0..100.
+    """A score of InterPodAffinity scaled to 0..100."""
 
-    Attributes
-    ----------
-    score : int
-        The node's raw score.
-    lowest, highest : int
-        The lowest and the highest raw score of the scored nodes.
-    """
-
+    #: The node's raw score.
     score: int
+    #: The lowest and the highest raw score of the scored nodes.
     lowest: int
+    #: The lowest and the highest raw score of the scored nodes.
     highest: int
 
     def formula(self) -> str:
-        """Return the formula of the scaling."""
         return "trunc(100 * ((score - lowest) / (highest - lowest)))"
 
     def steps(self) -> Iterator[Step]:
-        """Yield the only step."""
         if self.highest == self.lowest:
             yield Step("normalised", "0", 0, f"every node has {self.score}")
             return
@@ -184,15 +145,7 @@ def _signed(number: int) -> str:
 def explain_scores(
     cluster: Cluster, existing: ExistingTerms, terms: PodTerms, pod: Pod, row: int, *, hard_pod_affinity_weight: int
 ) -> AffinityScore:
-    """Return the arithmetic of a node's raw score.
-
-    Parameters
-    ----------
-    cluster, existing, terms, pod, hard_pod_affinity_weight
-        As for ``affinity_scores``.
-    row : int
-        The row of the node.
-    """
+    """Return the arithmetic of a node's raw score."""
     labels, n_classes = PodAndNamespaceLabels.of(cluster, pod), len(cluster.pods.classes)
     parts = []
 

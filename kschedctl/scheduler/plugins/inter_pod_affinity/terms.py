@@ -4,8 +4,6 @@ The API server merges ``matchLabelKeys`` and ``mismatchLabelKeys`` into the sele
 selector.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 
@@ -25,23 +23,15 @@ _MOST_KNOWN: Final = 1024
 
 
 class AffinityTerm(msgspec.Struct, frozen=True):
-    """A parsed term.
+    """A parsed term."""
 
-    Attributes
-    ----------
-    topology_key : str
-        The key of the label that defines the domains.
-    selector : Selector or None
-        The selector of the pods; ``None`` selects no pod.
-    namespaces : frozenset of str
-        The namespaces listed in the term.
-    namespace_selector : Selector or None
-        The selector of further namespaces; ``None`` selects no namespace.
-    """
-
+    #: The key of the label that defines the domains.
     topology_key: str
+    #: The selector of the pods; ``None`` selects no pod.
     selector: Selector | None
+    #: The namespaces listed in the term.
     namespaces: frozenset[str]
+    #: The selector of further namespaces; ``None`` selects no namespace.
     namespace_selector: Selector | None
 
     def matches(self, pod: Pod, namespace_labels: Labels) -> bool:
@@ -63,8 +53,7 @@ class PodAndNamespaceLabels(msgspec.Struct, frozen=True):
     namespace_labels: tuple[tuple[str, str], ...]
 
     @classmethod
-    def of(cls, cluster: Cluster, pod: Pod) -> PodAndNamespaceLabels:
-        """Return the labels of a pod and of its namespace."""
+    def of(cls, cluster: Cluster, pod: Pod) -> "PodAndNamespaceLabels":
         namespace = pod.metadata.namespace
         of_namespace = cluster.namespace_labels.get(namespace, _NO_LABELS)
         return cls(namespace, tuple(pod.metadata.labels.items()), tuple(of_namespace.items()))
@@ -77,10 +66,7 @@ def _selects(selector: Selector | None, labels: Labels) -> bool:
 def parse_term(term: PodAffinityTerm, namespace: str) -> AffinityTerm:
     """Parse a term of a pod in a namespace.
 
-    Raises
-    ------
-    SelectorError
-        If a selector is invalid.
+    Raises SelectorError if a selector is invalid.
     """
     # A term without namespaces and without a namespace selector applies to the pod's own namespace.
     namespaces = term.namespaces
@@ -106,10 +92,7 @@ class PodTerms(msgspec.Struct, frozen=True):
 def parse_pod_terms(pod: Pod) -> PodTerms:
     """Parse all terms of a pod.
 
-    Raises
-    ------
-    SelectorError
-        If a selector is invalid. The error's path begins with the kind of term.
+    Raises SelectorError if a selector is invalid. The error's path begins with the kind of term.
     """
     affinity = pod.spec.affinity
     if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
@@ -164,12 +147,9 @@ ByKey = dict[str, tuple[Int64Array, Int64Array]]
 class TermTable:
     """The distinct terms of one kind over all pod classes. Classes are only added, never removed.
 
-    Attributes
-    ----------
-    terms : list of AffinityTerm
-        The distinct terms.
-    class_id, term_id, weight : ndarray of int64, shape (n_entries,)
-        One entry per class and term, with the term's weight; sorted by class.
+    class_id: One entry per class and term, with the term's weight; sorted by class.
+    term_id: One entry per class and term, with the term's weight; sorted by class.
+    weight: One entry per class and term, with the term's weight; sorted by class.
     """
 
     def __init__(self) -> None:
@@ -235,7 +215,7 @@ class ExistingTerms:
         self._preferred = TermTable()
 
     @classmethod
-    def of(cls, cluster: Cluster) -> ExistingTerms:
+    def of(cls, cluster: Cluster) -> "ExistingTerms":
         """Return the terms of a cluster's pod classes; each class is parsed once."""
         found = cluster.pods.class_table.companion(cls)
         found._catch_up()

@@ -1,7 +1,5 @@
 """Extended resources that a DeviceClass backs, as the plugins of node resources count them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -43,16 +41,9 @@ def backed_allocations(
 ) -> list[Allocation]:
     """Count devices as the allocatable amount on nodes that offer none of a resource that a DeviceClass backs.
 
-    Parameters
-    ----------
-    handle : Handle
-        The plugin's handle.
-    wanted : mapping of str to int
-        The configured resources, in order, and the amount of each that the pod requests.
-    offers : sequence of Allocation
-        The amounts without devices, in the same order.
-    rows : ndarray of int64, shape (n_rows,)
-        The rows of the nodes.
+    Args:
+        wanted: The configured resources, in order, and the amount of each that the pod requests.
+        offers: The amounts without devices, in the same order.
     """
     backed = backed_resources(handle, (name for name, amount in wanted.items() if amount))
     if not backed:

@@ -6,8 +6,6 @@ the score is the change of the balance by the pod, ``50 + (50 + with - without) 
 balance with the pod.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 
 import msgspec
@@ -41,18 +39,10 @@ Float64Array = NDArray[np.float64]
 def balance(used: Sequence[Int64Array], allocatable: Sequence[Int64Array]) -> Int64Array:
     """Return the balance of the resources of nodes: 100 if all used shares are equal.
 
-    Parameters
-    ----------
-    used, allocatable : sequence of ndarray of int64, shape (n_rows,)
-        The amounts per resource. A resource does not count on nodes with an allocatable amount of 0.
+    Args:
+        used, allocatable: The amounts per resource. A resource does not count on nodes with an allocatable amount
+            of 0.
 
-    Returns
-    -------
-    ndarray of int64, shape (n_rows,)
-        50 to 100.
-
-    Examples
-    --------
     >>> balance([np.array([1000]), np.array([2000])], [np.array([4000]), np.array([4000])])
     array([87])
     """
@@ -113,11 +103,9 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         return {name: requested_amount(requests, name) for name in self._resources}
 
     def sign_pod(self, pod: Pod) -> Hashable | None:
-        """Sign the pod by its requests; a pod whose requests devices may satisfy cannot be signed."""
         return signed_requests(self.handle, pod)
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
-        """Return Skip for pods that request none of the configured resources."""
         wanted = self._wanted(pod)
         if not any(wanted.values()):
             return SKIP
@@ -128,7 +116,6 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         return SUCCESS
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        """Score nodes by the balance with the pod, or by the change of the balance by the pod."""
         found = state.read(_State)
         wanted = found.wanted if found is not None else self._wanted(pod)
         if not any(wanted.values()):
@@ -150,7 +137,6 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         return backed_allocations(self.handle, wanted, offers, rows)
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic | None:
-        """Return the arithmetic of the balances with and without the pod."""
         found = state.read(_State)
         wanted = found.wanted if found is not None else self._wanted(pod)
         if not any(wanted.values()):

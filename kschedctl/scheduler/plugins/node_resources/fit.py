@@ -4,8 +4,6 @@ A requested resource is insufficient if ``requested > allocatable - used``. If `
 pods does not help: the status is UnschedulableAndUnresolvable, in releases that distinguish this case.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
@@ -96,12 +94,8 @@ def signed_requests(handle: Handle, pod: Pod) -> Hashable | None:
 class NodeResourcesHints:
     """The queueing hints of NodeResourcesFit.
 
-    Parameters
-    ----------
-    handle : Handle
-        The plugin's handle.
-    wanted : callable
-        Returns a pod's requests by resource, including ``pods``: milli-CPU, bytes and counts.
+    Args:
+        wanted: Returns a pod's requests by resource, including ``pods``: milli-CPU, bytes and counts.
     """
 
     def __init__(self, handle: Handle, wanted: Callable[[Pod], Mapping[str, int]]) -> None:
@@ -183,33 +177,22 @@ def reason_text(resource: str) -> str:
 
 
 class InsufficientResource(Operands, frozen=True):
-    """The node does not have enough free capacity of a resource.
+    """The node does not have enough free capacity of a resource."""
 
-    Attributes
-    ----------
-    resource : str
-        The resource; ``pods`` for the number of pods.
-    requested : int
-        The pod's request: milli-CPU, bytes or a count.
-    used : int
-        The sum of the requests of the node's pods and of the pods that are nominated to it, in the same unit.
-    allocatable : int
-        The node's allocatable amount, in the same unit; 0 if it does not have the resource.
-    nominated : int
-        The part of ``used`` that the nominated pods request, in the same unit.
-    nominated_pods : tuple of str
-        The nominated pods, as ``namespace/name``.
-    """
-
+    #: The resource; ``pods`` for the number of pods.
     resource: str
+    #: The pod's request: milli-CPU, bytes or a count.
     requested: int
+    #: The sum of the requests of the node's pods and of the pods that are nominated to it, in the same unit.
     used: int
+    #: The node's allocatable amount, in the same unit; 0 if it does not have the resource.
     allocatable: int
+    #: The part of ``used`` that the nominated pods request, in the same unit.
     nominated: int = 0
+    #: The nominated pods, as ``namespace/name``.
     nominated_pods: tuple[str, ...] = ()
 
     def words(self) -> str:
-        """Return the amounts as text: ``wants 2 cpu, free 1.2 of 4, 0.5 kept for nominated shop/web``."""
         running, amount = self.used - self.nominated, partial(format_amount, self.resource)
         pods = listed(self.nominated_pods, most=1)
         kept = f", {amount(self.nominated)} kept for nominated {pods}" if self.nominated else ""
@@ -223,14 +206,12 @@ class InsufficientResource(Operands, frozen=True):
         return f"{wants}, free {amount(free)} of {amount(self.allocatable)}{kept}"
 
     def data(self) -> dict[str, Any]:
-        """Return the amounts as quantities, as all amounts of resources in answers."""
         names = ("requested", "used", "allocatable", *(("nominated",) if self.nominated else ()))
         amounts = {name: exact_quantity(self.resource, getattr(self, name)) for name in names}
         pods = {"nominatedPods": self.nominated_pods} if self.nominated_pods else {}
         return {"resource": self.resource, **amounts, **pods}
 
     def shortfall(self) -> Shortfall:
-        """Return the requested amount beyond the free capacity."""
         lacking = self.requested - (self.allocatable - self.used)
         return Shortfall(self.resource, self.requested, lacking, self.allocatable)
 
@@ -274,15 +255,12 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             self._kernel = most_allocated if strategy.type == "MostAllocated" else least_allocated
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Return deleted or scaled-down pods, added or grown nodes, and classes that back a resource."""
         return NodeResourcesHints(self.handle, self.wanted).events
 
     def sign_pod(self, pod: Pod) -> Hashable | None:
-        """Sign the pod by its requests; a pod whose requests devices may satisfy cannot be signed."""
         return signed_requests(self.handle, pod)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Sum the pod's requests."""
         state.write(_FilterState(self.wanted(pod)))
         return PreFilterResult()
 
@@ -302,7 +280,6 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         )
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Reject nodes with too little free capacity of a requested resource."""
         found = state.read(_FilterState)
         if found is None:
             raise PluginError('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
@@ -347,7 +324,6 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return Rejections(code, reason, texts, details)
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
-        """Compare every requested amount with the node's free capacity."""
         found = state.read(_FilterState)
         columns = self.handle.cluster.resources(self.handle.request_rules)
         wanted = found.wanted if found is not None else {}
@@ -383,7 +359,6 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return Reason(reason_text(resource), InsufficientResource(resource, amount, used, allocatable, kept, pods))
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
-        """Sum the pod's requests of the scored resources."""
         state.write(_ScoreState(self._scored_requests(pod)))
         return SUCCESS
 
@@ -394,7 +369,6 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return {r.name: requested_amount(requests, r.name) for r in resources}
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        """Score nodes by the configured strategy."""
         offers = self._offers(state, pod, rows)
         return weighted_mean(offers, self._weights, self._kernel, only_positive=self._ratio)
 
@@ -411,7 +385,6 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return [by_resource[resource.name] for resource in self._args.scoring_strategy.resources]
 
     def score_placement(self, group: PodGroupInfo, assignments: PodGroupAssignments) -> int:
-        """Return the used share of a placement's nodes with the members placed there, whatever the strategy is."""
         # Members of one template share their spec, on which alone the requests depend.
         by_spec = {id(pod.spec): pod for pod, _ in assignments.proposed}
         requests_of = {spec: self._scored_requests(pod) for spec, pod in by_spec.items()}
@@ -426,7 +399,6 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return int(weighted_mean(totals, self._weights, most_allocated, only_positive=False)[0])
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
-        """Return the arithmetic of the score, by resource."""
         strategy = self._args.scoring_strategy
         offers = self._offers(state, pod, np.array([row], dtype=np.int64))
         resources = tuple(
@@ -446,17 +418,10 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 def _number(insufficient: Mask) -> tuple[Int64Array, Mask]:
     """Assign a number to each combination of insufficient resources.
 
-    Parameters
-    ----------
-    insufficient : ndarray of bool, shape (n_resources, n_rows)
-        True if the node has too little free capacity of the resource.
+    Args:
+        insufficient: True if the node has too little free capacity of the resource.
 
-    Returns
-    -------
-    number : ndarray of int64, shape (n_rows,)
-        The number of each node's combination.
-    lacking : ndarray of bool, shape (n_resources, n_numbers)
-        The insufficient resources of each number.
+    Returns: number: the number of each node's combination; lacking: the insufficient resources of each number
     """
     n_resources, n_rows = insufficient.shape
     if not insufficient.any():

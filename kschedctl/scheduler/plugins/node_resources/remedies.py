@@ -1,7 +1,5 @@
 """Remedies of NodeResourcesFit that lower the pod's requests; other modules propose to free capacity on the node."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 
@@ -37,19 +35,10 @@ from kschedctl.scheduler.plugins.node_resources.scoring import spec_only
 def highest_usage(cluster: Cluster, pod: Pod, resource: str) -> int | None:
     """Return the highest usage of a resource by a pod of the same workload.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster; only snapshots from files have PodMetrics.
-    pod : Pod
-        The pod.
-    resource : str
-        The resource.
+    Args:
+        cluster: The cluster; only snapshots from files have PodMetrics.
 
-    Returns
-    -------
-    int or None
-        Milli-CPU or bytes; ``None`` if the snapshot has no usage of a pod of the workload.
+    Returns: Milli-CPU or bytes; ``None`` if the snapshot has no usage of a pod of the workload.
     """
     workload, pods = workload_of(cluster, pod.metadata), cluster.pods
     usages = []
@@ -78,12 +67,8 @@ def request_remedies(context: RemedyContext, resource: str, free: int) -> Iterat
     is an obvious mistake, or if PodMetrics show that no pod of the workload uses that much. An extended resource is
     never dropped.
 
-    Parameters
-    ----------
-    resource : str
-        The resource.
-    free : int
-        The free capacity: milli-CPU, bytes or a count.
+    Args:
+        free: The free capacity: milli-CPU, bytes or a count.
     """
     if resource == PODS:
         return

@@ -1,6 +1,4 @@
-"""The requested and allocatable amounts that scores by resources work on, the strategies of NodeResourcesFit, and their arithmetic."""
-
-from __future__ import annotations
+"""Scores by resources: requested and allocatable amounts, the strategies of NodeResourcesFit, their arithmetic."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
@@ -20,20 +18,13 @@ from kschedctl.scheduler.framework.interface import MAX_NODE_SCORE
 
 
 class Allocation(msgspec.Struct, frozen=True):
-    """The amounts of one configured resource on some nodes.
+    """The amounts of one configured resource on some nodes."""
 
-    Attributes
-    ----------
-    allocatable : ndarray of int64, shape (n_rows,)
-        The node's allocatable amount; 0 if the resource does not count there.
-    allocated : ndarray of int64, shape (n_rows,)
-        The sum of the requests of the node's pods.
-    requested : ndarray of int64, shape (n_rows,)
-        ``allocated`` plus the request of the pod to place.
-    """
-
+    #: The node's allocatable amount; 0 if the resource does not count there.
     allocatable: Int64Array
+    #: The sum of the requests of the node's pods.
     allocated: Int64Array
+    #: ``allocated`` plus the request of the pod to place.
     requested: Int64Array
 
 
@@ -48,16 +39,10 @@ def allocations(
 ) -> list[Allocation]:
     """Return the amounts of the configured resources on some nodes (upstream ``calculateNodeAllocatableRequest``).
 
-    Parameters
-    ----------
-    rules : RequestRules
-        The rules by which requests are counted.
-    wanted : dict of str to int
-        The configured resources, in order, and the amount of each that the pod requests.
-    rows : ndarray of int64, shape (n_rows,)
-        The rows of the nodes.
-    non_zero : bool
-        True if containers without requests for cpu and memory count with default amounts.
+    Args:
+        rules: The rules by which requests are counted.
+        wanted: The configured resources, in order, and the amount of each that the pod requests.
+        non_zero: True if containers without requests for cpu and memory count with default amounts.
     """
     columns = cluster.resources(rules)
     nothing = np.zeros(len(rows), dtype=np.int64)
@@ -89,8 +74,6 @@ Kernel = Callable[[Int64Array, Int64Array], Int64Array]
 def least_allocated(requested: Int64Array, allocatable: Int64Array) -> Int64Array:
     """Return the free share of a node, in percent; 0 if more is requested than allocatable.
 
-    Examples
-    --------
     >>> least_allocated(np.array([1000, 5000]), np.array([4000, 4000]))
     array([75,  0])
     """
@@ -101,8 +84,6 @@ def least_allocated(requested: Int64Array, allocatable: Int64Array) -> Int64Arra
 def most_allocated(requested: Int64Array, allocatable: Int64Array) -> Int64Array:
     """Return the used share of a node, in percent, at most 100.
 
-    Examples
-    --------
     >>> most_allocated(np.array([1000, 5000]), np.array([4000, 4000]))
     array([ 25, 100])
     """
@@ -113,10 +94,8 @@ def most_allocated(requested: Int64Array, allocatable: Int64Array) -> Int64Array
 def requested_to_capacity_ratio(shape: Sequence[tuple[int, int]]) -> Kernel:
     """Return a kernel that maps the used share to a score by a piecewise linear function.
 
-    Parameters
-    ----------
-    shape : sequence of (int, int)
-        Utilization in percent, ascending, and the score there, 0 to 100.
+    Args:
+        shape: Utilization in percent, ascending, and the score there, 0 to 100.
     """
     utilizations = np.array([utilization for utilization, _ in shape], dtype=np.int64)
     scores = np.array([score for _, score in shape], dtype=np.int64)
@@ -143,17 +122,11 @@ def weighted_mean(
 ) -> Int64Array:
     """Return the weighted mean of a kernel's scores over resources.
 
-    Parameters
-    ----------
-    allocations : sequence of Allocation
-        The amounts per resource. A resource does not count on nodes with an allocatable amount of 0.
-    weights : sequence of int
-        The weights of the resources.
-    kernel : callable
-        Returns the score of one resource.
-    only_positive : bool
-        True for RequestedToCapacityRatio: resources with score 0 do not count, and the mean is rounded half away from
-        zero in float64. False: the mean is truncated.
+    Args:
+        allocations: The amounts per resource. A resource does not count on nodes with an allocatable amount of 0.
+        kernel: Returns the score of one resource.
+        only_positive: True for RequestedToCapacityRatio: resources with score 0 do not count, and the mean is
+            rounded half away from zero in float64. False: the mean is truncated.
     """
     n_rows = len(allocations[0].allocatable)
     total = np.zeros(n_rows, dtype=np.int64)
@@ -185,26 +158,17 @@ RATIO: Final = "RequestedToCapacityRatio"
 
 
 class ScoredResource(msgspec.Struct, frozen=True, rename="camel"):
-    """A resource scored on a node.
+    """A resource scored on a node."""
 
-    Attributes
-    ----------
-    name : str
-        The resource.
-    weight : int
-        The configured weight.
-    requested : int
-        The sum of the requests of the node's pods and the pod to place: milli-CPU, bytes or a count.
-    allocatable : int
-        The node's allocatable amount, in the same unit; 0 if the resource does not count.
-    score : int
-        The strategy's score for the resource, 0 to 100.
-    """
-
+    #: The resource.
     name: str
+    #: The configured weight.
     weight: int
+    #: The sum of the requests of the node's pods and the pod to place: milli-CPU, bytes or a count.
     requested: int
+    #: The node's allocatable amount, in the same unit; 0 if the resource does not count.
     allocatable: int
+    #: The strategy's score for the resource, 0 to 100.
     score: int
 
     @property
@@ -217,31 +181,21 @@ class ScoredResource(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class StrategyScore(Arithmetic, frozen=True):
-    """The score of NodeResourcesFit.
+    """The score of NodeResourcesFit."""
 
-    Attributes
-    ----------
-    strategy : str
-        The scoring strategy.
-    resources : tuple of ScoredResource
-        The configured resources.
-    shape : tuple of (int, int)
-        The points of RequestedToCapacityRatio, utilization in percent and score; empty for other strategies.
-    score : int
-        The weighted mean of the resources' scores.
-    """
-
+    #: The scoring strategy.
     strategy: str
+    #: The configured resources.
     resources: tuple[ScoredResource, ...]
+    #: The points of RequestedToCapacityRatio, utilization in percent and score; empty for other strategies.
     shape: tuple[tuple[int, int], ...]
+    #: The weighted mean of the resources' scores.
     score: int
 
     def formula(self) -> str:
-        """Return the formula of the strategy."""
         return FORMULAS[self.strategy]
 
     def steps(self) -> Iterator[Step]:
-        """Yield the steps of each resource, then the mean."""
         for resource in self.resources:
             if not resource.allocatable:
                 yield Step(resource.name, "0", 0, resource.note)
@@ -273,18 +227,9 @@ def ratio_steps(
 ) -> Iterator[Step]:
     """Yield the steps that map a utilization to a score (``strategies.requested_to_capacity_ratio``).
 
-    Parameters
-    ----------
-    name : str
-        The name of the resource.
-    requested, capacity : int
-        The requested amount and the capacity, in the same unit.
-    shape : sequence of (int, int)
-        Utilization in percent, ascending, and the score there.
-    score : int
-        The score at this utilization.
-    note : str
-        The amounts in words.
+    Args:
+        requested, capacity: The requested amount and the capacity, in the same unit.
+        shape: Utilization in percent, ascending, and the score there.
     """
     if not capacity or requested > capacity:
         used = 100
@@ -304,53 +249,34 @@ def ratio_steps(
 
 
 class BalancedResource(msgspec.Struct, frozen=True, rename="camel"):
-    """The amounts of a resource on a node, without and with the pod to place.
+    """The amounts of a resource on a node, without and with the pod to place."""
 
-    Attributes
-    ----------
-    name : str
-        The resource.
-    allocated : int
-        The sum of the requests of the node's pods: milli-CPU, bytes or a count.
-    requested : int
-        ``allocated`` plus the request of the pod.
-    allocatable : int
-        The node's allocatable amount, in the same unit; 0 if the resource does not count.
-    """
-
+    #: The resource.
     name: str
+    #: The sum of the requests of the node's pods: milli-CPU, bytes or a count.
     allocated: int
+    #: ``allocated`` plus the request of the pod.
     requested: int
+    #: The node's allocatable amount, in the same unit; 0 if the resource does not count.
     allocatable: int
 
 
 class BalanceScore(Arithmetic, frozen=True):
-    """The score of NodeResourcesBalancedAllocation.
+    """The score of NodeResourcesBalancedAllocation."""
 
-    Attributes
-    ----------
-    resources : tuple of BalancedResource
-        The configured resources.
-    with_pod : int
-        The balance with the pod.
-    without_pod : int or None
-        The balance without the pod; ``None`` in releases before 1.36, which do not compare.
-    score : int
-        The score.
-    """
-
+    #: The configured resources.
     resources: tuple[BalancedResource, ...]
+    #: The balance with the pod.
     with_pod: int
+    #: The balance without the pod; ``None`` in releases before 1.36, which do not compare.
     without_pod: int | None
     score: int
 
     def formula(self) -> str:
-        """Return the formula of the release."""
         balance = "trunc((1 - deviation of the used shares) * 100)"
         return balance if self.without_pod is None else f"50 + (50 + with - without) // 2 of {balance}"
 
     def steps(self) -> Iterator[Step]:
-        """Yield the steps of the balances, then the score."""
         if self.without_pod is None:
             yield from self._balance("score", [one.requested for one in self.resources], self.with_pod, "")
             return

@@ -3,8 +3,6 @@
 Rule on each node: matching pods in its domain + (1 if the pod matches itself) - the minimum over domains <= maxSkew.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -40,29 +38,19 @@ SYSTEM_DEFAULTS: Final = (
 
 
 class SpreadConstraint(msgspec.Struct, frozen=True):
-    """A parsed constraint.
+    """A parsed constraint."""
 
-    Attributes
-    ----------
-    topology_key : str
-        The key of the label that defines the domains.
-    max_skew : int
-        The largest skew allowed.
-    min_domains : int
-        The number of domains below which the global minimum is 0; 1 by default.
-    selector : Selector or None
-        The selector of the counted pods; ``None`` selects no pod.
-    honor_affinity : bool
-        True if only nodes that match the pod's node selector and affinity count.
-    honor_taints : bool
-        True if only nodes whose taints the pod tolerates count.
-    """
-
+    #: The key of the label that defines the domains.
     topology_key: str
+    #: The largest skew allowed.
     max_skew: int
+    #: The number of domains below which the global minimum is 0; 1 by default.
     min_domains: int
+    #: The selector of the counted pods; ``None`` selects no pod.
     selector: Selector | None
+    #: True if only nodes that match the pod's node selector and affinity count.
     honor_affinity: bool
+    #: True if only nodes whose taints the pod tolerates count.
     honor_taints: bool
 
     def selects(self, pod: Pod) -> bool:
@@ -80,23 +68,14 @@ def parse_constraints(
 ) -> tuple[SpreadConstraint, ...]:
     """Return the constraints with a given ``whenUnsatisfiable``, parsed.
 
-    Parameters
-    ----------
-    constraints : iterable of TopologySpreadConstraint
-        The pod's own constraints, or the defaults.
-    pod : Pod
-        The pod, whose labels ``matchLabelKeys`` refers to.
-    action : str
-        ``DoNotSchedule`` or ``ScheduleAnyway``.
-    match_label_keys : bool
-        True if ``matchLabelKeys`` is honoured.
-    selector : Selector, optional
-        A selector that replaces the constraints' own selectors.
+    Args:
+        constraints: The pod's own constraints, or the defaults.
+        pod: The pod, whose labels ``matchLabelKeys`` refers to.
+        action: ``DoNotSchedule`` or ``ScheduleAnyway``.
+        match_label_keys: True if ``matchLabelKeys`` is honoured.
+        selector: A selector that replaces the constraints' own selectors.
 
-    Raises
-    ------
-    PluginError
-        If a selector is invalid.
+    Raises PluginError if a selector is invalid.
     """
     out = []
     for constraint in constraints:
@@ -128,13 +107,9 @@ def parse_constraints(
 def selected_classes(cluster: Cluster, constraint: SpreadConstraint, namespace: str) -> tuple[Int64Array, Int64Array]:
     """Return the pod classes that a constraint selects.
 
-    Returns
-    -------
-    counted : ndarray of int64, shape (n_classes,)
-        1 for the classes that count in the snapshot: not those of terminating pods, and none for an empty selector.
-    moved : ndarray of int64, shape (n_classes,)
-        1 for the classes whose pods change the count when they are added or removed. Upstream checks neither
-        termination nor the emptiness of the selector there.
+    Returns: counted: 1 for the classes that count in the snapshot: not those of terminating pods, and none for an
+        empty selector; moved: 1 for the classes whose pods change the count when they are added or removed.
+        Upstream checks neither termination nor the emptiness of the selector there
     """
     pods = cluster.pods
     if constraint.selector is None:
@@ -177,31 +152,21 @@ _TOLD_DOMAINS: Final = 8
 
 
 class SkewTooHigh(InDomain, frozen=True):
-    """The node's domain would have too many matching pods with the pod.
+    """The node's domain would have too many matching pods with the pod."""
 
-    Attributes
-    ----------
-    matching : int
-        The number of matching pods in the domain.
-    minimum : int
-        The minimum over all domains; 0 if there are fewer domains than ``minDomains``.
-    skew : int
-        ``matching`` + (1 if the pod matches itself) - ``minimum``.
-    max_skew : int
-        The largest skew allowed.
-    domains : dict of str to int, optional
-        The number of matching pods by domain, over the domains that count; not set if the label has more than 50
-        values.
-    """
-
+    #: The number of matching pods in the domain.
     matching: int
+    #: The minimum over all domains; 0 if there are fewer domains than ``minDomains``.
     minimum: int
+    #: ``matching`` + (1 if the pod matches itself) - ``minimum``.
     skew: int
+    #: The largest skew allowed.
     max_skew: int
+    #: The number of matching pods by domain, over the domains that count; not set if the label has more than 50
+    #: values.
     domains: dict[str, int] | UnsetType = UNSET
 
     def words(self) -> str:
-        """State the counts, the skew and the allowed skew."""
         where = f"{self.topology_key}={self.domain} has {self.matching} matching"
         return f"{where}, fewest {self.minimum}: skew {self.skew}, allowed {self.max_skew}"
 
@@ -211,32 +176,20 @@ class SkewTooHigh(InDomain, frozen=True):
 
 
 class DomainCounts(msgspec.Struct, frozen=True):
-    """The matching pods of one hard constraint by topology domain.
-
-    Attributes
-    ----------
-    constraint : SpreadConstraint
-        The constraint.
-    column : LabelColumn
-        The topology label of every node.
-    counts : ndarray of int64, shape (n_domains,)
-        The number of matching pods per domain, over the nodes that count.
-    exists : ndarray of bool, shape (n_domains,)
-        True for domains with a node that counts.
-    included : ndarray of bool, shape (n_nodes,)
-        True for nodes that count.
-    moved : ndarray of int64, shape (n_classes,)
-        1 for pod classes that change the counts when added or removed.
-    self_match : int
-        1 if the constraint selects the pod itself, else 0.
-    """
+    """The matching pods of one hard constraint by topology domain."""
 
     constraint: SpreadConstraint
+    #: The topology label of every node.
     column: LabelColumn
+    #: The number of matching pods per domain, over the nodes that count.
     counts: Int64Array
+    #: True for domains with a node that counts.
     exists: Mask
+    #: True for nodes that count.
     included: Mask
+    #: 1 for pod classes that change the counts when added or removed.
     moved: Int64Array
+    #: 1 if the constraint selects the pod itself, else 0.
     self_match: int
 
     def minima(self) -> tuple[int, int, int]:
@@ -255,11 +208,8 @@ class DomainCounts(msgspec.Struct, frozen=True):
     def skew(self, nodes: Overlay) -> tuple[Int64Array, Int64Array, Int64Array]:
         """Return the counts and the skew with the pod placed, in each world.
 
-        Returns
-        -------
-        matching, minimum, skew : ndarray of int64, shape (n_worlds,)
-            The matching pods in the node's domain, the minimum over domains, and the skew with the pod. The values are
-            meaningless for nodes without the label.
+        Returns: The matching pods in the node's domain, the minimum over domains, and the skew with the pod. The
+            values are meaningless for nodes without the label.
         """
         domain = self.column.codes[nodes.rows]
         delta = nodes.delta(("PodTopologySpread", self.constraint), self.moved) * self.included[nodes.rows]
@@ -276,12 +226,8 @@ class DomainCounts(msgspec.Struct, frozen=True):
 def count_domains(cluster: Cluster, constraints: Iterable[SpreadConstraint], pod: Pod) -> tuple[DomainCounts, ...]:
     """Count the matching pods of each constraint by domain.
 
-    Parameters
-    ----------
-    constraints : iterable of SpreadConstraint
-        The hard constraints. Only nodes with the labels of all of them count.
-    pod : Pod
-        The pod to place.
+    Args:
+        constraints: The hard constraints. Only nodes with the labels of all of them count.
     """
     constraints = tuple(constraints)
     labelled = nodes_with_all_keys(cluster, constraints)
@@ -302,12 +248,8 @@ def count_domains(cluster: Cluster, constraints: Iterable[SpreadConstraint], pod
 def reject_nodes(domains: tuple[DomainCounts, ...], nodes: Overlay) -> Rejections:
     """Reject nodes by the first constraint whose label they lack or whose skew would be exceeded.
 
-    Parameters
-    ----------
-    domains : tuple of DomainCounts
-        One entry per hard constraint, in the pod's order.
-    nodes : Overlay
-        The worlds to filter.
+    Args:
+        domains: One entry per hard constraint, in the pod's order.
     """
     skews = [counts.skew(nodes) for counts in domains]
     which = np.full(len(nodes), -1, dtype=np.int64)

@@ -1,7 +1,5 @@
 """PodTopologySpread: the plugin class, which connects counting and scoring to the extension points."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
 import msgspec
@@ -68,12 +66,8 @@ from kschedctl.scheduler.plugins.pod_topology_spread.scoring import (
 class PodTopologySpreadHints:
     """The queueing hints of PodTopologySpread under the rules of a release.
 
-    Parameters
-    ----------
-    rules : QueueRules
-        The rules.
-    constraints : callable
-        Returns a pod's hard constraints, or the defaults for the pod.
+    Args:
+        constraints: Returns a pod's hard constraints, or the defaults for the pod.
     """
 
     def __init__(self, rules: QueueRules, constraints: Callable[[Pod], tuple[SpreadConstraint, ...]]) -> None:
@@ -148,10 +142,7 @@ def _domains(node: Node, constraints: Iterable[SpreadConstraint]) -> list[str | 
 def default_selector(cluster: Cluster, pod: Pod) -> Selector:
     """Return the combined selector of a pod's Services and owning controller (plugins/helper ``DefaultSelector``).
 
-    Returns
-    -------
-    Selector
-        Empty if no Service and no controller selects the pod.
+    Returns: Empty if no Service and no controller selects the pod.
     """
     namespace = pod.metadata.namespace
     labels: dict[str, str] = {}
@@ -220,17 +211,14 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return parse_constraints(self._defaults, pod, action, selector=selector) if selector else ()
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Return added, deleted or updated pods and nodes."""
         return PodTopologySpreadHints(
             self.handle.release.queue, lambda pod: self._constraints(pod, DO_NOT_SCHEDULE)
         ).events
 
     def sign_pod(self, pod: Pod) -> Hashable | None:
-        """Return an empty signature if pod and profile have no constraints; else the pod cannot be signed."""
         return None if pod.spec.topology_spread_constraints or self._defaults else ()
 
     def reach_of_copies(self, pod: Pod) -> Reach:
-        """Return ``Reach.CLUSTER`` for pods with constraints, which may count copies."""
         try:
             has_constraints = self._constraints(pod, DO_NOT_SCHEDULE) or self._constraints(pod, SCHEDULE_ANYWAY)
         except PluginError:
@@ -240,15 +228,11 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
     def hard_domains(self, pod: Pod) -> tuple[DomainCounts, ...]:
         """Return the matching pods by domain, one entry per hard constraint.
 
-        Raises
-        ------
-        PluginError
-            If a selector of the pod is invalid.
+        Raises PluginError if a selector of the pod is invalid.
         """
         return count_domains(self.handle.cluster, self._constraints(pod, DO_NOT_SCHEDULE), pod)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Count matching pods by domain; return Skip for pods without hard constraints."""
         try:
             constraints = self._constraints(pod, DO_NOT_SCHEDULE)
         except PluginError as error:
@@ -259,14 +243,12 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return PreFilterResult()
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Reject nodes on which a hard constraint would be violated."""
         found = state.read(_FilterState)
         if found is None:
             raise PluginError('reading "PreFilterPodTopologySpread" from cycleState: not found')
         return reject_nodes(found.domains, nodes)
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
-        """Compute the scores by soft constraints; return Skip for pods without soft constraints."""
         found = state.read(_ScoreState)
         if found is not None and found.per_domain.cluster is self.handle.cluster:
             # PreScore runs again for other feasible nodes of the same cycle.
@@ -284,7 +266,6 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return SUCCESS
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        """Return the raw scores: more matching pods give a higher raw score."""
         return self._scores(state, pod).scores[rows]
 
     def _scores(self, state: CycleState, pod: Pod) -> SpreadScores:
@@ -300,7 +281,6 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return spread_scores(by_host, prepared.rows)
 
     def alike_when_lost(self, state: CycleState, pod: Pod) -> Iterator[Int64Array]:
-        """Yield each node's domain, number of matching pods and inclusion, per constraint."""
         found = state.read(_FilterState)
         for counts in found.domains if found is not None else ():
             counted, _ = selected_classes(self.handle.cluster, counts.constraint, pod.metadata.namespace)
@@ -309,32 +289,26 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             yield counts.included.astype(np.int64)
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
-        """Check the skew of every hard constraint."""
         found = state.read(_FilterState)
         nodes = self.handle.cluster.overlay(np.array([row], dtype=np.int64))
         return tuple(explain_skew(counts, nodes) for counts in found.domains) if found is not None else ()
 
     def counted_domains(self, state: CycleState, pod: Pod) -> tuple[CountedDomains, ...]:
-        """Return the matching pods of every hard constraint."""
         found = state.read(_FilterState)
         return tuple(shown_domains(counts) for counts in found.domains) if found is not None else ()
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
-        """Return the arithmetic of the raw score, by constraint."""
         return explain_scores(self._prepared(state).per_domain.cluster, self._scores(state, pod), row)
 
     def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
-        """Explain the scaling by the lowest and the highest score."""
         prepared = self._prepared(state)
         return explain_normalized(scores, prepared.scores.ignored[prepared.rows], position)
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
-        """Scale the scores in reverse: fewest matching pods give 100."""
         prepared = self._prepared(state)
         return normalize(scores, prepared.scores.ignored[prepared.rows])
 
     def depends_on_feasible_nodes(self, state: CycleState, pod: Pod) -> bool:
-        """Return True for pods with soft constraints, whose weights depend on the number of domains."""
         return state.read(_ScoreState) is not None
 
     def _prepared(self, state: CycleState) -> _ScoreState:

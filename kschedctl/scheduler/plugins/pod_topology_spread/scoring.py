@@ -4,8 +4,6 @@ Score: ``matching pods in the domain x log(domains + 2) + maxSkew - 1`` per cons
 half away from zero; normalised so that few matching pods give a high score.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 
@@ -28,59 +26,36 @@ from kschedctl.scheduler.plugins.pod_topology_spread.filtering import (
 
 
 class ConstraintCounts(msgspec.Struct, frozen=True):
-    """The counts of one soft constraint.
-
-    Attributes
-    ----------
-    constraint : SpreadConstraint
-        The constraint.
-    matching : ndarray of int64, shape (n_nodes,)
-        The number of matching pods in the domain of each node.
-    size : int
-        The number of domains that contain feasible nodes.
-    """
+    """The counts of one soft constraint."""
 
     constraint: SpreadConstraint
+    #: The number of matching pods in the domain of each node.
     matching: Int64Array
+    #: The number of domains that contain feasible nodes.
     size: int
 
 
 class SpreadScores(msgspec.Struct, frozen=True):
-    """The scores of the feasible nodes.
+    """The scores of the feasible nodes."""
 
-    Attributes
-    ----------
-    counts : tuple of ConstraintCounts
-        The counts behind the scores, one entry per constraint.
-    scores : ndarray of int64, shape (n_nodes,)
-        The raw score of each node of the cluster; 0 for ignored nodes.
-    ignored : ndarray of bool, shape (n_nodes,)
-        True for nodes without a required topology label.
-    """
-
+    #: The counts behind the scores, one entry per constraint.
     counts: tuple[ConstraintCounts, ...]
+    #: The raw score of each node of the cluster; 0 for ignored nodes.
     scores: Int64Array
+    #: True for nodes without a required topology label.
     ignored: Mask
 
 
 class MatchingPerDomain(msgspec.Struct, frozen=True):
-    """The part of the scores that does not depend on which nodes are feasible.
+    """The part of the scores that does not depend on which nodes are feasible."""
 
-    Attributes
-    ----------
-    cluster : Cluster
-        The cluster whose nodes are scored.
-    constraints : tuple of SpreadConstraint
-        The soft constraints.
-    labelled : ndarray of bool, shape (n_nodes,)
-        False for the ignored nodes.
-    matching : tuple of ndarray of int64, shape (n_nodes,)
-        The number of matching pods in the domain of each node, per constraint.
-    """
-
+    #: The cluster whose nodes are scored.
     cluster: Cluster
+    #: The soft constraints.
     constraints: tuple[SpreadConstraint, ...]
+    #: False for the ignored nodes.
     labelled: Mask
+    #: The number of matching pods in the domain of each node, per constraint.
     matching: tuple[Int64Array, ...]
 
 
@@ -94,16 +69,9 @@ def count_matching(
 ) -> MatchingPerDomain:
     """Count the matching pods by domain.
 
-    Parameters
-    ----------
-    constraints : tuple of SpreadConstraint
-        The soft constraints.
-    pod : Pod
-        The pod to place.
-    require_all : bool
-        True if nodes without the label of any constraint are ignored; False for the system's defaults.
-    by_host : Cluster, optional
-        The cluster whose pods count for the key ``kubernetes.io/hostname``; by default ``cluster``.
+    Args:
+        require_all: True if nodes without the label of any constraint are ignored; False for the system's defaults.
+        by_host: The cluster whose pods count for the key ``kubernetes.io/hostname``; by default ``cluster``.
     """
     nodes = cluster.nodes
     labelled = nodes_with_all_keys(cluster, constraints) if require_all else np.ones(len(nodes), dtype=np.bool_)
@@ -124,12 +92,8 @@ def count_matching(
 def spread_scores(per_domain: MatchingPerDomain, rows: Int64Array) -> SpreadScores:
     """Score feasible nodes by soft constraints.
 
-    Parameters
-    ----------
-    per_domain : MatchingPerDomain
-        The matching pods by domain.
-    rows : ndarray of int64
-        The rows of the feasible nodes.
+    Args:
+        rows: The rows of the feasible nodes.
     """
     labelled = per_domain.labelled
     candidates = rows[labelled[rows]]
@@ -158,15 +122,9 @@ def _matching(cluster: Cluster, constraint: SpreadConstraint, pod: Pod) -> Int64
 def normalize(scores: Int64Array, ignored: Mask) -> Int64Array:
     """Reverse scores, so that the lowest raw score is best: ``100 * (max + min - score) / max``.
 
-    Parameters
-    ----------
-    scores : ndarray of int64, shape (n_rows,)
-        Raw scores.
-    ignored : ndarray of bool, shape (n_rows,)
-        True for nodes that get 0 and do not count for ``min`` and ``max``.
+    Args:
+        ignored: True for nodes that get 0 and do not count for ``min`` and ``max``.
 
-    Examples
-    --------
     >>> normalize(np.array([2, 4, 0]), np.array([False, False, True]))
     array([100,  50,   0])
     """
@@ -178,26 +136,17 @@ def normalize(scores: Int64Array, ignored: Mask) -> Int64Array:
 
 
 class SpreadTerm(msgspec.Struct, frozen=True, rename="camel"):
-    """The contribution of one soft constraint to a node's score.
+    """The contribution of one soft constraint to a node's score."""
 
-    Attributes
-    ----------
-    topology_key : str
-        The key of the label that defines the domains.
-    domain : str or None
-        The node's domain; ``None`` if it has no such label.
-    matching : int
-        The number of matching pods in the domain.
-    size : int
-        The number of domains that contain feasible nodes.
-    max_skew : int
-        The constraint's ``maxSkew``.
-    """
-
+    #: The key of the label that defines the domains.
     topology_key: str
+    #: The node's domain; ``None`` if it has no such label.
     domain: str | None
+    #: The number of matching pods in the domain.
     matching: int
+    #: The number of domains that contain feasible nodes.
     size: int
+    #: The constraint's ``maxSkew``.
     max_skew: int
 
     @property
@@ -212,28 +161,19 @@ class SpreadTerm(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class SpreadScore(Arithmetic, frozen=True):
-    """The raw score of PodTopologySpread.
+    """The raw score of PodTopologySpread."""
 
-    Attributes
-    ----------
-    ignored : bool
-        True if the node lacks a required topology label, so that its score is 0.
-    terms : tuple of SpreadTerm
-        The soft constraints.
-    score : int
-        The score; low scores are good.
-    """
-
+    #: True if the node lacks a required topology label, so that its score is 0.
     ignored: bool
+    #: The soft constraints.
     terms: tuple[SpreadTerm, ...]
+    #: The score; low scores are good.
     score: int
 
     def formula(self) -> str:
-        """Return the formula: the sum over constraints."""
         return "per constraint matching pods * log(domains + 2) + (maxSkew - 1); the sum, rounded; low is better"
 
     def steps(self) -> Iterator[Step]:
-        """Yield one step per constraint, then the rounded sum."""
         for term in self.terms:
             if term.domain is None:
                 yield Step(term.topology_key, "0", 0, "the node has no such label")
@@ -249,29 +189,21 @@ class SpreadScore(Arithmetic, frozen=True):
 
 
 class ReversedScore(Arithmetic, frozen=True):
-    """A score of PodTopologySpread reversed, so that the lowest raw score is best.
+    """A score of PodTopologySpread reversed, so that the lowest raw score is best."""
 
-    Attributes
-    ----------
-    ignored : bool
-        True if the node gets 0 and does not count for ``highest`` and ``lowest``.
-    score : int
-        The raw score.
-    highest, lowest : int
-        The highest and the lowest raw score of the nodes that count.
-    """
-
+    #: True if the node gets 0 and does not count for ``highest`` and ``lowest``.
     ignored: bool
+    #: The raw score.
     score: int
+    #: The highest and the lowest raw score of the nodes that count.
     highest: int
+    #: The highest and the lowest raw score of the nodes that count.
     lowest: int
 
     def formula(self) -> str:
-        """Return the formula of the reversal."""
         return "100 * (highest + lowest - score) // highest"
 
     def steps(self) -> Iterator[Step]:
-        """Yield the only step."""
         if self.ignored:
             yield Step("normalised", "0", 0, "the node lacks the label of a constraint")
         elif not self.highest:

@@ -4,8 +4,6 @@ An unbound claim that the scheduler does not bind rejects the pod before Filter.
 nodes are scored by the free capacity of the storage that the claims would get (``scoring``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator
 from functools import cached_property
 from typing import Final
@@ -79,19 +77,7 @@ from kschedctl.scheduler.volumes.zones import label_terms
 
 
 def explain_claims(binder: Binder, found: FoundVolumes, node: Node, row: int) -> tuple[FilterCheck, ...]:
-    """Return the checks of a pod's claims on a node.
-
-    Parameters
-    ----------
-    binder : Binder
-        The binder that found the volumes.
-    found : FoundVolumes
-        The volumes that the binder found.
-    node : Node
-        The node.
-    row : int
-        The row of the node.
-    """
+    """Return the checks of a pod's claims on a node."""
     return (*_bound(binder, found, node, row), *_matched(found, row), *_unmatched(binder, found, node, row))
 
 
@@ -186,11 +172,9 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         self._kernel = requested_to_capacity_ratio(self._shape)
 
     def own_part(self, pod: Pod) -> Hashable:
-        """Return the pod's name and uid if claims for its ephemeral volumes are named after it, else ``None``."""
         return ephemeral_claim_owner(pod)
 
     def reach_of_copies(self, pod: Pod) -> Reach:
-        """Return ``Reach.CLUSTER`` for pods with claims, which binding may change."""
         return Reach.NOTHING if next(claim_uses(pod), None) is None else Reach.CLUSTER
 
     @cached_property
@@ -199,7 +183,6 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         return Binder(self.handle.cluster, self.handle.release.enabled("VolumeAttributesClass"))
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Return changes of the pod's claims, of volumes, classes, capacities and drivers, and of node labels."""
         changed = ActionType.ADD | ActionType.UPDATE
         return (
             registered(EventResource.STORAGE_CLASS, changed, after_class_change),
@@ -212,7 +195,6 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         )
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """Sign the pod by its volumes."""
         return signed_volumes(pod)
 
     def remedies(self, context: RemedyContext, status: Status) -> Iterator[Remedy]:
@@ -220,7 +202,6 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         return claim_remedies(context)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Reject pods with unusable claims, and return Skip for pods without claims; else find the claims' volumes."""
         cluster = self.handle.cluster
         problem = claims_problem(cluster, pod)
         if problem:
@@ -238,7 +219,6 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         return PreFilterResult()
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Reject nodes on which a claim has no volume. Other pods have no influence."""
         found = state.read(_State)
         if found is None:
             raise PluginError(_NO_STATE)
@@ -281,13 +261,11 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         return explain[text]() if text in explain else None
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
-        """Return Skip unless the gate StorageCapacityScoring is enabled."""
         if not self._scores:
             return SKIP
         return SUCCESS if state.read(_State) is not None else Status(Code.ERROR, (_NO_STATE,))
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        """Score the storage that the claims would get; 0 without claims, or if Filter did not run."""
         nothing = np.zeros(len(rows), dtype=np.int64)
         if not self._scores:
             return nothing
@@ -300,25 +278,21 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         return storage_capacity_scores(found.volumes, self._kernel)[rows]
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
-        """Return the checks of every claim, with the volume that it has or would get."""
         found = state.read(_State)
         if found is None or found.volumes is None:
             return ()
         return explain_claims(self.binder, found.volumes, self.handle.cluster.nodes.objects[row], row)
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
-        """Return the arithmetic of the score, by storage class."""
         found = state.read(_State)
         counts = self._scores and found is not None and state.read(_Filtered) is not None
         volumes = found.volumes if found is not None and counts else None
         return explain_scores(volumes, self._shape, self._kernel, row)
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Return Success: the volumes that Filter found are still available."""
         return SUCCESS
 
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Record that the pod's claims are bound to the volumes found, or that volumes are provisioned."""
         found = state.read(_State)
         if found is not None and found.volumes is not None:
             row = self.handle.cluster.nodes.row[node_name]

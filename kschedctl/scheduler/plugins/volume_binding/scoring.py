@@ -6,8 +6,6 @@ an existing volume on the node, only such claims count, with the capacity of the
 whose volume would be provisioned by a driver that publishes its capacity.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec
@@ -26,17 +24,9 @@ from kschedctl.scheduler.volumes.claims import claim_key, requested_storage, sto
 class ClassTotals:
     """The requested and the available capacity per storage class and node.
 
-    Parameters
-    ----------
-    n_nodes : int
-        The number of nodes.
-
-    Attributes
-    ----------
-    requested, capacity : dict of str to ndarray of int64, shape (n_nodes,)
-        Bytes by class.
-    counts : dict of str to ndarray of bool, shape (n_nodes,)
-        By class: True if the class counts on the node.
+    requested: Bytes by class.
+    capacity: Bytes by class.
+    counts: By class: True if the class counts on the node.
     """
 
     def __init__(self, n_nodes: int) -> None:
@@ -84,22 +74,11 @@ class ClassTotals:
 def storage_capacity_scores(found: FoundVolumes, kernel: Kernel) -> Int64Array:
     """Score every node by the storage that a pod's claims would get there.
 
-    Parameters
-    ----------
-    found : FoundVolumes
-        The volumes that the binder found. The scores of nodes that the binder rejected are meaningless.
-    kernel : callable
-        Returns the score of one class, 0 to 100, from the requested and the available capacity.
+    Args:
+        found: The volumes that the binder found. The scores of nodes that the binder rejected are meaningless.
+        kernel: Returns the score of one class, 0 to 100, from the requested and the available capacity.
 
-    Returns
-    -------
-    ndarray of int64, shape (n_nodes,)
-        0 to 100.
-
-    Raises
-    ------
-    SnapshotError
-        If a size is not a quantity.
+    Raises SnapshotError if a size is not a quantity.
     """
     return _totals(found).scores(kernel)
 
@@ -125,12 +104,8 @@ def _measured(found: FoundVolumes) -> Iterator[tuple[ProvisionCheck, Mask]]:
 def scoring_caveats(found: FoundVolumes, rows: Int64Array) -> Iterator[NotModelled]:
     """Yield the storage over which kube-scheduler crashes, or for which it picks a random capacity.
 
-    Parameters
-    ----------
-    found : FoundVolumes
-        The volumes that the binder found.
-    rows : ndarray of int64, shape (n_rows,)
-        The rows of the scored nodes.
+    Args:
+        rows: The rows of the scored nodes.
     """
     for check, here in _measured(found):
         provisioning, claim = check.provisioning, claim_key(check.claim)
@@ -146,49 +121,32 @@ def scoring_caveats(found: FoundVolumes, rows: Int64Array) -> Iterator[NotModell
 
 
 class ScoredClass(msgspec.Struct, frozen=True, rename="camel"):
-    """A storage class that counts on a node.
+    """A storage class that counts on a node."""
 
-    Attributes
-    ----------
-    name : str
-        The class.
-    requested : int
-        The capacity requested by the pod's claims, in bytes.
-    capacity : int
-        The available capacity, in bytes.
-    score : int
-        The shape's score at this utilization, 0 to 100.
-    """
-
+    #: The class.
     name: str
+    #: The capacity requested by the pod's claims, in bytes.
     requested: int
+    #: The available capacity, in bytes.
     capacity: int
+    #: The shape's score at this utilization, 0 to 100.
     score: int
 
 
 class StorageScore(Arithmetic, frozen=True):
-    """The score of VolumeBinding.
+    """The score of VolumeBinding."""
 
-    Attributes
-    ----------
-    classes : tuple of ScoredClass
-        The storage classes that count.
-    shape : tuple of (int, int)
-        The points of the piecewise linear function: utilization in percent, and score from 0 to 100.
-    score : int
-        The mean of the classes' scores.
-    """
-
+    #: The storage classes that count.
     classes: tuple[ScoredClass, ...]
+    #: The points of the piecewise linear function: utilization in percent, and score from 0 to 100.
     shape: tuple[tuple[int, int], ...]
+    #: The mean of the classes' scores.
     score: int
 
     def formula(self) -> str:
-        """Return the formula: the mean over storage classes."""
         return "per storage class the shape's score at 100 * requested // capacity; the mean, rounded"
 
     def steps(self) -> Iterator[Step]:
-        """Yield the steps of each class, then the mean."""
         for one in self.classes:
             requested, capacity = (format_amount(EPHEMERAL_STORAGE, n) for n in (one.requested, one.capacity))
             note = f"claims request {requested} of {capacity}"
@@ -205,16 +163,9 @@ def explain_scores(
 ) -> StorageScore:
     """Return the arithmetic of a node's score.
 
-    Parameters
-    ----------
-    found : FoundVolumes or None
-        The volumes that the binder found; ``None`` if nothing is scored.
-    shape : tuple of (int, int)
-        The points of ``kernel``.
-    kernel : callable
-        As for ``storage_capacity_scores``.
-    row : int
-        The row of the node.
+    Args:
+        found: The volumes that the binder found; ``None`` if nothing is scored.
+        kernel: As for ``storage_capacity_scores``.
     """
     if found is None:
         return StorageScore((), shape, 0)

@@ -77,12 +77,7 @@ CASES = {
         (P.OUTCOME, P.WINNER, P.NODES, P.MESSAGE),
         ("is scheduled to big (before: fits on no node)",),
     ),
-    "its gate is gone": (
-        gated("wait"),
-        gated(),
-        (P.OUTCOME,),
-        ("is scheduled to big (before: is not tried)",),
-    ),
+    "its gate is gone": (gated("wait"), gated(), (P.OUTCOME,), ("is scheduled to big (before: is not tried)",)),
     "it goes elsewhere": (
         on([BIG]),
         on([make_node("bigger", cpu="8")]),

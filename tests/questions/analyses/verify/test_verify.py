@@ -128,11 +128,7 @@ def test_pod_of_another_scheduler() -> None:
     [
         (pending(TOO_LARGE, cpu="1"), (), "it fits now"),
         (pending(TOO_LARGE.replace("0/1", "0/2")), (), "the scheduler looked at 2 nodes, the snapshot has 1"),
-        (
-            pending(TOO_LARGE.replace("is not helpful", "helps")),
-            (),
-            "only the part about preemption",
-        ),
+        (pending(TOO_LARGE.replace("is not helpful", "helps")), (), "only the part about preemption"),
         (pending("0/1 nodes are available: 1 Too many pods."), (), "another configuration"),
         (
             pending("0/1 nodes are available: 1 Too many pods."),

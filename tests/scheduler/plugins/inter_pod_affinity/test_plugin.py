@@ -166,9 +166,7 @@ def test_anti_affinity_of_pods_that_are_there(pod: Pod, other: Pod, fits: str) -
         pytest.param({"namespaceSelector": {"matchLabels": {"team": "x"}}}, "n1 n2", id="those selected"),
         pytest.param({"namespaceSelector": {}}, "n1 n2 n3", id="all with an empty selector"),
         pytest.param(
-            {"namespaces": ["bank"], "namespaceSelector": {"matchLabels": {"team": "x"}}},
-            "n1 n2 n3",
-            id="both",
+            {"namespaces": ["bank"], "namespaceSelector": {"matchLabels": {"team": "x"}}}, "n1 n2 n3", id="both"
         ),
         pytest.param(
             {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "bank"}}},
@@ -184,11 +182,7 @@ def test_anti_affinity_of_pods_that_are_there(pod: Pod, other: Pod, fits: str) -
 )
 def test_namespaces(fields: dict[str, Any], avoided: str) -> None:
     nodes = [make_node(name) for name in ("n1", "n2", "n3")]
-    others = [
-        web("n1"),
-        web("n2", namespace="shop"),
-        web("n3", namespace="bank"),
-    ]
+    others = [web("n1"), web("n2", namespace="shop"), web("n3", namespace="bank")]
     decision = decide(far(required(term(key=HOSTNAME, **fields))), make_cluster(nodes, others, *TEAMS))
     assert [name for name in ("n1", "n2", "n3") if said(decision, PLUGIN, name) == ANTI_AFFINITY] == avoided.split()
 

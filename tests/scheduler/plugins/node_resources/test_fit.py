@@ -295,9 +295,7 @@ LINE = [(0, 0), (100, 10)]
             id="a resource counts as often as it is listed: (75 + 25 + 2 * 75) // 4",
         ),
         pytest.param(
-            strategy("MostAllocated", weighted("cpu", 1), weighted(GPU, 9)),
-            75,
-            id="a device nobody asks for",
+            strategy("MostAllocated", weighted("cpu", 1), weighted(GPU, 9)), 75, id="a device nobody asks for"
         ),
         pytest.param(strategy("RequestedToCapacityRatio", shape=LINE), 50, id="a line: (75 + 25) / 2"),
         pytest.param(

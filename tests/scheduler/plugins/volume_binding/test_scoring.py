@@ -173,12 +173,7 @@ def test_without_its_pre_filter_the_cycle_ends_with_an_error() -> None:
 @pytest.mark.parametrize(
     ("claim", "objects", "note"),
     [
-        pytest.param(
-            make_claim("c", size="3Gi"),
-            ROOMS,
-            None,
-            id="one with a capacity for each node",
-        ),
+        pytest.param(make_claim("c", size="3Gi"), ROOMS, None, id="one with a capacity for each node"),
         pytest.param(
             make_claim("c", size="3Gi"),
             [make_object(CSIStorageCapacity, "max", storageClassName="late", maximumVolumeSize="9Gi", nodeTopology={})],

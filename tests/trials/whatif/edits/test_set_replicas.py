@@ -7,10 +7,7 @@ import pytest
 from kschedctl.common.errors import InputError
 from kschedctl.trials.whatif.edits import SetReplicas
 
-READ = {
-    "deploy/web=9": SetReplicas("deploy", "web", 9, "shop"),
-    "sts/shop/db=0": SetReplicas("sts", "db", 0, "shop"),
-}
+READ = {"deploy/web=9": SetReplicas("deploy", "web", 9, "shop"), "sts/shop/db=0": SetReplicas("sts", "db", 0, "shop")}
 WRONG = {
     "deploy/web": "has no number of replicas",
     "deploy/web=-1": "has no number of replicas",
