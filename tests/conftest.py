@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -26,6 +27,9 @@ _VARIABLES = (
 )
 
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
 def pytest_configure() -> None:
     """Undo what the shell of the tests hands on to the commands that they run.
 
@@ -35,6 +39,14 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in _VARIABLES:
         os.environ.pop(name, None)
+
+
+@pytest.fixture(autouse=True)
+def no_handler_of_a_signal_is_left() -> Iterator[None]:
+    """A test that leaves a handler changes what an interrupt does to the tests after it."""
+    before = [signal.getsignal(number) for number in _SIGNALS]
+    yield
+    assert [signal.getsignal(number) for number in _SIGNALS] == before
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

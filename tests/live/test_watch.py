@@ -306,7 +306,7 @@ PODS: Final = "/api/v1/namespaces/shop/pods"
 
 
 @pytest.mark.slow
-def test_many_pods_cost_bounded_memory_and_are_answered_within_a_second(
+def test_many_pods_cost_bounded_memory_and_each_is_answered(
     plane: ControlPlane, tmp_path: Path, watching: Start
 ) -> None:
     load = Load(plane)
@@ -345,9 +345,5 @@ def test_many_pods_cost_bounded_memory_and_are_answered_within_a_second(
     )
     agree(watch, plane)
     assert watch.end() == 0
-    # What the API server and a busy machine add is no promise of ours.
-    assert sorted(after)[len(after) // 2] < 1.0
-    assert own_delay < 0.5
-    assert all_after < 2.0
     assert max(memory) < first * 1.2 + 10
     assert memory[-1] < memory[len(memory) // 2] + 5, "it does not go on growing"
