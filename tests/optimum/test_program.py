@@ -158,8 +158,8 @@ def test_an_interrupt_stops_the_solver() -> None:
             signal.pthread_kill(main, signal.SIGINT)
 
     user = threading.Thread(target=interrupt)
-    user.start()
     with pytest.raises(KeyboardInterrupt):
+        user.start()
         program.optimize(variables[0], maximize=True, seconds=600)
     stopped.set()
     user.join()
