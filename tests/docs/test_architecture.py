@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import defaultdict
 import tomllib
 
 import pytest
@@ -45,3 +46,34 @@ def test_the_picture_is_the_contract(request: pytest.FixtureRequest) -> None:
 @pytest.mark.parametrize("room", ROOMS)
 def test_the_room_has_its_place_among_the_layers(room: str) -> None:
     assert any(room in layer for layer in layers())
+
+
+PACKAGE = ROOT / "kschedctl"
+FILES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in PACKAGE.rglob("*.py")
+}
+#: Modules below 60 lines that one other imports, with the reason why they are no part of it.
+SMALL = {
+    "kschedctl.__main__": "python -m kschedctl",
+}
+
+
+def importers() -> dict[str, set[str]]:
+    """The modules that import each module."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for name, path in FILES.items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for one in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
+                    found[one].add(name)
+    return found
+
+
+def test_a_module_holds_one_concept_whole() -> None:
+    found = importers()
+    sizes = {name: len(path.read_text().splitlines()) for name, path in FILES.items() if path.name != "__init__.py"}
+    assert [name for name, size in sizes.items() if size > 700] == []
+    small = [name for name, size in sizes.items() if size < 60 and len(found[name]) < 2]
+    assert sorted(small) == sorted(SMALL), "a small module with one importer is part of it, or has a reason"
+
