@@ -109,8 +109,7 @@ class AlikeMembers:
             if scores is None:
                 return ""
             self._ranking = Ranking(framework, self._decision, scores, reaches)
-        row = framework.cluster.nodes.row[self._last]
-        if not self._ranking.take(row, n_left):
+        if not self._ranking.take(framework.cluster.nodes.row[self._last], n_left):
             return ""
         return self._ranking.first_best()
 
@@ -130,5 +129,4 @@ class _Placed:
 
     def decide(self, pod: Pod, n_before: int) -> Decision:
         """Run the scheduling cycle of a pod after ``n_before`` of the placed pods."""
-        framework = self.framework(n_before)
-        return schedule_pod(framework, pod, among=self._among, run_post_filter=False, gate=SUCCESS)
+        return schedule_pod(self.framework(n_before), pod, among=self._among, run_post_filter=False, gate=SUCCESS)

@@ -197,8 +197,7 @@ class Decision:
         """Return the verdict on the node in a row."""
         name = self.cluster.nodes.names[row]
         if self.statuses is None:
-            status = self.pre_filter.status if self.pre_filter is not None else self.pre_enqueue
-            return NodeVerdict(name, status, ())
+            return NodeVerdict(name, self.pre_filter.status if self.pre_filter is not None else self.pre_enqueue, ())
         return NodeVerdict(name, self.statuses.status(row), self.statuses.reasons(row))
 
     def __repr__(self) -> str:

@@ -150,7 +150,13 @@ class _Cycle:
     def decide(self) -> PodGroupDecision:
         problem = members_problem(self._framework, self._group)
         if problem:
-            return self._failed_before(problem)
+            status = GroupStatus(Code.ERROR, (problem,))
+            members = tuple(
+                MemberDecision(pod, message=problem, nominated="", is_error=True) for pod in self._group.unscheduled
+            )
+            return PodGroupDecision(
+                self._framework, self._group, status, members, has_condition=self._rules.checks_members
+            )
         tries = self._tries(self._framework, run_post_filter=self._rules.members_preempt)
         chosen = self._choose(self._framework, tries)
         found = None
@@ -159,13 +165,6 @@ class _Cycle:
         if chosen.status.code.rejected and self._framework.release.groups_preempt and not chosen.waits:
             found, chosen = self._preempt(chosen)
         return self._decision(tries, chosen, found)
-
-    def _failed_before(self, problem: str) -> PodGroupDecision:
-        status = GroupStatus(Code.ERROR, (problem,))
-        members = tuple(
-            MemberDecision(pod, message=problem, nominated="", is_error=True) for pod in self._group.unscheduled
-        )
-        return PodGroupDecision(self._framework, self._group, status, members, has_condition=self._rules.checks_members)
 
     # The tries of the group, one per placement.
 
@@ -413,8 +412,7 @@ class _Cycle:
 
 
 def _of_member(each: _Tried) -> GroupStatus:
-    text = f"failed to schedule other pod from a pod group: {each.member.message}"
-    return GroupStatus(Code.ERROR, (text,))
+    return GroupStatus(Code.ERROR, (f"failed to schedule other pod from a pod group: {each.member.message}",))
 
 
 def _infeasible(status: Status) -> GroupStatus:
@@ -485,8 +483,7 @@ def decide_in_group(framework: Framework, pod: Pod) -> Decision:
     if rules is not None and rules.queues_groups:
         gate = next((status for status in held.values() if status.code is not Code.SUCCESS), None)
         if gate is not None:
-            alone = schedule_pod(framework, pod, run_post_filter=False)
-            return dataclasses.replace(alone, pre_enqueue=gate)
+            return dataclasses.replace(schedule_pod(framework, pod, run_post_filter=False), pre_enqueue=gate)
     elif held[pod.key].code is not Code.SUCCESS:
         return schedule_pod(framework, pod)
     free = [member for member in members if held[member.key].code is Code.SUCCESS]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kschedctl.common.arrays import Int64Array, Mask, Rows
+from kschedctl.common.arrays import Int64Array, Rows
 from kschedctl.objects.core import QuantityText
 from kschedctl.objects.device import (
     EXACT_COUNT,
@@ -156,8 +156,7 @@ class Allocations:
         except AllocationError as error:
             return str(error)
         except TooManyStepsError:
-            name = self._inventory.cluster.nodes.names[row]
-            return f"node {name}: timed out trying to allocate devices"
+            return f"node {self._inventory.cluster.nodes.names[row]}: timed out trying to allocate devices"
         raise AssertionError("nodes that look alike differ in the outcome of the search")
 
 
@@ -169,8 +168,7 @@ def allocate(claims: Sequence[ResourceClaim], inventory: Inventory, rows: Int64A
     """
     plans = plan_claims(claims, inventory)
     kinds = device_kinds(relevant_columns(plans, inventory).values(), len(inventory.devices))
-    numbers = node_kinds(inventory, kinds, rows)
-    _, first, outcome_of = np.unique(numbers, return_index=True, return_inverse=True)
+    _, first, outcome_of = np.unique(node_kinds(inventory, kinds, rows), return_index=True, return_inverse=True)
     outcomes = [_outcome(plans, NodeDevices(inventory, int(rows[position]), kinds)) for position in first.tolist()]
     return Allocations(rows, outcome_of.astype(np.int64), outcomes, plans, inventory, kinds)
 
@@ -310,7 +308,14 @@ def places_of(claim: ResourceClaim, inventory: Inventory) -> list[Place]:
     Returns: Groups on which the claim can be used first, then by descending number of nodes.
     """
     if claim.status.allocation is not None:
-        return _of_allocated(claim, available_on(inventory.cluster, claim, inventory.rules))
+        available = available_on(inventory.cluster, claim, inventory.rules)
+        stored = stored_allocation(claim)
+        here, elsewhere = np.flatnonzero(available), np.flatnonzero(~available)
+        places = [
+            Place(here, () if stored is None else (stored,)),
+            Place(elsewhere, refusal="its devices are for other nodes"),
+        ]
+        return [place for place in places if len(place.rows)]
     rows = np.arange(len(inventory.cluster.nodes), dtype=np.int64)
     found = allocate([claim], inventory, rows)
     return merge_places(
@@ -337,16 +342,6 @@ def claim_of_class(name: str) -> ResourceClaim:
     request = DeviceRequest(name="device", exactly=exactly)
     spec = ResourceClaimSpec(devices=DeviceClaim(requests=(request,)))
     return ResourceClaim(metadata=ObjectMeta(name=name), spec=spec)
-
-
-def _of_allocated(claim: ResourceClaim, available: Mask) -> list[Place]:
-    stored = stored_allocation(claim)
-    here, elsewhere = np.flatnonzero(available), np.flatnonzero(~available)
-    places = [
-        Place(here, () if stored is None else (stored,)),
-        Place(elsewhere, refusal="its devices are for other nodes"),
-    ]
-    return [place for place in places if len(place.rows)]
 
 
 def _place(found: Allocations, positions: Int64Array, outcome: SearchOutcome) -> Place:

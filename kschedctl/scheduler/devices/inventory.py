@@ -79,7 +79,9 @@ def gather_pools(slices: Iterable[ResourceSlice], nodes: Nodes, rules: DeviceRul
     """Return all pools as the nodes see them, in the scheduler's search order."""
     by_pool: dict[PoolID, list[ResourceSlice]] = {}
     for one in slices:
-        if rules.hides_compatibility_groups and _has_compatibility_groups(one):
+        if rules.hides_compatibility_groups and any(
+            use.compatibility_groups for device in one.spec.devices for use in device.consumes_counters
+        ):
             continue
         by_pool.setdefault(PoolID(one.spec.driver, one.spec.pool.name), []).append(one)
     views = [view for pool, found in sorted(by_pool.items()) for view in _views(pool, found, nodes, rules)]
@@ -150,10 +152,6 @@ def _shared(spec: ResourceSliceSpec, nodes: Nodes, rules: DeviceRules) -> Iterat
         yield from enumerate(masks)
 
 
-def _has_compatibility_groups(one: ResourceSlice) -> bool:
-    return any(use.compatibility_groups for device in one.spec.devices for use in device.consumes_counters)
-
-
 def _is_left_out(one: ResourceSlice, rules: DeviceRules) -> bool:
     """Report whether a release ignores a slice."""
     if rules.partitionable:
@@ -190,8 +188,7 @@ def _view(
         current = [one for one in every if one.spec.pool.generation == generation]
         if len(current) != wanted:
             return PoolView(pool, rows, incomplete=True)
-        names = {one.name for one in seen}
-        others = [one for one in current if one.name not in names]
+        others = [one for one in current if one.name not in {one.name for one in seen}]
         incomplete = False
     if not rules.partitionable:
         return PoolView(pool, rows, incomplete, _duplicate_device(seen), tuple(seen))

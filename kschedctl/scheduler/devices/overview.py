@@ -43,7 +43,6 @@ class PoolOverview:
     generation: int
     #: The number of slices that exist, and the number that the pool declares.
     n_slices: int
-    #: The number of slices that exist, and the number that the pool declares.
     n_slices_wanted: int
     #: The number of slices of older generations that still exist.
     n_outdated: int
@@ -77,8 +76,7 @@ def _pool(inventory: "Inventory", pool: PoolID, slices: list[ResourceSlice]) -> 
     if len(current) != wanted:
         problem = f"{len(current)} of {wanted} slices are present"
     devices = tuple(_device(inventory, one, device) for one in current for device in one.spec.devices)
-    n_outdated = len(slices) - len(current)
-    return PoolOverview(pool, generation, len(current), wanted, n_outdated, rows, problem, devices)
+    return PoolOverview(pool, generation, len(current), wanted, len(slices) - len(current), rows, problem, devices)
 
 
 def _device(inventory: "Inventory", one: ResourceSlice, device: Device) -> DeviceOverview:

@@ -114,8 +114,7 @@ def _plan(claim: ResourceClaim, inventory: Inventory) -> ClaimPlan:
 def _alternatives(claim: ResourceClaim, request: DeviceRequest, inventory: Inventory) -> tuple[Alternative, ...]:
     if request.first_available:
         return tuple(_alternative(claim, request.name, sub.name, sub, inventory) for sub in request.first_available)
-    exactly = request.exactly or ExactDeviceRequest()
-    return (_alternative(claim, request.name, "", exactly, inventory),)
+    return (_alternative(claim, request.name, "", request.exactly or ExactDeviceRequest(), inventory),)
 
 
 def _alternative(

@@ -156,7 +156,6 @@ class FilterAnswer:
     node_names: tuple[str, ...] | None
     #: The messages of rejected nodes, by name.
     failed: Mapping[str, str]
-    #: The messages of rejected nodes, by name.
     failed_and_unresolvable: Mapping[str, str]
     #: The extender's error; empty without one.
     error: str

@@ -208,8 +208,7 @@ def _cause(failed: BaseException, url: str) -> str:
         case RemoteDisconnected():
             return "EOF"
         case BadStatusLine():
-            line = str(error).strip()
-            return f'net/http: HTTP/1.x transport connection broken: malformed HTTP response "{line}"'
+            return f'net/http: HTTP/1.x transport connection broken: malformed HTTP response "{str(error).strip()}"'
         case OSError() if error.errno:
             said = os.strerror(error.errno).lower()
             return f"{_dialled(url)}: connect: {said}" if dialling else said

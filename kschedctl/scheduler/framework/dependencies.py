@@ -79,8 +79,7 @@ class ClusterChanges:
         if rows is None:
             before, after = self._before, self._after
             if of_pods and of_nodes:
-                differ = (before.row_pods != after.row_pods) | (before.row_nodes != after.row_nodes)
-                rows = np.flatnonzero(differ)
+                rows = np.flatnonzero((before.row_pods != after.row_pods) | (before.row_nodes != after.row_nodes))
             elif of_pods:
                 rows = np.flatnonzero(before.row_pods != after.row_pods)
             elif of_nodes:

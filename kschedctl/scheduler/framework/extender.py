@@ -33,7 +33,6 @@ class ExtenderFilterResult(msgspec.Struct, frozen=True):
     objects: Mapping[str, Node] = msgspec.field(default_factory=dict)
     #: The failure message of each rejected node, by name. Preemption does not help on nodes in the latter.
     failed: Mapping[str, str] = msgspec.field(default_factory=dict)
-    #: The failure message of each rejected node, by name. Preemption does not help on nodes in the latter.
     failed_and_unresolvable: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 

@@ -31,11 +31,8 @@ class ObjectKey(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
 
     #: As in the object's manifest; ``namespace`` is empty for cluster-scoped kinds.
     api_version: str
-    #: As in the object's manifest; ``namespace`` is empty for cluster-scoped kinds.
     kind: str
-    #: As in the object's manifest; ``namespace`` is empty for cluster-scoped kinds.
     name: str
-    #: As in the object's manifest; ``namespace`` is empty for cluster-scoped kinds.
     namespace: str = ""
 
     @classmethod
@@ -148,11 +145,10 @@ class RemedyContext(msgspec.Struct, frozen=True):
         resource: str = "",
         side_of: Hashable = None,
     ) -> Remedy:
-        change = patched(self.pod, *patch)
         return Remedy(
             summary=summary,
             scope=RemedyScope.POD,
-            changes=(change,),
+            changes=(patched(self.pod, *patch),),
             risk=risk,
             family=family,
             within=within,

@@ -207,7 +207,11 @@ class Framework:
                 narrowing.add(name)
                 node_names = result.node_names if node_names is None else node_names & result.node_names
                 if not node_names:
-                    return PreFilterOutcome(_no_node_left(narrowing), node_names, tuple(sorted(narrowing)))
+                    names = sorted(narrowing)
+                    several = f"(s) [{' '.join(names)}] simultaneously"
+                    text = f"node(s) didn't satisfy plugin{f' {names[0]}' if len(names) == 1 else several}"
+                    status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,))
+                    return PreFilterOutcome(status, node_names, tuple(names))
         if rejection.code is not Code.SUCCESS:
             return PreFilterOutcome(rejection, None, tuple(sorted(narrowing)))
         return PreFilterOutcome(Status(), node_names, tuple(sorted(narrowing)))
@@ -284,7 +288,8 @@ class Framework:
         """Return where the pod passes every filter that depends on the pods of a node: bool, shape (n_worlds,)."""
         mask = np.ones(len(nodes), dtype=np.bool_)
         for plugin in self.plugins(ExtensionPoint.FILTER, FilterPlugin):
-            if not _leaves_pods_out(plugin) and plugin.name not in state.skip_filter_plugins:
+            reads_pods = plugin.reads is None or plugin.reads.pods is not Reach.NOTHING
+            if reads_pods and plugin.name not in state.skip_filter_plugins:
                 mask &= ~self._filter(plugin.name, state, pod, nodes).rejected
         return mask
 
@@ -399,18 +404,6 @@ class Framework:
             return cast("FilterPlugin", self.plugin(name)).filter(state, pod, nodes)
         except PluginError as error:
             return Rejections.everywhere(len(nodes), Status(Code.ERROR, (str(error),)))
-
-
-def _leaves_pods_out(plugin: Plugin) -> bool:
-    return plugin.reads is not None and plugin.reads.pods is Reach.NOTHING
-
-
-def _no_node_left(plugins: set[str]) -> Status:
-    names = sorted(plugins)
-    text = f"node(s) didn't satisfy plugin(s) [{' '.join(names)}] simultaneously"
-    if len(names) == 1:
-        text = f"node(s) didn't satisfy plugin {names[0]}"
-    return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,))
 
 
 # The extension points that follow the choice of a node: Reserve, Permit, PreBind, Bind and PostBind.

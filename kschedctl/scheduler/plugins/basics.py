@@ -60,8 +60,7 @@ class SchedulingGates(PreEnqueuePlugin):
         gates = [gate.name for gate in pod.spec.scheduling_gates]
         if not gates:
             return Status()
-        text = f"waiting for scheduling gates: [{' '.join(gates)}]"
-        return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,))
+        return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (f"waiting for scheduling gates: [{' '.join(gates)}]",))
 
 
 # NodeName: a pod with ``spec.nodeName`` fits on that node only.
@@ -150,7 +149,11 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin):
         pods = self.handle.pods_that_wake(EventResource.TARGET_POD)
         return (
             registered(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT, _after_node_change),
-            registered(pods, ActionType.UPDATE_POD_TOLERATION, _after_toleration_change),
+            registered(
+                pods,
+                ActionType.UPDATE_POD_TOLERATION,
+                lambda pod, old, new: same_pod(pod, new) and tolerated(new.spec.tolerations, UNSCHEDULABLE_TAINT),
+            ),
         )
 
     def sign_pod(self, pod: Pod) -> Hashable:
@@ -170,16 +173,11 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin):
         if not self.handle.cluster.nodes.unschedulable[row]:
             return (FilterCheck("spec.unschedulable", "not set", True),)
         fine = tolerated(pod.spec.tolerations, UNSCHEDULABLE_TAINT)
-        found = "set, which the pod tolerates" if fine else "set"
-        return (FilterCheck("spec.unschedulable", found, fine),)
+        return (FilterCheck("spec.unschedulable", "set, which the pod tolerates" if fine else "set", fine),)
 
 
 def _after_node_change(pod: Pod, old: Node | None, new: Node) -> bool:
     return not new.spec.unschedulable and (old is None or old.spec.unschedulable)
-
-
-def _after_toleration_change(pod: Pod, old: Pod, new: Pod) -> bool:
-    return same_pod(pod, new) and tolerated(new.spec.tolerations, UNSCHEDULABLE_TAINT)
 
 
 _GATE: Final = "NodeDeclaredFeatures"

@@ -73,8 +73,7 @@ def selector_remedies(context: RemedyContext) -> Iterator[Remedy]:
     RuntimeClass adds: admission adds it to the new pod again.
     """
     selector = context.pod.spec.node_selector
-    labels = context.node.metadata.labels
-    unmet = {key: value for key, value in selector.items() if labels.get(key) != value}
+    unmet = {key: value for key, value in selector.items() if context.node.metadata.labels.get(key) != value}
     of_class = runtime_class_selector(context.pod.spec, context.cluster)
     for key in unmet:
         if key in PLATFORM_LABELS or key in of_class:
@@ -170,8 +169,7 @@ def node_label_remedies(
     after: dict[str, str | None] = {key: value for key, value in wanted.items() if before.get(key) != value}
     asked = [*requirements, *label_map_selector(wanted)]
     for requirement in asked:
-        has = after.get(requirement.key, before.get(requirement.key))
-        if not requirement.holds(has):
+        if not requirement.holds(after.get(requirement.key, before.get(requirement.key))):
             after[requirement.key] = _value_for(requirement)
     # A label neither moves a node nor makes it one of another pool, so no existing label is changed. A value that no
     # other node has is rather a mistake of the pod, and labels of pools are those of the machines. The labels of a

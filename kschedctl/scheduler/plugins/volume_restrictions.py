@@ -136,7 +136,11 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
         return (
             registered(pods, ActionType.DELETE, _after_pod_deleted),
             registered(EventResource.NODE, ActionType.ADD),
-            registered(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, _after_claim_added),
+            registered(
+                EventResource.PERSISTENT_VOLUME_CLAIM,
+                ActionType.ADD,
+                lambda pod, old, new: new.namespace == pod.namespace and new.name in _mounted_claims(pod),
+            ),
         )
 
     def losses_can_hurt(self, state: CycleState, pod: Pod) -> bool:
@@ -249,7 +253,3 @@ def _after_pod_deleted(pod: Pod, old: Pod, new: None) -> bool:
     if any(disks_conflict(disk, used) for disk in disks for used in old.spec.volumes):
         return True
     return not set(_mounted_claims(pod)).isdisjoint(_mounted_claims(old))
-
-
-def _after_claim_added(pod: Pod, old: None, new: PersistentVolumeClaim) -> bool:
-    return new.namespace == pod.namespace and new.name in _mounted_claims(pod)

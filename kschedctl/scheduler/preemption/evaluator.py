@@ -99,7 +99,11 @@ def call_extenders(framework: PluginsRunner, state: CycleState, pod: Pod, run: D
     extenders = [each for each in framework.handle.extenders if each.config.preempt_verb and each.is_interested(pod)]
     if not extenders:
         return run
-    found = _candidates(cluster, run)
+    counts = run.violations
+    found = {
+        cluster.nodes.names[row]: (tuple(run.victims.pods[i] for i in run.victims.entries(world)), int(counts[world]))
+        for world, row in enumerate(run.victims.rows.tolist())
+    }
     declined: dict[int, str] = {}
     for extender in extenders:
         given = {name: Victims(_pods(cluster, pods), violations) for name, (pods, violations) in found.items()}
@@ -120,15 +124,18 @@ def call_extenders(framework: PluginsRunner, state: CycleState, pod: Pod, run: D
         found = left
         if not found:
             break
-    return _with_candidates(cluster, run, found, declined)
-
-
-def _candidates(cluster: Cluster, run: DryRun) -> dict[str, _Found]:
-    counts = run.violations
-    return {
-        cluster.nodes.names[row]: (tuple(run.victims.pods[i] for i in run.victims.entries(world)), int(counts[world]))
-        for world, row in enumerate(run.victims.rows.tolist())
-    }
+    ordered = sorted((cluster.nodes.row[name], *victims) for name, victims in found.items())
+    rows = np.array([row for row, _, _ in ordered], dtype=np.int64)
+    worlds = np.repeat(np.arange(len(ordered)), [len(pods) for _, pods, _ in ordered]).astype(np.int64)
+    pods = np.array([pod for _, each, _ in ordered for pod in each], dtype=np.int64)
+    return replace(
+        run,
+        victims=PodsInWorlds(rows, worlds, pods),
+        # Budget violations are known only for the victims that the dry run chose.
+        violating=np.isin(pods, run.victims.pods[run.violating]),
+        counted=np.array([violations for _, _, violations in ordered], dtype=np.int64),
+        declined=declined,
+    )
 
 
 def _pods(cluster: Cluster, indices: tuple[int, ...]) -> tuple[Pod, ...]:
@@ -158,21 +165,6 @@ def _converted(cluster: Cluster, extender: Extender, answer: Mapping[str, MetaVi
             )
         found[name] = tuple(known[uid] for uid in answer[name].uids), answer[name].num_pdb_violations
     return found
-
-
-def _with_candidates(cluster: Cluster, run: DryRun, found: Mapping[str, _Found], declined: Mapping[int, str]) -> DryRun:
-    ordered = sorted((cluster.nodes.row[name], *victims) for name, victims in found.items())
-    rows = np.array([row for row, _, _ in ordered], dtype=np.int64)
-    worlds = np.repeat(np.arange(len(ordered)), [len(pods) for _, pods, _ in ordered]).astype(np.int64)
-    pods = np.array([pod for _, each, _ in ordered for pod in each], dtype=np.int64)
-    return replace(
-        run,
-        victims=PodsInWorlds(rows, worlds, pods),
-        # Budget violations are known only for the victims that the dry run chose.
-        violating=np.isin(pods, run.victims.pods[run.violating]),
-        counted=np.array([violations for _, _, violations in ordered], dtype=np.int64),
-        declined=declined,
-    )
 
 
 NO_CANDIDATE: Final = "no candidate node for preemption"

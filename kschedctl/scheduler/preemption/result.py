@@ -188,7 +188,10 @@ class PreemptionResult:
             **dict.fromkeys(self._names(self.run.without_victims), NO_VICTIMS),
             **{names[row]: statuses.status(int(row)) for row in _tried(self.run) if statuses.code[row]},
             **{name: Status(Code.ERROR, (_needless(name),)) for name in self._names(self.run.needless)},
-            **{names[row]: _declined(url) for row, url in self.run.declined.items()},
+            **{
+                names[row]: Status(Code.UNSCHEDULABLE, (f"the extender {url} rejects it",), EXTENDER_NAME)
+                for row, url in self.run.declined.items()
+            },
         }
 
     @property
@@ -233,11 +236,6 @@ def dry_run_errors(cluster: Cluster, run: DryRun) -> tuple[str, ...]:
 def _tried(run: DryRun) -> Rows:
     """Return the nodes that were filtered without their pods of lower priority."""
     return np.setdiff1d(run.looked_at, run.without_victims, assume_unique=True)
-
-
-def _declined(url: str) -> Status:
-    """Return the status of a node that an extender declined; kube-scheduler has no message for it."""
-    return Status(Code.UNSCHEDULABLE, (f"the extender {url} rejects it",), EXTENDER_NAME)
 
 
 def _needless(node: str) -> str:

@@ -48,7 +48,6 @@ class PossibleVictims:
     sets: tuple[tuple[int, ...], ...]
     #: The pods in any of the sets, and those in all of them.
     possible: frozenset[int]
-    #: The pods in any of the sets, and those in all of them.
     certain: frozenset[int]
 
 

@@ -59,7 +59,6 @@ class Attachable(msgspec.Struct, frozen=True):
 
     #: The CSI driver, and the volume's handle; a claim without a volume has a unique handle.
     driver: str
-    #: The CSI driver, and the volume's handle; a claim without a volume has a unique handle.
     handle: str
     #: The properties a node must have for the volume to count there.
     needs: Needs
@@ -106,7 +105,13 @@ def attachable_volumes(cluster: Cluster, pod: Pod, *, new: bool) -> list[Attacha
 def _attachable(cluster: Cluster, pod: Pod, volume: Volume, *, new: bool) -> Attachable | Unattachable | None:
     use = claim_use(pod, volume)
     if use is None:
-        return _inline(volume)
+        plugin = in_tree_plugin(volume)
+        if plugin is None or not plugin.translated:
+            return None
+        try:
+            return Attachable(plugin.driver, inline_handle(volume), _needs(plugin))
+        except MigrationError as error:
+            return Unattachable(f"converting volume({volume.name}) from inline to csi: {error}", _needs(plugin))
     name = use.claim
     if not name:
         return Unattachable(NO_CLAIM_NAME, Needs.NOTHING)
@@ -115,21 +120,9 @@ def _attachable(cluster: Cluster, pod: Pod, volume: Volume, *, new: bool) -> Att
         problem = f"looking up PVC {pod.namespace}/{name}: {claim_not_found(name)}"
         is_known = new and not cluster.is_forbidden(PersistentVolumeClaim, pod.namespace)
         return Unattachable(problem, Needs.NOTHING, missing=True) if is_known else None
-    if use.ephemeral:
-        problem = not_owned(claim, pod)
-        if problem:
-            return Unattachable(problem, Needs.NOTHING)
+    if use.ephemeral and (problem := not_owned(claim, pod)):
+        return Unattachable(problem, Needs.NOTHING)
     return _of_claim(cluster, claim)
-
-
-def _inline(volume: Volume) -> Attachable | Unattachable | None:
-    plugin = in_tree_plugin(volume)
-    if plugin is None or not plugin.translated:
-        return None
-    try:
-        return Attachable(plugin.driver, inline_handle(volume), _needs(plugin))
-    except MigrationError as error:
-        return Unattachable(f"converting volume({volume.name}) from inline to csi: {error}", _needs(plugin))
 
 
 def _of_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> Attachable | None:
@@ -431,9 +424,8 @@ class Attachments:
             starts = np.repeat(first - np.concatenate(([0], np.cumsum(lengths)[:-1])), lengths)
             rows = starts + np.arange(len(starts))
             parts.append((np.repeat(changed, lengths), rows, np.full(len(rows), sign, dtype=np.int64)))
-        first_part, *others = parts
-        if not others:
-            return first_part
+        if len(parts) == 1:
+            return parts[0]
         worlds, rows, signs = (np.concatenate(column) for column in zip(*parts, strict=True))
         return worlds, rows, signs
 

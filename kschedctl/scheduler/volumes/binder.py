@@ -98,11 +98,8 @@ class FoundVolumes(msgspec.Struct, frozen=True):
     provisions: tuple[ProvisionCheck, ...]
     #: The nodes that the scheduler rejects for each of its four reasons; several can hold for a node.
     node_conflict: Mask
-    #: The nodes that the scheduler rejects for each of its four reasons; several can hold for a node.
     bind_conflict: Mask
-    #: The nodes that the scheduler rejects for each of its four reasons; several can hold for a node.
     not_enough_space: Mask
-    #: The nodes that the scheduler rejects for each of its four reasons; several can hold for a node.
     missing_volume: Mask
     #: The errors with which the scheduler ends its cycle.
     errors: tuple[str, ...]
@@ -145,7 +142,14 @@ class Binder:
         wanting = [(claim, ~elsewhere) for claim in selected]
         wanting += [(match.claim, ~elsewhere & (match.choice == _NONE)) for match in matches]
         provisions = self._provisions(wanting)
-        bind_conflict, no_space = _check_provisions(provisions, elsewhere)
+        bind_conflict = elsewhere.copy()
+        no_space = np.zeros(len(elsewhere), dtype=np.bool_)
+        for check in provisions:
+            alive = check.needed & ~bind_conflict & ~no_space
+            found = check.provisioning
+            impossible = alive if found.unsupported else alive & ~found.allowed
+            bind_conflict |= impossible
+            no_space |= alive & ~impossible & ~found.enough
         return FoundVolumes(
             bound,
             selected,
@@ -266,19 +270,6 @@ def _refuse_attributes_classes(
         "VolumeAttributesClass is disabled"
     )
     return np.where(asked & (error == _NONE), len(errors) - 1, error)
-
-
-def _check_provisions(checks: tuple[ProvisionCheck, ...], elsewhere: Mask) -> tuple[Mask, Mask]:
-    """Return the nodes where provisioning is impossible, and those with too little space; the first problem counts."""
-    conflict = elsewhere.copy()
-    no_space = np.zeros(len(elsewhere), dtype=np.bool_)
-    for check in checks:
-        alive = check.needed & ~conflict & ~no_space
-        found = check.provisioning
-        impossible = alive if found.unsupported else alive & ~found.allowed
-        conflict |= impossible
-        no_space |= alive & ~impossible & ~found.enough
-    return conflict, no_space
 
 
 # The volumes and claims of a pod after it is bound: claims get the volumes found for them, or provisioned ones.

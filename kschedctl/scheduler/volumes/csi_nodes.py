@@ -12,7 +12,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.objects.meta import Labels
 from kschedctl.objects.selectors import IN, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from kschedctl.objects.volume import AzureDisk, CSINode, GCEPersistentDisk, InTreeVolumes, PersistentVolume
+from kschedctl.objects.volume import CSINode, GCEPersistentDisk, InTreeVolumes, PersistentVolume
 from kschedctl.objects.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 from kschedctl.scheduler.volumes.claims import required_affinity
 
@@ -103,7 +103,10 @@ def _handle(source: InTreeVolumes) -> str:
     if source.aws_elastic_block_store is not None:
         return _ebs_handle(source.aws_elastic_block_store.volume_id)
     if source.azure_disk is not None:
-        return _azure_handle(source.azure_disk)
+        disk = source.azure_disk
+        if disk.kind.lower() != _MANAGED:
+            raise MigrationError(f"kind({disk.kind}) is not supported in csi migration")
+        return disk.disk_uri
     if source.cinder is not None:
         return source.cinder.volume_id
     if source.portworx_volume is not None:
@@ -140,12 +143,6 @@ def _ebs_handle(volume_id: str) -> str:
         problem = f"Invalid format for AWS volume ({volume_id})"
         raise MigrationError(f"failed to translate Kubernetes ID to EBS Volume ID {problem}")
     return handle
-
-
-def _azure_handle(disk: AzureDisk) -> str:
-    if disk.kind.lower() != _MANAGED:
-        raise MigrationError(f"kind({disk.kind}) is not supported in csi migration")
-    return disk.disk_uri
 
 
 def migrated_affinity(volume: PersistentVolume, plugin: InTreePlugin) -> NodeSelector | None:

@@ -200,8 +200,7 @@ def _contains_ip(cidr: Any, other: Any) -> bool:
     if isinstance(other, str) and not _is_ip(other):
         # Upstream drops the error of the text.
         raise CelError("no such overload")
-    found = other if isinstance(other, IP) else _ip(other)
-    return cidr.has(found.address)
+    return cidr.has((other if isinstance(other, IP) else _ip(other)).address)
 
 
 def _contains_cidr(cidr: Any, other: Any) -> bool:
@@ -209,10 +208,6 @@ def _contains_cidr(cidr: Any, other: Any) -> bool:
         raise NoSuchOverloadError
     found = other if isinstance(other, CIDR) else _cidr(other)
     return cidr.has(found.address) and cidr.bits <= found.bits
-
-
-def _family(ip: IP) -> int:
-    return ip.address.version
 
 
 def _is_global_unicast(ip: IP) -> bool:
@@ -238,7 +233,7 @@ ADDRESSES: Final[dict[str, Function]] = {
     ".ip": matching(CIDR)(lambda cidr: IP(cidr.address)),
     "isIP": _is_ip,
     "ip.isCanonical": matching(str)(lambda text: str(_ip(text)) == text),
-    "family": matching(IP)(_family),
+    "family": matching(IP)(lambda ip: ip.address.version),
     "isUnspecified": matching(IP)(lambda ip: ip.address.is_unspecified),
     "isLoopback": matching(IP)(lambda ip: ip.address.is_loopback),
     "isLinkLocalMulticast": matching(IP)(_is_link_local_multicast),

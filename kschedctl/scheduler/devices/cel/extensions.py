@@ -152,10 +152,6 @@ def _split(text: Any, separator: Any, limit: Any = -1) -> list[str]:
     return [*pieces[: limit - 1], separator.join(pieces[limit - 1 :])]
 
 
-def _replace(text: Any, old: Any, new: Any, limit: Any = -1) -> str:
-    return str(text.replace(old, new, limit))
-
-
 def _join(parts: Any, separator: Any = "") -> str:
     if not all(isinstance(part, str) for part in parts):
         raise NoSuchOverloadError
@@ -166,10 +162,6 @@ def _ascii(text: Any, *, upper: bool) -> str:
     if not isinstance(text, str):
         raise NoSuchOverloadError
     return "".join((c.upper() if upper else c.lower()) if c.isascii() else c for c in text)
-
-
-def _is_sorted(values: Any) -> bool:
-    return all(compare(left, right) <= 0 for left, right in pairwise(values))
 
 
 def _extreme(values: Any, sign: int) -> Any:
@@ -218,12 +210,12 @@ EXTENSIONS: Final[dict[str, Function]] = {
     "lastIndexOf": _last_index_of,
     "substring": _substring,
     "split": _split,
-    "replace": _replace,
+    "replace": lambda text, old, new, limit=-1: str(text.replace(old, new, limit)),
     "join": _join,
     "trim": matching(str)(lambda text: text.strip()),
     "lowerAscii": lambda text: _ascii(text, upper=False),
     "upperAscii": lambda text: _ascii(text, upper=True),
-    "isSorted": _is_sorted,
+    "isSorted": lambda values: all(compare(left, right) <= 0 for left, right in pairwise(values)),
     "sum": lambda values: sum(values),
     "min": lambda values: _extreme(values, -1),
     "max": lambda values: _extreme(values, 1),
@@ -261,8 +253,7 @@ def _unescaped(text: str, *, in_host: bool = False) -> str:
         for character in text:
             if character < "\x80" and character != "%" and not _HOST.fullmatch(character):
                 raise CelError(f"invalid character {quoted(character)} in host name")
-    plain = _ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), text.encode())
-    return plain.decode(errors="surrogateescape")
+    return _ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), text.encode()).decode(errors="surrogateescape")
 
 
 def _host(scheme: str, text: str) -> str:

@@ -222,18 +222,10 @@ def matching(*kinds: type) -> Callable[[Function], Function]:
     return wrap
 
 
-def _or_value(optional: Any, value: Any) -> Any:
-    return optional.value if optional.present else value
-
-
 def _opt_value(optional: Any) -> Any:
     if not optional.present:
         raise CelError("optional.none() dereference")
     return optional.value
-
-
-def _or(optional: Any, other: Any) -> Any:
-    return optional if optional.present else other
 
 
 def _of_non_zero(value: Any) -> Opt:
@@ -276,6 +268,6 @@ STANDARD: Final[dict[str, Function]] = {
     "optional.ofNonZeroValue": _of_non_zero,
     "hasValue": matching(Opt)(lambda optional: optional.present),
     "value": matching(Opt)(_opt_value),
-    "or": matching(Opt, Opt)(_or),
-    "orValue": matching(Opt, object)(_or_value),
+    "or": matching(Opt, Opt)(lambda optional, other: optional if optional.present else other),
+    "orValue": matching(Opt, object)(lambda optional, value: optional.value if optional.present else value),
 }

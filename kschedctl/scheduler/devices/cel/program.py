@@ -209,10 +209,9 @@ def compile_program(node: Node) -> Callable[..., Any]:
 
     Raises UnknownFunctionError for a function that is not modelled.
     """
-    evaluate = _compiled(node)
 
     def run(variables: Mapping[str, Any], meter: Meter | None = None) -> Any:
-        return evaluate({**variables, _METER: meter or Meter()})
+        return _compiled(node)({**variables, _METER: meter or Meter()})
 
     return run
 
@@ -236,12 +235,11 @@ def _compiled(node: Node) -> Evaluation:
 
 
 def _name(name: str) -> Evaluation:
-    cost = 1 + name.startswith("device.")
 
     def find(scope: Scope) -> Any:
         if name in _TYPES and name not in scope:
             return TypeValue(name)
-        scope[_METER].add(cost)
+        scope[_METER].add(1 + name.startswith("device."))
         return scope[name]
 
     return find
@@ -390,11 +388,9 @@ def _boolean(value: Any) -> bool:
 def _list(node: ListLiteral) -> Evaluation:
     elements = tuple((_compiled(element), i in node.optional) for i, element in enumerate(node.elements))
 
-    cost = 0 if all(isinstance(element, Constant) for element in node.elements) else LIST
-
     def make(scope: Scope) -> list[Any]:
         out = []
-        scope[_METER].add(cost)
+        scope[_METER].add(0 if all(isinstance(element, Constant) for element in node.elements) else LIST)
         for element, optional in elements:
             value = element(scope)
             if not optional:

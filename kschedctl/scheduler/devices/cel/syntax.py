@@ -200,8 +200,7 @@ def _select(select: Message, expr_id: int, names: dict[int, str]) -> Node:
     field, test_only = select.text(2), bool(select.integer(3))
     if not test_only and expr_id in names:
         return Identifier(names[expr_id])
-    operand = _node(select.message(1), names)
-    return Select(operand, field, test_only)
+    return Select(_node(select.message(1), names), field, test_only)
 
 
 def _call(call: Message, names: dict[int, str]) -> Node:

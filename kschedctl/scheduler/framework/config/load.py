@@ -89,7 +89,8 @@ class Decoder:
         """Decode a value; return ``UNSET`` if it is absent or invalid."""
         match type_:
             case inspect.UnionType(types=types):
-                return UNSET if data is None else self._value(data, _not_none(types), path)
+                wanted = next(type_ for type_ in types if not isinstance(type_, inspect.NoneType))
+                return UNSET if data is None else self._value(data, wanted, path)
             case inspect.StructType(cls=cls) if cls is Duration:
                 return self._duration("" if data is None else data, path)
             case inspect.AnyType():
@@ -166,10 +167,6 @@ def _fields(cls: type[msgspec.Struct]) -> dict[str, inspect.Field]:
     info = inspect.type_info(cls)
     assert isinstance(info, inspect.StructType)
     return {field.encode_name: field for field in info.fields}
-
-
-def _not_none(types: tuple[inspect.Type, ...]) -> inspect.Type:
-    return next(type_ for type_ in types if not isinstance(type_, inspect.NoneType))
 
 
 def _kind(data: Any) -> str:
@@ -339,7 +336,17 @@ def _decode(
     document: Any, release: Release, args_types: ArgsTypes, problems: Problems, where: str
 ) -> tuple[KubeSchedulerConfiguration, list[list[msgspec.Struct]]]:
     """Return the configuration, and for each profile the args in its pluginConfig with defaults filled in."""
-    _check_type(document, where)
+    if not isinstance(document, Mapping):
+        raise ConfigError("is not an object", where=where, hint=f"a {KIND} of {API_VERSION} is expected")
+    for name in ("kind", "apiVersion"):
+        value = document.get(name)
+        if not isinstance(value, str) or not value:
+            expected = KIND if name == "kind" else API_VERSION
+            raise ConfigError("Required value", where=where, path=name, hint=f"{expected} is expected")
+    kind, version = document["kind"], document["apiVersion"]
+    if version != API_VERSION or kind != KIND:
+        problem = f'no kind "{kind}" is registered for version "{version}"'
+        raise ConfigError(problem, where=where, hint=f"a {KIND} of {API_VERSION} is expected")
     decoder = Decoder(problems, release.absent_config_fields)
     config = decoder.struct(_without_type(document), KubeSchedulerConfiguration, "")
     if len(config.profiles) == 1 and config.profiles[0].scheduler_name is None:
@@ -353,21 +360,6 @@ def _decode(
         for i, profile in enumerate(config.profiles)
     ]
     return config, args
-
-
-def _check_type(document: Any, where: str) -> None:
-    """Raise an error if the document is not a KubeSchedulerConfiguration of a known version."""
-    if not isinstance(document, Mapping):
-        raise ConfigError("is not an object", where=where, hint=f"a {KIND} of {API_VERSION} is expected")
-    for name in ("kind", "apiVersion"):
-        value = document.get(name)
-        if not isinstance(value, str) or not value:
-            expected = KIND if name == "kind" else API_VERSION
-            raise ConfigError("Required value", where=where, path=name, hint=f"{expected} is expected")
-    kind, version = document["kind"], document["apiVersion"]
-    if version != API_VERSION or kind != KIND:
-        problem = f'no kind "{kind}" is registered for version "{version}"'
-        raise ConfigError(problem, where=where, hint=f"a {KIND} of {API_VERSION} is expected")
 
 
 def _decode_args(

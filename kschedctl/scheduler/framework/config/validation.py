@@ -111,8 +111,7 @@ def validate(config: KubeSchedulerConfiguration, problems: Problems) -> None:
     if initial <= 0:
         problems.invalid("podInitialBackoffSeconds", initial, "must be greater than 0")
     if longest < initial:
-        text = "must be greater than or equal to PodInitialBackoffSeconds"
-        problems.invalid("podMaxBackoffSeconds", longest, text)
+        problems.invalid("podMaxBackoffSeconds", longest, "must be greater than or equal to PodInitialBackoffSeconds")
     _extenders(config.extenders, problems)
 
 
@@ -366,18 +365,14 @@ def _fit(args: api.NodeResourcesFitArgs, path: str, release: Release, problems: 
         if not 0 < resource.weight <= 100:
             text = f"resource weight of {resource.name} not in valid range (0, 100]"
             problems.invalid(f"{child(strategy_path, 'resources')}[{i}].weight", resource.weight, text)
-    _capacity_ratio(strategy, strategy_path, release, problems)
-
-
-def _capacity_ratio(strategy: api.ScoringStrategy, path: str, release: Release, problems: Problems) -> None:
-    ratio, ratio_path = strategy.requested_to_capacity_ratio, child(path, "requestedToCapacityRatio")
+    ratio, ratio_path = strategy.requested_to_capacity_ratio, child(strategy_path, "requestedToCapacityRatio")
     of_type = strategy.type == api.REQUESTED_TO_CAPACITY_RATIO
     if ratio is None:
         # Releases without this rule crash instead.
         if of_type:
             problems.required(ratio_path, "must be specified when type is RequestedToCapacityRatio")
     elif not release.capacity_ratio_follows_type:
-        _shape(ratio.shape, child(path, "shape"), problems)
+        _shape(ratio.shape, child(strategy_path, "shape"), problems)
     elif of_type:
         _shape(ratio.shape, child(ratio_path, "shape"), problems)
     else:

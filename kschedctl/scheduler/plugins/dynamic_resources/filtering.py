@@ -156,8 +156,7 @@ CANNOT_FIT: Final = "cannot fit resource"
 
 def examine(state: State, inventory: Inventory, rows: Int64Array) -> None:
     """Allocate the claims on the nodes that were not examined before, and store the verdicts in the state."""
-    new = rows[state.verdict_of[rows] < 0]
-    for verdict, members in _verdicts(state, inventory, new):
+    for verdict, members in _verdicts(state, inventory, rows[state.verdict_of[rows] < 0]):
         state.verdict_of[members] = len(state.verdicts)
         state.place_of[members] = np.arange(len(members))
         state.verdicts.append(verdict)
@@ -238,8 +237,7 @@ def rejections(state: State, cluster: Cluster, rules: DeviceRules, rows: Int64Ar
     unavailable: Mask = np.logical_not(state.available[:, rows].all(axis=0))
     for number in np.unique(state.verdict_of[rows]).tolist():
         verdict = state.verdicts[number]
-        here = state.verdict_of[rows] == number
-        for at, status, text in _statuses(state, verdict, rows, here, unavailable):
+        for at, status, text in _statuses(state, verdict, rows, state.verdict_of[rows] == number, unavailable):
             code[at] = status
             reason[at] = texts.setdefault(text, len(texts))
     words = list(texts)

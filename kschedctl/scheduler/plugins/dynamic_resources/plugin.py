@@ -196,11 +196,6 @@ class DynamicResources(
         from kschedctl.scheduler.plugins.dynamic_resources.filtering import examine, rejections
 
         examine(found, self.inventory, nodes.rows)
-        self._note_limits(state, found)
-        return rejections(found, self.handle.cluster, self.handle.release.devices, nodes.rows)
-
-    def _note_limits(self, state: CycleState, found: State) -> None:
-        """Record the parts of the search that may differ from kube-scheduler's."""
         notes = [
             NotModelled(what, "the answer assumes that no device matches it") for what in self.inventory.not_modelled
         ]
@@ -208,6 +203,7 @@ class DynamicResources(
             effect = "the answer assumes that kube-scheduler times out"
             notes.append(NotModelled("a device search with too many steps", effect))
         state.not_modelled += [note for note in notes if note not in state.not_modelled]
+        return rejections(found, self.handle.cluster, self.handle.release.devices, nodes.rows)
 
     def post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PostFilterResult:
         """Report the claim that kube-scheduler would deallocate or delete.
@@ -241,8 +237,7 @@ class DynamicResources(
         from kschedctl.scheduler.plugins.dynamic_resources.scoring import raw_scores
 
         examine(found, self.inventory, rows)
-        needs_new = self.handle.release.devices.score_needs_new_allocations
-        return raw_scores(found, rows, needs_new_allocations=needs_new)
+        return raw_scores(found, rows, needs_new_allocations=self.handle.release.devices.score_needs_new_allocations)
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
         return default_normalize_score(scores, reverse=False)

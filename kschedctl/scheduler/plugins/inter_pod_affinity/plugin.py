@@ -76,11 +76,10 @@ class InterPodAffinityHints:
         pods = EventResource.POD if self._rules.unscheduled_pods_wake else EventResource.ASSIGNED_POD
         own = registered(EventResource.TARGET_POD, ActionType.UPDATE_POD_LABEL)
         of_pods = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.DELETE
-        of_nodes = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
         return (
             registered(pods, of_pods, self.after_pod_change),
             *(() if self._rules.unscheduled_pods_wake else (own,)),
-            registered(EventResource.NODE, of_nodes, self.after_node_change),
+            registered(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL, self.after_node_change),
         )
 
     def after_pod_change(self, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
@@ -255,8 +254,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         found = state.read(_FilterState)
         if found is None:
             return ()
-        nodes = self.handle.cluster.overlay(np.array([row], dtype=np.int64))
-        return explain_domains(found.counts, nodes)
+        return explain_domains(found.counts, self.handle.cluster.overlay(np.array([row], dtype=np.int64)))
 
     def counted_domains(self, state: CycleState, pod: Pod) -> tuple[CountedDomains, ...]:
         found = state.read(_FilterState)

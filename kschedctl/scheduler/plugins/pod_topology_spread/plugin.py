@@ -120,16 +120,15 @@ class PodTopologySpreadHints:
             constraints = self._constraints(pod)
         except PluginError:
             return True
-        had, has = (node is not None and _has_all_keys(node, constraints) for node in (old, new))
+        had, has = (
+            node is not None and all(constraint.topology_key in node.metadata.labels for constraint in constraints)
+            for node in (old, new)
+        )
         if old is None or new is None:
             return had or has
         if had != has:
             return True
         return has and (_domains(old, constraints) != _domains(new, constraints) or old.spec.taints != new.spec.taints)
-
-
-def _has_all_keys(node: Node, constraints: Iterable[SpreadConstraint]) -> bool:
-    return all(constraint.topology_key in node.metadata.labels for constraint in constraints)
 
 
 def _domains(node: Node, constraints: Iterable[SpreadConstraint]) -> list[str | None]:
