@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -62,34 +62,26 @@ def node_kinds(inventory: Inventory, kinds: Int64Array, rows: Int64Array) -> Int
     """
     views = _view_kinds(inventory, kinds)
     pools = inventory.node_pools
-    length = pools.start[rows + 1] - pools.start[rows]
-    out = np.zeros(len(rows), dtype=np.int64)
-    n_kinds = 0
-    for n_pools in np.unique(length).tolist():
-        at = np.flatnonzero(length == n_pools)
+
+    def views_of(at: Int64Array, n_pools: int) -> Int64Array:
         pairs = pools.start[rows[at]][:, np.newaxis] + np.arange(n_pools)
-        matrix = views[pools.view[pairs]]
+        matrix: Int64Array = views[pools.view[pairs]]
         if inventory.has_counters and not inventory.rules.counters_by_driver:
-            matrix = np.hstack([matrix, _same_names(inventory, pools.view[pairs])])
-        number = _number_rows(matrix)
-        out[at] = number + n_kinds
-        n_kinds += int(number.max(initial=0)) + 1
-    return out
+            return np.hstack([matrix, _same_names(inventory, pools.view[pairs])])
+        return matrix
+
+    return _number_rows(pools.start[rows + 1] - pools.start[rows], views_of)
 
 
 def _view_kinds(inventory: Inventory, kinds: Int64Array) -> Int64Array:
     """Assign a kind to each pool view by its devices and its form: int64, shape (n_views,)."""
     devices = inventory.view_devices
-    length = np.array([len(found) for found in devices], dtype=np.int64)
-    out = np.zeros(len(devices), dtype=np.int64)
-    n_kinds = 0
-    for n_devices in np.unique(length).tolist():
-        at = np.flatnonzero(length == n_devices)
+
+    def kinds_of(at: Int64Array, _: int) -> Int64Array:
         matrix = np.stack([devices[number] for number in at.tolist()])
-        number = _number_rows(np.hstack([kinds[matrix], inventory.view_form[at][:, np.newaxis]]))
-        out[at] = number + n_kinds
-        n_kinds += int(number.max(initial=0)) + 1
-    return out
+        return np.hstack([kinds[matrix], inventory.view_form[at][:, np.newaxis]])
+
+    return _number_rows(np.array([len(found) for found in devices], dtype=np.int64), kinds_of)
 
 
 def _same_names(inventory: Inventory, views: Int64Array) -> Int64Array:
@@ -100,11 +92,21 @@ def _same_names(inventory: Inventory, views: Int64Array) -> Int64Array:
     return np.argmax(found[:, :, np.newaxis] == found[:, np.newaxis, :], axis=2) if found.shape[1] else found
 
 
-def _number_rows(matrix: Int64Array) -> Int64Array:
-    """Assign equal numbers to equal rows of a matrix: int64, shape (n_rows,)."""
-    if not matrix.shape[1]:
-        return np.zeros(len(matrix), dtype=np.int64)
-    return device_kinds([column - column.min() for column in matrix.T], len(matrix))
+def _number_rows(length: Int64Array, rows_at: Callable[[Int64Array, int], Int64Array]) -> Int64Array:
+    """Assign equal numbers to equal rows: int64, shape (n_rows,).
+
+    Args:
+        length: The length of each row.
+        rows_at: Returns the rows at some positions, all of the given length, as a matrix.
+    """
+    out = np.zeros(len(length), dtype=np.int64)
+    n_kinds = 0
+    for each in np.unique(length).tolist():
+        at = np.flatnonzero(length == each)
+        number = device_kinds([column - column.min() for column in rows_at(at, each).T], len(at))
+        out[at] = number + n_kinds
+        n_kinds += int(number.max(initial=0)) + 1
+    return out
 
 
 CANNOT_ALLOCATE: Final = "cannot allocate all claims"

@@ -99,15 +99,13 @@ def with_hint(problem: str) -> str:
 
 def plan_claims(claims: Sequence[ResourceClaim], inventory: Inventory) -> tuple[ClaimPlan, ...]:
     """Prepare claims for the search: evaluate every selector once per distinguishable device."""
-    return tuple(_plan(claim, inventory) for claim in claims)
-
-
-def _plan(claim: ResourceClaim, inventory: Inventory) -> ClaimPlan:
-    spec = claim.spec.devices
-    return ClaimPlan(
-        claim,
-        tuple(_alternatives(claim, request, inventory) for request in spec.requests),
-        tuple(constraint_attribute(constraint, inventory.rules) for constraint in spec.constraints),
+    return tuple(
+        ClaimPlan(
+            claim,
+            tuple(_alternatives(claim, request, inventory) for request in claim.spec.devices.requests),
+            tuple(constraint_attribute(each, inventory.rules) for each in claim.spec.devices.constraints),
+        )
+        for claim in claims
     )
 
 

@@ -18,11 +18,11 @@ from kschedctl.scheduler.framework.explanation import FilterCheck
 from kschedctl.scheduler.framework.interface import (
     BindPlugin,
     FilterPlugin,
-    PluginError,
     PreEnqueuePlugin,
     PreFilterPlugin,
     PreFilterResult,
     QueueSortPlugin,
+    required_state,
 )
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
@@ -255,9 +255,9 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
         return needed_features(pod, self.handle.release)
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        found = state.read(_State)
-        if found is None:
-            raise PluginError('error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found')
+        found = required_state(
+            state, _State, 'error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found'
+        )
         objects = self.handle.cluster.nodes.objects
         lacking = np.array(
             [not found.needed.issubset(objects[row].status.declared_features) for row in nodes.rows], dtype=np.bool_

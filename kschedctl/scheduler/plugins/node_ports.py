@@ -14,7 +14,7 @@ from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Dependencies, Reach
 from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, is_on_node, registered
 from kschedctl.scheduler.framework.explanation import FilterCheck
-from kschedctl.scheduler.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
+from kschedctl.scheduler.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult, required_state
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext, remove_operation
 from kschedctl.scheduler.framework.risk import Risk
@@ -157,9 +157,7 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
         return tuple(sorted({port.host_port for c in containers for port in c.ports if port.host_port}))
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        ports = state.read(_State)
-        if ports is None:
-            raise PluginError('reading "PreFilterNodePorts" from cycleState: not found')
+        ports = required_state(state, _State, 'reading "PreFilterNodePorts" from cycleState: not found')
         pods = self.handle.cluster.pods
         taken = np.zeros(len(nodes), dtype=np.bool_)
         for users in ports.users:

@@ -212,10 +212,8 @@ def _distinct(volumes: list[Attachable | Unattachable]) -> tuple[Attachable, ...
     """Return each volume once, with the lower ``needs`` if the pod uses it in two ways."""
     found: dict[tuple[str, str], Attachable] = {}
     for volume in volumes:
-        if isinstance(volume, Attachable):
-            known = found.setdefault(volume.identity, volume)
-            if volume.needs < known.needs:
-                found[volume.identity] = volume
+        if isinstance(volume, Attachable) and volume.needs < found.setdefault(volume.identity, volume).needs:
+            found[volume.identity] = volume
     return tuple(found.values())
 
 

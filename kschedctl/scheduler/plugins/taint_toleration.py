@@ -34,13 +34,13 @@ from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHin
 from kschedctl.scheduler.framework.explanation import Arithmetic, FilterCheck, Step, sum_expression
 from kschedctl.scheduler.framework.interface import (
     FilterPlugin,
-    PluginError,
     PreFilterPlugin,
     PreFilterResult,
     PreScorePlugin,
     ScorePlugin,
     default_normalize_score,
     explain_default_normalize_score,
+    required_state,
 )
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.remedy import (
@@ -76,10 +76,10 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
     node = context.node
     if taint.key == UNSCHEDULABLE_TAINT.key:
         cordon = [replace_operation(False, "spec", "unschedulable")] if node.spec.unschedulable else []
-        patch = (*cordon, *_untaint(node, [taint]))
         yield context.node_patch(
             f"uncordon node {node.name}",
-            *patch,
+            *cordon,
+            *_untaint(node, [taint]),
             family="uncordon",
             risk=Risk.MISTAKE,
             command=f"uncordon {node.name}",
@@ -300,11 +300,9 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
         return SUCCESS
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        if state.read(_State) is None:
-            raise PluginError('reading "PreScoreTaintToleration" from cycleState: not found')
+        required_state(state, _State, 'reading "PreScoreTaintToleration" from cycleState: not found')
         # Upstream drops tolerations of other effects first. They never match a soft taint, so the count is the same.
-        tolerations = pod.spec.tolerations
-        return self._per_list(lambda taints: intolerable_soft_taints(taints, tolerations), rows)
+        return self._per_list(lambda taints: intolerable_soft_taints(taints, pod.spec.tolerations), rows)
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
         return default_normalize_score(scores, reverse=True)

@@ -17,7 +17,7 @@ from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Dependencies, Reach
 from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.scheduler.framework.explanation import FilterCheck
-from kschedctl.scheduler.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
+from kschedctl.scheduler.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult, required_state
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
 from kschedctl.scheduler.framework.runtime import signed_volumes
@@ -115,9 +115,7 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
         return PreFilterResult()
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        found = state.read(_State)
-        if found is None:
-            raise PluginError('reading "PreFilterVolumeZone" from cycleState: not found')
+        found = required_state(state, _State, 'reading "PreFilterVolumeZone" from cycleState: not found')
         table = self.handle.cluster.nodes
         conflict = np.zeros(len(table), dtype=np.bool_)
         for _, label in found.labels:

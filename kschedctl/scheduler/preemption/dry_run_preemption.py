@@ -295,8 +295,7 @@ def _merged(others: SelectedVictims, found: dict[int, _OnNode]) -> tuple[PodsInW
     }
     parts |= {row: (list(each.pods), list(each.violating)) for row, each in found.items()}
     rows = sorted(parts)
-    counts = [len(parts[row][0]) for row in rows]
-    worlds = np.repeat(np.arange(len(rows), dtype=np.int64), counts)
+    worlds = np.repeat(np.arange(len(rows), dtype=np.int64), [len(parts[row][0]) for row in rows])
     pods = np.array([pod for row in rows for pod in parts[row][0]], dtype=np.int64)
     violating = np.array([each for row in rows for each in parts[row][1]], dtype=np.bool_)
     return PodsInWorlds(np.array(rows, dtype=np.int64), worlds, pods), violating

@@ -108,8 +108,7 @@ def call_extenders(framework: PluginsRunner, state: CycleState, pod: Pod, run: D
     for extender in extenders:
         given = {name: Victims(_pods(cluster, pods), violations) for name, (pods, violations) in found.items()}
         try:
-            answer = extender.process_preemption(pod, given)
-            left = _converted(cluster, extender, answer)
+            left = _converted(cluster, extender, extender.process_preemption(pod, given))
         except ExtenderError as error:
             if not extender.config.ignorable:
                 raise

@@ -201,8 +201,7 @@ class PreemptionResult:
 
     def loses_nomination(self, node: str) -> tuple[int, ...]:
         """Return the indices of the pods of lower priority that lose their nomination to a node."""
-        row = self._cluster.nodes.row[node]
-        return tuple(lower_priority_nominated_pods(self._cluster, self._pod, row).tolist())
+        return tuple(lower_priority_nominated_pods(self._cluster, self._pod, self._cluster.nodes.row[node]).tolist())
 
     def shortlist(self, num_candidates: int, offset: int) -> "PreemptionResult":
         """Return the result if not all potential nodes are tried.

@@ -72,8 +72,7 @@ def possible_victims(framework: PluginsRunner, state: CycleState, pod: Pod, run:
     orders = prod(_count(tie) for tie in ties)
     outcomes = {_outcome(known, number, len(alike)): None}
     for order in _orders(ties) if orders <= _MOST_ORDERS else _random_orders(ties):
-        entries = np.array(order, dtype=np.int64)
-        lower = PodsInWorlds(rows, np.zeros(len(order), dtype=np.int64), entries)
+        lower = PodsInWorlds(rows, np.zeros(len(order), dtype=np.int64), np.array(order, dtype=np.int64))
         found = select_victims_on_node(framework, state, pod, rows, run.budgets, lower).victims.pods.tolist()
         outcomes.setdefault(_outcome(found, number, len(alike)))
     return _possible(alike, tuple(outcomes), complete=orders <= _MOST_ORDERS)
@@ -114,8 +113,7 @@ def _arrangements(tie: Sequence[_Alike]) -> Iterator[tuple[int, ...]]:
         yield ()
     for i, group in enumerate(tie):
         if group:
-            rest = [*tie[:i], group[1:], *tie[i + 1 :]]
-            yield from ((group[0], *later) for later in _arrangements(rest))
+            yield from ((group[0], *later) for later in _arrangements([*tie[:i], group[1:], *tie[i + 1 :]]))
 
 
 def _random_orders(ties: Sequence[Sequence[_Alike]]) -> Iterator[list[int]]:

@@ -310,10 +310,9 @@ def _taken(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Persistent
 
 
 def _bound(claim: PersistentVolumeClaim, volume: str) -> PersistentVolumeClaim:
-    annotations = {**claim.metadata.annotations, BIND_COMPLETED: _YES}
     return replace(
         claim,
-        metadata=replace(claim.metadata, annotations=annotations),
+        metadata=replace(claim.metadata, annotations={**claim.metadata.annotations, BIND_COMPLETED: _YES}),
         spec=replace(claim.spec, volume_name=volume),
         status=replace(claim.status, phase=_BOUND),
     )

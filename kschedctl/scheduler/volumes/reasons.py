@@ -319,8 +319,7 @@ def explain_unbound(found: FoundVolumes, node: Node, row: int) -> Operands:
         match = next((match for match in found.matches if match.claim is claim), None)
         return NotProvisioned(claim.name, storage_class.name, len(match.candidates) if match is not None else 0)
     wanted = allowed_terms(storage_class.allowed_topologies)
-    labels = _labels_in(wanted, node.metadata.labels)
-    return ProvisionedForOtherNodes(claim.name, storage_class.name, wanted, labels)
+    return ProvisionedForOtherNodes(claim.name, storage_class.name, wanted, _labels_in(wanted, node.metadata.labels))
 
 
 def explain_space(cluster: Cluster, binder: Binder, check: ProvisionCheck, row: int) -> Operands:

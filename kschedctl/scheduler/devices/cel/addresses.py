@@ -4,7 +4,7 @@ import re
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, Final
 
-from kschedctl.scheduler.devices.cel.functions import Function, matching
+from kschedctl.scheduler.devices.cel.functions import Function, accepts, matching
 from kschedctl.scheduler.devices.cel.values import CIDR, IP, CelError, NoSuchOverloadError, quoted
 
 _GROUP: Final = re.compile(r"[0-9a-fA-F]*", re.ASCII)
@@ -176,22 +176,7 @@ def _cidr(text: str) -> CIDR:
         raise CelError(f"network address parse error during conversion from string: {error}") from None
 
 
-@matching(str)
-def _is_ip(text: str) -> bool:
-    try:
-        _ip(text)
-    except CelError:
-        return False
-    return True
-
-
-@matching(str)
-def _is_cidr(text: str) -> bool:
-    try:
-        _cidr_of(text)
-    except CelError:
-        return False
-    return True
+_is_ip = accepts(_ip)
 
 
 def _contains_ip(cidr: Any, other: Any) -> bool:
@@ -240,7 +225,7 @@ ADDRESSES: Final[dict[str, Function]] = {
     "isLinkLocalUnicast": matching(IP)(lambda ip: ip.address.is_link_local),
     "isGlobalUnicast": matching(IP)(_is_global_unicast),
     "cidr": _cidr,
-    "isCIDR": _is_cidr,
+    "isCIDR": accepts(_cidr),
     "containsIP": _contains_ip,
     "containsCIDR": _contains_cidr,
     "prefixLength": matching(CIDR)(lambda cidr: cidr.bits),

@@ -158,20 +158,18 @@ def _environment() -> Any:
         "u": kinds.AbstractType("kubernetes.URL", []),
         "m": kinds.Map(kinds.STRING, kinds.List(kinds.STRING)),
     }
-    functions = []
-    for name, overloads in _DECLARATIONS.items():
-        made = []
-        for signature in overloads:
-            arguments, result = signature.lstrip(".").split(":")
-            made.append(
-                cel.Overload(
-                    f"{name}_{signature}",
-                    short[result],
-                    [short[argument] for argument in arguments],
-                    is_member=signature.startswith("."),
-                )
-            )
-        functions.append(cel.FunctionDecl(name, made))
+
+    def overload(name: str, signature: str) -> Any:
+        arguments, result = signature.lstrip(".").split(":")
+        kinds_of_arguments = [short[argument] for argument in arguments]
+        return cel.Overload(
+            f"{name}_{signature}", short[result], kinds_of_arguments, is_member=signature.startswith(".")
+        )
+
+    functions = [
+        cel.FunctionDecl(name, [overload(name, signature) for signature in overloads])
+        for name, overloads in _DECLARATIONS.items()
+    ]
     extensions = [ext_optional.ExtOptional(), ext_bindings.ExtBindings()]
     return cel.NewEnv(variables=variables, extensions=extensions, functions=functions)
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from kschedctl.objects.quantity import NANO, QuantityError, parse_quantity
 from kschedctl.scheduler.devices.cel.addresses import parse_ip
-from kschedctl.scheduler.devices.cel.functions import Function, matching, pattern
+from kschedctl.scheduler.devices.cel.functions import Function, accepts, matching, pattern
 from kschedctl.scheduler.devices.cel.values import (
     URL,
     CelError,
@@ -44,15 +44,6 @@ def _quantity(text: str) -> Quantity:
         raise CelError(_QUANTITY_PROBLEM) from None
 
 
-@matching(str)
-def _is_quantity(text: str) -> bool:
-    try:
-        parse_quantity(text)
-    except QuantityError:
-        return False
-    return True
-
-
 def _is_integer(quantity: Quantity) -> bool:
     return quantity.nanos % NANO == 0 and abs(quantity.nanos // NANO) <= _MAX_INT
 
@@ -82,16 +73,6 @@ def _semver(text: Any, normalize: Any = False) -> Semver:
     if not isinstance(text, str) or not isinstance(normalize, bool):
         raise NoSuchOverloadError
     return parse_semver(_normalized(text) if normalize else text)
-
-
-def _is_semver(text: Any, normalize: Any = False) -> bool:
-    try:
-        _semver(text, normalize)
-    except NoSuchOverloadError:
-        raise
-    except CelError:
-        return False
-    return True
 
 
 def _normalized(text: str) -> str:
@@ -190,7 +171,7 @@ def _subset(part: Any, whole: Any) -> bool:
 
 EXTENSIONS: Final[dict[str, Function]] = {
     "quantity": _quantity,
-    "isQuantity": _is_quantity,
+    "isQuantity": accepts(_quantity),
     "sign": matching(Quantity)(lambda quantity: (quantity.nanos > 0) - (quantity.nanos < 0)),
     "isInteger": matching(Quantity)(_is_integer),
     "asInteger": matching(Quantity)(_as_integer),
@@ -201,7 +182,7 @@ EXTENSIONS: Final[dict[str, Function]] = {
     "isLessThan": lambda left, right: _both(left, right) < 0,
     "isGreaterThan": lambda left, right: _both(left, right) > 0,
     "semver": _semver,
-    "isSemver": _is_semver,
+    "isSemver": accepts(_semver),
     "major": matching(Semver)(lambda version: version.core[0]),
     "minor": matching(Semver)(lambda version: version.core[1]),
     "patch": matching(Semver)(lambda version: version.core[2]),
@@ -354,15 +335,6 @@ def _url(text: str) -> URL:
     return URL(text, found.scheme, found.host, found.escaped_path, found.query)
 
 
-@matching(str)
-def _is_url(text: str) -> bool:
-    try:
-        _parsed(text, via_request=True)
-    except CelError:
-        return False
-    return True
-
-
 def _split_host(url: URL) -> tuple[str, str]:
     """Return the host name and the port."""
     found = _PORT_AT_END.search(url.host)
@@ -387,7 +359,7 @@ def _query(url: URL) -> dict[Any, Any]:
 
 URLS: Final[dict[str, Function]] = {
     "url": _url,
-    "isURL": _is_url,
+    "isURL": accepts(matching(str)(lambda text: _parsed(text, via_request=True))),
     "getScheme": matching(URL)(lambda url: url.scheme),
     "getHost": matching(URL)(lambda url: url.host),
     "getHostname": matching(URL)(lambda url: _split_host(url)[0]),

@@ -222,6 +222,21 @@ def matching(*kinds: type) -> Callable[[Function], Function]:
     return wrap
 
 
+def accepts(function: Function) -> Function:
+    """Return a function that reports whether another one accepts its arguments; wrong types are errors of both."""
+
+    def test(*arguments: Any) -> bool:
+        try:
+            function(*arguments)
+        except NoSuchOverloadError:
+            raise
+        except CelError:
+            return False
+        return True
+
+    return test
+
+
 def _opt_value(optional: Any) -> Any:
     if not optional.present:
         raise CelError("optional.none() dereference")

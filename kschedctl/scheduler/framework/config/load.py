@@ -259,12 +259,12 @@ def load_configuration(
     problems, warnings = Problems(), list[str]()
     config, args = _decode(document, release, {**args_types, **ARGS}, problems, where)
     problems.raise_if_any(where)
-    validate(config, problems)
+    problems.note(*validate(config))
     for i, profile in enumerate(config.profiles):
         for j, (plugin_config, own) in enumerate(zip(profile.plugin_config, args[i], strict=True)):
             # NodeResourcesFit validates its own args when it is instantiated (``ProfileBuilder``).
             if plugin_config.name != "NodeResourcesFit":
-                validate_args(own, f"profiles[{i}].pluginConfig[{j}].args", release, problems)
+                problems.note(*validate_args(own, f"profiles[{i}].pluginConfig[{j}].args", release))
     problems.raise_if_any(where)
     ignored = tuple(
         resource.name

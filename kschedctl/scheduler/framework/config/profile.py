@@ -124,7 +124,7 @@ class ProfileBuilder:
         if any(plugin.name == _FIT for plugins in sets for plugin in plugins.enabled):
             configs = [config.name for config in self._profile.plugin_config]
             own = f"{self._path}.pluginConfig[{configs.index(_FIT)}].args" if _FIT in configs else self._path
-            validate_args(self._args[_FIT], own, self._release, self._problems)
+            self._problems.note(*validate_args(self._args[_FIT], own, self._release))
         self._check_names()
         resolved = {point: self._resolve(point) for point in self._points}
         self._check_counts(resolved)

@@ -51,6 +51,7 @@ from kschedctl.scheduler.framework.interface import (
     ScorePlugin,
     default_normalize_score,
     explain_default_normalize_score,
+    required_state,
 )
 from kschedctl.scheduler.framework.node_statuses import NodeStatuses
 from kschedctl.scheduler.framework.pod_groups import PodGroupInfo
@@ -188,9 +189,7 @@ class DynamicResources(
         return mask
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        found = state.read(State)
-        if found is None:
-            raise PluginError("not found")
+        found = required_state(state, State, "not found")
         if found.is_empty:
             return Rejections.everywhere(len(nodes), SUCCESS)
         from kschedctl.scheduler.plugins.dynamic_resources.filtering import examine, rejections

@@ -28,11 +28,11 @@ from kschedctl.scheduler.framework.explanation import Arithmetic, CountedDomains
 from kschedctl.scheduler.framework.interface import (
     FilterPlugin,
     Handle,
-    PluginError,
     PreFilterPlugin,
     PreFilterResult,
     PreScorePlugin,
     ScorePlugin,
+    required_state,
 )
 from kschedctl.scheduler.framework.runtime import encoded
 from kschedctl.scheduler.framework.status import SKIP, SUCCESS, Code, Rejections, Status
@@ -206,9 +206,9 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return PreFilterResult()
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        found = state.read(_FilterState)
-        if found is None:
-            raise PluginError('error reading "PreFilterInterPodAffinity" from cycleState: not found')
+        found = required_state(
+            state, _FilterState, 'error reading "PreFilterInterPodAffinity" from cycleState: not found'
+        )
         culprits = MatchingPods(self.handle.cluster)
         terms = found.terms.required_affinity
         return reject_nodes(found.counts, nodes, lambda row, counts: word_reason(culprits, row, counts, terms))
@@ -228,9 +228,9 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return SUCCESS
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        found = state.read(_ScoreState)
-        if found is None:
-            raise PluginError('failed to read "PreScoreInterPodAffinity" from cycleState: not found')
+        found = required_state(
+            state, _ScoreState, 'failed to read "PreScoreInterPodAffinity" from cycleState: not found'
+        )
         return found.scores[rows]
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:

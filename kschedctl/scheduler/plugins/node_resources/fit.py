@@ -52,6 +52,7 @@ from kschedctl.scheduler.framework.interface import (
     PreFilterResult,
     PreScorePlugin,
     ScorePlugin,
+    required_state,
 )
 from kschedctl.scheduler.framework.operands import Operands, Shortfall
 from kschedctl.scheduler.framework.pod_groups import PodGroupAssignments, PodGroupInfo
@@ -280,9 +281,9 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         )
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        found = state.read(_FilterState)
-        if found is None:
-            raise PluginError('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
+        found = required_state(
+            state, _FilterState, 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
+        )
         wanted = found.wanted
         columns = self.handle.cluster.resources(self.handle.request_rules)
         # A slice copies nothing.
@@ -365,12 +366,10 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
     def _scored_requests(self, pod: Pod) -> dict[str, int]:
         # Upstream scores containers' requests only; pod-level resources count in the filter.
         requests = scoring_requests(pod, spec_only(self.handle.request_rules, pod_level=False))
-        resources = self._args.scoring_strategy.resources
-        return {r.name: requested_amount(requests, r.name) for r in resources}
+        return {r.name: requested_amount(requests, r.name) for r in self._args.scoring_strategy.resources}
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        offers = self._offers(state, pod, rows)
-        return weighted_mean(offers, self._weights, self._kernel, only_positive=self._ratio)
+        return weighted_mean(self._offers(state, pod, rows), self._weights, self._kernel, only_positive=self._ratio)
 
     def _offers(self, state: CycleState, pod: Pod, rows: Int64Array) -> list[Allocation]:
         """Return the amounts of the configured resources on some nodes, in their order."""

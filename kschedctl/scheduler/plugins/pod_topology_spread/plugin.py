@@ -35,6 +35,7 @@ from kschedctl.scheduler.framework.interface import (
     PreFilterResult,
     PreScorePlugin,
     ScorePlugin,
+    required_state,
 )
 from kschedctl.scheduler.framework.status import SKIP, SUCCESS, Code, Rejections, Status
 from kschedctl.scheduler.plugins.pod_topology_spread.filtering import (
@@ -242,9 +243,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return PreFilterResult()
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        found = state.read(_FilterState)
-        if found is None:
-            raise PluginError('reading "PreFilterPodTopologySpread" from cycleState: not found')
+        found = required_state(state, _FilterState, 'reading "PreFilterPodTopologySpread" from cycleState: not found')
         return reject_nodes(found.domains, nodes)
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
@@ -311,7 +310,6 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return state.read(_ScoreState) is not None
 
     def _prepared(self, state: CycleState) -> _ScoreState:
-        found = state.read(_ScoreState)
-        if found is None:
-            raise PluginError('error reading "PreScorePodTopologySpread" from cycleState: not found')
-        return found
+        return required_state(
+            state, _ScoreState, 'error reading "PreScorePodTopologySpread" from cycleState: not found'
+        )

@@ -41,6 +41,7 @@ from kschedctl.scheduler.framework.interface import (
     PreScorePlugin,
     ReservePlugin,
     ScorePlugin,
+    required_state,
 )
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
@@ -219,9 +220,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         return PreFilterResult()
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        found = state.read(_State)
-        if found is None:
-            raise PluginError(_NO_STATE)
+        found = required_state(state, _State, _NO_STATE)
         volumes = found.volumes
         if volumes is None:
             return Rejections.everywhere(len(nodes), SUCCESS)
@@ -269,9 +268,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         nothing = np.zeros(len(rows), dtype=np.int64)
         if not self._scores:
             return nothing
-        found = state.read(_State)
-        if found is None:
-            raise PluginError(_NO_STATE)
+        found = required_state(state, _State, _NO_STATE)
         if found.volumes is None or state.read(_Filtered) is None:
             return nothing
         state.not_modelled.extend(scoring_caveats(found.volumes, rows))
