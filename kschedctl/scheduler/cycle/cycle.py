@@ -13,7 +13,7 @@ from kschedctl.common.arrays import Int64Array, Rows
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.scheduler.framework.cycle_state import CycleState, NotModelled
+from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.extender import (
     EXTENDER_NAME,
     MAX_EXTENDER_PRIORITY,
@@ -21,6 +21,7 @@ from kschedctl.scheduler.framework.extender import (
     ExtenderError,
     ExtenderFilterResult,
     ExtenderRejection,
+    extender_note,
 )
 from kschedctl.scheduler.framework.interface import MAX_NODE_SCORE, PluginError
 from kschedctl.scheduler.framework.node_statuses import ExtenderVerdict, NodeStatuses, fit_error
@@ -149,11 +150,6 @@ class ExtenderFilters:
         return NodesPassingExtenders(
             np.array(left, dtype=np.int64), {row: objects[row] for row in left if row in objects}
         )
-
-
-def extender_note(extender: Extender, effect: str) -> NotModelled:
-    """Return a note that an extender is not followed completely, with the effect."""
-    return NotModelled(f"the extender {extender.name}", effect)
 
 
 def _reason(extender: Extender, message: str) -> Reason:

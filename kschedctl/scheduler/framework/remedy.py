@@ -292,11 +292,10 @@ def pointer(*parts: str | int) -> str:
 
 def min_count_lowered(group: PodGroup, min_count: int) -> Remedy:
     """Return the remedy that lowers ``minCount`` of a gang, which can be changed since Kubernetes 1.37."""
-    patch = (add_operation(min_count, "spec", "schedulingPolicy", "gang", "minCount"),)
     return Remedy(
         summary=f"minCount {min_count} instead of {group.spec.min_count} in PodGroup {group.name}",
         scope=RemedyScope.CLUSTER,
-        changes=(Patch(**msgspec.structs.asdict(ObjectKey.of(group)), patch=patch),),
+        changes=(patched(group, add_operation(min_count, "spec", "schedulingPolicy", "gang", "minCount")),),
         risk=Risk.REDUCED,
         family="minCount",
     )

@@ -13,10 +13,10 @@ from kschedctl.common.arrays import Int64Array, Mask, PodIndices, Rows
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
 from kschedctl.scheduler.framework.config.profile import Profile
-from kschedctl.scheduler.framework.cycle_state import CycleState, NotModelled
+from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Reach
 from kschedctl.scheduler.framework.events import EVERYTHING, ActionType, ClusterEventWithHint, EventResource, registered
-from kschedctl.scheduler.framework.extender import EXTENDER_NAME, Extender, ExtenderError
+from kschedctl.scheduler.framework.extender import EXTENDER_NAME, Extender, ExtenderError, extender_note
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
 from kschedctl.scheduler.framework.interface import (
     MAX_PERMIT_SECONDS,
@@ -68,8 +68,8 @@ class Framework:
 
     Args:
         profile: The plugins per extension point, their weights and arguments.
-        release: The release whose rules apply. scheduler_names : frozenset of str, optional The names of all
-            profiles; by default only the name of this profile.
+        release: The release whose rules apply.
+        scheduler_names: The names of all profiles; by default only the name of this profile.
         waiting_pods: The pods waiting at Permit. All profiles share one map, which outlives the cluster.
         preempting: The pods whose victims are being evicted; shared in the same way.
         extenders: The extenders to call; empty if extenders are not called.
@@ -479,8 +479,7 @@ def _extenders_binding(framework: Framework, state: CycleState, pod: Pod, node_n
         except ExtenderError as error:
             if not extender.config.ignorable:
                 return Status(Code.ERROR, (str(error),))
-            effect = f"it is ignorable and its bind call failed: {error}"
-            state.not_modelled.append(NotModelled(f"the extender {extender.name}", effect))
+            state.not_modelled.append(extender_note(extender, f"it is ignorable and its bind call failed: {error}"))
             continue
         return Status()
     return None

@@ -14,8 +14,8 @@ from kschedctl.common.arrays import Rows
 from kschedctl.controllers.workloads.template import uid_of
 from kschedctl.objects.pod import Pod, PodStatus
 from kschedctl.objects.releases.rules import PodGroupRules
-from kschedctl.scheduler.framework.cycle_state import CycleState, NotModelled
-from kschedctl.scheduler.framework.extender import Extender, ExtenderError, MetaVictims, Victims
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.extender import Extender, ExtenderError, MetaVictims, Victims, extender_note
 from kschedctl.scheduler.framework.interface import PluginsRunner
 from kschedctl.scheduler.framework.node_statuses import NodeStatuses, fit_error
 from kschedctl.scheduler.framework.status import Code, Status
@@ -112,8 +112,7 @@ def call_extenders(framework: PluginsRunner, state: CycleState, pod: Pod, run: D
         except ExtenderError as error:
             if not extender.config.ignorable:
                 raise
-            effect = f"it is ignorable and its preempt call failed: {error}"
-            state.not_modelled.append(NotModelled(f"the extender {extender.name}", effect))
+            state.not_modelled.append(extender_note(extender, f"it is ignorable and its preempt call failed: {error}"))
             continue
         for name in [name for name, (pods, _) in left.items() if not pods]:
             if not extender.config.ignorable:

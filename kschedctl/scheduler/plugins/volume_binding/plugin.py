@@ -79,7 +79,7 @@ from kschedctl.scheduler.volumes.zones import label_terms
 
 def explain_claims(binder: Binder, found: FoundVolumes, node: Node, row: int) -> tuple[FilterCheck, ...]:
     """Return the checks of a pod's claims on a node."""
-    return (*_bound(binder, found, node, row), *_matched(found, row), *_unmatched(binder, found, node, row))
+    return (*_bound(binder, found, node, row), *_unbound(binder, found, node, row))
 
 
 def _bound(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Iterator[FilterCheck]:
@@ -93,15 +93,12 @@ def _bound(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Iterato
             )
 
 
-def _matched(found: FoundVolumes, row: int) -> Iterator[FilterCheck]:
+def _unbound(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Iterator[FilterCheck]:
     for match in found.matches:
         if match.choice[row] >= 0:
             volume = match.candidates[match.choice[row]]
             told = f"takes {volume.name}, the first of {len(match.candidates)} that match it"
             yield FilterCheck(f"claim {match.claim.name}", told, True)
-
-
-def _unmatched(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Iterator[FilterCheck]:
     if found.error[row] >= 0:
         yield FilterCheck("claims", found.errors[int(found.error[row])], False)
     elif found.bind_conflict[row]:
