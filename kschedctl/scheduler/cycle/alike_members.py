@@ -91,7 +91,7 @@ class AlikeMembers:
             return None
         if self._reaches is None:
             self._reaches = reaches_of_copies(self._decision.framework, pod)
-        node = self._find(n_left, self._reaches) if self._reaches is not None and self._last else ""
+        node = self._next_node(n_left, self._reaches) if self._reaches is not None and self._last else ""
         if self._reaches is None or (self._last and not node):
             self._ended = True
             return None
@@ -102,7 +102,7 @@ class AlikeMembers:
             self._last = node
         return dataclasses.replace(self._first, pod=pod, search=search, node=node)
 
-    def _find(self, n_left: int, reaches: Mapping[str, Reach]) -> str:
+    def _next_node(self, n_left: int, reaches: Mapping[str, Reach]) -> str:
         framework = self._decision.framework
         if self._ranking is None:
             scores = self._decision.scores

@@ -96,7 +96,7 @@ class ExtenderFilters:
                     extender_note(extender, f"it is ignorable and its filter call failed: {error}")
                 )
                 continue
-            passed = self._after(extender, passed, result)
+            passed = self._nodes_left_by(extender, passed, result)
         return passed
 
     def statuses(self, statuses: NodeStatuses, passed: Rows) -> NodeStatuses:
@@ -117,7 +117,7 @@ class ExtenderFilters:
             return statuses
         return statuses.with_extenders(said, tuple(self._elsewhere.values()))
 
-    def _after(
+    def _nodes_left_by(
         self, extender: Extender, before: NodesPassingExtenders, result: ExtenderFilterResult
     ) -> NodesPassingExtenders:
         row_of = self._cluster.nodes.row
@@ -128,7 +128,7 @@ class ExtenderFilters:
             for name, message in failed.items():
                 status = Status(code, (message,), EXTENDER_NAME)
                 if name in row_of:
-                    self._said[row_of[name]] = ExtenderVerdict(status, (_reason(extender, message),))
+                    self._said[row_of[name]] = ExtenderVerdict(status, (_extender_reason(extender, message),))
                 else:
                     self._elsewhere[name] = status
         unknown = [name for name in result.nodes if name not in row_of]
@@ -145,14 +145,14 @@ class ExtenderFilters:
             self._state.not_modelled.append(extender_note(extender, effect))
         left = [row_of[name] for name in dict.fromkeys(result.nodes) if name in row_of]
         for row in set(before.rows.tolist()) - set(left):
-            self._said.setdefault(row, ExtenderVerdict(Status(), (_reason(extender, ""),), explicit=False))
+            self._said.setdefault(row, ExtenderVerdict(Status(), (_extender_reason(extender, ""),), explicit=False))
         objects = {**before.objects, **{row_of[name]: node for name, node in result.objects.items() if name in row_of}}
         return NodesPassingExtenders(
             np.array(left, dtype=np.int64), {row: objects[row] for row in left if row in objects}
         )
 
 
-def _reason(extender: Extender, message: str) -> Reason:
+def _extender_reason(extender: Extender, message: str) -> Reason:
     return Reason(message, ExtenderRejection(extender.name, message))
 
 
@@ -282,7 +282,7 @@ def find_nodes_that_fit_pod(framework: Framework, pod: Pod) -> Rows:
     try:
         outcome = framework.run_pre_filter(state, pod)
         searched = rows_allowed_by_pre_filter(framework, outcome)
-        statuses = _filter(framework, state, pod, outcome, searched)
+        statuses = _filter_nodes(framework, state, pod, outcome, searched)
         if _filter_error(framework, statuses):
             return _NO_ROWS
         extenders = ExtenderFilters(framework.cluster, framework.handle.extenders, state, pod)
@@ -306,7 +306,7 @@ def _cycle(
             pod=pod, framework=framework, state=state, error=str(failure), pre_enqueue=gate, searched=_NO_ROWS
         )
     searched = rows_allowed_by_pre_filter(framework, outcome)
-    searched, statuses = _within(among, searched, _filter(framework, state, pod, outcome, searched))
+    searched, statuses = _within(among, searched, _filter_nodes(framework, state, pod, outcome, searched))
     scores = None
     best: tuple[str, ...] = ()
     message = ""
@@ -340,7 +340,7 @@ def _cycle(
             if not fits_own and len(feasible) > 1:
                 error = str(failure)
         only = own if fits_own else feasible[0]
-        best = _best(framework, scores, int(only), alone=fits_own or scores is None) if not error else ()
+        best = _best_nodes(framework, scores, int(only), alone=fits_own or scores is None) if not error else ()
     else:
         post_filter = framework.run_post_filter(state, pod, statuses) if run_post_filter else None
         message = fit_error(
@@ -393,7 +393,7 @@ def rows_allowed_by_pre_filter(framework: Framework, outcome: PreFilterOutcome) 
     return np.array(sorted(nodes.row[name] for name in outcome.node_names if name in nodes.row), dtype=np.int64)
 
 
-def _filter(
+def _filter_nodes(
     framework: Framework, state: CycleState, pod: Pod, outcome: PreFilterOutcome, searched: Int64Array
 ) -> NodeStatuses:
     """Filter the nodes that PreFilter allows, and the pod's own nominated node.
@@ -439,7 +439,7 @@ def _filter_error(framework: Framework, statuses: NodeStatuses) -> str:
     return statuses.status(int(first)).message
 
 
-def _best(framework: Framework, scores: Scores | None, only: int, *, alone: bool) -> tuple[str, ...]:
+def _best_nodes(framework: Framework, scores: Scores | None, only: int, *, alone: bool) -> tuple[str, ...]:
     """Return the nodes with the highest total score, or the only feasible node."""
     nodes = framework.cluster.nodes
     if alone or scores is None:

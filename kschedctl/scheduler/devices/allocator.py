@@ -171,11 +171,13 @@ def allocate(claims: Sequence[ResourceClaim], inventory: Inventory, rows: Int64A
     plans = plan_claims(claims, inventory)
     kinds = device_kinds(relevant_columns(plans, inventory).values(), len(inventory.devices))
     _, first, outcome_of = np.unique(node_kinds(inventory, kinds, rows), return_index=True, return_inverse=True)
-    outcomes = [_outcome(plans, NodeDevices(inventory, int(rows[position]), kinds)) for position in first.tolist()]
+    outcomes = [
+        _search_outcome(plans, NodeDevices(inventory, int(rows[position]), kinds)) for position in first.tolist()
+    ]
     return Allocations(rows, outcome_of.astype(np.int64), outcomes, plans, inventory, kinds)
 
 
-def _outcome(plans: Sequence[ClaimPlan], site: NodeDevices) -> SearchOutcome:
+def _search_outcome(plans: Sequence[ClaimPlan], site: NodeDevices) -> SearchOutcome:
     try:
         solution = Search(plans, site).run()
     except AllocationError:
@@ -224,19 +226,19 @@ def new_allocations(allocations: Allocations, position: int) -> tuple[ClaimAlloc
         return ()
     site = allocations.site(int(allocations.rows[position]))
     return tuple(
-        ClaimAllocation(plan.claim, _result(plan, devices, site))
+        ClaimAllocation(plan.claim, _allocation_result(plan, devices, site))
         for plan, devices in zip(allocations.plans, solution, strict=True)
     )
 
 
-def _result(plan: ClaimPlan, devices: Sequence[Allocated], site: NodeDevices) -> AllocationResult:
+def _allocation_result(plan: ClaimPlan, devices: Sequence[Allocated], site: NodeDevices) -> AllocationResult:
     asked = {one.full_name: one for alternatives in plan.requests for one in alternatives}
-    results = tuple(_device(plan, number, one, asked[one.request], site) for number, one in enumerate(devices))
+    results = tuple(_device_result(plan, number, one, asked[one.request], site) for number, one in enumerate(devices))
     selector = _node_selector(devices, site)
     return AllocationResult(devices=DeviceAllocationResult(results=results), node_selector=selector)
 
 
-def _device(
+def _device_result(
     plan: ClaimPlan, number: int, one: Allocated, asked: Alternative, site: NodeDevices
 ) -> DeviceRequestAllocationResult:
     known, device, rules = site.device_id(one.device), site.device(one.device), site.inventory.rules
@@ -321,7 +323,7 @@ def places_of(claim: ResourceClaim, inventory: Inventory) -> list[Place]:
     rows = np.arange(len(inventory.cluster.nodes), dtype=np.int64)
     found = allocate([claim], inventory, rows)
     return merge_places(
-        _place(found, np.flatnonzero(found.outcome_of == number), outcome)
+        _explained_place(found, np.flatnonzero(found.outcome_of == number), outcome)
         for number, outcome in enumerate(found.outcomes)
     )
 
@@ -333,8 +335,8 @@ def merge_places(places: Iterable[Place]) -> list[Place]:
     """
     members: dict[Hashable, list[Place]] = {}
     for place in places:
-        members.setdefault(_told(place), []).append(place)
-    merged = [_one(alike) for alike in members.values()]
+        members.setdefault(_explanation_key(place), []).append(place)
+    merged = [_merged_place(alike) for alike in members.values()]
     return sorted(merged, key=lambda place: (not place.usable, -len(place.rows), int(place.rows[0])))
 
 
@@ -346,7 +348,7 @@ def claim_of_class(name: str) -> ResourceClaim:
     return ResourceClaim(metadata=ObjectMeta(name=name), spec=spec)
 
 
-def _place(found: Allocations, positions: Int64Array, outcome: SearchOutcome) -> Place:
+def _explained_place(found: Allocations, positions: Int64Array, outcome: SearchOutcome) -> Place:
     rows, first = found.rows[positions], int(positions[0])
     if outcome.solution is not None:
         return Place(rows, new_allocations(found, first))
@@ -358,13 +360,13 @@ def _place(found: Allocations, positions: Int64Array, outcome: SearchOutcome) ->
     return Place(rows, refusal=outcome.refusal, reason=explain_allocation(found.plans, found.site(int(rows[0]))))
 
 
-def _one(places: Sequence[Place]) -> Place:
+def _merged_place(places: Sequence[Place]) -> Place:
     """Merge groups into one, with the details of the first node."""
     first = min(places, key=lambda place: int(place.rows[0]))
     return replace(first, rows=np.sort(np.concatenate([place.rows for place in places])))
 
 
-def _told(place: Place) -> Hashable:
+def _explanation_key(place: Place) -> Hashable:
     """Return the explanation of a group in hashable form; groups with equal explanations are merged."""
     if place.usable:
         return tuple(result.request for one in place.allocations for result in one.result.devices.results)

@@ -102,7 +102,7 @@ def _round_up(asked: str | int | float, valid: CapacityRequestPolicyRange, *, ex
     return _wrapped(start + step * steps) * NANO
 
 
-def _whole(nanos: int) -> int:
+def _whole_units(nanos: int) -> int:
     """Return whole units, rounded up; beyond int64 they wrap around as in Quantity.Value."""
     return _wrapped(-(-nanos // NANO))
 
@@ -148,5 +148,5 @@ def _violates(amount: int, capacity: DeviceCapacity) -> bool:
         if valid.step is None:
             return False
         step, start = value(parse_quantity(valid.step)), value(parse_quantity(valid.min or 0))
-        return _wrapped(_whole(amount) - start) % step != 0
+        return _wrapped(_whole_units(amount) - start) % step != 0
     return bool(policy.valid_values) and amount not in map(parse_quantity, policy.valid_values)

@@ -114,30 +114,30 @@ def _requests(pod: Pod, resource: str, class_name: str) -> list[DeviceRequest]:
     lasting: dict[int, DeviceRequest] = {}
     for i, container in enumerate(containers):
         if i >= n_init or container.restart_policy == "Always":
-            wanted = _count(container, resource)
+            wanted = _whole_amount(container, resource)
             if wanted:
-                lasting[i] = _request(i, container, resource, class_name, wanted)
+                lasting[i] = _device_request(i, container, resource, class_name, wanted)
     largest: DeviceRequest | None = None
     for i, container in enumerate(containers[:n_init]):
         if container.restart_policy == "Always":
             continue
-        reusable = sum(_wanted(request) for position, request in lasting.items() if position >= i)
-        missing = _count(container, resource) - reusable
-        if missing > 0 and (largest is None or missing > _wanted(largest)):
-            largest = _request(i, container, resource, class_name, missing)
+        reusable = sum(_requested_count(request) for position, request in lasting.items() if position >= i)
+        missing = _whole_amount(container, resource) - reusable
+        if missing > 0 and (largest is None or missing > _requested_count(largest)):
+            largest = _device_request(i, container, resource, class_name, missing)
     return [*([largest] if largest is not None else []), *lasting.values()]
 
 
-def _count(container: Container, resource: str) -> int:
+def _whole_amount(container: Container, resource: str) -> int:
     nanos = parse_quantity(container.resources.requests.get(resource, 0))
     return nanos // NANO if nanos % NANO == 0 else 0
 
 
-def _wanted(request: DeviceRequest) -> int:
+def _requested_count(request: DeviceRequest) -> int:
     return request.exactly.count if request.exactly is not None else 0
 
 
-def _request(index: int, container: Container, resource: str, class_name: str, count: int) -> DeviceRequest:
+def _device_request(index: int, container: Container, resource: str, class_name: str, count: int) -> DeviceRequest:
     place = sorted(container.resources.requests).index(resource)
     exactly = ExactDeviceRequest(device_class_name=class_name, allocation_mode=EXACT_COUNT, count=count)
     return DeviceRequest(name=f"container-{index}-request-{place}", exactly=exactly)

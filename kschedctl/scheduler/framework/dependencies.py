@@ -55,10 +55,10 @@ class ClusterChanges:
         # Declarations of dependencies are class attributes and live as long as the class: their ids are never reused.
         key = id(reads)
         if key not in self._touched:
-            self._touched[key] = self._find(reads)
+            self._touched[key] = self._touched_rows(reads)
         return self._touched[key]
 
-    def _find(self, reads: Dependencies) -> Rows | None:
+    def _touched_rows(self, reads: Dependencies) -> Rows | None:
         before, after = self._before, self._after
         if before is after:
             return _NO_ROWS

@@ -96,11 +96,11 @@ class Framework:
         names = dict.fromkeys(name for plugins in profile.plugins.values() for name in plugins)
         self._classes = {name: registry[name] for name in names}
         self._order: dict[tuple[ExtensionPoint, type[Plugin]], tuple[str, ...]] = {}
-        self._plugins = {name: self._made(name) for name in names}
+        self._plugins = {name: self._new_plugin(name) for name in names}
         self._cache = ResultCache()
         self._judging_placements = [name for name in names if issubclass(self._classes[name], PlacementFeasiblePlugin)]
 
-    def _made(self, name: str) -> Plugin:
+    def _new_plugin(self, name: str) -> Plugin:
         return self._classes[name](self.profile.args.get(name), self.handle)
 
     def moved(self, cluster: Cluster) -> "Framework":
@@ -122,7 +122,7 @@ class Framework:
         """Return a plugin of the profile by name, and create it on first use."""
         found = self._plugins.get(name)
         if found is None:
-            found = self._plugins[name] = self._made(name)
+            found = self._plugins[name] = self._new_plugin(name)
         return found
 
     @cached_property

@@ -474,7 +474,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         node = (prepared.nodes if prepared is not None else self.handle.cluster.nodes).objects[row]
         weighed = []
         for preferred in (*preferred_terms(pod), *self._added_preferred):
-            told, has, matches = _told(preferred.preference, node)
+            told, has, matches = _described_term(preferred.preference, node)
             weighed.append(WeighedTerm(told, preferred.weight, has, matches and bool(preferred.weight)))
         return PreferenceScore(tuple(weighed))
 
@@ -482,7 +482,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         return explain_default_normalize_score(scores, position, reverse=False)
 
 
-def _told(term: NodeSelectorTerm, node: Node) -> tuple[str, str, bool]:
+def _described_term(term: NodeSelectorTerm, node: Node) -> tuple[str, str, bool]:
     """Return a term as text, the node's values of its labels, and True if the term matches the node."""
     try:
         parsed = parse_node_term(term)
@@ -500,7 +500,7 @@ def _told(term: NodeSelectorTerm, node: Node) -> tuple[str, str, bool]:
 
 
 def _term_check(what: str, terms: tuple[NodeSelectorTerm, ...], node: Node) -> FilterCheck:
-    told = [_told(term, node) for term in terms]
+    told = [_described_term(term, node) for term in terms]
     if not told:
         return FilterCheck(what, "it has no terms, so it matches no node", False)
     found = list(dict.fromkeys(has for _, has, _ in told))

@@ -168,11 +168,11 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
             taken |= held
 
         def details(position: int) -> tuple[Reason, ...]:
-            return (self._reason(ports, int(nodes.rows[position])),)
+            return (self._port_reason(ports, int(nodes.rows[position])),)
 
         return Rejections.where(taken, Code.UNSCHEDULABLE, REASON, details)
 
-    def _reason(self, ports: _State, row: int) -> Reason:
+    def _port_reason(self, ports: _State, row: int) -> Reason:
         """Return the reason with a pod on the node that uses a conflicting port; nominated pods are not named."""
         pods = self.handle.cluster.pods
         for index in pods.on_node(row):

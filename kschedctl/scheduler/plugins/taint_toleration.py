@@ -180,12 +180,12 @@ def without_toleration(context: RemedyContext) -> Iterator[Remedy]:
 def _tolerating(context: RemedyContext, taint: Taint) -> Operation:
     operator = "Equal" if taint.value else "Exists"
     toleration = Toleration(key=taint.key, operator=operator, value=taint.value, effect=taint.effect)
-    if _written(context):
+    if _written_tolerations(context):
         return add_operation(toleration, "spec", "tolerations", "-")
     return add_operation((toleration,), "spec", "tolerations")
 
 
-def _written(context: RemedyContext) -> tuple[Toleration, ...]:
+def _written_tolerations(context: RemedyContext) -> tuple[Toleration, ...]:
     """Return the tolerations of the object that is patched: the stored pod, else the manifest without defaults."""
     pods = context.cluster.pods
     index = pods.index.get((context.pod.namespace, context.pod.name))
@@ -311,7 +311,7 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
         taints = self.handle.cluster.nodes.objects[row].spec.taints
         hard = [taint for taint in taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE)]
         none = FilterCheck("taints", "the node has no NoSchedule or NoExecute taint", True)
-        return tuple(_check(taint, pod.spec.tolerations) for taint in hard) or (none,)
+        return tuple(_taint_check(taint, pod.spec.tolerations) for taint in hard) or (none,)
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
         taints = self.handle.cluster.nodes.objects[row].spec.taints
@@ -327,7 +327,7 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
         return explain_default_normalize_score(scores, position, reverse=True)
 
 
-def _check(taint: Taint, tolerations: tuple[Toleration, ...]) -> FilterCheck:
+def _taint_check(taint: Taint, tolerations: tuple[Toleration, ...]) -> FilterCheck:
     found = next((toleration for toleration in tolerations if tolerates(toleration, taint)), None)
     if found is None:
         return FilterCheck(f"taint {taint}", "no toleration matches it", False)

@@ -124,7 +124,7 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
         conflict &= zoned_nodes(table)
 
         def details(position: int) -> tuple[Reason, ...]:
-            return (_reason(table, found.labels, int(nodes.rows[position])),)
+            return (_zone_reason(table, found.labels, int(nodes.rows[position])),)
 
         return Rejections.where(conflict[nodes.rows], Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)
 
@@ -171,6 +171,6 @@ def _bound_volume(cluster: Cluster, namespace: str, name: str) -> PersistentVolu
     return None
 
 
-def _reason(nodes: Nodes, labels: tuple[tuple[str, VolumeLabel], ...], row: int) -> Reason:
+def _zone_reason(nodes: Nodes, labels: tuple[tuple[str, VolumeLabel], ...], row: int) -> Reason:
     claim, label = next((claim, label) for claim, label in labels if not label.matches(nodes)[row])
     return Reason(REASON, OtherZone(claim, label.volume, label.key, label.values, label.value_on(nodes, row)))

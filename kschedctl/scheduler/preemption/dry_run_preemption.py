@@ -244,7 +244,7 @@ def select_units_on_nodes(
     fitting = {row: each for row, each in found.items() if each is not None and each.status.code is Code.SUCCESS}
     statuses = others.statuses.with_extenders(verdicts, ())
     none = np.array([row for row, each in found.items() if each is None], dtype=np.int64)
-    victims, violating = _merged(others, fitting)
+    victims, violating = _merged_victims(others, fitting)
     return SelectedVictims(victims, violating, statuses, np.union1d(others.without_victims, none))
 
 
@@ -271,23 +271,23 @@ def _on_node(
         return None
     node = cluster.nodes.names[row]
     left: dict[VictimUnit, None] = dict.fromkeys(units)
-    status = framework.status_without(pod, node, _pods(left))
+    status = framework.status_without(pod, node, _pods_of_units(left))
     if status.code is not Code.SUCCESS:
         return _OnNode(status)
     order, violating = units_in_order_of_reprieve(cluster, units, budgets)
     for unit in order:
         del left[unit]
-        if framework.status_without(pod, node, _pods(left)).code is not Code.SUCCESS:
+        if framework.status_without(pod, node, _pods_of_units(left)).code is not Code.SUCCESS:
             left[unit] = None
-    pods = _pods(sorted(left, key=lambda unit: unit.importance))
+    pods = _pods_of_units(sorted(left, key=lambda unit: unit.importance))
     return _OnNode(Status(), pods, tuple(victim in violating for victim in pods))
 
 
-def _pods(units: dict[VictimUnit, None] | list[VictimUnit]) -> tuple[int, ...]:
+def _pods_of_units(units: dict[VictimUnit, None] | list[VictimUnit]) -> tuple[int, ...]:
     return tuple(chain.from_iterable(unit.pods for unit in units))
 
 
-def _merged(others: SelectedVictims, found: dict[int, _OnNode]) -> tuple[PodsInWorlds, Mask]:
+def _merged_victims(others: SelectedVictims, found: dict[int, _OnNode]) -> tuple[PodsInWorlds, Mask]:
     known = others.victims
     parts = {
         int(row): (known.pods[known.entries(world)].tolist(), others.violating[known.entries(world)].tolist())

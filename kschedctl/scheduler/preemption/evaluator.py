@@ -106,7 +106,7 @@ def call_extenders(framework: PluginsRunner, state: CycleState, pod: Pod, run: D
     }
     declined: dict[int, str] = {}
     for extender in extenders:
-        given = {name: Victims(_pods(cluster, pods), violations) for name, (pods, violations) in found.items()}
+        given = {name: Victims(_stored_pods(cluster, pods), violations) for name, (pods, violations) in found.items()}
         try:
             left = _converted(cluster, extender, extender.process_preemption(pod, given))
         except ExtenderError as error:
@@ -136,7 +136,7 @@ def call_extenders(framework: PluginsRunner, state: CycleState, pod: Pod, run: D
     )
 
 
-def _pods(cluster: Cluster, indices: tuple[int, ...]) -> tuple[Pod, ...]:
+def _stored_pods(cluster: Cluster, indices: tuple[int, ...]) -> tuple[Pod, ...]:
     """Return the stored pods, each with its node name."""
     pods = cluster.pods
     return tuple(

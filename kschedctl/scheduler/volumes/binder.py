@@ -211,7 +211,7 @@ class Binder:
         taken: dict[str, Mask] = {}
         matches = []
         for claim in sorted(claims, key=lambda claim: requested_storage(claim) or 0):
-            candidates, reserved = self._candidates(claim)
+            candidates, reserved = self._matching_volumes(claim)
             choice = np.full(len(self.cluster.nodes), _NONE, dtype=np.int64)
             open_ = np.ones(len(self.cluster.nodes), dtype=np.bool_)
             for i, volume in enumerate(candidates):
@@ -229,7 +229,7 @@ class Binder:
             matches.append(StaticMatch(claim, candidates, choice))
         return tuple(matches)
 
-    def _candidates(self, claim: PersistentVolumeClaim) -> tuple[tuple[PersistentVolume, ...], int]:
+    def _matching_volumes(self, claim: PersistentVolumeClaim) -> tuple[tuple[PersistentVolume, ...], int]:
         """Return a claim's matching volumes, those that name it first, then by size; and the number that name it."""
         selector = claim_selector(claim)
         fitting = [
@@ -291,25 +291,25 @@ def bind_pod_volumes(cluster: Cluster, found: FoundVolumes, row: int) -> Iterato
     for match in found.matches:
         if match.choice[row] >= 0:
             volume = match.candidates[int(match.choice[row])]
-            yield ObjectChange(_taken(volume, match.claim), volume)
-            yield ObjectChange(_bound(match.claim, volume.name), match.claim)
+            yield ObjectChange(_taken_volume(volume, match.claim), volume)
+            yield ObjectChange(_bound_claim(match.claim, volume.name), match.claim)
     for check in found.provisions:
         if check.needed[row]:
-            volume = _provisioned(cluster, check.claim, check.provisioning.storage_class, node)
+            volume = _provisioned_volume(cluster, check.claim, check.provisioning.storage_class, node)
             yield ObjectChange(volume)
             selected = {**check.claim.metadata.annotations, SELECTED_NODE: node.name}
             claim = replace(check.claim, metadata=replace(check.claim.metadata, annotations=selected))
-            yield ObjectChange(_bound(claim, volume.name), check.claim)
+            yield ObjectChange(_bound_claim(claim, volume.name), check.claim)
 
 
-def _taken(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
+def _taken_volume(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
     reference = TypedObjectReference(
         kind="PersistentVolumeClaim", namespace=claim.namespace, name=claim.name, uid=claim.metadata.uid
     )
     return replace(volume, spec=replace(volume.spec, claim_ref=reference), status=PersistentVolumeStatus(phase=_BOUND))
 
 
-def _bound(claim: PersistentVolumeClaim, volume: str) -> PersistentVolumeClaim:
+def _bound_claim(claim: PersistentVolumeClaim, volume: str) -> PersistentVolumeClaim:
     return replace(
         claim,
         metadata=replace(claim.metadata, annotations={**claim.metadata.annotations, BIND_COMPLETED: _YES}),
@@ -318,7 +318,7 @@ def _bound(claim: PersistentVolumeClaim, volume: str) -> PersistentVolumeClaim:
     )
 
 
-def _provisioned(
+def _provisioned_volume(
     cluster: Cluster, claim: PersistentVolumeClaim, storage_class: StorageClass, node: Node
 ) -> PersistentVolume:
     """Return the volume that a provisioner creates for a claim whose pod is scheduled to a node."""
@@ -334,7 +334,7 @@ def _provisioned(
             csi=CSIVolumeSource(driver=storage_class.provisioner, volume_handle=name),
         ),
     )
-    return _taken(volume, claim)
+    return _taken_volume(volume, claim)
 
 
 def _topology(cluster: Cluster, storage_class: StorageClass, node: Node) -> VolumeNodeAffinity | None:

@@ -163,7 +163,7 @@ def migrated_affinity(volume: PersistentVolume, plugin: InTreePlugin) -> NodeSel
     elif zone_key in volume.metadata.labels:
         zones = {zone.strip() for zone in volume.metadata.labels[zone_key].split(ZONE_DELIMITER)} - {""}
         if zones:
-            terms = _add(terms, NodeSelectorRequirement(plugin.topology_key, IN, tuple(sorted(zones))))
+            terms = _with_requirement(terms, NodeSelectorRequirement(plugin.topology_key, IN, tuple(sorted(zones))))
     if region_key == BETA_REGION and _has_values(terms, region_key):
         terms = _rename(terms, region_key, REGION)
     return affinity if affinity is None and not terms else NodeSelector(terms)
@@ -193,7 +193,9 @@ def _rename(terms: tuple[NodeSelectorTerm, ...], old: str, new: str) -> tuple[No
     )
 
 
-def _add(terms: tuple[NodeSelectorTerm, ...], requirement: NodeSelectorRequirement) -> tuple[NodeSelectorTerm, ...]:
+def _with_requirement(
+    terms: tuple[NodeSelectorTerm, ...], requirement: NodeSelectorRequirement
+) -> tuple[NodeSelectorTerm, ...]:
     return tuple(
         replace(term, match_expressions=(*term.match_expressions, requirement))
         for term in terms or (NodeSelectorTerm(),)

@@ -79,7 +79,7 @@ def elsewhere_remedies(context: RemedyContext, claim: str, volume: str) -> Itera
     found = context.cluster.get(PersistentVolume, volume)
     labels = context.node.metadata.labels
     if found is not None:
-        patch = [*_zone_labels(found, labels), *_node_affinity(found, labels)]
+        patch = [*_zone_labels(found, labels), *_moved_affinity(found, labels)]
         if patch:
             where = labels.get(_zone_key(labels), context.node.name)
             yield Remedy(
@@ -101,7 +101,7 @@ def _zone_labels(volume: PersistentVolume, labels: dict[str, str]) -> Iterator[O
             yield replace_operation(labels[key], "metadata", "labels", key)
 
 
-def _node_affinity(volume: PersistentVolume, labels: dict[str, str]) -> Iterator[Operation]:
+def _moved_affinity(volume: PersistentVolume, labels: dict[str, str]) -> Iterator[Operation]:
     affinity = volume.spec.node_affinity
     required = affinity.required if affinity is not None else None
     if required is None:

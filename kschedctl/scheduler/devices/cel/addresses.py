@@ -29,13 +29,13 @@ def parse_ip(text: str) -> IPv4Address | IPv6Address:
     Raises CelError if the text is not an address.
     """
     try:
-        _check(text)
+        _check_address(text)
         return ip_address(text)
     except (_AddressError, ValueError) as error:
         raise CelError(f"ParseAddr({quoted(text)}): {error}") from None
 
 
-def _check(text: str) -> None:
+def _check_address(text: str) -> None:
     first = next((c for c in text if c in ".:%"), "")
     if first == ".":
         _check_fields(text)

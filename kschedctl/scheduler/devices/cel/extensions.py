@@ -160,7 +160,7 @@ def _find_all(text: Any, regex: Any, limit: Any = -1) -> list[str]:
     return found if limit < 0 else found[:limit]
 
 
-def _find(text: Any, regex: Any) -> str:
+def _find_first(text: Any, regex: Any) -> str:
     match = pattern(regex).search(text)
     return "" if match is None else match[0]
 
@@ -200,7 +200,7 @@ EXTENSIONS: Final[dict[str, Function]] = {
     "sum": lambda values: sum(values),
     "min": lambda values: _extreme(values, -1),
     "max": lambda values: _extreme(values, 1),
-    "find": matching(str, str)(_find),
+    "find": matching(str, str)(_find_first),
     "findAll": _find_all,
     "sets.contains": lambda whole, part: _subset(part, whole),
     "sets.equivalent": lambda left, right: _subset(left, right) and _subset(right, left),
@@ -274,7 +274,7 @@ def _authority(scheme: str, text: str) -> str:
     return out
 
 
-def _parsed(text: str, *, via_request: bool) -> URL:
+def _parse_url(text: str, *, via_request: bool) -> URL:
     """Parse a URL; with ``via_request`` it must be absolute or start with a slash."""
     whole = text
     if _CONTROL.search(text):
@@ -314,7 +314,7 @@ def _escaped_path(text: str) -> str:
 
 def _checked(text: str, *, via_request: bool) -> URL:
     try:
-        return _parsed(text, via_request=via_request)
+        return _parse_url(text, via_request=via_request)
     except CelError as error:
         raise CelError(f"parse {quoted(text)}: {error}") from None
 
@@ -359,7 +359,7 @@ def _query(url: URL) -> dict[Any, Any]:
 
 URLS: Final[dict[str, Function]] = {
     "url": _url,
-    "isURL": accepts(matching(str)(lambda text: _parsed(text, via_request=True))),
+    "isURL": accepts(matching(str)(lambda text: _parse_url(text, via_request=True))),
     "getScheme": matching(URL)(lambda url: url.scheme),
     "getHost": matching(URL)(lambda url: url.host),
     "getHostname": matching(URL)(lambda url: _split_host(url)[0]),

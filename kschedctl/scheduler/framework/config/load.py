@@ -65,7 +65,7 @@ class Decoder:
     def struct(self, data: Any, cls: type[T], path: str) -> T:
         """Decode an object; record invalid fields as problems and omit them."""
         if not isinstance(data, Mapping):
-            self._wrong(path, "object", data)
+            self._record_type_error(path, "object", data)
             return cls()
         for name in data.repeated if isinstance(data, Fields) else ():
             self._problems.add(child(path, name), "duplicate field")
@@ -106,30 +106,30 @@ class Decoder:
             case inspect.DictType():
                 return self._texts(data, path)
             case inspect.BoolType():
-                return data if isinstance(data, bool) else self._wrong(path, "bool", data)
+                return data if isinstance(data, bool) else self._record_type_error(path, "bool", data)
             case inspect.StrType():
-                return data if isinstance(data, str) else self._wrong(path, "string", data)
+                return data if isinstance(data, str) else self._record_type_error(path, "string", data)
             case inspect.BytesType():
                 return self._bytes(data, path)
             case inspect.FloatType():
                 number = isinstance(data, int | float) and not isinstance(data, bool) and abs(data) < _MAX_FLOAT32
-                return float(data) if number else self._wrong(path, "float32", data)
+                return float(data) if number else self._record_type_error(path, "float32", data)
             case inspect.IntType(ge=ge, le=le):
                 low, high = _INT32 if ge is None or le is None else (ge, le)
                 whole = isinstance(data, int) and not isinstance(data, bool) and low <= data <= high
-                return data if whole else self._wrong(path, "int64" if high > _INT32[1] else "int32", data)
+                return data if whole else self._record_type_error(path, "int64" if high > _INT32[1] else "int32", data)
             case _:
                 raise TypeError(f"no rule to decode {type_}")
 
     def _array(self, data: Any, item_type: inspect.Type, path: str) -> Any:
         if not isinstance(data, list | tuple):
-            return self._wrong(path, "array", data)
+            return self._record_type_error(path, "array", data)
         items = [self._item(item, item_type, f"{path}[{i}]") for i, item in enumerate(data)]
         return tuple(item for item in items if item is not UNSET)
 
     def _texts(self, data: Any, path: str) -> Any:
         if not isinstance(data, Mapping):
-            return self._wrong(path, "object", data)
+            return self._record_type_error(path, "object", data)
         texts = {key: self._item(value, inspect.StrType(), f"{path}[{key}]") for key, value in data.items()}
         return {key: text for key, text in texts.items() if text is not UNSET}
 
@@ -141,7 +141,7 @@ class Decoder:
 
     def _duration(self, data: Any, path: str) -> Any:
         if not isinstance(data, str):
-            return self._wrong(path, "string", data)
+            return self._record_type_error(path, "string", data)
         try:
             return Duration.parse(data)
         except ValueError as error:
@@ -150,15 +150,15 @@ class Decoder:
 
     def _bytes(self, data: Any, path: str) -> Any:
         if not isinstance(data, str):
-            return self._wrong(path, "string", data)
+            return self._record_type_error(path, "string", data)
         try:
             return base64.b64decode(data.replace("\r", "").replace("\n", ""), validate=True)
         except binascii.Error:
             self._problems.add(path, "illegal base64 data")
             return UNSET
 
-    def _wrong(self, path: str, wanted: str, data: Any) -> Any:
-        self._problems.add(path, f"expected {wanted}, got {_kind(data)}")
+    def _record_type_error(self, path: str, wanted: str, data: Any) -> Any:
+        self._problems.add(path, f"expected {wanted}, got {_described_value(data)}")
         return UNSET
 
 
@@ -169,7 +169,7 @@ def _fields(cls: type[msgspec.Struct]) -> dict[str, inspect.Field]:
     return {field.encode_name: field for field in info.fields}
 
 
-def _kind(data: Any) -> str:
+def _described_value(data: Any) -> str:
     """Describe the type of a JSON value, with the value itself for booleans, strings and numbers."""
     match data:
         case bool():
@@ -255,7 +255,7 @@ def load_configuration(
         if name not in implements
     }
     implements = {**implements, **inert}
-    document = _parse(data, where) if isinstance(data, bytes) else data
+    document = _parse_document(data, where) if isinstance(data, bytes) else data
     problems, warnings = Problems(), list[str]()
     config, args = _decode(document, release, {**args_types, **ARGS}, problems, where)
     problems.raise_if_any(where)
@@ -301,7 +301,7 @@ def load_configuration(
     )
 
 
-def _parse(text: bytes, where: str) -> Any:
+def _parse_document(text: bytes, where: str) -> Any:
     """Parse the first document of a text; text that begins with a brace is JSON, as for kube-scheduler."""
     try:
         if text.lstrip().startswith(b"{"):

@@ -161,7 +161,9 @@ class ProfileBuilder:
                     self._problems.add(path, f'plugin "{plugin.name}" already registered as "{_interface(point)}"')
                 seen.add(plugin.name)
         # The framework looks up multiPoint plugins at the first extension point that does not disable all ("*").
-        is_open = (point for point in self._points if _ALL not in _names(self._profile.plugins.at(point).disabled))
+        is_open = (
+            point for point in self._points if _ALL not in _plugin_names(self._profile.plugins.at(point).disabled)
+        )
         interface = _interface(next(is_open, self._points[0]))
         for plugin in self._multi_point.enabled:
             if plugin.name not in self._implements:
@@ -180,7 +182,7 @@ class ProfileBuilder:
         point's own.
         """
         plugins = self._profile.plugins.at(point)
-        named, disabled = _names(plugins.enabled), _names(plugins.disabled)
+        named, disabled = _plugin_names(plugins.enabled), _plugin_names(plugins.disabled)
         if _ALL in disabled:
             return named
         overridden, expanded = set(), []
@@ -231,5 +233,5 @@ def _interface(point: str) -> str:
     return f"{point[0].upper()}{point[1:]}Plugin"
 
 
-def _names(plugins: Iterable[PluginRef]) -> tuple[str, ...]:
+def _plugin_names(plugins: Iterable[PluginRef]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(plugin.name for plugin in plugins))

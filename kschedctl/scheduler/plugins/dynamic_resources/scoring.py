@@ -37,7 +37,7 @@ def raw_scores(state: State, rows: Int64Array, *, needs_new_allocations: bool) -
             raise PluginError(f"number of allocations {n_new} is smaller than number of claims")
         scores = np.array(
             [
-                sum(alternatives_score(claim, chosen) for claim, chosen in _chosen(claims, outcome))
+                sum(alternatives_score(claim, chosen) for claim, chosen in _chosen_alternatives(claims, outcome))
                 for outcome in found.outcomes
             ],
             dtype=np.int64,
@@ -47,7 +47,9 @@ def raw_scores(state: State, rows: Int64Array, *, needs_new_allocations: bool) -
     return out
 
 
-def _chosen(claims: Sequence[ResourceClaim], outcome: SearchOutcome) -> Iterator[tuple[ResourceClaim, list[str]]]:
+def _chosen_alternatives(
+    claims: Sequence[ResourceClaim], outcome: SearchOutcome
+) -> Iterator[tuple[ResourceClaim, list[str]]]:
     """Yield each claim with the requests that its devices are for; nothing if a claim cannot be allocated."""
     if outcome.solution is None:
         return
@@ -106,7 +108,9 @@ def explain_scores(state: State | None, row: int) -> AlternativesScore:
     return AlternativesScore(
         tuple(
             ChosenAlternative(claim.name, tuple(dict.fromkeys(chosen)), _per_request(claim, chosen))
-            for claim, chosen in _chosen(claims, found.outcomes[int(found.outcome_of[state.place_of[row]])])
+            for claim, chosen in _chosen_alternatives(
+                claims, found.outcomes[int(found.outcome_of[state.place_of[row]])]
+            )
         )
     )
 

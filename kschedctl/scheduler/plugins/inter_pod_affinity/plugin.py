@@ -90,7 +90,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
     def _existing(self) -> ExistingTerms:
         return ExistingTerms.of(self.handle.cluster)
 
-    def _terms(self, pod: Pod) -> PodTerms:
+    def _merged_terms(self, pod: Pod) -> PodTerms:
         terms = parse_pod_terms(pod)
         cluster = self.handle.cluster
         return PodTerms(
@@ -175,11 +175,11 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
         Raises SelectorError if a selector of the pod is invalid.
         """
-        return prepare(self.handle.cluster, self._existing, self._terms(pod), pod)
+        return prepare(self.handle.cluster, self._existing, self._merged_terms(pod), pod)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         try:
-            terms = self._terms(pod)
+            terms = self._merged_terms(pod)
         except SelectorError as error:
             text = f"parsing pod: {error.path}: {error}"
             return PreFilterResult(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,)))
@@ -199,7 +199,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
         try:
-            terms = self._terms(pod)
+            terms = self._merged_terms(pod)
         except SelectorError as error:
             return Status(Code.ERROR, (f"failed to parse pod: {error.path}: {error}",))
         if self._args.ignore_preferred_terms_of_existing_pods and not terms.preferred:
@@ -249,7 +249,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         # Score may see node objects sent back by an extender. PreScore summed the weights on the original cluster.
         cluster = found.cluster if found is not None else self.handle.cluster
         weight, existing = self._args.hard_pod_affinity_weight, ExistingTerms.of(cluster)
-        return explain_scores(cluster, existing, self._terms(pod), pod, row, hard_pod_affinity_weight=weight)
+        return explain_scores(cluster, existing, self._merged_terms(pod), pod, row, hard_pod_affinity_weight=weight)
 
     def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
         return explain_normalized(scores, position)

@@ -290,7 +290,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             if resource != PODS:
                 unresolvable |= insufficient[i] & (amount > allocatable)
         names = tuple(wanted)
-        reason, lacking_of = _number(insufficient)
+        reason, lacking_of = _number_shortages(insufficient)
         unresolvable &= self.handle.release.fit_gives_up
         code = np.where(unresolvable, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.UNSCHEDULABLE).astype(np.int8)
         code[~insufficient.any(axis=0)] = Code.SUCCESS
@@ -300,7 +300,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
         def details(position: int) -> tuple[Reason, ...]:
             lacking = [name for i, name in enumerate(names) if insufficient[i, position]]
-            return tuple(self._reason(name, wanted[name], nodes, position) for name in lacking)
+            return tuple(self._resource_reason(name, wanted[name], nodes, position) for name in lacking)
 
         return Rejections(code, reason, texts, details)
 
@@ -323,7 +323,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             checks.append(FilterCheck(told, f"free {free} of {of}, requested {taken}", amount <= offered - used))
         return tuple(checks)
 
-    def _reason(self, resource: str, amount: int, nodes: Overlay, position: int) -> Reason:
+    def _resource_reason(self, resource: str, amount: int, nodes: Overlay, position: int) -> Reason:
         columns = self.handle.cluster.resources(self.handle.request_rules)
         row = nodes.rows[position]
         index = columns.index.get(resource)
@@ -394,7 +394,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return StrategyScore(strategy.type, resources, self._shape, int(score[0]))
 
 
-def _number(insufficient: Mask) -> tuple[Int64Array, Mask]:
+def _number_shortages(insufficient: Mask) -> tuple[Int64Array, Mask]:
     """Assign a number to each combination of insufficient resources.
 
     Args:

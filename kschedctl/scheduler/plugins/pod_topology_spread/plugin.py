@@ -88,15 +88,15 @@ def default_selector(cluster: Cluster, pod: Pod) -> Selector:
             return label_map_selector({**labels, **(controller.spec.selector if controller else {})})
         case ("apps/v1", "ReplicaSet"):
             replica_set = cluster.get(ReplicaSet, owner.name, namespace)
-            return _with(labels, replica_set.spec.selector if replica_set else None)
+            return _with_selector(labels, replica_set.spec.selector if replica_set else None)
         case ("apps/v1", "StatefulSet"):
             stateful_set = cluster.get(StatefulSet, owner.name, namespace)
-            return _with(labels, stateful_set.spec.selector if stateful_set else None)
+            return _with_selector(labels, stateful_set.spec.selector if stateful_set else None)
         case _:
             return label_map_selector(labels)
 
 
-def _with(labels: Mapping[str, str], selector: LabelSelector | None) -> Selector:
+def _with_selector(labels: Mapping[str, str], selector: LabelSelector | None) -> Selector:
     base = label_map_selector(labels)
     if selector is None:
         return base

@@ -79,10 +79,10 @@ from kschedctl.scheduler.volumes.zones import label_terms
 
 def explain_claims(binder: Binder, found: FoundVolumes, node: Node, row: int) -> tuple[FilterCheck, ...]:
     """Return the checks of a pod's claims on a node."""
-    return (*_bound(binder, found, node, row), *_unbound(binder, found, node, row))
+    return (*_checks_of_bound(binder, found, node, row), *_checks_of_unbound(binder, found, node, row))
 
 
-def _bound(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Iterator[FilterCheck]:
+def _checks_of_bound(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Iterator[FilterCheck]:
     for bound in found.bound:
         wanted = f"claim {bound.claim.name}"
         if not bound.reachable[row]:
@@ -93,7 +93,7 @@ def _bound(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Iterato
             )
 
 
-def _unbound(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Iterator[FilterCheck]:
+def _checks_of_unbound(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Iterator[FilterCheck]:
     for match in found.matches:
         if match.choice[row] >= 0:
             volume = match.candidates[match.choice[row]]
@@ -113,20 +113,20 @@ def _unbound(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Itera
                 yield FilterCheck(f"claim {check.claim.name}", told, True)
 
 
-def _terms(volume: PersistentVolume) -> tuple[Selector, ...]:
+def _topology_terms(volume: PersistentVolume) -> tuple[Selector, ...]:
     affinity = required_affinity(volume)
     return () if affinity is None else tuple(label_terms(affinity))
 
 
 def _topology(volume: PersistentVolume) -> str:
     """Return the node labels required by a volume, as text."""
-    terms = [", ".join(map(str, term)) for term in _terms(volume)]
+    terms = [", ".join(map(str, term)) for term in _topology_terms(volume)]
     return " or ".join(dict.fromkeys(terms)) or "any node"
 
 
 def _has(volume: PersistentVolume, node: Node) -> str:
     """Return the node's values of the labels required by a volume, as text."""
-    keys = {requirement.key: None for term in _terms(volume) for requirement in term}
+    keys = {requirement.key: None for term in _topology_terms(volume) for requirement in term}
     has = {key: node.metadata.labels.get(key) for key in keys}
     return f"node has {show_labels(has)}" if has else "the volume is reachable"
 
