@@ -354,13 +354,9 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
 
     def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
         super().__init__(args, handle)
-        sum_expression = args.added_affinity if isinstance(args, NodeAffinityArgs) else None
-        self._added_required = (
-            sum_expression.required_during_scheduling_ignored_during_execution if sum_expression else None
-        )
-        self._added_preferred = (
-            sum_expression.preferred_during_scheduling_ignored_during_execution if sum_expression else ()
-        )
+        added = args.added_affinity if isinstance(args, NodeAffinityArgs) else None
+        self._added_required = added.required_during_scheduling_ignored_during_execution if added else None
+        self._added_preferred = added.preferred_during_scheduling_ignored_during_execution if added else ()
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         required = required_node_selector(pod.spec)

@@ -86,7 +86,9 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
             side_of="uncordon",
             side=node.name,
         )
-    if taint.key.startswith(UNSAFE_TAINTS) or _is_of_devices(context, taint):
+    is_offered = taint.key in node.status.allocatable
+    # A taint that is named after a resource reserves the node for pods that request the resource.
+    if taint.key.startswith(UNSAFE_TAINTS) or (is_offered and not requested(context.pod, context.release, taint.key)):
         return
     if taint.key == CRITICAL_ADDONS_ONLY and not _selects(context):
         return
@@ -94,25 +96,22 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
     same_key = [each for each in node.spec.taints if each.key == taint.key and each.effect in (NO_SCHEDULE, NO_EXECUTE)]
     if len(same_key) > 1:
         yield _tolerated(context, Taint(key=taint.key), f"tolerate every taint {taint.key}", taint.key)
-    if describes_pool(taint.key) or taint.key in node.status.allocatable or is_of_pool(node, taint):
+    if describes_pool(taint.key) or is_offered or is_of_pool(node, taint):
         return
     yield from _untainted(context, [taint], str(taint), f"taint {taint}")
     if len(same_key) > 1:
         yield from _untainted(context, same_key, taint.key, f"every taint {taint.key}")
 
 
-def _is_of_devices(context: RemedyContext, taint: Taint) -> bool:
-    """Report whether a taint is named after a resource of the node that the pod does not request."""
-    if taint.key not in context.node.status.allocatable:
-        return False
-    return not requested(context.pod, context.release, taint.key)
-
-
 def _tolerated(context: RemedyContext, taint: Taint, summary: str, which: str) -> Remedy:
-    patch, family = _tolerating(context, taint), ("tolerate", which)
+    operator = "Equal" if taint.value else "Exists"
+    toleration = Toleration(key=taint.key, operator=operator, value=taint.value, effect=taint.effect)
+    patch = add_operation((toleration,), "spec", "tolerations")
+    if _written_tolerations(context):
+        patch = add_operation(toleration, "spec", "tolerations", "-")
     for_others = is_of_pool(context.node, taint) or _has_free_nodes(context)
     risk = Risk.SHARED if for_others and not _selects(context) else Risk.POD
-    return context.pod_patch(summary, patch, risk=risk, family=family, side_of=("taint", which))
+    return context.pod_patch(summary, patch, risk=risk, family=("tolerate", which), side_of=("taint", which))
 
 
 def is_of_pool(node: Node, taint: Taint) -> bool:
@@ -177,14 +176,6 @@ def without_toleration(context: RemedyContext) -> Iterator[Remedy]:
         )
 
 
-def _tolerating(context: RemedyContext, taint: Taint) -> Operation:
-    operator = "Equal" if taint.value else "Exists"
-    toleration = Toleration(key=taint.key, operator=operator, value=taint.value, effect=taint.effect)
-    if _written_tolerations(context):
-        return add_operation(toleration, "spec", "tolerations", "-")
-    return add_operation((toleration,), "spec", "tolerations")
-
-
 def _written_tolerations(context: RemedyContext) -> tuple[Toleration, ...]:
     """Return the tolerations of the object that is patched: the stored pod, else the manifest without defaults."""
     pods = context.cluster.pods
@@ -230,7 +221,6 @@ class SoftTaints(Arithmetic, frozen=True):
 
     #: The node's ``PreferNoSchedule`` taints that the pod does not tolerate, and those that it tolerates.
     untolerated: tuple[str, ...]
-    #: The node's ``PreferNoSchedule`` taints that the pod does not tolerate, and those that it tolerates.
     tolerated: tuple[str, ...]
 
     def formula(self) -> str:

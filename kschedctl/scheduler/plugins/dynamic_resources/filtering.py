@@ -208,17 +208,12 @@ def _with_resources(
 ) -> AllocationVerdict:
     if not resources and not state.claims:
         return AllocationVerdict()
-    pod_claim = extended.leftover
-    if pod_claim is None or pod_claim.status.allocation is None:
+    verdict = AllocationVerdict()
+    if extended.leftover is None or extended.leftover.status.allocation is None:
         if state.template is None:
             raise AssertionError("a pod with extended resources has a template for their claim")
-        return _allocated(
-            state,
-            inventory,
-            rows,
-            AllocationVerdict(extended_claim=new_claim(state.template, resources, extended.classes)),
-        )
-    return _allocated(state, inventory, rows, AllocationVerdict())
+        verdict.extended_claim = new_claim(state.template, resources, extended.classes)
+    return _allocated(state, inventory, rows, verdict)
 
 
 def _allocated(state: State, inventory: Inventory, rows: Int64Array, verdict: AllocationVerdict) -> AllocationVerdict:
