@@ -336,7 +336,10 @@ def merge_places(places: Iterable[Place]) -> list[Place]:
     members: dict[Hashable, list[Place]] = {}
     for place in places:
         members.setdefault(_explanation_key(place), []).append(place)
-    merged = [_merged_place(alike) for alike in members.values()]
+    merged = []
+    for alike in members.values():
+        first = min(alike, key=lambda place: int(place.rows[0]))
+        merged.append(replace(first, rows=np.sort(np.concatenate([place.rows for place in alike]))))
     return sorted(merged, key=lambda place: (not place.usable, -len(place.rows), int(place.rows[0])))
 
 
@@ -358,12 +361,6 @@ def _explained_place(found: Allocations, positions: Int64Array, outcome: SearchO
     from kschedctl.scheduler.devices.explain import explain_allocation
 
     return Place(rows, refusal=outcome.refusal, reason=explain_allocation(found.plans, found.site(int(rows[0]))))
-
-
-def _merged_place(places: Sequence[Place]) -> Place:
-    """Merge groups into one, with the details of the first node."""
-    first = min(places, key=lambda place: int(place.rows[0]))
-    return replace(first, rows=np.sort(np.concatenate([place.rows for place in places])))
 
 
 def _explanation_key(place: Place) -> Hashable:

@@ -7,7 +7,6 @@ import msgspec
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.wording import show_labels
 from kschedctl.objects.meta import ApiObject
@@ -124,7 +123,10 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
         conflict &= zoned_nodes(table)
 
         def details(position: int) -> tuple[Reason, ...]:
-            return (_zone_reason(table, found.labels, int(nodes.rows[position])),)
+            row = int(nodes.rows[position])
+            claim, label = next((claim, label) for claim, label in found.labels if not label.matches(table)[row])
+            own = label.value_on(table, row)
+            return (Reason(REASON, OtherZone(claim, label.volume, label.key, label.values, own)),)
 
         return Rejections.where(conflict[nodes.rows], Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)
 
@@ -169,8 +171,3 @@ def _bound_volume(cluster: Cluster, namespace: str, name: str) -> PersistentVolu
     if storage_class.volume_binding_mode != WAIT_FOR_FIRST_CONSUMER:
         raise _UnusableClaimError("PersistentVolume had no name")
     return None
-
-
-def _zone_reason(nodes: Nodes, labels: tuple[tuple[str, VolumeLabel], ...], row: int) -> Reason:
-    claim, label = next((claim, label) for claim, label in labels if not label.matches(nodes)[row])
-    return Reason(REASON, OtherZone(claim, label.volume, label.key, label.values, label.value_on(nodes, row)))

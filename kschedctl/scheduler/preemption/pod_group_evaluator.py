@@ -84,7 +84,7 @@ def _left_over(
     victims = []
     for unit in order:
         trying = emptied.with_pods(added=_pods_on_nodes(cluster, unit.pods))
-        if _still_fits(trial, trying, proposed, rules):
+        if trial.fits(trying, proposed) if rules.stays_on_nodes else trial.run(trying)[0].code is Code.SUCCESS:
             emptied = trying
         else:
             victims.append(unit)
@@ -122,14 +122,6 @@ def _left_over_on_nodes(
         else:
             victims.append(unit)
     return victims
-
-
-def _still_fits(
-    trial: PodGroupTrial, cluster: Cluster, proposed: Sequence[tuple[Pod, str]], rules: PodGroupRules
-) -> bool:
-    if rules.stays_on_nodes:
-        return trial.fits(cluster, proposed)
-    return trial.run(cluster)[0].code is Code.SUCCESS
 
 
 def _may_not_preempt(release: Release, group: PodGroupInfo) -> bool:

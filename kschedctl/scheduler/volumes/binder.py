@@ -136,8 +136,14 @@ class Binder:
         selected = tuple(claim for claim in claims.delayed if SELECTED_NODE in claim.metadata.annotations)
         elsewhere = self._selected_elsewhere(selected)
         open_ = tuple(claim for claim in claims.delayed if SELECTED_NODE not in claim.metadata.annotations)
-        if not self.knows_attributes_classes:
-            error = _refuse_attributes_classes(open_, error, ~elsewhere, errors)
+        named = [claim for claim in open_ if claim.spec.volume_attributes_class_name]
+        if named and not self.knows_attributes_classes:
+            first = min(named, key=lambda claim: requested_storage(claim) or 0)
+            errors.append(
+                f"unsupported volumeAttributesClassName is set on claim {claim_key(first)} when the feature-gate "
+                "VolumeAttributesClass is disabled"
+            )
+            error = np.where(~elsewhere & (error == _NONE), len(errors) - 1, error)
         matches = self._match(open_)
         wanting = [(claim, ~elsewhere) for claim in selected]
         wanting += [(match.claim, ~elsewhere & (match.choice == _NONE)) for match in matches]
@@ -255,21 +261,6 @@ class Binder:
                 found = provisioning(self.cluster, self.topology, claim, storage_class)
                 checks.append(ProvisionCheck(claim, needed, found))
         return tuple(checks)
-
-
-def _refuse_attributes_classes(
-    claims: tuple[PersistentVolumeClaim, ...], error: Int64Array, asked: Mask, errors: list[str]
-) -> Int64Array:
-    """Return each node's error index, including the error for attributes classes: int64, shape (n_nodes,)."""
-    named = [claim for claim in claims if claim.spec.volume_attributes_class_name]
-    if not named:
-        return error
-    first = min(named, key=lambda claim: requested_storage(claim) or 0)
-    errors.append(
-        f"unsupported volumeAttributesClassName is set on claim {claim_key(first)} when the feature-gate "
-        "VolumeAttributesClass is disabled"
-    )
-    return np.where(asked & (error == _NONE), len(errors) - 1, error)
 
 
 # The volumes and claims of a pod after it is bound: claims get the volumes found for them, or provisioned ones.

@@ -287,8 +287,7 @@ def load_configuration(
             warnings=warnings,
         )
         profiles.append(builder.build())
-        warnings += _unknown_plugin_configs(profile, f"profiles[{i}]", implements)
-        warnings += _unknown_disabled(profile, f"profiles[{i}]", implements)
+        warnings += _unknown_plugins(profile, f"profiles[{i}]", implements)
     problems.raise_if_any(where)
     _check_queue_sort(config.profiles, profiles, problems)
     problems.raise_if_any(where)
@@ -400,14 +399,11 @@ def _with_ignored_resources(args: Mapping[str, msgspec.Struct], ignored: tuple[s
     return {**args, "NodeResourcesFit": msgspec.structs.replace(fit, ignored_resources=ignored)}
 
 
-def _unknown_plugin_configs(profile: KubeSchedulerProfile, path: str, implements: Implements) -> Iterator[str]:
+def _unknown_plugins(profile: KubeSchedulerProfile, path: str, implements: Implements) -> Iterator[str]:
+    """Yield a warning for each configured or disabled plugin that does not exist; kube-scheduler accepts these."""
     for i, config in enumerate(profile.plugin_config):
         if config.name not in implements:
             yield f"{path}.pluginConfig[{i}]: there is no plugin {go_json(config.name)}; its args have no effect"
-
-
-def _unknown_disabled(profile: KubeSchedulerProfile, path: str, implements: Implements) -> Iterator[str]:
-    """Yield a warning for each disabled plugin that does not exist; kube-scheduler accepts these silently."""
     for point in ("multiPoint", *ExtensionPoint):
         for i, plugin in enumerate(profile.plugins.at(point).disabled):
             if plugin.name not in {"*", *implements, *_NOT_ASKED}:

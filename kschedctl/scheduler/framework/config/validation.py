@@ -307,10 +307,6 @@ def _check_dynamic_resources(args: api.DynamicResourcesArgs, path: str, release:
         yield invalid(child(path, "bindingTimeout"), str(binding), "must be at least 1 second")
 
 
-def _check_inter_pod_affinity(args: api.InterPodAffinityArgs, path: str, _: Release) -> Iterator[Finding]:
-    yield from _check_within(args.hard_pod_affinity_weight, 0, 100, child(path, "hardPodAffinityWeight"))
-
-
 def _check_node_affinity(args: api.NodeAffinityArgs, path: str, _: Release) -> Iterator[Finding]:
     if args.added_affinity is not None:
         yield from validate_node_affinity(args.added_affinity, child(path, "addedAffinity"))
@@ -428,7 +424,9 @@ def _check_label_name(name: str, path: str) -> Iterator[Finding]:
 _RULES: Final[dict[type[msgspec.Struct], Callable[[Any, str, Release], Iterator[Finding]]]] = {
     api.DefaultPreemptionArgs: _check_default_preemption,
     api.DynamicResourcesArgs: _check_dynamic_resources,
-    api.InterPodAffinityArgs: _check_inter_pod_affinity,
+    api.InterPodAffinityArgs: lambda args, path, _: _check_within(
+        args.hard_pod_affinity_weight, 0, 100, child(path, "hardPodAffinityWeight")
+    ),
     api.NodeAffinityArgs: _check_node_affinity,
     api.NodeResourcesBalancedAllocationArgs: _check_balanced_allocation,
     api.NodeResourcesFitArgs: _check_fit,

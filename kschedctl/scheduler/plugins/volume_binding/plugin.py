@@ -77,12 +77,8 @@ from kschedctl.scheduler.volumes.zones import label_terms
 # The checks of VolumeBinding on a node, one or more per claim.
 
 
-def explain_claims(binder: Binder, found: FoundVolumes, node: Node, row: int) -> tuple[FilterCheck, ...]:
-    """Return the checks of a pod's claims on a node."""
-    return (*_checks_of_bound(binder, found, node, row), *_checks_of_unbound(binder, found, node, row))
-
-
-def _checks_of_bound(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Iterator[FilterCheck]:
+def explain_claims(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Iterator[FilterCheck]:
+    """Yield the checks of a pod's claims on a node."""
     for bound in found.bound:
         wanted = f"claim {bound.claim.name}"
         if not bound.reachable[row]:
@@ -91,9 +87,6 @@ def _checks_of_bound(binder: Binder, found: FoundVolumes, node: Node, row: int) 
             yield FilterCheck(
                 f"{wanted} on {bound.volume.name}: {_topology(bound.volume)}", _has(bound.volume, node), True
             )
-
-
-def _checks_of_unbound(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Iterator[FilterCheck]:
     for match in found.matches:
         if match.choice[row] >= 0:
             volume = match.candidates[match.choice[row]]
@@ -275,7 +268,8 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         found = state.read(_State)
         if found is None or found.volumes is None:
             return ()
-        return explain_claims(self.binder, found.volumes, self.handle.cluster.nodes.objects[row], row)
+        node = self.handle.cluster.nodes.objects[row]
+        return tuple(explain_claims(self.binder, found.volumes, node, row))
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
         found = state.read(_State)
