@@ -227,7 +227,5 @@ def pick_random_node(nodes: tuple[str, ...], seed: int | None) -> str | None:
     return random.Random(seed).choice(nodes) if nodes and seed is not None else None
 
 
-# The nodes that a search for feasible nodes looks at.
-
 #: No search ends before it has found so many feasible nodes (upstream ``minFeasibleNodesToFind``).
 MIN_FEASIBLE_NODES_TO_FIND: Final = 100

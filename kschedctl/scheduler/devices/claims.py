@@ -23,8 +23,6 @@ from kschedctl.objects.pod import Pod, PodResourceClaim
 from kschedctl.objects.quantity import parse_quantity
 from kschedctl.objects.releases.rules import DeviceRules
 
-# The error with which a search for devices ends the scheduling cycle.
-
 
 class AllocationError(Exception):
     """An error that ends the scheduling cycle, in the scheduler's words."""

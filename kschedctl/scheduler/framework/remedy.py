@@ -19,9 +19,6 @@ from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.release import Release
 from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 
-# The scope of a remedy.
-
-
 #: A JSON Patch operation (RFC 6902): add, replace or remove.
 Operation: TypeAlias = dict[str, Any]
 

@@ -63,10 +63,6 @@ class SchedulingGates(PreEnqueuePlugin):
         return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (f"waiting for scheduling gates: [{' '.join(gates)}]",))
 
 
-# NodeName: a pod with ``spec.nodeName`` fits on that node only.
-#
-# From 1.37 on PreFilter restricts the search to that node, whether the node exists or not.
-
 REASON: Final = "node(s) didn't match the requested node name"
 
 

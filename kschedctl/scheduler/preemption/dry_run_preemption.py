@@ -208,13 +208,12 @@ def units_in_order_of_reprieve(
 # The victims on nodes with pods of groups (``SelectVictimsOnNode`` since 1.37).
 #
 # A group with disruption mode *all* is one victim: evicting one of its pods evicts all, also on other nodes. So each
-# node
-# needs a state of the whole cluster, and the nodes are tried one by one. Nodes without pods of groups are left to
+# node needs a state of the whole cluster, and the nodes are tried one by one. Nodes without pods of groups are left to
 # ``select_victims_on_node``.
 
 
 def rows_with_groups(cluster: Cluster, rules: PodGroupRules | None) -> Rows:
-    """Return the nodes whose victims have to be found by this module: rows, ascending."""
+    """Return the nodes with pods of groups, for which ``select_units_on_nodes`` finds the victims: rows, ascending."""
     if rules is None or not rules.victims_have_group_priority:
         return np.empty(0, dtype=np.int64)
     rows = np.unique(cluster.pods.node_row[grouped_pods(cluster)])

@@ -24,15 +24,11 @@ from kschedctl.scheduler.preemption.dry_run_preemption import DryRun, dry_run_pr
 from kschedctl.scheduler.preemption.result import NEVER, NO_VICTIMS, TERMINATING, PreemptionResult, dry_run_errors
 from kschedctl.scheduler.preemption.select_candidate import pick_one_node_for_preemption
 
-# The check whether a pod may preempt others (upstream ``PodEligibleToPreemptOthers``).
-#
-# From the pod, and the filters' verdict on its nominated node, to a reason.
-
 
 def pod_eligible_to_preempt_others(
     cluster: Cluster, pod: Pod, statuses: NodeStatuses, rules: PodGroupRules | None
 ) -> str:
-    """Return the reason why a pod may not preempt others; empty if it may.
+    """Return the reason why a pod may not preempt others; empty if it may (upstream ``PodEligibleToPreemptOthers``).
 
     Args:
         statuses: The filters' verdicts, by node.
@@ -58,13 +54,8 @@ def evicted_by_scheduler(status: PodStatus) -> bool:
     return target is not None and target.status == "True" and target.reason == "PreemptionByScheduler"
 
 
-# The nodes on which removing pods may help (upstream ``potentialNodes`` in ``findCandidates``).
-#
-# From the filters' verdicts, by node row, to node rows.
-
-
 def potential_nodes(statuses: NodeStatuses) -> Rows:
-    """Return the nodes with the status Unschedulable, on which removing pods may help.
+    """Return the nodes with the status Unschedulable, on which removing pods may help (upstream ``potentialNodes``).
 
     Args:
         statuses: The filters' verdicts, by node.

@@ -241,9 +241,6 @@ def _needless(node: str) -> str:
     return f'expected at least one victim pod on node "{node}"'
 
 
-# The operands behind the reasons that preemption gives for a node.
-
-
 class NoLowerPriority(Operands, frozen=True):
     """The node has no pod that preemption could evict."""
 

@@ -48,8 +48,6 @@ from kschedctl.scheduler.volumes.csi_nodes import MigrationError
 from kschedctl.scheduler.volumes.matching import Provisioning, claim_selector, mismatches, provisioning
 from kschedctl.scheduler.volumes.zones import VolumeTopology
 
-# The binder's results for a pod's claims on every node.
-
 
 class BoundCheck(msgspec.Struct, frozen=True):
     """The check of a bound claim against the nodes."""

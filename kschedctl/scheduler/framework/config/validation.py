@@ -38,8 +38,6 @@ from kschedctl.scheduler.framework.config.types import (
 )
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
 
-# A collector of configuration problems, which are reported together.
-
 
 def child(path: str, name: str) -> str:
     """Return the path of a field of the object at ``path``."""

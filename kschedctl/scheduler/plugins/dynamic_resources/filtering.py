@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from kschedctl.scheduler.devices.inventory import Inventory
 
 
-# The operands behind the reasons of DynamicResources.
-
-
 class ClaimNotUsableOnNode(Operands, frozen=True):
     """A claim of the pod is allocated, but cannot be used on the node."""
 

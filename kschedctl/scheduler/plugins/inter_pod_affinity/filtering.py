@@ -25,8 +25,6 @@ from kschedctl.scheduler.plugins.inter_pod_affinity.terms import (
 )
 from kschedctl.scheduler.plugins.topology import InDomain, NoTopologyLabel, term_remedies
 
-# The operands behind the reasons of InterPodAffinity.
-
 
 class NoPodNear(InDomain, frozen=True):
     """The node's domain has no pod that the pod's required affinity selects."""

@@ -74,8 +74,6 @@ from kschedctl.scheduler.volumes.reasons import (
 )
 from kschedctl.scheduler.volumes.zones import label_terms
 
-# The checks of VolumeBinding on a node, one or more per claim.
-
 
 def explain_claims(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Iterator[FilterCheck]:
     """Yield the checks of a pod's claims on a node."""
