@@ -63,7 +63,7 @@ class _Difference:
         return frozenset(names if reach is Reach.CLUSTER else (node,) if reach is Reach.NODE else ())
 
 
-def _differences(cluster: Cluster) -> Iterator[_Difference]:
+def _changed_clusters(cluster: Cluster) -> Iterator[_Difference]:
     waiting = np.flatnonzero(cluster.pods.node_row == PENDING).tolist()
     for row, name in enumerate(cluster.nodes.names):
         here = cluster.pods.on_node(row).tolist()
@@ -100,7 +100,7 @@ def answers_depend_on_no_more_than_reads_says(subject: PluginSubject, sample: Sa
         return
     names = cluster.nodes.names
     before = ask(plugin, cluster, sample.pod)
-    for difference in _differences(cluster):
+    for difference in _changed_clusters(cluster):
         after = ask(subject.over(difference.cluster), difference.cluster, sample.pod)
         touched = difference.touched(plugin.reads, names)
         # PreFilter and PreScore may skip after a change; then there is no result to compare.
@@ -124,7 +124,7 @@ def preparing_depends_on_no_more_than_prepares_from_says(subject: PluginSubject,
     plugin = subject.over(cluster)
     if plugin.prepares_from is None:
         return
-    for difference in _differences(cluster):
+    for difference in _changed_clusters(cluster):
         if difference.touched(plugin.prepares_from, cluster.nodes.names):
             continue
         other = subject.over(difference.cluster)

@@ -68,7 +68,7 @@ class SampleObjects:
     def new_cluster(self, change: SampleChange | None = None) -> Cluster:
         """Return a newly built cluster, as ``cluster`` without the cache."""
         builder = ClusterBuilder()
-        for obj in self.objects if change is None else self._changed(change):
+        for obj in self.objects if change is None else self._changed_objects(change):
             builder.add(obj)
         return builder.build()
 
@@ -77,7 +77,7 @@ class SampleObjects:
         nodes = [obj for obj in self.objects if isinstance(obj, Node)]
         return SampleObjects((*nodes[::-1], *(obj for obj in self.objects if not isinstance(obj, Node))))
 
-    def _changed(self, change: SampleChange) -> Iterable[ApiObject]:
+    def _changed_objects(self, change: SampleChange) -> Iterable[ApiObject]:
         for obj in self.objects:
             if isinstance(obj, Pod) and obj.key in change.removed:
                 continue
@@ -112,7 +112,7 @@ def _make(kind: type[ApiObject], name: str, *, namespace: str = "", labels: Any 
     return msgspec.convert({"metadata": metadata, **fields}, kind)
 
 
-def _node(name: str, *, zone: str, taints: Iterable[Mapping[str, str]] = (), **fields: Any) -> ApiObject:
+def _make_node(name: str, *, zone: str, taints: Iterable[Mapping[str, str]] = (), **fields: Any) -> ApiObject:
     labels = {HOSTNAME: name, **({ZONE: zone} if zone else {}), "disk": "ssd" if name < "n3" else "hdd"}
     images = [{"names": ["registry.example/app:1"], "sizeBytes": 400 << 20}] if name < "n2" else []
     status = {
@@ -123,7 +123,7 @@ def _node(name: str, *, zone: str, taints: Iterable[Mapping[str, str]] = (), **f
     return _make(Node, name, labels=labels, spec={"taints": list(taints), **fields}, status=status)
 
 
-def _pod(name: str, app: str, node: str = "", *, namespace: str = "default", **spec: Any) -> Pod:
+def _make_pod(name: str, app: str, node: str = "", *, namespace: str = "default", **spec: Any) -> Pod:
     container: dict[str, Any] = {
         "name": "c",
         "image": "registry.example/app:1",
@@ -150,7 +150,7 @@ def _affinity(kind: str, *required: dict[str, Any], preferred: Iterable[tuple[in
     }
 
 
-def _claim(name: str) -> dict[str, Any]:
+def _claim_volume(name: str) -> dict[str, Any]:
     return {"name": name, "persistentVolumeClaim": {"claimName": name}}
 
 
@@ -165,27 +165,29 @@ _GUARDED: Final = {"key": "guarded", "effect": "NoSchedule"}
 _SLOW: Final = {"key": "slow", "effect": "PreferNoSchedule"}
 
 _NODES: Final = (
-    _node("n0", zone="a"),
-    _node("n1", zone="a", taints=[_SLOW]),
-    _node("n2", zone="b", taints=[_GUARDED]),
-    _node("n3", zone="b"),
-    _node("n4", zone="c", unschedulable=True),
-    _node("n5", zone=""),
+    _make_node("n0", zone="a"),
+    _make_node("n1", zone="a", taints=[_SLOW]),
+    _make_node("n2", zone="b", taints=[_GUARDED]),
+    _make_node("n3", zone="b"),
+    _make_node("n4", zone="c", unschedulable=True),
+    _make_node("n5", zone=""),
 )
 _RUNNING: Final = (
-    _pod("web-0", "web", "n0", requests={"cpu": "3", "memory": "2Gi", _GPU: 1}),
-    _pod("web-1", "web", "n1", ports=[_PORT]),
-    _pod("web-2", "web", "n3", requests={}, volumes=[_claim("once")]),
-    _pod("db-0", "db", "n1", affinity=_affinity("podAntiAffinity", _term("cache"))),
-    _pod("db-1", "db", "n2", volumes=[_DISK], affinity=_affinity("podAffinity", _term("db"))),
-    _pod("cache-0", "cache", "n3", namespace="shop", affinity=_affinity("podAffinity", preferred=[(10, _term("web"))])),
-    _pod("cache-1", "cache", "n5", volumes=[_claim("data")]),
-    _pod("solo", "solo", "n3"),
+    _make_pod("web-0", "web", "n0", requests={"cpu": "3", "memory": "2Gi", _GPU: 1}),
+    _make_pod("web-1", "web", "n1", ports=[_PORT]),
+    _make_pod("web-2", "web", "n3", requests={}, volumes=[_claim_volume("once")]),
+    _make_pod("db-0", "db", "n1", affinity=_affinity("podAntiAffinity", _term("cache"))),
+    _make_pod("db-1", "db", "n2", volumes=[_DISK], affinity=_affinity("podAffinity", _term("db"))),
+    _make_pod(
+        "cache-0", "cache", "n3", namespace="shop", affinity=_affinity("podAffinity", preferred=[(10, _term("web"))])
+    ),
+    _make_pod("cache-1", "cache", "n5", volumes=[_claim_volume("data")]),
+    _make_pod("solo", "solo", "n3"),
 )
 _PENDING: Final = (
-    _pod("more-web", "web", requests={"cpu": "2"}, ports=[_PORT]),
-    _pod("more-db", "db", volumes=[_DISK, _claim("data")]),
-    _pod("more-cache", "cache", affinity=_affinity("podAntiAffinity", _term("web", HOSTNAME))),
+    _make_pod("more-web", "web", requests={"cpu": "2"}, ports=[_PORT]),
+    _make_pod("more-db", "db", volumes=[_DISK, _claim_volume("data")]),
+    _make_pod("more-cache", "cache", affinity=_affinity("podAntiAffinity", _term("web", HOSTNAME))),
 )
 _INZONE_A: Final = {"key": ZONE, "operator": "In", "values": ["a"]}
 _CSI: Final = {"driver": "csi.example", "volumeHandle": "data"}
@@ -278,30 +280,32 @@ _RESTARTING: Final = {"name": "all", "restartPolicyRules": [{"action": "RestartA
 SAMPLES: Final = tuple(
     Sample(id, pod, WORLD)
     for id, pod in {  # noqa: A001
-        "bare": _pod("bare", "", requests={}),
-        "gated": _pod("gated", "", schedulingGates=[{"name": "example.com/gate"}]),
-        "large": _pod("large", "web", requests={"cpu": "2", "memory": "7Gi", _GPU: 1}, overhead={"cpu": "250m"}),
-        "named": _pod("named", "", "n3"),
-        "tolerant": _pod("tolerant", "", tolerations=[{"key": "guarded", "operator": "Exists"}, {"key": "slow"}]),
-        "choosy": _pod("choosy", "", nodeSelector={"disk": "hdd"}, affinity=_REQUIRES),
-        "hopeful": _pod("hopeful", "", affinity=_PREFERS),
-        "ports": _pod("ports", "", ports=[_PORT]),
-        "restarting": _pod("restarting", "", initContainers=[_RESTARTING]),
-        "spread": _pod("spread", "web", topologySpreadConstraints=[_spread(ZONE, "DoNotSchedule", minDomains=3)]),
-        "spread-softly": _pod(
+        "bare": _make_pod("bare", "", requests={}),
+        "gated": _make_pod("gated", "", schedulingGates=[{"name": "example.com/gate"}]),
+        "large": _make_pod("large", "web", requests={"cpu": "2", "memory": "7Gi", _GPU: 1}, overhead={"cpu": "250m"}),
+        "named": _make_pod("named", "", "n3"),
+        "tolerant": _make_pod("tolerant", "", tolerations=[{"key": "guarded", "operator": "Exists"}, {"key": "slow"}]),
+        "choosy": _make_pod("choosy", "", nodeSelector={"disk": "hdd"}, affinity=_REQUIRES),
+        "hopeful": _make_pod("hopeful", "", affinity=_PREFERS),
+        "ports": _make_pod("ports", "", ports=[_PORT]),
+        "restarting": _make_pod("restarting", "", initContainers=[_RESTARTING]),
+        "spread": _make_pod("spread", "web", topologySpreadConstraints=[_spread(ZONE, "DoNotSchedule", minDomains=3)]),
+        "spread-softly": _make_pod(
             "spread-softly",
             "web",
             topologySpreadConstraints=[_spread(ZONE, "ScheduleAnyway"), _spread(HOSTNAME, "ScheduleAnyway")],
         ),
-        "spread-by-default": _pod("spread-by-default", "cache"),
-        "near": _pod("near", "web", affinity=_affinity("podAffinity", _term("db"), preferred=[(3, _term("web"))])),
-        "near-itself": _pod("near-itself", "solo", affinity=_affinity("podAffinity", _term("solo"))),
-        "first": _pod("first", "new", affinity=_affinity("podAffinity", _term("new"))),
-        "far": _pod("far", "cache", affinity=_affinity("podAntiAffinity", _term("web"), preferred=[(4, _term("db"))])),
-        "mounts": _pod("mounts", "", volumes=[_claim("data")]),
-        "mounts-once": _pod("mounts-once", "", volumes=[_claim("once")]),
-        "mounts-later": _pod("mounts-later", "", volumes=[_claim("later")]),
-        "mounts-measured": _pod("mounts-measured", "", volumes=[_claim("measured")]),
-        "mounts-disk": _pod("mounts-disk", "", volumes=[_DISK]),
+        "spread-by-default": _make_pod("spread-by-default", "cache"),
+        "near": _make_pod("near", "web", affinity=_affinity("podAffinity", _term("db"), preferred=[(3, _term("web"))])),
+        "near-itself": _make_pod("near-itself", "solo", affinity=_affinity("podAffinity", _term("solo"))),
+        "first": _make_pod("first", "new", affinity=_affinity("podAffinity", _term("new"))),
+        "far": _make_pod(
+            "far", "cache", affinity=_affinity("podAntiAffinity", _term("web"), preferred=[(4, _term("db"))])
+        ),
+        "mounts": _make_pod("mounts", "", volumes=[_claim_volume("data")]),
+        "mounts-once": _make_pod("mounts-once", "", volumes=[_claim_volume("once")]),
+        "mounts-later": _make_pod("mounts-later", "", volumes=[_claim_volume("later")]),
+        "mounts-measured": _make_pod("mounts-measured", "", volumes=[_claim_volume("measured")]),
+        "mounts-disk": _make_pod("mounts-disk", "", volumes=[_DISK]),
     }.items()
 )

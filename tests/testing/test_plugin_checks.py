@@ -1,7 +1,5 @@
 """Expressions of steps, worked out."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.testing.plugin_checks import work_out

@@ -91,7 +91,7 @@ class AlikeMembers:
             return None
         if self._reaches is None:
             self._reaches = reaches_of_copies(self._decision.framework, pod)
-        node = self._find(n_left, self._reaches) if self._reaches is not None and self._last else ""
+        node = self._next_node(n_left, self._reaches) if self._reaches is not None and self._last else ""
         if self._reaches is None or (self._last and not node):
             self._ended = True
             return None
@@ -102,15 +102,14 @@ class AlikeMembers:
             self._last = node
         return dataclasses.replace(self._first, pod=pod, search=search, node=node)
 
-    def _find(self, n_left: int, reaches: Mapping[str, Reach]) -> str:
+    def _next_node(self, n_left: int, reaches: Mapping[str, Reach]) -> str:
         framework = self._decision.framework
         if self._ranking is None:
             scores = self._decision.scores
             if scores is None:
                 return ""
             self._ranking = Ranking(framework, self._decision, scores, reaches)
-        row = framework.cluster.nodes.row[self._last]
-        if not self._ranking.take(row, n_left):
+        if not self._ranking.take(framework.cluster.nodes.row[self._last], n_left):
             return ""
         return self._ranking.first_best()
 
@@ -130,5 +129,4 @@ class _Placed:
 
     def decide(self, pod: Pod, n_before: int) -> Decision:
         """Run the scheduling cycle of a pod after ``n_before`` of the placed pods."""
-        framework = self.framework(n_before)
-        return schedule_pod(framework, pod, among=self._among, run_post_filter=False, gate=SUCCESS)
+        return schedule_pod(self.framework(n_before), pod, among=self._among, run_post_filter=False, gate=SUCCESS)

@@ -13,7 +13,7 @@ from kschedctl.common.arrays import Int64Array, Rows
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.scheduler.framework.cycle_state import CycleState, NotModelled
+from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.extender import (
     EXTENDER_NAME,
     MAX_EXTENDER_PRIORITY,
@@ -21,8 +21,9 @@ from kschedctl.scheduler.framework.extender import (
     ExtenderError,
     ExtenderFilterResult,
     ExtenderRejection,
+    extender_note,
 )
-from kschedctl.scheduler.framework.interface import MAX_NODE_SCORE, PluginError, PostFilterResult
+from kschedctl.scheduler.framework.interface import MAX_NODE_SCORE, PluginError
 from kschedctl.scheduler.framework.node_statuses import ExtenderVerdict, NodeStatuses, fit_error
 from kschedctl.scheduler.framework.result_cache import CachedResults
 from kschedctl.scheduler.framework.runtime import (
@@ -47,6 +48,10 @@ class NodesPassingExtenders(msgspec.Struct, frozen=True):
     rows: Rows
     #: By row: the nodes that an extender sent back as objects.
     objects: Mapping[int, Node] = msgspec.field(default_factory=dict)
+
+    def in_order_of_response(self, cluster: Cluster) -> list[Node]:
+        """Return the nodes, those that extenders sent back in place of the cluster's."""
+        return [self.objects.get(row) or cluster.nodes.objects[row] for row in self.rows.tolist()]
 
     def in_order(self) -> Rows:
         """Return the rows in the order of the cluster."""
@@ -83,15 +88,15 @@ class ExtenderFilters:
             if not len(passed.rows):
                 break
             try:
-                result = extender.filter(self._pod, [self._node(passed, row) for row in passed.rows.tolist()])
+                result = extender.filter(self._pod, passed.in_order_of_response(self._cluster))
             except ExtenderError as error:
                 if not extender.config.ignorable:
                     raise
                 self._state.not_modelled.append(
-                    ignored_extender_note(extender, f"it is ignorable and its filter call failed: {error}")
+                    extender_note(extender, f"it is ignorable and its filter call failed: {error}")
                 )
                 continue
-            passed = self._after(extender, passed, result)
+            passed = self._nodes_left_by(extender, passed, result)
         return passed
 
     def statuses(self, statuses: NodeStatuses, passed: Rows) -> NodeStatuses:
@@ -110,13 +115,9 @@ class ExtenderFilters:
                 said[row] = ExtenderVerdict(status, extender_verdict.reasons, explicit=False)
         if not said and not self._elsewhere:
             return statuses
-        elsewhere = tuple(self._elsewhere.values())
-        return statuses.with_extenders(said, elsewhere)
+        return statuses.with_extenders(said, tuple(self._elsewhere.values()))
 
-    def _node(self, passed: NodesPassingExtenders, row: int) -> Node:
-        return passed.objects.get(row) or self._cluster.nodes.objects[row]
-
-    def _after(
+    def _nodes_left_by(
         self, extender: Extender, before: NodesPassingExtenders, result: ExtenderFilterResult
     ) -> NodesPassingExtenders:
         row_of = self._cluster.nodes.row
@@ -127,13 +128,13 @@ class ExtenderFilters:
             for name, message in failed.items():
                 status = Status(code, (message,), EXTENDER_NAME)
                 if name in row_of:
-                    self._said[row_of[name]] = ExtenderVerdict(status, (_reason(extender, message),))
+                    self._said[row_of[name]] = ExtenderVerdict(status, (_extender_reason(extender, message),))
                 else:
                     self._elsewhere[name] = status
         unknown = [name for name in result.nodes if name not in row_of]
         if unknown:
             effect = f"it returns nodes that are not in the cluster, which are ignored: {', '.join(unknown[:3])}"
-            self._state.not_modelled.append(NotModelled(f"the extender {extender.name}", effect))
+            self._state.not_modelled.append(extender_note(extender, effect))
         relabelled = [
             name
             for name, node in result.objects.items()
@@ -141,22 +142,17 @@ class ExtenderFilters:
         ]
         if relabelled:
             effect = f"it returns nodes with other labels, which the scores ignore: {', '.join(relabelled[:3])}"
-            self._state.not_modelled.append(NotModelled(f"the extender {extender.name}", effect))
+            self._state.not_modelled.append(extender_note(extender, effect))
         left = [row_of[name] for name in dict.fromkeys(result.nodes) if name in row_of]
         for row in set(before.rows.tolist()) - set(left):
-            self._said.setdefault(row, ExtenderVerdict(Status(), (_reason(extender, ""),), explicit=False))
+            self._said.setdefault(row, ExtenderVerdict(Status(), (_extender_reason(extender, ""),), explicit=False))
         objects = {**before.objects, **{row_of[name]: node for name, node in result.objects.items() if name in row_of}}
         return NodesPassingExtenders(
             np.array(left, dtype=np.int64), {row: objects[row] for row in left if row in objects}
         )
 
 
-def ignored_extender_note(extender: Extender, effect: str) -> NotModelled:
-    """Return a note that an extender does not influence the answer, with the effect."""
-    return NotModelled(f"the extender {extender.name}", effect)
-
-
-def _reason(extender: Extender, message: str) -> Reason:
+def _extender_reason(extender: Extender, message: str) -> Reason:
     return Reason(message, ExtenderRejection(extender.name, message))
 
 
@@ -175,20 +171,7 @@ def prioritize_nodes(framework: Framework, state: CycleState, pod: Pod, passed: 
     # kube-scheduler does not run Score for a single feasible node.
     if not extenders or len(passed.rows) < 2:
         return scores
-    objects = framework.cluster.nodes.objects
-    nodes = [passed.objects.get(row) or objects[row] for row in passed.rows.tolist()]
-    return _with_extenders(framework, state, pod, scores, extenders, nodes)
-
-
-def _with_extenders(
-    framework: Framework,
-    state: CycleState,
-    pod: Pod,
-    scores: Scores,
-    extenders: Sequence[Extender],
-    nodes: Sequence[Node],
-) -> Scores:
-    """Add the extenders' scores to those of the plugins; an extender that fails adds nothing."""
+    nodes = passed.in_order_of_response(framework.cluster)
     # Few configurations have extenders.
     from concurrent.futures import ThreadPoolExecutor
 
@@ -203,13 +186,15 @@ def _with_extenders(
             given = _given(answer.result(), position)
         except ExtenderError as error:
             state.not_modelled.append(
-                ignored_extender_note(
+                extender_note(
                     extender, f"it is ignorable and its prioritize call failed, so it gives no scores: {error}"
                 )
             )
             continue
         # Two extenders may have the same address.
-        name = _unused(extender.name, raw)
+        name, number = extender.name, 2
+        while name in raw:
+            name, number = f"{extender.name} ({number})", number + 1
         raw[name], normalized[name], weights[name] = given, given * scale, extender.config.weight
         total += normalized[name] * np.int64(extender.config.weight)
     return structs.replace(scores, raw=raw, normalized=normalized, weights=weights, total=total)
@@ -244,14 +229,6 @@ def _given(answer: Sequence[tuple[str, int]], position: Mapping[str, int]) -> In
             given[position[host]] += score
     # int64 sums wrap around on overflow, as in Go.
     return np.array([(each + 2**63) % 2**64 - 2**63 for each in given], dtype=np.int64)
-
-
-def _unused(name: str, taken: Mapping[str, object]) -> str:
-    number = 2
-    own = name
-    while own in taken:
-        own, number = f"{name} ({number})", number + 1
-    return own
 
 
 NO_NODES = "no nodes available to schedule pods"
@@ -305,7 +282,7 @@ def find_nodes_that_fit_pod(framework: Framework, pod: Pod) -> Rows:
     try:
         outcome = framework.run_pre_filter(state, pod)
         searched = rows_allowed_by_pre_filter(framework, outcome)
-        statuses = _filter(framework, state, pod, outcome, searched)
+        statuses = _filter_nodes(framework, state, pod, outcome, searched)
         if _filter_error(framework, statuses):
             return _NO_ROWS
         extenders = ExtenderFilters(framework.cluster, framework.handle.extenders, state, pod)
@@ -329,13 +306,14 @@ def _cycle(
             pod=pod, framework=framework, state=state, error=str(failure), pre_enqueue=gate, searched=_NO_ROWS
         )
     searched = rows_allowed_by_pre_filter(framework, outcome)
-    searched, statuses = _within(among, searched, _filter(framework, state, pod, outcome, searched))
+    searched, statuses = _within(among, searched, _filter_nodes(framework, state, pod, outcome, searched))
     scores = None
     best: tuple[str, ...] = ()
     message = ""
     post_filter = None
     feasible = searched[statuses.code[searched] == 0] if statuses.code.any() else searched
-    own = _nominated_row(framework, pod, among)
+    row = framework.cluster.nodes.row.get(pod.status.nominated_node_name, -1)
+    own = row if among is None or row in among else -1
     fits_own = own >= 0 and outcome.status.code is Code.SUCCESS and statuses.code[own] == 0
     # The pod's nominated node is evaluated alone first. If the pod fits there, no other node is considered.
     extenders = ExtenderFilters(framework.cluster, framework.handle.extenders, state, pod)
@@ -362,10 +340,15 @@ def _cycle(
             if not fits_own and len(feasible) > 1:
                 error = str(failure)
         only = own if fits_own else feasible[0]
-        best = _best(framework, scores, int(only), alone=fits_own or scores is None) if not error else ()
+        best = _best_nodes(framework, scores, int(only), alone=fits_own or scores is None) if not error else ()
     else:
         post_filter = framework.run_post_filter(state, pod, statuses) if run_post_filter else None
-        message = _message(n_nodes, outcome, statuses, post_filter)
+        message = fit_error(
+            n_nodes,
+            pre_filter=outcome.status.message,
+            reasons=Counter() if outcome.status.message else statuses.reason_counts(),
+            post_filter=post_filter.status.message if post_filter is not None else "",
+        )
     return Decision(
         pod=pod,
         framework=framework,
@@ -392,24 +375,6 @@ def _within(among: Rows | None, searched: Rows, statuses: NodeStatuses) -> tuple
     return np.intersect1d(searched, among, assume_unique=True), statuses.among(among)
 
 
-def _nominated_row(framework: Framework, pod: Pod, among: Rows | None) -> int:
-    """Return the row of the pod's nominated node; -1 if it has none, or none in its placement."""
-    row = framework.cluster.nodes.row.get(pod.status.nominated_node_name, -1)
-    return row if among is None or row in among else -1
-
-
-def _message(
-    n_nodes: int, outcome: PreFilterOutcome, statuses: NodeStatuses, post_filter: PostFilterResult | None
-) -> str:
-    """Return the message for a pod that fits nowhere."""
-    return fit_error(
-        n_nodes,
-        pre_filter=outcome.status.message,
-        reasons=Counter() if outcome.status.message else statuses.reason_counts(),
-        post_filter=post_filter.status.message if post_filter is not None else "",
-    )
-
-
 def _passes_alone(extenders: ExtenderFilters, row: int) -> bool:
     """Report whether the extenders accept the pod's nominated node; on an error all nodes are evaluated."""
     try:
@@ -428,7 +393,7 @@ def rows_allowed_by_pre_filter(framework: Framework, outcome: PreFilterOutcome) 
     return np.array(sorted(nodes.row[name] for name in outcome.node_names if name in nodes.row), dtype=np.int64)
 
 
-def _filter(
+def _filter_nodes(
     framework: Framework, state: CycleState, pod: Pod, outcome: PreFilterOutcome, searched: Int64Array
 ) -> NodeStatuses:
     """Filter the nodes that PreFilter allows, and the pod's own nominated node.
@@ -474,7 +439,7 @@ def _filter_error(framework: Framework, statuses: NodeStatuses) -> str:
     return statuses.status(int(first)).message
 
 
-def _best(framework: Framework, scores: Scores | None, only: int, *, alone: bool) -> tuple[str, ...]:
+def _best_nodes(framework: Framework, scores: Scores | None, only: int, *, alone: bool) -> tuple[str, ...]:
     """Return the nodes with the highest total score, or the only feasible node."""
     nodes = framework.cluster.nodes
     if alone or scores is None:

@@ -197,8 +197,7 @@ class Decision:
         """Return the verdict on the node in a row."""
         name = self.cluster.nodes.names[row]
         if self.statuses is None:
-            status = self.pre_filter.status if self.pre_filter is not None else self.pre_enqueue
-            return NodeVerdict(name, status, ())
+            return NodeVerdict(name, self.pre_filter.status if self.pre_filter is not None else self.pre_enqueue, ())
         return NodeVerdict(name, self.statuses.status(row), self.statuses.reasons(row))
 
     def __repr__(self) -> str:
@@ -227,8 +226,6 @@ def pick_random_node(nodes: tuple[str, ...], seed: int | None) -> str | None:
         return nodes[0]
     return random.Random(seed).choice(nodes) if nodes and seed is not None else None
 
-
-# The nodes that a search for feasible nodes looks at.
 
 #: No search ends before it has found so many feasible nodes (upstream ``minFeasibleNodesToFind``).
 MIN_FEASIBLE_NODES_TO_FIND: Final = 100

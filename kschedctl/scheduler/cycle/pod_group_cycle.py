@@ -150,7 +150,13 @@ class _Cycle:
     def decide(self) -> PodGroupDecision:
         problem = members_problem(self._framework, self._group)
         if problem:
-            return self._failed_before(problem)
+            status = GroupStatus(Code.ERROR, (problem,))
+            members = tuple(
+                MemberDecision(pod, message=problem, nominated="", is_error=True) for pod in self._group.unscheduled
+            )
+            return PodGroupDecision(
+                self._framework, self._group, status, members, has_condition=self._rules.checks_members
+            )
         tries = self._tries(self._framework, run_post_filter=self._rules.members_preempt)
         chosen = self._choose(self._framework, tries)
         found = None
@@ -160,19 +166,12 @@ class _Cycle:
             found, chosen = self._preempt(chosen)
         return self._decision(tries, chosen, found)
 
-    def _failed_before(self, problem: str) -> PodGroupDecision:
-        status = GroupStatus(Code.ERROR, (problem,))
-        members = tuple(
-            MemberDecision(pod, message=problem, nominated="", is_error=True) for pod in self._group.unscheduled
-        )
-        return PodGroupDecision(self._framework, self._group, status, members, has_condition=self._rules.checks_members)
-
     # The tries of the group, one per placement.
 
     def _tries(self, framework: Framework, *, run_post_filter: bool) -> list[_Try]:
         everywhere = Placement("", framework.cluster.nodes.rows)
         if not framework.release.places_groups:
-            return [self._try(framework, everywhere, run_post_filter=run_post_filter)]
+            return [self._try_placement(framework, everywhere, run_post_filter=run_post_filter)]
         try:
             placements = framework.run_placement_generate(self._group)
         except PluginError as error:
@@ -181,7 +180,7 @@ class _Cycle:
             return [_Try(everywhere, GroupStatus(Code.UNSCHEDULABLE, (_NO_PLACEMENT,)))]
         tries = []
         for placement in placements:
-            tries.append(self._try(framework, placement, run_post_filter=run_post_filter))
+            tries.append(self._try_placement(framework, placement, run_post_filter=run_post_filter))
             if tries[-1].status.code is Code.ERROR:
                 break
         return tries
@@ -193,13 +192,13 @@ class _Cycle:
         if last.status.code is Code.ERROR or not framework.release.places_groups or no_placement:
             chosen = last
         else:
-            chosen = self._best(framework, tries)
+            chosen = self._best_try(framework, tries)
         if chosen.status.code is Code.SUCCESS and not chosen.proposed:
             # kube-scheduler requires a node for at least one member.
             return replace(chosen, status=UNSCHEDULABLE)
         return chosen
 
-    def _best(self, framework: Framework, tries: Sequence[_Try]) -> _Try:
+    def _best_try(self, framework: Framework, tries: Sequence[_Try]) -> _Try:
         successes = [each for each in tries if each.status.code is Code.SUCCESS or each.waits]
         if not successes:
             first = tries[0]
@@ -214,7 +213,7 @@ class _Cycle:
             return _Try(successes[0].placement, GroupStatus(Code.ERROR, (str(error),)))
         return successes[int(np.argmax(totals))]
 
-    def _try(self, framework: Framework, placement: Placement, *, run_post_filter: bool) -> _Try:
+    def _try_placement(self, framework: Framework, placement: Placement, *, run_post_filter: bool) -> _Try:
         if self._rules.permit_decides:
             return self._try_until_permitted(framework, placement, run_post_filter=run_post_filter)
         return self._try_while_feasible(framework, placement)
@@ -235,7 +234,7 @@ class _Cycle:
             else:
                 framework = alike.framework if alike is not None else framework
                 each, framework = self._try_member(framework, pod, placement, run_post_filter=False)
-                alike = self._alike(each.member, framework, placement)
+                alike = self._alike_members(each.member, framework, placement)
             tried.append(each)
             if each.member.is_error:
                 return _Try(placement, _of_member(each), tuple(tried))
@@ -250,7 +249,7 @@ class _Cycle:
         code = Code.UNSCHEDULABLE if waits else status.code
         return _Try(placement, GroupStatus(code, status.reasons, by_group=waits), tuple(tried))
 
-    def _alike(self, member: MemberDecision, after: Framework, placement: Placement) -> AlikeMembers | None:
+    def _alike_members(self, member: MemberDecision, after: Framework, placement: Placement) -> AlikeMembers | None:
         """Return the search for members like one that was tried; ``None`` after an error or if another rule picks."""
         if self._pick is not first_best or member.decision is None or member.is_error or member.refused_by:
             return None
@@ -371,7 +370,7 @@ class _Cycle:
         self, tries: Sequence[_Try], chosen: _Try, found: PodGroupPostFilterResult | None
     ) -> PodGroupDecision:
         chosen = self._completed(chosen)
-        members = tuple(self._outcome(each, chosen, found) for each in chosen.tried)
+        members = tuple(self._member_outcome(each, chosen, found) for each in chosen.tried)
         placements = tuple(
             PlacementDecision(each.placement, each.status, tuple(tried.member for tried in each.tried))
             for each in tries
@@ -388,7 +387,7 @@ class _Cycle:
             has_condition=self._group.pod_group is not None,
         )
 
-    def _outcome(self, each: _Tried, chosen: _Try, found: PodGroupPostFilterResult | None) -> MemberDecision:
+    def _member_outcome(self, each: _Tried, chosen: _Try, found: PodGroupPostFilterResult | None) -> MemberDecision:
         """Return what becomes of a member (upstream ``submitPodGroupAlgorithmResult``)."""
         member, status = each.member, chosen.status
         nominated = member.nominated
@@ -413,8 +412,7 @@ class _Cycle:
 
 
 def _of_member(each: _Tried) -> GroupStatus:
-    text = f"failed to schedule other pod from a pod group: {each.member.message}"
-    return GroupStatus(Code.ERROR, (text,))
+    return GroupStatus(Code.ERROR, (f"failed to schedule other pod from a pod group: {each.member.message}",))
 
 
 def _infeasible(status: Status) -> GroupStatus:
@@ -485,8 +483,7 @@ def decide_in_group(framework: Framework, pod: Pod) -> Decision:
     if rules is not None and rules.queues_groups:
         gate = next((status for status in held.values() if status.code is not Code.SUCCESS), None)
         if gate is not None:
-            alone = schedule_pod(framework, pod, run_post_filter=False)
-            return dataclasses.replace(alone, pre_enqueue=gate)
+            return dataclasses.replace(schedule_pod(framework, pod, run_post_filter=False), pre_enqueue=gate)
     elif held[pod.key].code is not Code.SUCCESS:
         return schedule_pod(framework, pod)
     free = [member for member in members if held[member.key].code is Code.SUCCESS]
@@ -508,10 +505,10 @@ def pending_members(framework: Framework, pod: Pod) -> list[Pod]:
     indices = group_members(framework.cluster, pod.namespace, pod.spec.pod_group_name)
     pending = [pods.pod(index) for index in indices[pods.node_row[indices] == PENDING].tolist()]
     known = [each for each in pending if each.spec.scheduler_name in framework.handle.scheduler_names]
-    return sorted(known, key=_order)
+    return sorted(known, key=_order_of_attempts)
 
 
-def _order(pod: Pod) -> tuple[int, float, str]:
+def _order_of_attempts(pod: Pod) -> tuple[int, float, str]:
     created = pod.metadata.creation_timestamp
     return -(pod.spec.priority or 0), created.timestamp() if created is not None else float("inf"), pod.name
 

@@ -87,7 +87,7 @@ class Ranking:
             if scores is None:
                 self._drop(position)
             else:
-                self._change(position, scores)
+                self._set_scores(position, scores)
         except PluginError:
             return False
         return True
@@ -110,7 +110,7 @@ class Ranking:
             if len(self.rows):
                 self._scale(name)
 
-    def _change(self, position: int, scores: tuple[int, ...]) -> None:
+    def _set_scores(self, position: int, scores: tuple[int, ...]) -> None:
         """Change a node's raw scores."""
         for name, score in zip(self._varying, scores, strict=True):
             raw = self._raw[name]

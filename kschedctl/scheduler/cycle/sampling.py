@@ -46,8 +46,6 @@ class Sample(msgspec.Struct, frozen=True):
     #: The first of the starts, as an index into the order of the search, and their number. Starts that reach
     #: beyond the last node continue with the first.
     first_start: int
-    #: The first of the starts, as an index into the order of the search, and their number. Starts that reach
-    #: beyond the last node continue with the first.
     n_starts: int
     #: The nodes of the sample, without those that extenders reject, in the order of the search.
     rows: Rows

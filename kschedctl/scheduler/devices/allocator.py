@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kschedctl.common.arrays import Int64Array, Mask, Rows
+from kschedctl.common.arrays import Int64Array, Rows
 from kschedctl.objects.core import QuantityText
 from kschedctl.objects.device import (
     EXACT_COUNT,
@@ -62,34 +62,26 @@ def node_kinds(inventory: Inventory, kinds: Int64Array, rows: Int64Array) -> Int
     """
     views = _view_kinds(inventory, kinds)
     pools = inventory.node_pools
-    length = pools.start[rows + 1] - pools.start[rows]
-    out = np.zeros(len(rows), dtype=np.int64)
-    n_kinds = 0
-    for n_pools in np.unique(length).tolist():
-        at = np.flatnonzero(length == n_pools)
+
+    def views_of(at: Int64Array, n_pools: int) -> Int64Array:
         pairs = pools.start[rows[at]][:, np.newaxis] + np.arange(n_pools)
-        matrix = views[pools.view[pairs]]
+        matrix: Int64Array = views[pools.view[pairs]]
         if inventory.has_counters and not inventory.rules.counters_by_driver:
-            matrix = np.hstack([matrix, _same_names(inventory, pools.view[pairs])])
-        number = _number_rows(matrix)
-        out[at] = number + n_kinds
-        n_kinds += int(number.max(initial=0)) + 1
-    return out
+            return np.hstack([matrix, _same_names(inventory, pools.view[pairs])])
+        return matrix
+
+    return _number_rows(pools.start[rows + 1] - pools.start[rows], views_of)
 
 
 def _view_kinds(inventory: Inventory, kinds: Int64Array) -> Int64Array:
     """Assign a kind to each pool view by its devices and its form: int64, shape (n_views,)."""
     devices = inventory.view_devices
-    length = np.array([len(found) for found in devices], dtype=np.int64)
-    out = np.zeros(len(devices), dtype=np.int64)
-    n_kinds = 0
-    for n_devices in np.unique(length).tolist():
-        at = np.flatnonzero(length == n_devices)
+
+    def kinds_of(at: Int64Array, _: int) -> Int64Array:
         matrix = np.stack([devices[number] for number in at.tolist()])
-        number = _number_rows(np.hstack([kinds[matrix], inventory.view_form[at][:, np.newaxis]]))
-        out[at] = number + n_kinds
-        n_kinds += int(number.max(initial=0)) + 1
-    return out
+        return np.hstack([kinds[matrix], inventory.view_form[at][:, np.newaxis]])
+
+    return _number_rows(np.array([len(found) for found in devices], dtype=np.int64), kinds_of)
 
 
 def _same_names(inventory: Inventory, views: Int64Array) -> Int64Array:
@@ -100,11 +92,21 @@ def _same_names(inventory: Inventory, views: Int64Array) -> Int64Array:
     return np.argmax(found[:, :, np.newaxis] == found[:, np.newaxis, :], axis=2) if found.shape[1] else found
 
 
-def _number_rows(matrix: Int64Array) -> Int64Array:
-    """Assign equal numbers to equal rows of a matrix: int64, shape (n_rows,)."""
-    if not matrix.shape[1]:
-        return np.zeros(len(matrix), dtype=np.int64)
-    return device_kinds([column - column.min() for column in matrix.T], len(matrix))
+def _number_rows(length: Int64Array, rows_at: Callable[[Int64Array, int], Int64Array]) -> Int64Array:
+    """Assign equal numbers to equal rows: int64, shape (n_rows,).
+
+    Args:
+        length: The length of each row.
+        rows_at: Returns the rows at some positions, all of the given length, as a matrix.
+    """
+    out = np.zeros(len(length), dtype=np.int64)
+    n_kinds = 0
+    for each in np.unique(length).tolist():
+        at = np.flatnonzero(length == each)
+        number = device_kinds([column - column.min() for column in rows_at(at, each).T], len(at))
+        out[at] = number + n_kinds
+        n_kinds += int(number.max(initial=0)) + 1
+    return out
 
 
 CANNOT_ALLOCATE: Final = "cannot allocate all claims"
@@ -156,8 +158,7 @@ class Allocations:
         except AllocationError as error:
             return str(error)
         except TooManyStepsError:
-            name = self._inventory.cluster.nodes.names[row]
-            return f"node {name}: timed out trying to allocate devices"
+            return f"node {self._inventory.cluster.nodes.names[row]}: timed out trying to allocate devices"
         raise AssertionError("nodes that look alike differ in the outcome of the search")
 
 
@@ -169,13 +170,14 @@ def allocate(claims: Sequence[ResourceClaim], inventory: Inventory, rows: Int64A
     """
     plans = plan_claims(claims, inventory)
     kinds = device_kinds(relevant_columns(plans, inventory).values(), len(inventory.devices))
-    numbers = node_kinds(inventory, kinds, rows)
-    _, first, outcome_of = np.unique(numbers, return_index=True, return_inverse=True)
-    outcomes = [_outcome(plans, NodeDevices(inventory, int(rows[position]), kinds)) for position in first.tolist()]
+    _, first, outcome_of = np.unique(node_kinds(inventory, kinds, rows), return_index=True, return_inverse=True)
+    outcomes = [
+        _search_outcome(plans, NodeDevices(inventory, int(rows[position]), kinds)) for position in first.tolist()
+    ]
     return Allocations(rows, outcome_of.astype(np.int64), outcomes, plans, inventory, kinds)
 
 
-def _outcome(plans: Sequence[ClaimPlan], site: NodeDevices) -> SearchOutcome:
+def _search_outcome(plans: Sequence[ClaimPlan], site: NodeDevices) -> SearchOutcome:
     try:
         solution = Search(plans, site).run()
     except AllocationError:
@@ -224,19 +226,19 @@ def new_allocations(allocations: Allocations, position: int) -> tuple[ClaimAlloc
         return ()
     site = allocations.site(int(allocations.rows[position]))
     return tuple(
-        ClaimAllocation(plan.claim, _result(plan, devices, site))
+        ClaimAllocation(plan.claim, _allocation_result(plan, devices, site))
         for plan, devices in zip(allocations.plans, solution, strict=True)
     )
 
 
-def _result(plan: ClaimPlan, devices: Sequence[Allocated], site: NodeDevices) -> AllocationResult:
+def _allocation_result(plan: ClaimPlan, devices: Sequence[Allocated], site: NodeDevices) -> AllocationResult:
     asked = {one.full_name: one for alternatives in plan.requests for one in alternatives}
-    results = tuple(_device(plan, number, one, asked[one.request], site) for number, one in enumerate(devices))
+    results = tuple(_device_result(plan, number, one, asked[one.request], site) for number, one in enumerate(devices))
     selector = _node_selector(devices, site)
     return AllocationResult(devices=DeviceAllocationResult(results=results), node_selector=selector)
 
 
-def _device(
+def _device_result(
     plan: ClaimPlan, number: int, one: Allocated, asked: Alternative, site: NodeDevices
 ) -> DeviceRequestAllocationResult:
     known, device, rules = site.device_id(one.device), site.device(one.device), site.inventory.rules
@@ -310,11 +312,18 @@ def places_of(claim: ResourceClaim, inventory: Inventory) -> list[Place]:
     Returns: Groups on which the claim can be used first, then by descending number of nodes.
     """
     if claim.status.allocation is not None:
-        return _of_allocated(claim, available_on(inventory.cluster, claim, inventory.rules))
+        available = available_on(inventory.cluster, claim, inventory.rules)
+        stored = stored_allocation(claim)
+        here, elsewhere = np.flatnonzero(available), np.flatnonzero(~available)
+        places = [
+            Place(here, () if stored is None else (stored,)),
+            Place(elsewhere, refusal="its devices are for other nodes"),
+        ]
+        return [place for place in places if len(place.rows)]
     rows = np.arange(len(inventory.cluster.nodes), dtype=np.int64)
     found = allocate([claim], inventory, rows)
     return merge_places(
-        _place(found, np.flatnonzero(found.outcome_of == number), outcome)
+        _explained_place(found, np.flatnonzero(found.outcome_of == number), outcome)
         for number, outcome in enumerate(found.outcomes)
     )
 
@@ -326,8 +335,11 @@ def merge_places(places: Iterable[Place]) -> list[Place]:
     """
     members: dict[Hashable, list[Place]] = {}
     for place in places:
-        members.setdefault(_told(place), []).append(place)
-    merged = [_one(alike) for alike in members.values()]
+        members.setdefault(_explanation_key(place), []).append(place)
+    merged = []
+    for alike in members.values():
+        first = min(alike, key=lambda place: int(place.rows[0]))
+        merged.append(replace(first, rows=np.sort(np.concatenate([place.rows for place in alike]))))
     return sorted(merged, key=lambda place: (not place.usable, -len(place.rows), int(place.rows[0])))
 
 
@@ -339,17 +351,7 @@ def claim_of_class(name: str) -> ResourceClaim:
     return ResourceClaim(metadata=ObjectMeta(name=name), spec=spec)
 
 
-def _of_allocated(claim: ResourceClaim, available: Mask) -> list[Place]:
-    stored = stored_allocation(claim)
-    here, elsewhere = np.flatnonzero(available), np.flatnonzero(~available)
-    places = [
-        Place(here, () if stored is None else (stored,)),
-        Place(elsewhere, refusal="its devices are for other nodes"),
-    ]
-    return [place for place in places if len(place.rows)]
-
-
-def _place(found: Allocations, positions: Int64Array, outcome: SearchOutcome) -> Place:
+def _explained_place(found: Allocations, positions: Int64Array, outcome: SearchOutcome) -> Place:
     rows, first = found.rows[positions], int(positions[0])
     if outcome.solution is not None:
         return Place(rows, new_allocations(found, first))
@@ -361,13 +363,7 @@ def _place(found: Allocations, positions: Int64Array, outcome: SearchOutcome) ->
     return Place(rows, refusal=outcome.refusal, reason=explain_allocation(found.plans, found.site(int(rows[0]))))
 
 
-def _one(places: Sequence[Place]) -> Place:
-    """Merge groups into one, with the details of the first node."""
-    first = min(places, key=lambda place: int(place.rows[0]))
-    return replace(first, rows=np.sort(np.concatenate([place.rows for place in places])))
-
-
-def _told(place: Place) -> Hashable:
+def _explanation_key(place: Place) -> Hashable:
     """Return the explanation of a group in hashable form; groups with equal explanations are merged."""
     if place.usable:
         return tuple(result.request for one in place.allocations for result in one.result.devices.results)

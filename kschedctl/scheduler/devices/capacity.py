@@ -102,11 +102,6 @@ def _round_up(asked: str | int | float, valid: CapacityRequestPolicyRange, *, ex
     return _wrapped(start + step * steps) * NANO
 
 
-def _whole(nanos: int) -> int:
-    """Return whole units, rounded up; beyond int64 they wrap around as in Quantity.Value."""
-    return _wrapped(-(-nanos // NANO))
-
-
 def _asked_value(asked: str | int | float, amount: int) -> int:
     """Return Quantity.Value of a decimal amount, including amounts beyond int64.
 
@@ -148,5 +143,6 @@ def _violates(amount: int, capacity: DeviceCapacity) -> bool:
         if valid.step is None:
             return False
         step, start = value(parse_quantity(valid.step)), value(parse_quantity(valid.min or 0))
-        return _wrapped(_whole(amount) - start) % step != 0
+        # Whole units are rounded up. Beyond int64 they wrap around, as in Quantity.Value.
+        return _wrapped(_wrapped(-(-amount // NANO)) - start) % step != 0
     return bool(policy.valid_values) and amount not in map(parse_quantity, policy.valid_values)

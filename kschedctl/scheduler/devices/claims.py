@@ -12,10 +12,8 @@ from kschedctl.cluster.node_selection import nodes_matching
 from kschedctl.common.arrays import Mask
 from kschedctl.objects.device import (
     FIRST_AVAILABLE_MAX,
-    AllocatedDeviceStatus,
     AllocationResult,
     DeviceClass,
-    DeviceRequestAllocationResult,
     DeviceTaintRule,
     ResourceClaim,
     ResourceSlice,
@@ -24,8 +22,6 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod, PodResourceClaim
 from kschedctl.objects.quantity import parse_quantity
 from kschedctl.objects.releases.rules import DeviceRules
-
-# The error with which a search for devices ends the scheduling cycle.
 
 
 class AllocationError(Exception):
@@ -63,14 +59,11 @@ def pod_claims(cluster: Cluster, pod: Pod, rules: DeviceRules) -> list[ResourceC
         controller = claim.metadata.controller
         if is_made and (controller is None or controller.uid != pod.metadata.uid):
             raise ClaimProblemError(rules.ownership_problem.format(claim=claim.key, pod=pod.key))
-        if claim.status.allocation is not None or not _is_undecidable(cluster):
+        # Without the right to list these kinds, the devices for a claim without an allocation are unknown.
+        unknown = cluster.is_forbidden(ResourceSlice) or cluster.is_forbidden(DeviceClass)
+        if claim.status.allocation is not None or not unknown:
             out.append(claim)
     return out
-
-
-def _is_undecidable(cluster: Cluster) -> bool:
-    """Report whether the devices for a claim without an allocation are unknown, as kinds could not be listed."""
-    return cluster.is_forbidden(ResourceSlice) or cluster.is_forbidden(DeviceClass)
 
 
 def _claim_name(pod: Pod, entry: PodResourceClaim) -> tuple[str, bool]:
@@ -135,7 +128,8 @@ def is_lost(claim: ResourceClaim, moment: datetime | None, timeout: timedelta = 
     for result in allocation.devices.results:
         if not result.binding_conditions:
             continue
-        status = _device_status(claim, result)
+        wanted = (result.driver, result.pool, result.device)
+        status = next((one for one in claim.status.devices if (one.driver, one.pool, one.device) == wanted), None)
         if status is None:
             return _is_late(allocation, moment, timeout)
         states: dict[str, str] = {}
@@ -146,11 +140,6 @@ def is_lost(claim: ResourceClaim, moment: datetime | None, timeout: timedelta = 
         if any(states.get(name) != "True" for name in result.binding_conditions):
             return _is_late(allocation, moment, timeout)
     return False
-
-
-def _device_status(claim: ResourceClaim, result: DeviceRequestAllocationResult) -> AllocatedDeviceStatus | None:
-    wanted = (result.driver, result.pool, result.device)
-    return next((one for one in claim.status.devices if (one.driver, one.pool, one.device) == wanted), None)
 
 
 def _is_late(allocation: AllocationResult, moment: datetime | None, timeout: timedelta) -> bool:

@@ -54,18 +54,18 @@ class ConstraintState(ABC):
         if not self.applies(request, alternative):
             return True
         code = self._codes[device]
-        return code >= 0 and self._add(request, code)
+        return code >= 0 and self._take_code(request, code)
 
     def remove(self, request: str, alternative: str) -> None:
         """Remove the last added device of a request."""
         if self.applies(request, alternative):
-            self._remove(request)
+            self._release_code(request)
 
     @abstractmethod
-    def _add(self, request: str, code: int) -> bool: ...
+    def _take_code(self, request: str, code: int) -> bool: ...
 
     @abstractmethod
-    def _remove(self, request: str) -> None: ...
+    def _release_code(self, request: str) -> None: ...
 
 
 class MatchAttribute(ConstraintState):
@@ -76,14 +76,14 @@ class MatchAttribute(ConstraintState):
         self._code = -1
         self._n_devices = 0
 
-    def _add(self, request: str, code: int) -> bool:
+    def _take_code(self, request: str, code: int) -> bool:
         if self._n_devices and code != self._code:
             return False
         self._code = code
         self._n_devices += 1
         return True
 
-    def _remove(self, request: str) -> None:
+    def _release_code(self, request: str) -> None:
         self._n_devices -= 1
 
 
@@ -93,10 +93,10 @@ class HasAttribute(ConstraintState):
     Some releases compare the addresses of values, which always differ, instead of the values.
     """
 
-    def _add(self, request: str, code: int) -> bool:
+    def _take_code(self, request: str, code: int) -> bool:
         return True
 
-    def _remove(self, request: str) -> None:
+    def _release_code(self, request: str) -> None:
         pass
 
 
@@ -111,14 +111,14 @@ class DistinctFromLatest(ConstraintState):
         self._latest: dict[str, int] = {}
         self._n_devices = 0
 
-    def _add(self, request: str, code: int) -> bool:
+    def _take_code(self, request: str, code: int) -> bool:
         if self._n_devices and code in self._latest.values():
             return False
         self._latest[request] = code
         self._n_devices += 1
         return True
 
-    def _remove(self, request: str) -> None:
+    def _release_code(self, request: str) -> None:
         self._latest.pop(request, None)
         self._n_devices -= 1
 
@@ -130,13 +130,13 @@ class DistinctFromAll(ConstraintState):
         super().__init__(requests, codes)
         self._taken: list[int] = []
 
-    def _add(self, request: str, code: int) -> bool:
+    def _take_code(self, request: str, code: int) -> bool:
         if code in self._taken:
             return False
         self._taken.append(code)
         return True
 
-    def _remove(self, request: str) -> None:
+    def _release_code(self, request: str) -> None:
         self._taken.pop()
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kschedctl.common.findings import shortened
 from kschedctl.common.wording import listed, similar
-from kschedctl.objects.device import ALL, DeviceConstraint, ResourceClaim
+from kschedctl.objects.device import ALL, ResourceClaim
 from kschedctl.scheduler.devices.capacity import CapacityError
 from kschedctl.scheduler.devices.claims import AllocationError
 from kschedctl.scheduler.devices.requests import Alternative, ClaimPlan
@@ -282,16 +282,12 @@ def _constraint(plans: Sequence[ClaimPlan], site: NodeDevices) -> str:
             lighter = (*plans[:number], _without_constraint(plan, i), *plans[number + 1 :])
             try:
                 if Search(lighter, site.again()).run() is not None:
-                    return _constraint_text(constraint)
+                    if constraint.match_attribute is not None:
+                        return f"matchAttribute {constraint.match_attribute}"
+                    return f"distinctAttribute {constraint.distinct_attribute}"
             except (AllocationError, TooManyStepsError):
                 continue
     return ""
-
-
-def _constraint_text(constraint: DeviceConstraint) -> str:
-    if constraint.match_attribute is not None:
-        return f"matchAttribute {constraint.match_attribute}"
-    return f"distinctAttribute {constraint.distinct_attribute}"
 
 
 def _without_constraint(plan: ClaimPlan, number: int) -> ClaimPlan:

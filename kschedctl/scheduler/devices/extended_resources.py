@@ -10,18 +10,15 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.node_selection import nodes_matching
-from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.common.arrays import Int64Array
 from kschedctl.objects.device import (
     EXACT_COUNT,
-    Device,
     DeviceClaim,
     DeviceClass,
     DeviceRequest,
     ExactDeviceRequest,
     ResourceClaim,
     ResourceClaimSpec,
-    ResourceSlice,
 )
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.pod import Container, Pod
@@ -117,30 +114,30 @@ def _requests(pod: Pod, resource: str, class_name: str) -> list[DeviceRequest]:
     lasting: dict[int, DeviceRequest] = {}
     for i, container in enumerate(containers):
         if i >= n_init or container.restart_policy == "Always":
-            wanted = _count(container, resource)
+            wanted = _whole_amount(container, resource)
             if wanted:
-                lasting[i] = _request(i, container, resource, class_name, wanted)
+                lasting[i] = _device_request(i, container, resource, class_name, wanted)
     largest: DeviceRequest | None = None
     for i, container in enumerate(containers[:n_init]):
         if container.restart_policy == "Always":
             continue
-        reusable = sum(_wanted(request) for position, request in lasting.items() if position >= i)
-        missing = _count(container, resource) - reusable
-        if missing > 0 and (largest is None or missing > _wanted(largest)):
-            largest = _request(i, container, resource, class_name, missing)
+        reusable = sum(_requested_count(request) for position, request in lasting.items() if position >= i)
+        missing = _whole_amount(container, resource) - reusable
+        if missing > 0 and (largest is None or missing > _requested_count(largest)):
+            largest = _device_request(i, container, resource, class_name, missing)
     return [*([largest] if largest is not None else []), *lasting.values()]
 
 
-def _count(container: Container, resource: str) -> int:
+def _whole_amount(container: Container, resource: str) -> int:
     nanos = parse_quantity(container.resources.requests.get(resource, 0))
     return nanos // NANO if nanos % NANO == 0 else 0
 
 
-def _wanted(request: DeviceRequest) -> int:
+def _requested_count(request: DeviceRequest) -> int:
     return request.exactly.count if request.exactly is not None else 0
 
 
-def _request(index: int, container: Container, resource: str, class_name: str, count: int) -> DeviceRequest:
+def _device_request(index: int, container: Container, resource: str, class_name: str, count: int) -> DeviceRequest:
     place = sorted(container.resources.requests).index(resource)
     exactly = ExactDeviceRequest(device_class_name=class_name, allocation_mode=EXACT_COUNT, count=count)
     return DeviceRequest(name=f"container-{index}-request-{place}", exactly=exactly)
@@ -152,15 +149,23 @@ def device_totals(inventory: "Inventory", device_class: DeviceClass) -> tuple[In
     All slices for a node count, regardless of generation and completeness. If a selector fails with an error on a
     device, both numbers are 0 on the nodes of the device.
     """
+    from kschedctl.scheduler.devices.inventory import reach
+
     cluster = inventory.cluster
+    everywhere = np.ones(len(cluster.nodes), dtype=np.bool_)
     totals = np.zeros((2, len(cluster.nodes)), dtype=np.int64)
     verdict, _ = inventory.matches(device_class.spec.selectors, "")
     wrong = np.zeros(len(cluster.nodes), dtype=np.bool_)
     number = 0
     for one in inventory.slices:
-        whole = None if one.spec.per_device_node_selection else _slice_reach(cluster, one)
-        for device in one.spec.devices:
-            here = whole if whole is not None else _device_reach(cluster, device)
+        spec, whole = one.spec, None
+        if not spec.per_device_node_selection:
+            of_all = spec.all_nodes or (not spec.node_name and spec.node_selector is None)
+            whole = everywhere if of_all else reach(spec, cluster.nodes)
+        for device in spec.devices:
+            here = whole
+            if here is None:
+                here = everywhere if device.all_nodes else reach(device, cluster.nodes)
             if verdict[number] > 1:
                 wrong |= here
             elif verdict[number]:
@@ -169,33 +174,6 @@ def device_totals(inventory: "Inventory", device_class: DeviceClass) -> tuple[In
             number += 1
     totals[:, wrong] = 0
     return totals[0], totals[1]
-
-
-def _slice_reach(cluster: Cluster, one: ResourceSlice) -> Mask:
-    spec = one.spec
-    if spec.all_nodes or (not spec.node_name and spec.node_selector is None):
-        return np.ones(len(cluster.nodes), dtype=np.bool_)
-    return _named(cluster, spec.node_name) | _selected(cluster, spec)
-
-
-def _device_reach(cluster: Cluster, device: Device) -> Mask:
-    if device.all_nodes:
-        return np.ones(len(cluster.nodes), dtype=np.bool_)
-    return _named(cluster, device.node_name) | _selected(cluster, device)
-
-
-def _named(cluster: Cluster, name: str | None) -> Mask:
-    mask = np.zeros(len(cluster.nodes), dtype=np.bool_)
-    if name and name in cluster.nodes.row:
-        mask[cluster.nodes.row[name]] = True
-    return mask
-
-
-def _selected(cluster: Cluster, of: object) -> Mask:
-    selector, name = of.node_selector, of.node_name  # type: ignore[attr-defined]
-    if selector is None or name:
-        return np.zeros(len(cluster.nodes), dtype=np.bool_)
-    return nodes_matching(cluster.nodes, selector)
 
 
 def resources_with_class(resources: Iterable[str], classes: Mapping[str, DeviceClass]) -> list[str]:

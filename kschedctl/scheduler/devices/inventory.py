@@ -79,7 +79,9 @@ def gather_pools(slices: Iterable[ResourceSlice], nodes: Nodes, rules: DeviceRul
     """Return all pools as the nodes see them, in the scheduler's search order."""
     by_pool: dict[PoolID, list[ResourceSlice]] = {}
     for one in slices:
-        if rules.hides_compatibility_groups and _has_compatibility_groups(one):
+        if rules.hides_compatibility_groups and any(
+            use.compatibility_groups for device in one.spec.devices for use in device.consumes_counters
+        ):
             continue
         by_pool.setdefault(PoolID(one.spec.driver, one.spec.pool.name), []).append(one)
     views = [view for pool, found in sorted(by_pool.items()) for view in _views(pool, found, nodes, rules)]
@@ -143,15 +145,11 @@ def _shared(spec: ResourceSliceSpec, nodes: Nodes, rules: DeviceRules) -> Iterat
     if spec.shared_counters and rules.counter_slices_everywhere:
         yield -1, np.ones(len(nodes), dtype=np.bool_)
     elif spec.all_nodes or spec.node_selector is not None:
-        yield -1, _reach(spec, nodes)
+        yield -1, reach(spec, nodes)
     elif spec.per_device_node_selection:
-        masks = [_reach(device, nodes) for device in spec.devices]
+        masks = [reach(device, nodes) for device in spec.devices]
         yield -1, np.any(masks, axis=0) if masks else np.zeros(len(nodes), dtype=np.bool_)
         yield from enumerate(masks)
-
-
-def _has_compatibility_groups(one: ResourceSlice) -> bool:
-    return any(use.compatibility_groups for device in one.spec.devices for use in device.consumes_counters)
 
 
 def _is_left_out(one: ResourceSlice, rules: DeviceRules) -> bool:
@@ -163,7 +161,7 @@ def _is_left_out(one: ResourceSlice, rules: DeviceRules) -> bool:
     )
 
 
-def _reach(of: DeviceFeatures | object, nodes: Nodes) -> Mask:
+def reach(of: DeviceFeatures | object, nodes: Nodes) -> Mask:
     """Return the nodes that a slice or device is for: bool, shape (n_nodes,)."""
     name, every, selector = of.node_name, of.all_nodes, of.node_selector  # type: ignore[union-attr]
     mask: Mask = np.zeros(len(nodes), dtype=np.bool_)
@@ -190,8 +188,7 @@ def _view(
         current = [one for one in every if one.spec.pool.generation == generation]
         if len(current) != wanted:
             return PoolView(pool, rows, incomplete=True)
-        names = {one.name for one in seen}
-        others = [one for one in current if one.name not in names]
+        others = [one for one in current if one.name not in {one.name for one in seen}]
         incomplete = False
     if not rules.partitionable:
         return PoolView(pool, rows, incomplete, _duplicate_device(seen), tuple(seen))
@@ -386,13 +383,12 @@ class Inventory:
 
     def content(self, field: str) -> Int64Array:
         """Return codes of a field's whole content: int64, shape (n_devices,); -1 where the field is empty."""
-        found = self._columns.get(("content", field))
-        if found is None:
-            codes: dict[Hashable, int] = {None: -1}
-            values = [getattr(device, field) for device in self.devices]
-            numbers = [codes.setdefault(_encode(value), len(codes) - 1) if value else -1 for value in values]
-            found = self._columns["content", field] = np.array(numbers, dtype=np.int64)
-        return found
+
+        def value(number: int) -> Hashable:
+            found = getattr(self.devices[number], field)
+            return _encode(found) if found else None
+
+        return self.column(("content", field), value)
 
     @cached_property
     def reckons_capacity(self) -> Mask:
@@ -456,9 +452,8 @@ class Inventory:
         for i, selector in enumerate(selectors):
             expression = "" if selector.cel is None else selector.cel.expression
             answers, found = self.answers(expression)
-            texts = [f"{of}: selector #{i}\0{text}" for text in found]
             answers = np.where(answers > 1, answers + len(errors), answers)
-            errors += texts
+            errors += [f"{of}: selector #{i}\0{text}" for text in found]
             verdict = np.where(verdict == 1, answers, verdict)
         return verdict, errors
 

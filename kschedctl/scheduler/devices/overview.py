@@ -43,7 +43,6 @@ class PoolOverview:
     generation: int
     #: The number of slices that exist, and the number that the pool declares.
     n_slices: int
-    #: The number of slices that exist, and the number that the pool declares.
     n_slices_wanted: int
     #: The number of slices of older generations that still exist.
     n_outdated: int
@@ -64,10 +63,10 @@ def pool_overviews(inventory: "Inventory") -> list[PoolOverview]:
     by_pool: dict[PoolID, list[ResourceSlice]] = {}
     for one in sorted(inventory.slices, key=lambda one: one.name):
         by_pool.setdefault(PoolID(one.spec.driver, one.spec.pool.name), []).append(one)
-    return [_pool(inventory, pool, slices) for pool, slices in sorted(by_pool.items())]
+    return [_pool_overview(inventory, pool, slices) for pool, slices in sorted(by_pool.items())]
 
 
-def _pool(inventory: "Inventory", pool: PoolID, slices: list[ResourceSlice]) -> PoolOverview:
+def _pool_overview(inventory: "Inventory", pool: PoolID, slices: list[ResourceSlice]) -> PoolOverview:
     generation = max(one.spec.pool.generation for one in slices)
     current = [one for one in slices if one.spec.pool.generation == generation]
     wanted = current[0].spec.pool.resource_slice_count
@@ -76,12 +75,11 @@ def _pool(inventory: "Inventory", pool: PoolID, slices: list[ResourceSlice]) -> 
     problem = next((view.invalid for view in views if view.invalid), "")
     if len(current) != wanted:
         problem = f"{len(current)} of {wanted} slices are present"
-    devices = tuple(_device(inventory, one, device) for one in current for device in one.spec.devices)
-    n_outdated = len(slices) - len(current)
-    return PoolOverview(pool, generation, len(current), wanted, n_outdated, rows, problem, devices)
+    devices = tuple(_device_overview(inventory, one, device) for one in current for device in one.spec.devices)
+    return PoolOverview(pool, generation, len(current), wanted, len(slices) - len(current), rows, problem, devices)
 
 
-def _device(inventory: "Inventory", one: ResourceSlice, device: Device) -> DeviceOverview:
+def _device_overview(inventory: "Inventory", one: ResourceSlice, device: Device) -> DeviceOverview:
     usage = inventory.usage
     known = DeviceID(one.spec.driver, one.spec.pool.name, device.name)
     holders = tuple(usage.holders.get(known, ()))

@@ -99,23 +99,20 @@ def with_hint(problem: str) -> str:
 
 def plan_claims(claims: Sequence[ResourceClaim], inventory: Inventory) -> tuple[ClaimPlan, ...]:
     """Prepare claims for the search: evaluate every selector once per distinguishable device."""
-    return tuple(_plan(claim, inventory) for claim in claims)
-
-
-def _plan(claim: ResourceClaim, inventory: Inventory) -> ClaimPlan:
-    spec = claim.spec.devices
-    return ClaimPlan(
-        claim,
-        tuple(_alternatives(claim, request, inventory) for request in spec.requests),
-        tuple(constraint_attribute(constraint, inventory.rules) for constraint in spec.constraints),
+    return tuple(
+        ClaimPlan(
+            claim,
+            tuple(_alternatives(claim, request, inventory) for request in claim.spec.devices.requests),
+            tuple(constraint_attribute(each, inventory.rules) for each in claim.spec.devices.constraints),
+        )
+        for claim in claims
     )
 
 
 def _alternatives(claim: ResourceClaim, request: DeviceRequest, inventory: Inventory) -> tuple[Alternative, ...]:
     if request.first_available:
         return tuple(_alternative(claim, request.name, sub.name, sub, inventory) for sub in request.first_available)
-    exactly = request.exactly or ExactDeviceRequest()
-    return (_alternative(claim, request.name, "", exactly, inventory),)
+    return (_alternative(claim, request.name, "", request.exactly or ExactDeviceRequest(), inventory),)
 
 
 def _alternative(

@@ -193,7 +193,7 @@ class SiteCounters:
     def take(self, number: int) -> bool:
         """Draw a device's counters; return false, with nothing drawn, if a counter of its pool would be overdrawn."""
         pool = self.site.pools[self.site.pool_of[number]]
-        key = self._key(pool)
+        key = self._pool_key(pool)
         available = self._available.get(key)
         if available is None:
             available = self._available[key] = self.site.inventory.available_counters(pool.view)
@@ -207,11 +207,11 @@ class SiteCounters:
 
     def give_back(self, number: int) -> None:
         """Release the counters that a device has drawn."""
-        drawn = self._drawn[self._key(self.site.pools[self.site.pool_of[number]])]
+        drawn = self._drawn[self._pool_key(self.site.pools[self.site.pool_of[number]])]
         for counter, amount in counters_of(self.site.device(number)):
             drawn[counter] -= amount
 
-    def _key(self, pool: SitePool) -> Hashable:
+    def _pool_key(self, pool: SitePool) -> Hashable:
         return pool.id if self.site.inventory.rules.counters_by_driver else pool.id.pool
 
 
@@ -384,17 +384,17 @@ class Search:
         for plan in self._plans:
             self._work.append(claim_work(plan, self._site))
         try:
-            return self._results if self._next(0, 0) else None
+            return self._results if self._search_from(0, 0) else None
         except _TooManyResultsError:
             raise AllocationError("allocation max size exceeded") from None
 
-    def _next(self, claim: int, request: int) -> bool:
+    def _search_from(self, claim: int, request: int) -> bool:
         """Search on from a request of a claim, or from the next claim; return true if a solution was found."""
         if claim >= len(self._plans):
             return True
         if request >= len(self._work[claim]):
             try:
-                return self._next(claim + 1, 0)
+                return self._search_from(claim + 1, 0)
             except _TooManyResultsError:
                 # Other devices for this claim may leave a later claim with fewer.
                 return False
@@ -424,7 +424,7 @@ class Search:
         if every and not work.every:
             return False
         if n_taken >= work.n_devices:
-            return self._next(claim, request + 1)
+            return self._search_from(claim, request + 1)
         if len(self._results[claim]) + work.n_devices - n_taken > ALLOCATION_RESULTS_MAX:
             raise _TooManyResultsError
         if every:
@@ -447,7 +447,7 @@ class Search:
                     continue
                 if not selectable(self._site, work.asked, work.verdict, device) or not self._serves(work.asked, device):
                     continue
-                alike = self._alike(device)
+                alike = self._interchange_key(device)
                 if alike in failed:
                     continue
                 following = (number, n_taken + 1, device + 1 if self._combines else 0)
@@ -456,7 +456,7 @@ class Search:
                 failed.add(alike)
         return False
 
-    def _alike(self, device: int) -> Hashable:
+    def _interchange_key(self, device: int) -> Hashable:
         """Return a key that is equal for devices that are interchangeable at this point of the search."""
         site = self._site
         held = self._held.get(device)

@@ -96,11 +96,11 @@ class Selector:
         for path in self._paths:
             match path:
                 case ("device.attributes", domain, name):
-                    attribute = _found(driver, device.attributes, domain, name)
+                    attribute = _value_at(driver, device.attributes, domain, name)
                     found = None if attribute is None else attribute_value(attribute)
                     out[_shown_name(driver, domain, name)] = None if found is None else shown(found)
                 case ("device.capacity", domain, name):
-                    capacity = _found(driver, device.capacity, domain, name)
+                    capacity = _value_at(driver, device.capacity, domain, name)
                     out[_shown_name(driver, domain, name)] = None if capacity is None else str(capacity.value)
                 case ("device.driver",):
                     out["driver"] = driver
@@ -165,9 +165,9 @@ def _seen(drivers: Sequence[str], devices: Sequence[Device], path: tuple[str, ..
         case ("device.driver",):
             return drivers
         case ("device.attributes", domain, name):
-            return [_hashable(_found(driver, device.attributes, domain, name)) for driver, device in both]
+            return [_hashable(_value_at(driver, device.attributes, domain, name)) for driver, device in both]
         case ("device.capacity", domain, name):
-            found = [_found(driver, device.capacity, domain, name) for driver, device in both]
+            found = [_value_at(driver, device.capacity, domain, name) for driver, device in both]
             return [None if capacity is None else capacity.value for capacity in found]
         case ("device.attributes",):
             return [
@@ -183,7 +183,7 @@ def _seen(drivers: Sequence[str], devices: Sequence[Device], path: tuple[str, ..
             return [device.allow_multiple_allocations for device in devices]
 
 
-def _found(driver: str, values: Mapping[str, Any], domain: str, name: str) -> Any:
+def _value_at(driver: str, values: Mapping[str, Any], domain: str, name: str) -> Any:
     found = values.get(f"{domain}/{name}")
     return values.get(name) if found is None and domain == driver else found
 
@@ -205,7 +205,7 @@ def _paths(node: Node) -> set[tuple[str, ...]]:
     if path is not None:
         return {path if len(path) == 3 or path[0] not in (ATTRIBUTES, CAPACITY) else path[:1]}
     out: set[tuple[str, ...]] = set()
-    for part in _parts(node):
+    for part in _subexpressions(node):
         out |= _paths(part)
     return out
 
@@ -226,7 +226,7 @@ def _path(node: Node) -> tuple[str, ...] | None:
     return None
 
 
-def _parts(node: Node) -> tuple[Node, ...]:
+def _subexpressions(node: Node) -> tuple[Node, ...]:
     match node:
         case Select():
             return (node.operand,)

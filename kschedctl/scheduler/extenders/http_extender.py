@@ -56,13 +56,13 @@ def tls_context(config: ExtenderConfig, path: str, where: str = "") -> ssl.SSLCo
         if has_authority:
             authority = _bytes(tls.ca_data, tls.ca_file, f"{path}.caFile")
             name = "caData" if tls.ca_data else "caFile"
-            _load(lambda: context.load_verify_locations(cadata=authority.decode("ascii")), f"{path}.{name}")
+            _load_certificate(lambda: context.load_verify_locations(cadata=authority.decode("ascii")), f"{path}.{name}")
         else:
             context.load_default_certs()
         if (tls.cert_data or tls.cert_file) and (tls.key_data or tls.key_file):
             certificate = _bytes(tls.cert_data, tls.cert_file, f"{path}.certFile")
             key = _bytes(tls.key_data, tls.key_file, f"{path}.keyFile")
-            _load(lambda: _load_chain(context, certificate, key), path)
+            _load_certificate(lambda: _load_chain(context, certificate, key), path)
     except ConfigError as error:
         raise ConfigError.together(error.findings).at(where) from None
     return context
@@ -88,7 +88,7 @@ def _load_chain(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None
         context.load_cert_chain(*files, password="")
 
 
-def _load(load: Callable[[], None], path: str) -> None:
+def _load_certificate(load: Callable[[], None], path: str) -> None:
     try:
         load()
     except (OSError, ValueError) as error:
@@ -128,7 +128,7 @@ class HTTPExtender(Extender):
         self._transport = Transport(seconds, tls_context(config, path, where), server_name)
 
     def filter(self, pod: Pod, nodes: Sequence[Node]) -> ExtenderFilterResult:
-        answer = filter_answer(self._send(self.config.filter_verb, self._about(pod, nodes)))
+        answer = filter_answer(self._send(self.config.filter_verb, self._filter_arguments(pod, nodes)))
         if answer.error:
             raise ExtenderError(answer.error)
         failed = answer.failed, answer.failed_and_unresolvable
@@ -144,7 +144,7 @@ class HTTPExtender(Extender):
         return ExtenderFilterResult(tuple(left), left, *failed)
 
     def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> Sequence[tuple[str, int]]:
-        return priorities(self._send(self.config.prioritize_verb, self._about(pod, nodes)))
+        return priorities(self._send(self.config.prioritize_verb, self._filter_arguments(pod, nodes)))
 
     def process_preemption(self, pod: Pod, victims: Mapping[str, Victims]) -> Mapping[str, MetaVictims]:
         cached = self.config.node_cache_capable
@@ -169,7 +169,7 @@ class HTTPExtender(Extender):
         if error:
             raise ExtenderError(error)
 
-    def _about(self, pod: Pod, nodes: Sequence[Node]) -> dict[str, Any]:
+    def _filter_arguments(self, pod: Pod, nodes: Sequence[Node]) -> dict[str, Any]:
         """Return the arguments of ``filter`` and ``prioritize``."""
         if self.config.node_cache_capable:
             return {"Pod": self._json(pod), "Nodes": None, "NodeNames": [node.name for node in nodes]}

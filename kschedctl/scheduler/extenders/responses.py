@@ -156,7 +156,6 @@ class FilterAnswer:
     node_names: tuple[str, ...] | None
     #: The messages of rejected nodes, by name.
     failed: Mapping[str, str]
-    #: The messages of rejected nodes, by name.
     failed_and_unresolvable: Mapping[str, str]
     #: The extender's error; empty without one.
     error: str
@@ -170,7 +169,7 @@ def filter_answer(response: Response) -> FilterAnswer:
     fields = _Struct("ExtenderFilterResult", first_value(response))
     names = fields.get("NodeNames", list, "[]string")
     return FilterAnswer(
-        nodes=_nodes(fields),
+        nodes=_sent_back_nodes(fields),
         node_names=None if names is None else tuple(fields.text("NodeNames", name) for name in names),
         failed=fields.texts("FailedNodes", _FAILED_NODES),
         failed_and_unresolvable=fields.texts("FailedAndUnresolvableNodes", _FAILED_NODES),
@@ -187,7 +186,7 @@ def priorities(response: Response) -> tuple[tuple[str, int], ...]:
     if value is None:
         return ()
     if not isinstance(value, list):
-        raise ExtenderError(f"json: cannot unmarshal {_kind(value)} into Go value of type v1.HostPriorityList")
+        raise ExtenderError(f"json: cannot unmarshal {_json_type(value)} into Go value of type v1.HostPriorityList")
     found = []
     for item in value:
         fields = _Struct("HostPriority", item)
@@ -235,7 +234,7 @@ class _Struct:
 
     def __init__(self, name: str, value: Any, path: str = "") -> None:
         if value is not None and not isinstance(value, dict):
-            raise ExtenderError(f"json: cannot unmarshal {_kind(value)} into Go value of type v1.{name}")
+            raise ExtenderError(f"json: cannot unmarshal {_json_type(value)} into Go value of type v1.{name}")
         self._name = name
         self._path = path
         self._fields = {field.lower(): inner for field, inner in (value or {}).items()}
@@ -276,23 +275,23 @@ class _Struct:
 
     def wrong(self, field: str, value: Any, go_type: str, shown: str = "") -> ExtenderError:
         where = f"Go struct field {self._name}.{self._path}{field} of type {go_type}"
-        return ExtenderError(f"json: cannot unmarshal {shown or _kind(value)} into {where}")
+        return ExtenderError(f"json: cannot unmarshal {shown or _json_type(value)} into {where}")
 
 
-def _nodes(fields: _Struct) -> tuple[SentBackNode, ...] | None:
+def _sent_back_nodes(fields: _Struct) -> tuple[SentBackNode, ...] | None:
     value = fields.get("Nodes", dict, "v1.NodeList")
     if value is None:
         return None
     items = _Struct("NodeList", value, "Nodes.").get("items", list, "[]v1.Node") or []
     try:
-        return tuple(_node(msgspec.json.encode(_plain(item or {}))) for item in items)
+        return tuple(_sent_back_node(msgspec.json.encode(_plain(item or {}))) for item in items)
     except InputError as error:
         raise ExtenderError(f"its nodes cannot be read: {error}") from None
     except RecursionError:
         raise ExtenderError("its nodes cannot be read: exceeded max depth") from None
 
 
-def _node(text: bytes) -> SentBackNode:
+def _sent_back_node(text: bytes) -> SentBackNode:
     node = decode(text, Node)
     return SentBackNode(metadata=node.metadata, spec=node.spec, status=node.status, text=text)
 
@@ -308,7 +307,7 @@ def _plain(value: Any) -> Any:
     return [_plain(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _kind(value: Any) -> str:
+def _json_type(value: Any) -> str:
     if isinstance(value, GoNumber):
         return "number"
     names = ((bool, "bool"), (str, "string"), (list, "array"), (dict, "object"))

@@ -80,7 +80,7 @@ class Transport:
                 with self._pool(parts) as pool, sent(pool, method, here, _HEADERS, timeout, content) as response:
                     location = response.headers.get("Location", "")
                     if response.status not in _REDIRECTS or not location:
-                        return _read(response, until)
+                        return _read_response(response, until)
             except (OSError, ValueError, HTTPError) as error:
                 raise ExtenderError(f'{method.capitalize()} "{shortened(here)}": {_cause(error, here)}') from None
             if response.status in _SEE_OTHER:
@@ -177,7 +177,7 @@ def _login(proxy: SplitResult) -> dict[str, str]:
     return {"Proxy-Authorization": f"Basic {base64.b64encode(login).decode()}"}
 
 
-def _read(response: BaseHTTPResponse, until: Deadline) -> Response:
+def _read_response(response: BaseHTTPResponse, until: Deadline) -> Response:
     body = bytearray()
     broken_off = ""
     try:
@@ -208,8 +208,7 @@ def _cause(failed: BaseException, url: str) -> str:
         case RemoteDisconnected():
             return "EOF"
         case BadStatusLine():
-            line = str(error).strip()
-            return f'net/http: HTTP/1.x transport connection broken: malformed HTTP response "{line}"'
+            return f'net/http: HTTP/1.x transport connection broken: malformed HTTP response "{str(error).strip()}"'
         case OSError() if error.errno:
             said = os.strerror(error.errno).lower()
             return f"{_dialled(url)}: connect: {said}" if dialling else said

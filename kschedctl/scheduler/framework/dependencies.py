@@ -55,10 +55,10 @@ class ClusterChanges:
         # Declarations of dependencies are class attributes and live as long as the class: their ids are never reused.
         key = id(reads)
         if key not in self._touched:
-            self._touched[key] = self._find(reads)
+            self._touched[key] = self._touched_rows(reads)
         return self._touched[key]
 
-    def _find(self, reads: Dependencies) -> Rows | None:
+    def _touched_rows(self, reads: Dependencies) -> Rows | None:
         before, after = self._before, self._after
         if before is after:
             return _NO_ROWS
@@ -78,14 +78,10 @@ class ClusterChanges:
         rows = self._rows.get((of_pods, of_nodes))
         if rows is None:
             before, after = self._before, self._after
-            if of_pods and of_nodes:
-                differ = (before.row_pods != after.row_pods) | (before.row_nodes != after.row_nodes)
-                rows = np.flatnonzero(differ)
-            elif of_pods:
-                rows = np.flatnonzero(before.row_pods != after.row_pods)
-            elif of_nodes:
-                rows = np.flatnonzero(before.row_nodes != after.row_nodes)
-            else:
-                rows = _NO_ROWS
-            self._rows[of_pods, of_nodes] = rows
+            differ = np.zeros(len(after.row_nodes), dtype=np.bool_)
+            if of_pods:
+                differ |= before.row_pods != after.row_pods
+            if of_nodes:
+                differ |= before.row_nodes != after.row_nodes
+            rows = self._rows[of_pods, of_nodes] = np.flatnonzero(differ)
         return rows

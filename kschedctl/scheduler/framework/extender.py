@@ -9,6 +9,7 @@ import msgspec
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.framework.config import types
+from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.scheduler.framework.operands import Operands
 
 #: The plugin name that stands for all extenders, in statuses and queueing hints.
@@ -33,7 +34,6 @@ class ExtenderFilterResult(msgspec.Struct, frozen=True):
     objects: Mapping[str, Node] = msgspec.field(default_factory=dict)
     #: The failure message of each rejected node, by name. Preemption does not help on nodes in the latter.
     failed: Mapping[str, str] = msgspec.field(default_factory=dict)
-    #: The failure message of each rejected node, by name. Preemption does not help on nodes in the latter.
     failed_and_unresolvable: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
@@ -129,3 +129,8 @@ class ExtenderRejection(Operands, frozen=True):
 
     def words(self) -> str:
         return f"reported by the extender {self.url}" if self.message else f"the extender {self.url} gives no reason"
+
+
+def extender_note(extender: Extender, effect: str) -> NotModelled:
+    """Return a note that the answer does not follow an extender completely."""
+    return NotModelled(f"the extender {extender.name}", effect)

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import ClassVar, Final, Protocol
+from typing import ClassVar, Final, Protocol, TypeVar
 
 import msgspec
 
@@ -33,6 +33,8 @@ from kschedctl.scheduler.framework.pod_groups import Placement, PlacementProgres
 from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
 from kschedctl.scheduler.framework.status import SUCCESS, Rejections, Status
 from kschedctl.scheduler.framework.waiting_pods import WaitingPod, WaitingPods
+
+T = TypeVar("T")
 
 MAX_NODE_SCORE: Final = 100
 #: The maximum time that a Permit plugin can make a pod wait, in seconds.
@@ -542,6 +544,14 @@ class PluginError(Exception):
 
     Not an ``InputError``: the real scheduler ends the cycle in the same way.
     """
+
+
+def required_state(state: CycleState, kind: type[T], problem: str) -> T:
+    """Return what a plugin wrote at an earlier extension point; raise PluginError if it wrote nothing."""
+    found = state.read(kind)
+    if found is None:
+        raise PluginError(problem)
+    return found
 
 
 def default_normalize_score(scores: Int64Array, *, reverse: bool) -> Int64Array:

@@ -17,7 +17,6 @@ class PodGroupInfo(msgspec.Struct, frozen=True):
 
     #: The namespace and name of the PodGroup.
     namespace: str
-    #: The namespace and name of the PodGroup.
     name: str
     #: The PodGroup; ``None`` if it does not exist any more.
     pod_group: PodGroup | None

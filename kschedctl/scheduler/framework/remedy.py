@@ -19,9 +19,6 @@ from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.release import Release
 from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 
-# The scope of a remedy.
-
-
 #: A JSON Patch operation (RFC 6902): add, replace or remove.
 Operation: TypeAlias = dict[str, Any]
 
@@ -31,11 +28,8 @@ class ObjectKey(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
 
     #: As in the object's manifest; ``namespace`` is empty for cluster-scoped kinds.
     api_version: str
-    #: As in the object's manifest; ``namespace`` is empty for cluster-scoped kinds.
     kind: str
-    #: As in the object's manifest; ``namespace`` is empty for cluster-scoped kinds.
     name: str
-    #: As in the object's manifest; ``namespace`` is empty for cluster-scoped kinds.
     namespace: str = ""
 
     @classmethod
@@ -148,11 +142,10 @@ class RemedyContext(msgspec.Struct, frozen=True):
         resource: str = "",
         side_of: Hashable = None,
     ) -> Remedy:
-        change = patched(self.pod, *patch)
         return Remedy(
             summary=summary,
             scope=RemedyScope.POD,
-            changes=(change,),
+            changes=(patched(self.pod, *patch),),
             risk=risk,
             family=family,
             within=within,
@@ -296,11 +289,10 @@ def pointer(*parts: str | int) -> str:
 
 def min_count_lowered(group: PodGroup, min_count: int) -> Remedy:
     """Return the remedy that lowers ``minCount`` of a gang, which can be changed since Kubernetes 1.37."""
-    patch = (add_operation(min_count, "spec", "schedulingPolicy", "gang", "minCount"),)
     return Remedy(
         summary=f"minCount {min_count} instead of {group.spec.min_count} in PodGroup {group.name}",
         scope=RemedyScope.CLUSTER,
-        changes=(Patch(**msgspec.structs.asdict(ObjectKey.of(group)), patch=patch),),
+        changes=(patched(group, add_operation(min_count, "spec", "schedulingPolicy", "gang", "minCount")),),
         risk=Risk.REDUCED,
         family="minCount",
     )

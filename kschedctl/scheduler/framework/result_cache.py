@@ -124,7 +124,7 @@ class CachedResults:
 
     def _recall(self, entries: dict[str, _Entry[object]], plugin: str, state: CycleState, pod: Pod) -> object:
         entry = entries.get(plugin)
-        if entry is None or not self._is_of(entry, plugin, pod):
+        if entry is None or not self._is_valid_for(entry, plugin, pod):
             return None
         reads = self._framework.plugin_class(plugin).prepares_from
         rows = None if reads is None else self._touched(entry, reads)
@@ -149,7 +149,7 @@ class CachedResults:
         if reads is None:
             return ask(nodes)
         entry = self._filter.get(plugin)
-        if entry is not None and self._is_of(entry, plugin, pod):
+        if entry is not None and self._is_valid_for(entry, plugin, pod):
             rows = self._touched(entry, reads)
             if rows is not None and 2 * len(rows) <= len(nodes):
                 value: _Filtered | None = entry.value
@@ -183,7 +183,7 @@ class CachedResults:
             return ask(rows)
         entry = self._score.get(plugin)
         value, open_rows = None, rows
-        if entry is not None and self._is_of(entry, plugin, pod):
+        if entry is not None and self._is_valid_for(entry, plugin, pod):
             touched = self._touched(entry, reads)
             if touched is not None:
                 value, open_rows = _still_known(entry.value, touched, rows)
@@ -237,7 +237,7 @@ class CachedResults:
                 total += scores if weight == 1 else scores * weight
         return total
 
-    def _is_of(self, entry: _Entry[V], plugin: str, pod: Pod) -> bool:
+    def _is_valid_for(self, entry: _Entry[V], plugin: str, pod: Pod) -> bool:
         return entry.whose is None or entry.whose == self._framework.plugin(plugin).own_part(pod)
 
     def _keep(self, entries: dict[str, _Entry[V]], plugin: str, pod: Pod, value: V, effects: Effects) -> None:
@@ -256,7 +256,7 @@ class ResultCache:
 
     def answers(self, pod: Pod, framework: PluginsRunner) -> CachedResults:
         """Return the cached results for pods with the spec of ``pod``, for a cycle of a framework."""
-        kind = _kind(pod)
+        kind = _pod_key(pod)
         found = self._by_kind.get(kind)
         if found is None:
             found = self._by_kind[kind] = CachedResults(framework)
@@ -268,7 +268,7 @@ class ResultCache:
         return found
 
 
-def _kind(pod: Pod) -> bytes:
+def _pod_key(pod: Pod) -> bytes:
     """Return the cache key of a pod: namespace and spec, and its status if that reports containers or resources."""
     status = pod.status
     reported = status.container_statuses or status.init_container_statuses or status.resources

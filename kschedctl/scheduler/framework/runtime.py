@@ -13,10 +13,10 @@ from kschedctl.common.arrays import Int64Array, Mask, PodIndices, Rows
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
 from kschedctl.scheduler.framework.config.profile import Profile
-from kschedctl.scheduler.framework.cycle_state import CycleState, NotModelled
+from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Reach
 from kschedctl.scheduler.framework.events import EVERYTHING, ActionType, ClusterEventWithHint, EventResource, registered
-from kschedctl.scheduler.framework.extender import EXTENDER_NAME, Extender, ExtenderError
+from kschedctl.scheduler.framework.extender import EXTENDER_NAME, Extender, ExtenderError, extender_note
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
 from kschedctl.scheduler.framework.interface import (
     MAX_PERMIT_SECONDS,
@@ -68,8 +68,8 @@ class Framework:
 
     Args:
         profile: The plugins per extension point, their weights and arguments.
-        release: The release whose rules apply. scheduler_names : frozenset of str, optional The names of all
-            profiles; by default only the name of this profile.
+        release: The release whose rules apply.
+        scheduler_names: The names of all profiles; by default only the name of this profile.
         waiting_pods: The pods waiting at Permit. All profiles share one map, which outlives the cluster.
         preempting: The pods whose victims are being evicted; shared in the same way.
         extenders: The extenders to call; empty if extenders are not called.
@@ -96,11 +96,11 @@ class Framework:
         names = dict.fromkeys(name for plugins in profile.plugins.values() for name in plugins)
         self._classes = {name: registry[name] for name in names}
         self._order: dict[tuple[ExtensionPoint, type[Plugin]], tuple[str, ...]] = {}
-        self._plugins = {name: self._made(name) for name in names}
+        self._plugins = {name: self._new_plugin(name) for name in names}
         self._cache = ResultCache()
         self._judging_placements = [name for name in names if issubclass(self._classes[name], PlacementFeasiblePlugin)]
 
-    def _made(self, name: str) -> Plugin:
+    def _new_plugin(self, name: str) -> Plugin:
         return self._classes[name](self.profile.args.get(name), self.handle)
 
     def moved(self, cluster: Cluster) -> "Framework":
@@ -122,7 +122,7 @@ class Framework:
         """Return a plugin of the profile by name, and create it on first use."""
         found = self._plugins.get(name)
         if found is None:
-            found = self._plugins[name] = self._made(name)
+            found = self._plugins[name] = self._new_plugin(name)
         return found
 
     @cached_property
@@ -207,7 +207,11 @@ class Framework:
                 narrowing.add(name)
                 node_names = result.node_names if node_names is None else node_names & result.node_names
                 if not node_names:
-                    return PreFilterOutcome(_no_node_left(narrowing), node_names, tuple(sorted(narrowing)))
+                    names = sorted(narrowing)
+                    several = f"(s) [{' '.join(names)}] simultaneously"
+                    text = f"node(s) didn't satisfy plugin{f' {names[0]}' if len(names) == 1 else several}"
+                    status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,))
+                    return PreFilterOutcome(status, node_names, tuple(names))
         if rejection.code is not Code.SUCCESS:
             return PreFilterOutcome(rejection, None, tuple(sorted(narrowing)))
         return PreFilterOutcome(Status(), node_names, tuple(sorted(narrowing)))
@@ -284,7 +288,8 @@ class Framework:
         """Return where the pod passes every filter that depends on the pods of a node: bool, shape (n_worlds,)."""
         mask = np.ones(len(nodes), dtype=np.bool_)
         for plugin in self.plugins(ExtensionPoint.FILTER, FilterPlugin):
-            if not _leaves_pods_out(plugin) and plugin.name not in state.skip_filter_plugins:
+            reads_pods = plugin.reads is None or plugin.reads.pods is not Reach.NOTHING
+            if reads_pods and plugin.name not in state.skip_filter_plugins:
                 mask &= ~self._filter(plugin.name, state, pod, nodes).rejected
         return mask
 
@@ -401,18 +406,6 @@ class Framework:
             return Rejections.everywhere(len(nodes), Status(Code.ERROR, (str(error),)))
 
 
-def _leaves_pods_out(plugin: Plugin) -> bool:
-    return plugin.reads is not None and plugin.reads.pods is Reach.NOTHING
-
-
-def _no_node_left(plugins: set[str]) -> Status:
-    names = sorted(plugins)
-    text = f"node(s) didn't satisfy plugin(s) [{' '.join(names)}] simultaneously"
-    if len(names) == 1:
-        text = f"node(s) didn't satisfy plugin {names[0]}"
-    return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,))
-
-
 # The extension points that follow the choice of a node: Reserve, Permit, PreBind, Bind and PostBind.
 
 
@@ -486,8 +479,7 @@ def _extenders_binding(framework: Framework, state: CycleState, pod: Pod, node_n
         except ExtenderError as error:
             if not extender.config.ignorable:
                 return Status(Code.ERROR, (str(error),))
-            effect = f"it is ignorable and its bind call failed: {error}"
-            state.not_modelled.append(NotModelled(f"the extender {extender.name}", effect))
+            state.not_modelled.append(extender_note(extender, f"it is ignorable and its bind call failed: {error}"))
             continue
         return Status()
     return None

@@ -24,7 +24,6 @@ class Scores(msgspec.Struct, frozen=True):
     rows: Int64Array
     #: The raw scores of each plugin, and the same scores scaled to 0..100.
     raw: Mapping[str, Int64Array]
-    #: The raw scores of each plugin, and the same scores scaled to 0..100.
     normalized: Mapping[str, Int64Array]
     #: The profile's weights.
     weights: Mapping[str, int]

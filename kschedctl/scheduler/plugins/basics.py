@@ -18,11 +18,11 @@ from kschedctl.scheduler.framework.explanation import FilterCheck
 from kschedctl.scheduler.framework.interface import (
     BindPlugin,
     FilterPlugin,
-    PluginError,
     PreEnqueuePlugin,
     PreFilterPlugin,
     PreFilterResult,
     QueueSortPlugin,
+    required_state,
 )
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
@@ -60,13 +60,8 @@ class SchedulingGates(PreEnqueuePlugin):
         gates = [gate.name for gate in pod.spec.scheduling_gates]
         if not gates:
             return Status()
-        text = f"waiting for scheduling gates: [{' '.join(gates)}]"
-        return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,))
+        return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (f"waiting for scheduling gates: [{' '.join(gates)}]",))
 
-
-# NodeName: a pod with ``spec.nodeName`` fits on that node only.
-#
-# From 1.37 on PreFilter restricts the search to that node, whether the node exists or not.
 
 REASON: Final = "node(s) didn't match the requested node name"
 
@@ -150,7 +145,11 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin):
         pods = self.handle.pods_that_wake(EventResource.TARGET_POD)
         return (
             registered(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT, _after_node_change),
-            registered(pods, ActionType.UPDATE_POD_TOLERATION, _after_toleration_change),
+            registered(
+                pods,
+                ActionType.UPDATE_POD_TOLERATION,
+                lambda pod, old, new: same_pod(pod, new) and tolerated(new.spec.tolerations, UNSCHEDULABLE_TAINT),
+            ),
         )
 
     def sign_pod(self, pod: Pod) -> Hashable:
@@ -170,16 +169,11 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin):
         if not self.handle.cluster.nodes.unschedulable[row]:
             return (FilterCheck("spec.unschedulable", "not set", True),)
         fine = tolerated(pod.spec.tolerations, UNSCHEDULABLE_TAINT)
-        found = "set, which the pod tolerates" if fine else "set"
-        return (FilterCheck("spec.unschedulable", found, fine),)
+        return (FilterCheck("spec.unschedulable", "set, which the pod tolerates" if fine else "set", fine),)
 
 
 def _after_node_change(pod: Pod, old: Node | None, new: Node) -> bool:
     return not new.spec.unschedulable and (old is None or old.spec.unschedulable)
-
-
-def _after_toleration_change(pod: Pod, old: Pod, new: Pod) -> bool:
-    return same_pod(pod, new) and tolerated(new.spec.tolerations, UNSCHEDULABLE_TAINT)
 
 
 _GATE: Final = "NodeDeclaredFeatures"
@@ -257,9 +251,9 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
         return needed_features(pod, self.handle.release)
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        found = state.read(_State)
-        if found is None:
-            raise PluginError('error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found')
+        found = required_state(
+            state, _State, 'error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found'
+        )
         objects = self.handle.cluster.nodes.objects
         lacking = np.array(
             [not found.needed.issubset(objects[row].status.declared_features) for row in nodes.rows], dtype=np.bool_

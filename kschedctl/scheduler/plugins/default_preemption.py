@@ -41,7 +41,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, PodGroupPostFilterPl
         if not self.handle.release.enabled(ASYNC_PREEMPTION):
             return SUCCESS
         if pod.spec.pod_group_name and self.handle.release.groups_preempt:
-            group = self._group(pod)
+            group = self._pod_group(pod)
             if group is not None and uid_of(group) in self.handle.preempting:
                 return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (GROUP_UNDER_WAY,))
         elif uid_of(pod) in self.handle.preempting:
@@ -91,12 +91,12 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, PodGroupPostFilterPl
         if not pod.spec.pod_group_name or release.pod_groups is None or not release.pod_groups.members_preempt:
             return ""
         if release.places_groups:
-            group = self._group(pod)
+            group = self._pod_group(pod)
             if group is None:
                 return _NO_GROUP
             if group.spec.scheduling_constraints is not None:
                 return _PLACED
         return _BY_GROUP if release.groups_preempt else ""
 
-    def _group(self, pod: Pod) -> PodGroup | None:
+    def _pod_group(self, pod: Pod) -> PodGroup | None:
         return self.handle.cluster.get(PodGroup, pod.spec.pod_group_name, pod.namespace)

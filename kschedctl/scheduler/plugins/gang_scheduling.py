@@ -64,7 +64,7 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
         name = pod.spec.pod_group_name
         if not name:
             return SUCCESS
-        group = self._group(pod)
+        group = self._pod_group(pod)
         if group is None:
             return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (NO_GROUP.format(name),))
         if group.spec.min_count is None or self._n_known(group) >= group.spec.min_count:
@@ -79,7 +79,7 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
         name = pod.spec.pod_group_name
         if not name:
             return SUCCESS, 0
-        group = self._group(pod)
+        group = self._pod_group(pod)
         if group is None:
             problem = f'failed to get podGroup {pod.namespace}/{name}: podgroup.scheduling.k8s.io "{name}" not found'
             return Status(Code.ERROR, (problem,)), 0
@@ -109,7 +109,7 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
             return Status(Code.WAIT, (f"minCount ({least}) is not yet satisfied: {counts}",))
         return SUCCESS
 
-    def _group(self, pod: Pod) -> PodGroup | None:
+    def _pod_group(self, pod: Pod) -> PodGroup | None:
         return self.handle.cluster.get(PodGroup, pod.spec.pod_group_name, pod.namespace)
 
     def _n_known(self, group: PodGroup) -> int:

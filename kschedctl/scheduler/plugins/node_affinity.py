@@ -73,8 +73,7 @@ def selector_remedies(context: RemedyContext) -> Iterator[Remedy]:
     RuntimeClass adds: admission adds it to the new pod again.
     """
     selector = context.pod.spec.node_selector
-    labels = context.node.metadata.labels
-    unmet = {key: value for key, value in selector.items() if labels.get(key) != value}
+    unmet = {key: value for key, value in selector.items() if context.node.metadata.labels.get(key) != value}
     of_class = runtime_class_selector(context.pod.spec, context.cluster)
     for key in unmet:
         if key in PLATFORM_LABELS or key in of_class:
@@ -170,8 +169,7 @@ def node_label_remedies(
     after: dict[str, str | None] = {key: value for key, value in wanted.items() if before.get(key) != value}
     asked = [*requirements, *label_map_selector(wanted)]
     for requirement in asked:
-        has = after.get(requirement.key, before.get(requirement.key))
-        if not requirement.holds(has):
+        if not requirement.holds(after.get(requirement.key, before.get(requirement.key))):
             after[requirement.key] = _value_for(requirement)
     # A label neither moves a node nor makes it one of another pool, so no existing label is changed. A value that no
     # other node has is rather a mistake of the pod, and labels of pools are those of the machines. The labels of a
@@ -356,13 +354,9 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
 
     def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
         super().__init__(args, handle)
-        sum_expression = args.added_affinity if isinstance(args, NodeAffinityArgs) else None
-        self._added_required = (
-            sum_expression.required_during_scheduling_ignored_during_execution if sum_expression else None
-        )
-        self._added_preferred = (
-            sum_expression.preferred_during_scheduling_ignored_during_execution if sum_expression else ()
-        )
+        added = args.added_affinity if isinstance(args, NodeAffinityArgs) else None
+        self._added_required = added.required_during_scheduling_ignored_during_execution if added else None
+        self._added_preferred = added.preferred_during_scheduling_ignored_during_execution if added else ()
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         required = required_node_selector(pod.spec)
@@ -476,7 +470,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         node = (prepared.nodes if prepared is not None else self.handle.cluster.nodes).objects[row]
         weighed = []
         for preferred in (*preferred_terms(pod), *self._added_preferred):
-            told, has, matches = _told(preferred.preference, node)
+            told, has, matches = _described_term(preferred.preference, node)
             weighed.append(WeighedTerm(told, preferred.weight, has, matches and bool(preferred.weight)))
         return PreferenceScore(tuple(weighed))
 
@@ -484,7 +478,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         return explain_default_normalize_score(scores, position, reverse=False)
 
 
-def _told(term: NodeSelectorTerm, node: Node) -> tuple[str, str, bool]:
+def _described_term(term: NodeSelectorTerm, node: Node) -> tuple[str, str, bool]:
     """Return a term as text, the node's values of its labels, and True if the term matches the node."""
     try:
         parsed = parse_node_term(term)
@@ -502,7 +496,7 @@ def _told(term: NodeSelectorTerm, node: Node) -> tuple[str, str, bool]:
 
 
 def _term_check(what: str, terms: tuple[NodeSelectorTerm, ...], node: Node) -> FilterCheck:
-    told = [_told(term, node) for term in terms]
+    told = [_described_term(term, node) for term in terms]
     if not told:
         return FilterCheck(what, "it has no terms, so it matches no node", False)
     found = list(dict.fromkeys(has for _, has, _ in told))

@@ -13,8 +13,7 @@ from kschedctl.objects.pod import ContainerPort, Pod
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Dependencies, Reach
 from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, is_on_node, registered
-from kschedctl.scheduler.framework.explanation import FilterCheck
-from kschedctl.scheduler.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
+from kschedctl.scheduler.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult, required_state
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext, remove_operation
 from kschedctl.scheduler.framework.risk import Risk
@@ -157,9 +156,7 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
         return tuple(sorted({port.host_port for c in containers for port in c.ports if port.host_port}))
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        ports = state.read(_State)
-        if ports is None:
-            raise PluginError('reading "PreFilterNodePorts" from cycleState: not found')
+        ports = required_state(state, _State, 'reading "PreFilterNodePorts" from cycleState: not found')
         pods = self.handle.cluster.pods
         taken = np.zeros(len(nodes), dtype=np.bool_)
         for users in ports.users:
@@ -170,33 +167,15 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
             taken |= held
 
         def details(position: int) -> tuple[Reason, ...]:
-            return (self._reason(ports, int(nodes.rows[position])),)
+            # A pod on the node that uses a conflicting port is named, nominated pods are not.
+            for index in pods.on_node(int(nodes.rows[position])):
+                if any(users[pods.class_id[index]] for users in ports.users):
+                    used = host_ports(pods.classes[pods.class_id[index]].pod)
+                    want = next(want for want in ports.wanted if any(want.conflicts(port) for port in used))
+                    return (Reason(REASON, PortInUse(want, pods.key(int(index)))),)
+            return (Reason(REASON, PortOfNominatedPod()),)
 
         return Rejections.where(taken, Code.UNSCHEDULABLE, REASON, details)
-
-    def _reason(self, ports: _State, row: int) -> Reason:
-        """Return the reason with a pod on the node that uses a conflicting port; nominated pods are not named."""
-        pods = self.handle.cluster.pods
-        for index in pods.on_node(row):
-            if any(users[pods.class_id[index]] for users in ports.users):
-                used = host_ports(pods.classes[pods.class_id[index]].pod)
-                want = next(want for want in ports.wanted if any(want.conflicts(port) for port in used))
-                return Reason(REASON, PortInUse(want, pods.key(int(index))))
-        return Reason(REASON, PortOfNominatedPod())
-
-    def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
-        pods = self.handle.cluster.pods
-        used = [
-            (port, pods.key(index))
-            for index in pods.on_node(row).tolist()
-            for port in host_ports(pods.classes[pods.class_id[index]].pod)
-        ]
-        checks = []
-        for want in host_ports(pod):
-            user = next((key for port, key in used if want.conflicts(port)), None)
-            found = "not in use" if user is None else f"used by {user}"
-            checks.append(FilterCheck(f"host port {want}", found, user is None))
-        return tuple(checks)
 
 
 def _after_pod_deleted(pod: Pod, old: Pod, new: None) -> bool:

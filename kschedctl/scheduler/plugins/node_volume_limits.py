@@ -106,7 +106,11 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         return (
             registered(EventResource.CSI_NODE, ActionType.ADD),
             registered(EventResource.CSI_NODE, ActionType.UPDATE, after_limit_change),
-            registered(pods, ActionType.DELETE, _after_pod_deleted),
+            registered(
+                pods,
+                ActionType.DELETE,
+                lambda pod, old, new: is_on_node(old, or_nominated=True) and counts_volumes(old),
+            ),
             registered(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, after_claim_change),
             registered(EventResource.VOLUME_ATTACHMENT, ActionType.DELETE, after_volume_detached),
         )
@@ -128,7 +132,9 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         for volume in volumes:
             if isinstance(volume, Unattachable):
                 which[(which < 0) & (level >= volume.needs)] = len(statuses)
-                statuses.append(_refusal(volume))
+                statuses.append(
+                    Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE if volume.missing else Code.ERROR, (volume.problem,))
+                )
         new = _distinct(volumes)
         for driver, missing in self._not_installed(new, nodes.rows):
             which[(which < 0) & missing] = len(statuses)
@@ -140,7 +146,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
             if number:
                 return tuple(Reason(text, operands.get(number)) for text in statuses[number].reasons)
             assert counts is not None
-            return tuple(_reason(counts, int(i), position) for i in np.flatnonzero(counts.exceeded[:, position]))
+            return tuple(_limit_reason(counts, int(i), position) for i in np.flatnonzero(counts.exceeded[:, position]))
 
         # Volumes are counted only on nodes that have a limit and on which a volume of the pod counts, as upstream.
         undecided = (which < 0) & attachments.csi_nodes.any_limit[nodes.rows]
@@ -206,10 +212,8 @@ def _distinct(volumes: list[Attachable | Unattachable]) -> tuple[Attachable, ...
     """Return each volume once, with the lower ``needs`` if the pod uses it in two ways."""
     found: dict[tuple[str, str], Attachable] = {}
     for volume in volumes:
-        if isinstance(volume, Attachable):
-            known = found.setdefault(volume.identity, volume)
-            if volume.needs < known.needs:
-                found[volume.identity] = volume
+        if isinstance(volume, Attachable) and volume.needs < found.setdefault(volume.identity, volume).needs:
+            found[volume.identity] = volume
     return tuple(found.values())
 
 
@@ -238,14 +242,6 @@ def count_volumes(attachments: Attachments, new: tuple[Attachable, ...], nodes: 
     return DriverCounts(drivers, limit.reshape(len(drivers), len(nodes)), attached.count(group, len(drivers)), added)
 
 
-def _refusal(volume: Unattachable) -> Status:
-    return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE if volume.missing else Code.ERROR, (volume.problem,))
-
-
-def _reason(counts: DriverCounts, driver: int, position: int) -> Reason:
+def _limit_reason(counts: DriverCounts, driver: int, position: int) -> Reason:
     added, attached, limit = (int(c[driver, position]) for c in (counts.added, counts.attached, counts.limit))
     return Reason(REASON, TooManyVolumes(counts.drivers[driver], added, attached, limit))
-
-
-def _after_pod_deleted(pod: Pod, old: Pod, new: None) -> bool:
-    return is_on_node(old, or_nominated=True) and counts_volumes(old)

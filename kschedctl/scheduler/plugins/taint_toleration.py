@@ -34,13 +34,13 @@ from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHin
 from kschedctl.scheduler.framework.explanation import Arithmetic, FilterCheck, Step, sum_expression
 from kschedctl.scheduler.framework.interface import (
     FilterPlugin,
-    PluginError,
     PreFilterPlugin,
     PreFilterResult,
     PreScorePlugin,
     ScorePlugin,
     default_normalize_score,
     explain_default_normalize_score,
+    required_state,
 )
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.remedy import (
@@ -76,17 +76,19 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
     node = context.node
     if taint.key == UNSCHEDULABLE_TAINT.key:
         cordon = [replace_operation(False, "spec", "unschedulable")] if node.spec.unschedulable else []
-        patch = (*cordon, *_untaint(node, [taint]))
         yield context.node_patch(
             f"uncordon node {node.name}",
-            *patch,
+            *cordon,
+            *_untaint(node, [taint]),
             family="uncordon",
             risk=Risk.MISTAKE,
             command=f"uncordon {node.name}",
             side_of="uncordon",
             side=node.name,
         )
-    if taint.key.startswith(UNSAFE_TAINTS) or _is_of_devices(context, taint):
+    is_offered = taint.key in node.status.allocatable
+    # A taint that is named after a resource reserves the node for pods that request the resource.
+    if taint.key.startswith(UNSAFE_TAINTS) or (is_offered and not requested(context.pod, context.release, taint.key)):
         return
     if taint.key == CRITICAL_ADDONS_ONLY and not _selects(context):
         return
@@ -94,25 +96,22 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
     same_key = [each for each in node.spec.taints if each.key == taint.key and each.effect in (NO_SCHEDULE, NO_EXECUTE)]
     if len(same_key) > 1:
         yield _tolerated(context, Taint(key=taint.key), f"tolerate every taint {taint.key}", taint.key)
-    if describes_pool(taint.key) or taint.key in node.status.allocatable or is_of_pool(node, taint):
+    if describes_pool(taint.key) or is_offered or is_of_pool(node, taint):
         return
     yield from _untainted(context, [taint], str(taint), f"taint {taint}")
     if len(same_key) > 1:
         yield from _untainted(context, same_key, taint.key, f"every taint {taint.key}")
 
 
-def _is_of_devices(context: RemedyContext, taint: Taint) -> bool:
-    """Report whether a taint is named after a resource of the node that the pod does not request."""
-    if taint.key not in context.node.status.allocatable:
-        return False
-    return not requested(context.pod, context.release, taint.key)
-
-
 def _tolerated(context: RemedyContext, taint: Taint, summary: str, which: str) -> Remedy:
-    patch, family = _tolerating(context, taint), ("tolerate", which)
+    operator = "Equal" if taint.value else "Exists"
+    toleration = Toleration(key=taint.key, operator=operator, value=taint.value, effect=taint.effect)
+    patch = add_operation((toleration,), "spec", "tolerations")
+    if _written_tolerations(context):
+        patch = add_operation(toleration, "spec", "tolerations", "-")
     for_others = is_of_pool(context.node, taint) or _has_free_nodes(context)
     risk = Risk.SHARED if for_others and not _selects(context) else Risk.POD
-    return context.pod_patch(summary, patch, risk=risk, family=family, side_of=("taint", which))
+    return context.pod_patch(summary, patch, risk=risk, family=("tolerate", which), side_of=("taint", which))
 
 
 def is_of_pool(node: Node, taint: Taint) -> bool:
@@ -177,15 +176,7 @@ def without_toleration(context: RemedyContext) -> Iterator[Remedy]:
         )
 
 
-def _tolerating(context: RemedyContext, taint: Taint) -> Operation:
-    operator = "Equal" if taint.value else "Exists"
-    toleration = Toleration(key=taint.key, operator=operator, value=taint.value, effect=taint.effect)
-    if _written(context):
-        return add_operation(toleration, "spec", "tolerations", "-")
-    return add_operation((toleration,), "spec", "tolerations")
-
-
-def _written(context: RemedyContext) -> tuple[Toleration, ...]:
+def _written_tolerations(context: RemedyContext) -> tuple[Toleration, ...]:
     """Return the tolerations of the object that is patched: the stored pod, else the manifest without defaults."""
     pods = context.cluster.pods
     index = pods.index.get((context.pod.namespace, context.pod.name))
@@ -230,7 +221,6 @@ class SoftTaints(Arithmetic, frozen=True):
 
     #: The node's ``PreferNoSchedule`` taints that the pod does not tolerate, and those that it tolerates.
     untolerated: tuple[str, ...]
-    #: The node's ``PreferNoSchedule`` taints that the pod does not tolerate, and those that it tolerates.
     tolerated: tuple[str, ...]
 
     def formula(self) -> str:
@@ -300,11 +290,9 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
         return SUCCESS
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        if state.read(_State) is None:
-            raise PluginError('reading "PreScoreTaintToleration" from cycleState: not found')
+        required_state(state, _State, 'reading "PreScoreTaintToleration" from cycleState: not found')
         # Upstream drops tolerations of other effects first. They never match a soft taint, so the count is the same.
-        tolerations = pod.spec.tolerations
-        return self._per_list(lambda taints: intolerable_soft_taints(taints, tolerations), rows)
+        return self._per_list(lambda taints: intolerable_soft_taints(taints, pod.spec.tolerations), rows)
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
         return default_normalize_score(scores, reverse=True)
@@ -313,7 +301,7 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
         taints = self.handle.cluster.nodes.objects[row].spec.taints
         hard = [taint for taint in taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE)]
         none = FilterCheck("taints", "the node has no NoSchedule or NoExecute taint", True)
-        return tuple(_check(taint, pod.spec.tolerations) for taint in hard) or (none,)
+        return tuple(_taint_check(taint, pod.spec.tolerations) for taint in hard) or (none,)
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
         taints = self.handle.cluster.nodes.objects[row].spec.taints
@@ -329,7 +317,7 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
         return explain_default_normalize_score(scores, position, reverse=True)
 
 
-def _check(taint: Taint, tolerations: tuple[Toleration, ...]) -> FilterCheck:
+def _taint_check(taint: Taint, tolerations: tuple[Toleration, ...]) -> FilterCheck:
     found = next((toleration for toleration in tolerations if tolerates(toleration, taint)), None)
     if found is None:
         return FilterCheck(f"taint {taint}", "no toleration matches it", False)

@@ -89,7 +89,7 @@ def _without_term(
         if topology_key in ("", term.topology_key):
             whose = "affinity" if field == "podAffinity" else "anti-affinity"
             if field == "podAntiAffinity":
-                yield _preferred(context, affinity, i, term)
+                yield _preferred_instead(context, affinity, i, term)
             yield context.pod_patch(
                 f"drop the required pod {whose} by {term.topology_key}",
                 remove_operation("spec", "affinity", field, _REQUIRED, i),
@@ -98,7 +98,7 @@ def _without_term(
             )
 
 
-def _preferred(context: RemedyContext, affinity: PodAffinity, i: int, term: PodAffinityTerm) -> Remedy:
+def _preferred_instead(context: RemedyContext, affinity: PodAffinity, i: int, term: PodAffinityTerm) -> Remedy:
     """Return the remedy that prefers a required anti-affinity term, in the pod and in its siblings.
 
     The template of the workload is changed, so that the pods that run get the weaker term as well.
@@ -142,8 +142,7 @@ def label_remedies(context: RemedyContext, key: str) -> Iterator[Remedy]:
     """
     node = context.node
     known = context.cluster.nodes.labels[key].values[:_MOST_DOMAINS]
-    values = [node.name] if key == HOSTNAME else list(known)
-    for value in values:
+    for value in (node.name,) if key == HOSTNAME else known:
         label = add_operation(value, "metadata", "labels", key)
         patch = label if node.metadata.labels else add_operation({key: value}, "metadata", "labels")
         summary = f"label node {node.name} {key}={value}"

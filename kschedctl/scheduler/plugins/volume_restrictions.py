@@ -14,7 +14,7 @@ from kschedctl.objects.volume import PersistentVolumeClaim, Volume
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Dependencies, Reach
 from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
-from kschedctl.scheduler.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
+from kschedctl.scheduler.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult, required_state
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
 from kschedctl.scheduler.framework.runtime import signed_volumes
@@ -132,11 +132,14 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
     reads = Dependencies(pods=Reach.CLUSTER, kinds=frozenset({PersistentVolumeClaim}))
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        pods = self.handle.pods_that_wake(EventResource.ASSIGNED_POD)
         return (
-            registered(pods, ActionType.DELETE, _after_pod_deleted),
+            registered(self.handle.pods_that_wake(EventResource.ASSIGNED_POD), ActionType.DELETE, _after_pod_deleted),
             registered(EventResource.NODE, ActionType.ADD),
-            registered(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, _after_claim_added),
+            registered(
+                EventResource.PERSISTENT_VOLUME_CLAIM,
+                ActionType.ADD,
+                lambda pod, old, new: new.namespace == pod.namespace and new.name in _mounted_claims(pod),
+            ),
         )
 
     def losses_can_hurt(self, state: CycleState, pod: Pod) -> bool:
@@ -193,9 +196,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
         return len({name for i in on_nodes.tolist() for name in mounted[i]})
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        found = state.read(_State)
-        if found is None:
-            raise PluginError('cannot read "PreFilterVolumeRestrictions" from cycleState')
+        found = required_state(state, _State, 'cannot read "PreFilterVolumeRestrictions" from cycleState')
         users = self.handle.cluster.pods.sum_per_node(found.disk_users)[nodes.rows]
         users = users + nodes.delta((self.name, "disk"), found.disk_users)
         in_use = found.in_use + nodes.delta((self.name, "claim"), found.claim_users)
@@ -249,7 +250,3 @@ def _after_pod_deleted(pod: Pod, old: Pod, new: None) -> bool:
     if any(disks_conflict(disk, used) for disk in disks for used in old.spec.volumes):
         return True
     return not set(_mounted_claims(pod)).isdisjoint(_mounted_claims(old))
-
-
-def _after_claim_added(pod: Pod, old: None, new: PersistentVolumeClaim) -> bool:
-    return new.namespace == pod.namespace and new.name in _mounted_claims(pod)

@@ -7,7 +7,6 @@ import msgspec
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.wording import show_labels
 from kschedctl.objects.meta import ApiObject
@@ -17,7 +16,7 @@ from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Dependencies, Reach
 from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.scheduler.framework.explanation import FilterCheck
-from kschedctl.scheduler.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
+from kschedctl.scheduler.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult, required_state
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
 from kschedctl.scheduler.framework.runtime import signed_volumes
@@ -115,9 +114,7 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
         return PreFilterResult()
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        found = state.read(_State)
-        if found is None:
-            raise PluginError('reading "PreFilterVolumeZone" from cycleState: not found')
+        found = required_state(state, _State, 'reading "PreFilterVolumeZone" from cycleState: not found')
         table = self.handle.cluster.nodes
         conflict = np.zeros(len(table), dtype=np.bool_)
         for _, label in found.labels:
@@ -126,7 +123,10 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
         conflict &= zoned_nodes(table)
 
         def details(position: int) -> tuple[Reason, ...]:
-            return (_reason(table, found.labels, int(nodes.rows[position])),)
+            row = int(nodes.rows[position])
+            claim, label = next((claim, label) for claim, label in found.labels if not label.matches(table)[row])
+            own = label.value_on(table, row)
+            return (Reason(REASON, OtherZone(claim, label.volume, label.key, label.values, own)),)
 
         return Rejections.where(conflict[nodes.rows], Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)
 
@@ -171,8 +171,3 @@ def _bound_volume(cluster: Cluster, namespace: str, name: str) -> PersistentVolu
     if storage_class.volume_binding_mode != WAIT_FOR_FIRST_CONSUMER:
         raise _UnusableClaimError("PersistentVolume had no name")
     return None
-
-
-def _reason(nodes: Nodes, labels: tuple[tuple[str, VolumeLabel], ...], row: int) -> Reason:
-    claim, label = next((claim, label) for claim, label in labels if not label.matches(nodes)[row])
-    return Reason(REASON, OtherZone(claim, label.volume, label.key, label.values, label.value_on(nodes, row)))

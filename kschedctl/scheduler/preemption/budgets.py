@@ -37,8 +37,7 @@ class Budget(msgspec.Struct, frozen=True):
 
     def broken_by(self, cluster: Cluster, pods: PodIndices, pod: int) -> bool:
         """Report whether the eviction of ``pod`` violates the budget if all ``pods`` are evicted in their order."""
-        covered = pods[self.covers(cluster, pods)]
-        return pod in covered[max(self.allowed, 0) :]
+        return pod in pods[self.covers(cluster, pods)][max(self.allowed, 0) :]
 
 
 def get_pod_disruption_budgets(cluster: Cluster) -> tuple[Budget, ...]:

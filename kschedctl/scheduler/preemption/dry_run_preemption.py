@@ -208,13 +208,12 @@ def units_in_order_of_reprieve(
 # The victims on nodes with pods of groups (``SelectVictimsOnNode`` since 1.37).
 #
 # A group with disruption mode *all* is one victim: evicting one of its pods evicts all, also on other nodes. So each
-# node
-# needs a state of the whole cluster, and the nodes are tried one by one. Nodes without pods of groups are left to
+# node needs a state of the whole cluster, and the nodes are tried one by one. Nodes without pods of groups are left to
 # ``select_victims_on_node``.
 
 
 def rows_with_groups(cluster: Cluster, rules: PodGroupRules | None) -> Rows:
-    """Return the nodes whose victims have to be found by this module: rows, ascending."""
+    """Return the nodes with pods of groups, for which ``select_units_on_nodes`` finds the victims: rows, ascending."""
     if rules is None or not rules.victims_have_group_priority:
         return np.empty(0, dtype=np.int64)
     rows = np.unique(cluster.pods.node_row[grouped_pods(cluster)])
@@ -244,7 +243,7 @@ def select_units_on_nodes(
     fitting = {row: each for row, each in found.items() if each is not None and each.status.code is Code.SUCCESS}
     statuses = others.statuses.with_extenders(verdicts, ())
     none = np.array([row for row, each in found.items() if each is None], dtype=np.int64)
-    victims, violating = _merged(others, fitting)
+    victims, violating = _merged_victims(others, fitting)
     return SelectedVictims(victims, violating, statuses, np.union1d(others.without_victims, none))
 
 
@@ -271,23 +270,23 @@ def _on_node(
         return None
     node = cluster.nodes.names[row]
     left: dict[VictimUnit, None] = dict.fromkeys(units)
-    status = framework.status_without(pod, node, _pods(left))
+    status = framework.status_without(pod, node, _pods_of_units(left))
     if status.code is not Code.SUCCESS:
         return _OnNode(status)
     order, violating = units_in_order_of_reprieve(cluster, units, budgets)
     for unit in order:
         del left[unit]
-        if framework.status_without(pod, node, _pods(left)).code is not Code.SUCCESS:
+        if framework.status_without(pod, node, _pods_of_units(left)).code is not Code.SUCCESS:
             left[unit] = None
-    pods = _pods(sorted(left, key=lambda unit: unit.importance))
+    pods = _pods_of_units(sorted(left, key=lambda unit: unit.importance))
     return _OnNode(Status(), pods, tuple(victim in violating for victim in pods))
 
 
-def _pods(units: dict[VictimUnit, None] | list[VictimUnit]) -> tuple[int, ...]:
+def _pods_of_units(units: dict[VictimUnit, None] | list[VictimUnit]) -> tuple[int, ...]:
     return tuple(chain.from_iterable(unit.pods for unit in units))
 
 
-def _merged(others: SelectedVictims, found: dict[int, _OnNode]) -> tuple[PodsInWorlds, Mask]:
+def _merged_victims(others: SelectedVictims, found: dict[int, _OnNode]) -> tuple[PodsInWorlds, Mask]:
     known = others.victims
     parts = {
         int(row): (known.pods[known.entries(world)].tolist(), others.violating[known.entries(world)].tolist())
@@ -295,8 +294,7 @@ def _merged(others: SelectedVictims, found: dict[int, _OnNode]) -> tuple[PodsInW
     }
     parts |= {row: (list(each.pods), list(each.violating)) for row, each in found.items()}
     rows = sorted(parts)
-    counts = [len(parts[row][0]) for row in rows]
-    worlds = np.repeat(np.arange(len(rows), dtype=np.int64), counts)
+    worlds = np.repeat(np.arange(len(rows), dtype=np.int64), [len(parts[row][0]) for row in rows])
     pods = np.array([pod for row in rows for pod in parts[row][0]], dtype=np.int64)
     violating = np.array([each for row in rows for each in parts[row][1]], dtype=np.bool_)
     return PodsInWorlds(np.array(rows, dtype=np.int64), worlds, pods), violating

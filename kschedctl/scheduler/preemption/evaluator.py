@@ -14,8 +14,8 @@ from kschedctl.common.arrays import Rows
 from kschedctl.controllers.workloads.template import uid_of
 from kschedctl.objects.pod import Pod, PodStatus
 from kschedctl.objects.releases.rules import PodGroupRules
-from kschedctl.scheduler.framework.cycle_state import CycleState, NotModelled
-from kschedctl.scheduler.framework.extender import Extender, ExtenderError, MetaVictims, Victims
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.extender import Extender, ExtenderError, MetaVictims, Victims, extender_note
 from kschedctl.scheduler.framework.interface import PluginsRunner
 from kschedctl.scheduler.framework.node_statuses import NodeStatuses, fit_error
 from kschedctl.scheduler.framework.status import Code, Status
@@ -24,15 +24,11 @@ from kschedctl.scheduler.preemption.dry_run_preemption import DryRun, dry_run_pr
 from kschedctl.scheduler.preemption.result import NEVER, NO_VICTIMS, TERMINATING, PreemptionResult, dry_run_errors
 from kschedctl.scheduler.preemption.select_candidate import pick_one_node_for_preemption
 
-# The check whether a pod may preempt others (upstream ``PodEligibleToPreemptOthers``).
-#
-# From the pod, and the filters' verdict on its nominated node, to a reason.
-
 
 def pod_eligible_to_preempt_others(
     cluster: Cluster, pod: Pod, statuses: NodeStatuses, rules: PodGroupRules | None
 ) -> str:
-    """Return the reason why a pod may not preempt others; empty if it may.
+    """Return the reason why a pod may not preempt others; empty if it may (upstream ``PodEligibleToPreemptOthers``).
 
     Args:
         statuses: The filters' verdicts, by node.
@@ -58,13 +54,8 @@ def evicted_by_scheduler(status: PodStatus) -> bool:
     return target is not None and target.status == "True" and target.reason == "PreemptionByScheduler"
 
 
-# The nodes on which removing pods may help (upstream ``potentialNodes`` in ``findCandidates``).
-#
-# From the filters' verdicts, by node row, to node rows.
-
-
 def potential_nodes(statuses: NodeStatuses) -> Rows:
-    """Return the nodes with the status Unschedulable, on which removing pods may help.
+    """Return the nodes with the status Unschedulable, on which removing pods may help (upstream ``potentialNodes``).
 
     Args:
         statuses: The filters' verdicts, by node.
@@ -99,18 +90,20 @@ def call_extenders(framework: PluginsRunner, state: CycleState, pod: Pod, run: D
     extenders = [each for each in framework.handle.extenders if each.config.preempt_verb and each.is_interested(pod)]
     if not extenders:
         return run
-    found = _candidates(cluster, run)
+    counts = run.violations
+    found = {
+        cluster.nodes.names[row]: (tuple(run.victims.pods[i] for i in run.victims.entries(world)), int(counts[world]))
+        for world, row in enumerate(run.victims.rows.tolist())
+    }
     declined: dict[int, str] = {}
     for extender in extenders:
-        given = {name: Victims(_pods(cluster, pods), violations) for name, (pods, violations) in found.items()}
+        given = {name: Victims(_stored_pods(cluster, pods), violations) for name, (pods, violations) in found.items()}
         try:
-            answer = extender.process_preemption(pod, given)
-            left = _converted(cluster, extender, answer)
+            left = _converted(cluster, extender, extender.process_preemption(pod, given))
         except ExtenderError as error:
             if not extender.config.ignorable:
                 raise
-            effect = f"it is ignorable and its preempt call failed: {error}"
-            state.not_modelled.append(NotModelled(f"the extender {extender.name}", effect))
+            state.not_modelled.append(extender_note(extender, f"it is ignorable and its preempt call failed: {error}"))
             continue
         for name in [name for name, (pods, _) in left.items() if not pods]:
             if not extender.config.ignorable:
@@ -120,18 +113,21 @@ def call_extenders(framework: PluginsRunner, state: CycleState, pod: Pod, run: D
         found = left
         if not found:
             break
-    return _with_candidates(cluster, run, found, declined)
+    ordered = sorted((cluster.nodes.row[name], *victims) for name, victims in found.items())
+    rows = np.array([row for row, _, _ in ordered], dtype=np.int64)
+    worlds = np.repeat(np.arange(len(ordered)), [len(pods) for _, pods, _ in ordered]).astype(np.int64)
+    pods = np.array([pod for _, each, _ in ordered for pod in each], dtype=np.int64)
+    return replace(
+        run,
+        victims=PodsInWorlds(rows, worlds, pods),
+        # Budget violations are known only for the victims that the dry run chose.
+        violating=np.isin(pods, run.victims.pods[run.violating]),
+        counted=np.array([violations for _, _, violations in ordered], dtype=np.int64),
+        declined=declined,
+    )
 
 
-def _candidates(cluster: Cluster, run: DryRun) -> dict[str, _Found]:
-    counts = run.violations
-    return {
-        cluster.nodes.names[row]: (tuple(run.victims.pods[i] for i in run.victims.entries(world)), int(counts[world]))
-        for world, row in enumerate(run.victims.rows.tolist())
-    }
-
-
-def _pods(cluster: Cluster, indices: tuple[int, ...]) -> tuple[Pod, ...]:
+def _stored_pods(cluster: Cluster, indices: tuple[int, ...]) -> tuple[Pod, ...]:
     """Return the stored pods, each with its node name."""
     pods = cluster.pods
     return tuple(
@@ -158,21 +154,6 @@ def _converted(cluster: Cluster, extender: Extender, answer: Mapping[str, MetaVi
             )
         found[name] = tuple(known[uid] for uid in answer[name].uids), answer[name].num_pdb_violations
     return found
-
-
-def _with_candidates(cluster: Cluster, run: DryRun, found: Mapping[str, _Found], declined: Mapping[int, str]) -> DryRun:
-    ordered = sorted((cluster.nodes.row[name], *victims) for name, victims in found.items())
-    rows = np.array([row for row, _, _ in ordered], dtype=np.int64)
-    worlds = np.repeat(np.arange(len(ordered)), [len(pods) for _, pods, _ in ordered]).astype(np.int64)
-    pods = np.array([pod for _, each, _ in ordered for pod in each], dtype=np.int64)
-    return replace(
-        run,
-        victims=PodsInWorlds(rows, worlds, pods),
-        # Budget violations are known only for the victims that the dry run chose.
-        violating=np.isin(pods, run.victims.pods[run.violating]),
-        counted=np.array([violations for _, _, violations in ordered], dtype=np.int64),
-        declined=declined,
-    )
 
 
 NO_CANDIDATE: Final = "no candidate node for preemption"

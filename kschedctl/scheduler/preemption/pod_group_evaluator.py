@@ -56,7 +56,7 @@ def preempt_for_pod_group(
     ]
     if not units:
         return PodGroupPostFilterResult(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (NO_VICTIMS,)))
-    emptied = _without(cluster, units, group, rules)
+    emptied = _without_units(cluster, units, group, rules)
     status, proposed = trial.run(emptied)
     if status.code is not Code.SUCCESS:
         return PodGroupPostFilterResult(status)
@@ -83,8 +83,8 @@ def _left_over(
     """Put units back in order as long as the group still fits; return those that cannot come back."""
     victims = []
     for unit in order:
-        trying = emptied.with_pods(added=_pods(cluster, unit.pods))
-        if _still_fits(trial, trying, proposed, rules):
+        trying = emptied.with_pods(added=_pods_on_nodes(cluster, unit.pods))
+        if trial.fits(trying, proposed) if rules.stays_on_nodes else trial.run(trying)[0].code is Code.SUCCESS:
             emptied = trying
         else:
             victims.append(unit)
@@ -112,7 +112,7 @@ def _left_over_on_nodes(
         return list(order)
     victims = []
     for unit in order:
-        back = _pods(cluster, [pod for pod in unit.pods if pod in there])
+        back = _pods_on_nodes(cluster, [pod for pod in unit.pods if pod in there])
         if not back:
             continue
         trying = small.with_pods(added=back)
@@ -122,14 +122,6 @@ def _left_over_on_nodes(
         else:
             victims.append(unit)
     return victims
-
-
-def _still_fits(
-    trial: PodGroupTrial, cluster: Cluster, proposed: Sequence[tuple[Pod, str]], rules: PodGroupRules
-) -> bool:
-    if rules.stays_on_nodes:
-        return trial.fits(cluster, proposed)
-    return trial.run(cluster)[0].code is Code.SUCCESS
 
 
 def _may_not_preempt(release: Release, group: PodGroupInfo) -> bool:
@@ -151,16 +143,16 @@ def _is_ongoing(cluster: Cluster, group: PodGroupInfo, rules: PodGroupRules) -> 
     )
 
 
-def _without(cluster: Cluster, units: Iterable[VictimUnit], group: PodGroupInfo, rules: PodGroupRules) -> Cluster:
+def _without_units(cluster: Cluster, units: Iterable[VictimUnit], group: PodGroupInfo, rules: PodGroupRules) -> Cluster:
     removed = [pod for unit in units for pod in unit.pods]
     if rules.victims_are_counted:
         return cluster.with_pods(removed=removed)
     own = set(group.scheduled(cluster).tolist())
-    moved = [_on(pod, _NOWHERE) for pod in _pods(cluster, own.intersection(removed))]
+    moved = [_on(pod, _NOWHERE) for pod in _pods_on_nodes(cluster, own.intersection(removed))]
     return cluster.with_pods(removed=[pod for pod in removed if pod not in own], added=moved)
 
 
-def _pods(cluster: Cluster, pods: Iterable[int]) -> list[Pod]:
+def _pods_on_nodes(cluster: Cluster, pods: Iterable[int]) -> list[Pod]:
     return [_on(cluster.pods.pod(pod), cluster.pods.records[pod].node_name) for pod in pods]
 
 

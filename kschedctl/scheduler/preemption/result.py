@@ -110,7 +110,7 @@ class PreemptionResult:
         """The names of the nodes that may be nominated, sorted; several if candidates tie."""
         if self.run is None or self.choice is None:
             return ()
-        return tuple(sorted(self._names(self.run.victims.rows[self.choice.best])))
+        return tuple(sorted(self._node_names(self.run.victims.rows[self.choice.best])))
 
     def placement(self, node: str) -> str:
         """Return kube-scheduler's message for a nominated node, from 1.37 on.
@@ -122,11 +122,11 @@ class PreemptionResult:
         """
         n_victims = 0
         if self.run is not None:
-            world = self._names(self.run.victims.rows).index(node)
+            world = self._node_names(self.run.victims.rows).index(node)
             n_victims = int(self.run.victims.counts[world])
         return f"found a potential placement for pod on node {node}, preempting {n_victims} victims"
 
-    def _names(self, rows: Rows) -> list[str]:
+    def _node_names(self, rows: Rows) -> list[str]:
         names = self._cluster.nodes.names
         return [names[row] for row in rows]
 
@@ -138,7 +138,7 @@ class PreemptionResult:
         # A candidate that lost at a later criterion was closer to the best ones.
         rank = np.where(self.choice.lost_at < 0, len(CRITERIA), self.choice.lost_at)
         order = np.lexsort((self.run.victims.rows, -rank))
-        return tuple(self._candidate(self.run, self.choice, world) for world in order.tolist())
+        return tuple(self._described_candidate(self.run, self.choice, world) for world in order.tolist())
 
     def candidate(self, node: str) -> Candidate:
         """Return one candidate without the computation of the others.
@@ -151,9 +151,9 @@ class PreemptionResult:
         assert self.run is not None
         assert self.choice is not None
         row = self._cluster.nodes.row[node]
-        return self._candidate(self.run, self.choice, int(np.flatnonzero(self.run.victims.rows == row)[0]))
+        return self._described_candidate(self.run, self.choice, int(np.flatnonzero(self.run.victims.rows == row)[0]))
 
-    def _candidate(self, run: DryRun, choice: Choice, world: int) -> Candidate:
+    def _described_candidate(self, run: DryRun, choice: Choice, world: int) -> Candidate:
         lost_at = int(choice.lost_at[world])
         has, against = choice.values[lost_at, [world, choice.best[0]]].tolist() if lost_at >= 0 else (0, 0)
         return Candidate(
@@ -185,10 +185,13 @@ class PreemptionResult:
         names = self._cluster.nodes.names
         statuses = self.run.statuses
         return {
-            **dict.fromkeys(self._names(self.run.without_victims), NO_VICTIMS),
-            **{names[row]: statuses.status(int(row)) for row in _tried(self.run) if statuses.code[row]},
-            **{name: Status(Code.ERROR, (_needless(name),)) for name in self._names(self.run.needless)},
-            **{names[row]: _declined(url) for row, url in self.run.declined.items()},
+            **dict.fromkeys(self._node_names(self.run.without_victims), NO_VICTIMS),
+            **{names[row]: statuses.status(int(row)) for row in _filtered_rows(self.run) if statuses.code[row]},
+            **{name: Status(Code.ERROR, (_needless(name),)) for name in self._node_names(self.run.needless)},
+            **{
+                names[row]: Status(Code.UNSCHEDULABLE, (f"the extender {url} rejects it",), EXTENDER_NAME)
+                for row, url in self.run.declined.items()
+            },
         }
 
     @property
@@ -198,8 +201,7 @@ class PreemptionResult:
 
     def loses_nomination(self, node: str) -> tuple[int, ...]:
         """Return the indices of the pods of lower priority that lose their nomination to a node."""
-        row = self._cluster.nodes.row[node]
-        return tuple(lower_priority_nominated_pods(self._cluster, self._pod, row).tolist())
+        return tuple(lower_priority_nominated_pods(self._cluster, self._pod, self._cluster.nodes.row[node]).tolist())
 
     def shortlist(self, num_candidates: int, offset: int) -> "PreemptionResult":
         """Return the result if not all potential nodes are tried.
@@ -225,26 +227,18 @@ class PreemptionResult:
 
 def dry_run_errors(cluster: Cluster, run: DryRun) -> tuple[str, ...]:
     """Return the messages of filters that failed, and of nodes on which the pod fits without evictions."""
-    tried = _tried(run)
+    tried = _filtered_rows(run)
     failed = {run.statuses.status(row).message for row in tried[run.statuses.code[tried] == Code.ERROR].tolist()}
     return tuple(sorted(failed | {_needless(cluster.nodes.names[row]) for row in run.needless}))
 
 
-def _tried(run: DryRun) -> Rows:
+def _filtered_rows(run: DryRun) -> Rows:
     """Return the nodes that were filtered without their pods of lower priority."""
     return np.setdiff1d(run.looked_at, run.without_victims, assume_unique=True)
 
 
-def _declined(url: str) -> Status:
-    """Return the status of a node that an extender declined; kube-scheduler has no message for it."""
-    return Status(Code.UNSCHEDULABLE, (f"the extender {url} rejects it",), EXTENDER_NAME)
-
-
 def _needless(node: str) -> str:
     return f'expected at least one victim pod on node "{node}"'
-
-
-# The operands behind the reasons that preemption gives for a node.
 
 
 class NoLowerPriority(Operands, frozen=True):

@@ -75,11 +75,6 @@ def pick_one_node_for_preemption(pods: Pods, victims: PodsInWorlds, violations: 
     return Choice(values, lost_at)
 
 
-# The effects of choosing a candidate, besides the eviction of its victims (upstream ``prepareCandidate``).
-#
-# From a node row to pod indices.
-
-
 def lower_priority_nominated_pods(cluster: Cluster, pod: Pod, row: int) -> PodIndices:
     """Return the pods that lose their nomination to a node (upstream ``getLowerPriorityNominatedPods``).
 

@@ -48,7 +48,6 @@ class PossibleVictims:
     sets: tuple[tuple[int, ...], ...]
     #: The pods in any of the sets, and those in all of them.
     possible: frozenset[int]
-    #: The pods in any of the sets, and those in all of them.
     certain: frozenset[int]
 
 
@@ -70,13 +69,12 @@ def possible_victims(framework: PluginsRunner, state: CycleState, pod: Pod, run:
     if run.counted is not None or all(len(tie) == len(tie[0]) == 1 for tie in ties):
         return PossibleVictims(1, True, (known,), frozenset(known), frozenset(known))
     number = {index: i for i, group in enumerate(alike) for index in group}
-    orders = prod(_count(tie) for tie in ties)
-    outcomes = {_outcome(known, number, len(alike)): None}
+    orders = prod(_n_arrangements(tie) for tie in ties)
+    outcomes = {_victims_per_group(known, number, len(alike)): None}
     for order in _orders(ties) if orders <= _MOST_ORDERS else _random_orders(ties):
-        entries = np.array(order, dtype=np.int64)
-        lower = PodsInWorlds(rows, np.zeros(len(order), dtype=np.int64), entries)
+        lower = PodsInWorlds(rows, np.zeros(len(order), dtype=np.int64), np.array(order, dtype=np.int64))
         found = select_victims_on_node(framework, state, pod, rows, run.budgets, lower).victims.pods.tolist()
-        outcomes.setdefault(_outcome(found, number, len(alike)))
+        outcomes.setdefault(_victims_per_group(found, number, len(alike)))
     return _possible(alike, tuple(outcomes), complete=orders <= _MOST_ORDERS)
 
 
@@ -97,7 +95,7 @@ def _ties(cluster: Cluster, budgets: Sequence[Budget], lower: Sequence[int]) -> 
     return ties
 
 
-def _count(tie: Sequence[_Alike]) -> int:
+def _n_arrangements(tie: Sequence[_Alike]) -> int:
     """Return the number of orders of tied pods, with equal pods interchangeable."""
     return factorial(sum(map(len, tie))) // prod(factorial(len(group)) for group in tie)
 
@@ -115,8 +113,7 @@ def _arrangements(tie: Sequence[_Alike]) -> Iterator[tuple[int, ...]]:
         yield ()
     for i, group in enumerate(tie):
         if group:
-            rest = [*tie[:i], group[1:], *tie[i + 1 :]]
-            yield from ((group[0], *later) for later in _arrangements(rest))
+            yield from ((group[0], *later) for later in _arrangements([*tie[:i], group[1:], *tie[i + 1 :]]))
 
 
 def _random_orders(ties: Sequence[Sequence[_Alike]]) -> Iterator[list[int]]:
@@ -130,7 +127,7 @@ def _random_orders(ties: Sequence[Sequence[_Alike]]) -> Iterator[list[int]]:
         yield order
 
 
-def _outcome(victims: Sequence[int], number: dict[int, int], n_groups: int) -> _Outcome:
+def _victims_per_group(victims: Sequence[int], number: dict[int, int], n_groups: int) -> _Outcome:
     counts = Counter(number[index] for index in victims)
     return tuple(counts[i] for i in range(n_groups))
 

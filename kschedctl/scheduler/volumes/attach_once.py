@@ -6,7 +6,7 @@ FailedAttachVolume, "Multi-Attach error". The scheduler does not check it. Share
 not attached.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -82,20 +82,15 @@ def attached_elsewhere(cluster: Cluster, pod: Pod) -> AttachedElsewhere | None:
                 users.setdefault((use.claim, record.node_name), []).append(own.key)
     if not users:
         return None
-    attached = _attachments(cluster, wanted.values())
-    # The node with the VolumeAttachment comes first: the others wait for it as well.
-    name, node = min(users, key=lambda use: (attached.get(use[0]) != use[1], use))
-    return AttachedElsewhere(claim=wanted[name], node=node, users=tuple(users[name, node]))
-
-
-def _attachments(cluster: Cluster, claims: Iterable[PersistentVolumeClaim]) -> dict[str, str]:
-    """Return the nodes that volumes are attached to, by the names of their claims."""
-    by_volume = {claim.spec.volume_name: claim.name for claim in claims if claim.spec.volume_name}
-    return {
+    by_volume = {claim.spec.volume_name: claim.name for claim in wanted.values() if claim.spec.volume_name}
+    attached = {
         by_volume[each.spec.source.persistent_volume_name]: each.spec.node_name
         for each in cluster.list(VolumeAttachment)
         if each.spec.source.persistent_volume_name in by_volume
     }
+    # The node with the VolumeAttachment comes first: the others wait for it as well.
+    name, node = min(users, key=lambda use: (attached.get(use[0]) != use[1], use))
+    return AttachedElsewhere(claim=wanted[name], node=node, users=tuple(users[name, node]))
 
 
 def _sources(volume: PersistentVolume) -> Iterator[str]:

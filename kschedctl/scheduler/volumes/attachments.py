@@ -59,7 +59,6 @@ class Attachable(msgspec.Struct, frozen=True):
 
     #: The CSI driver, and the volume's handle; a claim without a volume has a unique handle.
     driver: str
-    #: The CSI driver, and the volume's handle; a claim without a volume has a unique handle.
     handle: str
     #: The properties a node must have for the volume to count there.
     needs: Needs
@@ -106,7 +105,13 @@ def attachable_volumes(cluster: Cluster, pod: Pod, *, new: bool) -> list[Attacha
 def _attachable(cluster: Cluster, pod: Pod, volume: Volume, *, new: bool) -> Attachable | Unattachable | None:
     use = claim_use(pod, volume)
     if use is None:
-        return _inline(volume)
+        plugin = in_tree_plugin(volume)
+        if plugin is None or not plugin.translated:
+            return None
+        try:
+            return Attachable(plugin.driver, inline_handle(volume), _needs(plugin))
+        except MigrationError as error:
+            return Unattachable(f"converting volume({volume.name}) from inline to csi: {error}", _needs(plugin))
     name = use.claim
     if not name:
         return Unattachable(NO_CLAIM_NAME, Needs.NOTHING)
@@ -115,24 +120,12 @@ def _attachable(cluster: Cluster, pod: Pod, volume: Volume, *, new: bool) -> Att
         problem = f"looking up PVC {pod.namespace}/{name}: {claim_not_found(name)}"
         is_known = new and not cluster.is_forbidden(PersistentVolumeClaim, pod.namespace)
         return Unattachable(problem, Needs.NOTHING, missing=True) if is_known else None
-    if use.ephemeral:
-        problem = not_owned(claim, pod)
-        if problem:
-            return Unattachable(problem, Needs.NOTHING)
-    return _of_claim(cluster, claim)
+    if use.ephemeral and (problem := not_owned(claim, pod)):
+        return Unattachable(problem, Needs.NOTHING)
+    return _attachable_of_claim(cluster, claim)
 
 
-def _inline(volume: Volume) -> Attachable | Unattachable | None:
-    plugin = in_tree_plugin(volume)
-    if plugin is None or not plugin.translated:
-        return None
-    try:
-        return Attachable(plugin.driver, inline_handle(volume), _needs(plugin))
-    except MigrationError as error:
-        return Unattachable(f"converting volume({volume.name}) from inline to csi: {error}", _needs(plugin))
-
-
-def _of_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> Attachable | None:
+def _attachable_of_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> Attachable | None:
     """Return the volume of a claim, or a placeholder for the volume that its class's provisioner will create."""
     volume = volume_of(cluster, claim)
     key = claim_key(claim)
@@ -191,18 +184,18 @@ class AttachedVolumes(msgspec.Struct, frozen=True):
 
     def count(self, group: Int64Array, n_groups: int) -> Int64Array:
         counts = np.zeros((n_groups, self.n_worlds), dtype=np.int64)
-        worlds, columns = self._places()
+        worlds, columns = self._worlds_and_columns()
         np.add.at(counts, (group[columns], worlds), 1)
         return counts
 
     def first(self) -> Int64Array:
         """Return the lowest number of an attached volume in each world, -1 without any: int64, shape (n_worlds,)."""
         first = np.full(self.n_worlds, -1, dtype=np.int64)
-        worlds, columns = self._places()
+        worlds, columns = self._worlds_and_columns()
         first[worlds[::-1]] = self.numbers[columns[::-1]]
         return first
 
-    def _places(self) -> tuple[Int64Array, Int64Array]:
+    def _worlds_and_columns(self) -> tuple[Int64Array, Int64Array]:
         return np.divmod(self.cells, max(len(self.numbers), 1))
 
 
@@ -279,10 +272,10 @@ class Attachments:
             for node, identity in self._volume_attachments()
         ]
         self._volumes.settle()
-        self._set(np.array([*objects, *rows], dtype=np.int64).reshape(-1, 4))
+        self._set_columns(np.array([*objects, *rows], dtype=np.int64).reshape(-1, 4))
         self._latest = self
 
-    def _set(self, table: Int64Array) -> None:
+    def _set_columns(self, table: Int64Array) -> None:
         self.pod, self.node, self.volume, self.needs = (np.ascontiguousarray(column) for column in table.T)
 
     @classmethod
@@ -313,7 +306,7 @@ class Attachments:
             table = np.stack((self.pod, self.node, self.volume, self.needs), axis=1)
             self._volumes.settle()
             kept = table[~gone] if len(gone) else table
-            new._set(np.concatenate((kept, np.array(rows, dtype=np.int64).reshape(-1, 4))))
+            new._set_columns(np.concatenate((kept, np.array(rows, dtype=np.int64).reshape(-1, 4))))
         return new
 
     @property
@@ -431,9 +424,8 @@ class Attachments:
             starts = np.repeat(first - np.concatenate(([0], np.cumsum(lengths)[:-1])), lengths)
             rows = starts + np.arange(len(starts))
             parts.append((np.repeat(changed, lengths), rows, np.full(len(rows), sign, dtype=np.int64)))
-        first_part, *others = parts
-        if not others:
-            return first_part
+        if len(parts) == 1:
+            return parts[0]
         worlds, rows, signs = (np.concatenate(column) for column in zip(*parts, strict=True))
         return worlds, rows, signs
 

@@ -48,8 +48,6 @@ from kschedctl.scheduler.volumes.csi_nodes import MigrationError
 from kschedctl.scheduler.volumes.matching import Provisioning, claim_selector, mismatches, provisioning
 from kschedctl.scheduler.volumes.zones import VolumeTopology
 
-# The binder's results for a pod's claims on every node.
-
 
 class BoundCheck(msgspec.Struct, frozen=True):
     """The check of a bound claim against the nodes."""
@@ -98,11 +96,8 @@ class FoundVolumes(msgspec.Struct, frozen=True):
     provisions: tuple[ProvisionCheck, ...]
     #: The nodes that the scheduler rejects for each of its four reasons; several can hold for a node.
     node_conflict: Mask
-    #: The nodes that the scheduler rejects for each of its four reasons; several can hold for a node.
     bind_conflict: Mask
-    #: The nodes that the scheduler rejects for each of its four reasons; several can hold for a node.
     not_enough_space: Mask
-    #: The nodes that the scheduler rejects for each of its four reasons; several can hold for a node.
     missing_volume: Mask
     #: The errors with which the scheduler ends its cycle.
     errors: tuple[str, ...]
@@ -139,13 +134,26 @@ class Binder:
         selected = tuple(claim for claim in claims.delayed if SELECTED_NODE in claim.metadata.annotations)
         elsewhere = self._selected_elsewhere(selected)
         open_ = tuple(claim for claim in claims.delayed if SELECTED_NODE not in claim.metadata.annotations)
-        if not self.knows_attributes_classes:
-            error = _refuse_attributes_classes(open_, error, ~elsewhere, errors)
+        named = [claim for claim in open_ if claim.spec.volume_attributes_class_name]
+        if named and not self.knows_attributes_classes:
+            first = min(named, key=lambda claim: requested_storage(claim) or 0)
+            errors.append(
+                f"unsupported volumeAttributesClassName is set on claim {claim_key(first)} when the feature-gate "
+                "VolumeAttributesClass is disabled"
+            )
+            error = np.where(~elsewhere & (error == _NONE), len(errors) - 1, error)
         matches = self._match(open_)
         wanting = [(claim, ~elsewhere) for claim in selected]
         wanting += [(match.claim, ~elsewhere & (match.choice == _NONE)) for match in matches]
         provisions = self._provisions(wanting)
-        bind_conflict, no_space = _check_provisions(provisions, elsewhere)
+        bind_conflict = elsewhere.copy()
+        no_space = np.zeros(len(elsewhere), dtype=np.bool_)
+        for check in provisions:
+            alive = check.needed & ~bind_conflict & ~no_space
+            found = check.provisioning
+            impossible = alive if found.unsupported else alive & ~found.allowed
+            bind_conflict |= impossible
+            no_space |= alive & ~impossible & ~found.enough
         return FoundVolumes(
             bound,
             selected,
@@ -207,7 +215,7 @@ class Binder:
         taken: dict[str, Mask] = {}
         matches = []
         for claim in sorted(claims, key=lambda claim: requested_storage(claim) or 0):
-            candidates, reserved = self._candidates(claim)
+            candidates, reserved = self._matching_volumes(claim)
             choice = np.full(len(self.cluster.nodes), _NONE, dtype=np.int64)
             open_ = np.ones(len(self.cluster.nodes), dtype=np.bool_)
             for i, volume in enumerate(candidates):
@@ -225,7 +233,7 @@ class Binder:
             matches.append(StaticMatch(claim, candidates, choice))
         return tuple(matches)
 
-    def _candidates(self, claim: PersistentVolumeClaim) -> tuple[tuple[PersistentVolume, ...], int]:
+    def _matching_volumes(self, claim: PersistentVolumeClaim) -> tuple[tuple[PersistentVolume, ...], int]:
         """Return a claim's matching volumes, those that name it first, then by size; and the number that name it."""
         selector = claim_selector(claim)
         fitting = [
@@ -253,34 +261,6 @@ class Binder:
         return tuple(checks)
 
 
-def _refuse_attributes_classes(
-    claims: tuple[PersistentVolumeClaim, ...], error: Int64Array, asked: Mask, errors: list[str]
-) -> Int64Array:
-    """Return each node's error index, including the error for attributes classes: int64, shape (n_nodes,)."""
-    named = [claim for claim in claims if claim.spec.volume_attributes_class_name]
-    if not named:
-        return error
-    first = min(named, key=lambda claim: requested_storage(claim) or 0)
-    errors.append(
-        f"unsupported volumeAttributesClassName is set on claim {claim_key(first)} when the feature-gate "
-        "VolumeAttributesClass is disabled"
-    )
-    return np.where(asked & (error == _NONE), len(errors) - 1, error)
-
-
-def _check_provisions(checks: tuple[ProvisionCheck, ...], elsewhere: Mask) -> tuple[Mask, Mask]:
-    """Return the nodes where provisioning is impossible, and those with too little space; the first problem counts."""
-    conflict = elsewhere.copy()
-    no_space = np.zeros(len(elsewhere), dtype=np.bool_)
-    for check in checks:
-        alive = check.needed & ~conflict & ~no_space
-        found = check.provisioning
-        impossible = alive if found.unsupported else alive & ~found.allowed
-        conflict |= impossible
-        no_space |= alive & ~impossible & ~found.enough
-    return conflict, no_space
-
-
 # The volumes and claims of a pod after it is bound: claims get the volumes found for them, or provisioned ones.
 #
 # Source: the binder's ``BindPodVolumes``, and the subsequent actions of the PersistentVolume controller and
@@ -300,35 +280,34 @@ def bind_pod_volumes(cluster: Cluster, found: FoundVolumes, row: int) -> Iterato
     for match in found.matches:
         if match.choice[row] >= 0:
             volume = match.candidates[int(match.choice[row])]
-            yield ObjectChange(_taken(volume, match.claim), volume)
-            yield ObjectChange(_bound(match.claim, volume.name), match.claim)
+            yield ObjectChange(_taken_volume(volume, match.claim), volume)
+            yield ObjectChange(_bound_claim(match.claim, volume.name), match.claim)
     for check in found.provisions:
         if check.needed[row]:
-            volume = _provisioned(cluster, check.claim, check.provisioning.storage_class, node)
+            volume = _provisioned_volume(cluster, check.claim, check.provisioning.storage_class, node)
             yield ObjectChange(volume)
             selected = {**check.claim.metadata.annotations, SELECTED_NODE: node.name}
             claim = replace(check.claim, metadata=replace(check.claim.metadata, annotations=selected))
-            yield ObjectChange(_bound(claim, volume.name), check.claim)
+            yield ObjectChange(_bound_claim(claim, volume.name), check.claim)
 
 
-def _taken(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
+def _taken_volume(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
     reference = TypedObjectReference(
         kind="PersistentVolumeClaim", namespace=claim.namespace, name=claim.name, uid=claim.metadata.uid
     )
     return replace(volume, spec=replace(volume.spec, claim_ref=reference), status=PersistentVolumeStatus(phase=_BOUND))
 
 
-def _bound(claim: PersistentVolumeClaim, volume: str) -> PersistentVolumeClaim:
-    annotations = {**claim.metadata.annotations, BIND_COMPLETED: _YES}
+def _bound_claim(claim: PersistentVolumeClaim, volume: str) -> PersistentVolumeClaim:
     return replace(
         claim,
-        metadata=replace(claim.metadata, annotations=annotations),
+        metadata=replace(claim.metadata, annotations={**claim.metadata.annotations, BIND_COMPLETED: _YES}),
         spec=replace(claim.spec, volume_name=volume),
         status=replace(claim.status, phase=_BOUND),
     )
 
 
-def _provisioned(
+def _provisioned_volume(
     cluster: Cluster, claim: PersistentVolumeClaim, storage_class: StorageClass, node: Node
 ) -> PersistentVolume:
     """Return the volume that a provisioner creates for a claim whose pod is scheduled to a node."""
@@ -344,7 +323,7 @@ def _provisioned(
             csi=CSIVolumeSource(driver=storage_class.provisioner, volume_handle=name),
         ),
     )
-    return _taken(volume, claim)
+    return _taken_volume(volume, claim)
 
 
 def _topology(cluster: Cluster, storage_class: StorageClass, node: Node) -> VolumeNodeAffinity | None:

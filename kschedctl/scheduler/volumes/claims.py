@@ -8,6 +8,8 @@ import msgspec
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.default_storage_class import BETA_STORAGE_CLASS
 from kschedctl.common.errors import SnapshotError
+from kschedctl.objects.core import QuantityText
+from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.quantity import QuantityError, parse_quantity
 from kschedctl.objects.selectors import NodeSelector
@@ -81,12 +83,7 @@ def requested_storage(claim: PersistentVolumeClaim) -> int | None:
     Raises SnapshotError if the request is not a quantity.
     """
     text = claim.spec.resources.requests.get(_STORAGE)
-    if text is None:
-        return None
-    try:
-        return parse_quantity(text)
-    except QuantityError as error:
-        raise SnapshotError(str(error), where=claim.ref, path="spec.resources.requests.storage") from None
+    return None if text is None else quantity_in(claim, "spec.resources.requests.storage", text)
 
 
 def storage_capacity(volume: PersistentVolume) -> int:
@@ -94,13 +91,15 @@ def storage_capacity(volume: PersistentVolume) -> int:
 
     Raises SnapshotError if the capacity is not a quantity.
     """
-    text = volume.spec.capacity.get(_STORAGE)
-    if text is None:
-        return 0
+    return quantity_in(volume, "spec.capacity.storage", volume.spec.capacity.get(_STORAGE, 0))
+
+
+def quantity_in(source: ApiObject, path: str, text: QuantityText) -> int:
+    """Return a quantity in a field of an object, in nano-units; raise SnapshotError if it is none."""
     try:
         return parse_quantity(text)
     except QuantityError as error:
-        raise SnapshotError(str(error), where=volume.ref, path="spec.capacity.storage") from None
+        raise SnapshotError(str(error), where=source.ref, path=path) from None
 
 
 def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
@@ -219,10 +218,8 @@ def claims_problem(cluster: Cluster, pod: Pod) -> str:
             return f'persistentvolumeclaim "{claim.name}" bound to non-existent persistentvolume "{volume}"'
         if claim.metadata.deletion_timestamp is not None:
             return f'persistentvolumeclaim "{claim.name}" is being deleted'
-        if use.ephemeral:
-            problem = not_owned(claim, pod)
-            if problem:
-                return problem
+        if use.ephemeral and (problem := not_owned(claim, pod)):
+            return problem
     return ""
 
 

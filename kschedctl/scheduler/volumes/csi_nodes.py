@@ -12,7 +12,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.objects.meta import Labels
 from kschedctl.objects.selectors import IN, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from kschedctl.objects.volume import AzureDisk, CSINode, GCEPersistentDisk, InTreeVolumes, PersistentVolume
+from kschedctl.objects.volume import CSINode, GCEPersistentDisk, InTreeVolumes, PersistentVolume
 from kschedctl.objects.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 from kschedctl.scheduler.volumes.claims import required_affinity
 
@@ -103,7 +103,10 @@ def _handle(source: InTreeVolumes) -> str:
     if source.aws_elastic_block_store is not None:
         return _ebs_handle(source.aws_elastic_block_store.volume_id)
     if source.azure_disk is not None:
-        return _azure_handle(source.azure_disk)
+        disk = source.azure_disk
+        if disk.kind.lower() != _MANAGED:
+            raise MigrationError(f"kind({disk.kind}) is not supported in csi migration")
+        return disk.disk_uri
     if source.cinder is not None:
         return source.cinder.volume_id
     if source.portworx_volume is not None:
@@ -142,12 +145,6 @@ def _ebs_handle(volume_id: str) -> str:
     return handle
 
 
-def _azure_handle(disk: AzureDisk) -> str:
-    if disk.kind.lower() != _MANAGED:
-        raise MigrationError(f"kind({disk.kind}) is not supported in csi migration")
-    return disk.disk_uri
-
-
 def migrated_affinity(volume: PersistentVolume, plugin: InTreePlugin) -> NodeSelector | None:
     """Return the node affinity of an in-tree volume on a node where its plugin is migrated.
 
@@ -166,7 +163,7 @@ def migrated_affinity(volume: PersistentVolume, plugin: InTreePlugin) -> NodeSel
     elif zone_key in volume.metadata.labels:
         zones = {zone.strip() for zone in volume.metadata.labels[zone_key].split(ZONE_DELIMITER)} - {""}
         if zones:
-            terms = _add(terms, NodeSelectorRequirement(plugin.topology_key, IN, tuple(sorted(zones))))
+            terms = _with_requirement(terms, NodeSelectorRequirement(plugin.topology_key, IN, tuple(sorted(zones))))
     if region_key == BETA_REGION and _has_values(terms, region_key):
         terms = _rename(terms, region_key, REGION)
     return affinity if affinity is None and not terms else NodeSelector(terms)
@@ -196,7 +193,9 @@ def _rename(terms: tuple[NodeSelectorTerm, ...], old: str, new: str) -> tuple[No
     )
 
 
-def _add(terms: tuple[NodeSelectorTerm, ...], requirement: NodeSelectorRequirement) -> tuple[NodeSelectorTerm, ...]:
+def _with_requirement(
+    terms: tuple[NodeSelectorTerm, ...], requirement: NodeSelectorRequirement
+) -> tuple[NodeSelectorTerm, ...]:
     return tuple(
         replace(term, match_expressions=(*term.match_expressions, requirement))
         for term in terms or (NodeSelectorTerm(),)

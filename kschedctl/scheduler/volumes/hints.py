@@ -1,7 +1,5 @@
 """Queueing hints: events that may help a pod rejected by a volume plugin (``isSchedulableAfter...`` of the plugins)."""
 
-from typing import Final
-
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.quantity import parse_quantity
 from kschedctl.objects.volume import (
@@ -14,12 +12,9 @@ from kschedctl.objects.volume import (
     StorageClass,
     VolumeAttachment,
 )
-from kschedctl.scheduler.volumes.claims import claim_uses
-from kschedctl.scheduler.volumes.csi_nodes import in_tree_plugin
+from kschedctl.scheduler.volumes.claims import WAIT_FOR_FIRST_CONSUMER, claim_uses
+from kschedctl.scheduler.volumes.csi_nodes import in_tree_plugin, migrated_plugins
 from kschedctl.scheduler.volumes.zones import volume_labels
-
-_MIGRATED: Final = "storage.alpha.kubernetes.io/migrated-plugins"
-_DELAYED: Final = "WaitForFirstConsumer"
 
 
 def after_claim_change(pod: Pod, old: PersistentVolumeClaim | None, new: PersistentVolumeClaim) -> bool:
@@ -34,7 +29,7 @@ def after_class_change(pod: Pod, old: StorageClass | None, new: StorageClass) ->
 
 def after_delayed_class_added(pod: Pod, old: None, new: StorageClass) -> bool:
     """Report whether the class binds claims only once a pod uses them."""
-    return new.volume_binding_mode == _DELAYED
+    return new.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
 
 
 def after_volume_change(pod: Pod, old: PersistentVolume | None, new: PersistentVolume) -> bool:
@@ -44,7 +39,7 @@ def after_volume_change(pod: Pod, old: PersistentVolume | None, new: PersistentV
 
 def after_csi_node_change(pod: Pod, old: CSINode | None, new: CSINode) -> bool:
     """Report whether the CSINode is new, or its migrated in-tree plugins have changed."""
-    return old is None or old.metadata.annotations.get(_MIGRATED) != new.metadata.annotations.get(_MIGRATED)
+    return old is None or migrated_plugins(old) != migrated_plugins(new)
 
 
 def after_limit_change(pod: Pod, old: CSINode, new: CSINode) -> bool:

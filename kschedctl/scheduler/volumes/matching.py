@@ -7,9 +7,7 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Mask
-from kschedctl.common.errors import SnapshotError
-from kschedctl.objects.core import QuantityText
-from kschedctl.objects.quantity import QuantityError, parse_quantity, value
+from kschedctl.objects.quantity import value
 from kschedctl.objects.resources import MEMORY, format_amount
 from kschedctl.objects.selectors import Selector, SelectorError, matches, parse_label_selector
 from kschedctl.objects.volume import (
@@ -20,10 +18,11 @@ from kschedctl.objects.volume import (
     StorageClass,
 )
 from kschedctl.scheduler.volumes.claims import (
-    NO_PROVISIONER,
     claim_class,
     claim_key,
     is_bound_to,
+    is_static,
+    quantity_in,
     requested_storage,
     storage_capacity,
     volume_class,
@@ -86,22 +85,15 @@ def mismatches(claim: PersistentVolumeClaim, volume: PersistentVolume, selector:
     if volume.metadata.deletion_timestamp is not None:
         yield Mismatch("deletionTimestamp", "none", "one: the volume is being deleted")
     if not reserved:
-        yield from _mismatches_of_unreserved(claim, volume, selector)
-
-
-def _mismatches_of_unreserved(
-    claim: PersistentVolumeClaim, volume: PersistentVolume, selector: Selector | None
-) -> Iterator[Mismatch]:
-    """Yield the differences that only matter if the volume does not name the claim."""
-    if volume.status.phase != AVAILABLE:
-        yield Mismatch("phase", AVAILABLE, volume.status.phase)
-    if selector is not None and not matches(selector, volume.metadata.labels):
-        labels = ", ".join(f"{r.key}={volume.metadata.labels.get(r.key, '')}" for r in selector)
-        yield Mismatch("selector", ", ".join(map(str, selector)), labels)
-    if volume_class(volume) != claim_class(claim):
-        yield Mismatch("storageClassName", claim_class(claim) or "none", volume_class(volume) or "none")
-    if not serves_access_modes(claim, volume):
-        yield access_modes_mismatch(claim, volume)
+        if volume.status.phase != AVAILABLE:
+            yield Mismatch("phase", AVAILABLE, volume.status.phase)
+        if selector is not None and not matches(selector, volume.metadata.labels):
+            labels = ", ".join(f"{r.key}={volume.metadata.labels.get(r.key, '')}" for r in selector)
+            yield Mismatch("selector", ", ".join(map(str, selector)), labels)
+        if volume_class(volume) != claim_class(claim):
+            yield Mismatch("storageClassName", claim_class(claim) or "none", volume_class(volume) or "none")
+        if not serves_access_modes(claim, volume):
+            yield access_modes_mismatch(claim, volume)
 
 
 def serves_access_modes(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
@@ -174,7 +166,7 @@ def provisioning(
         measured |= selected
     return Provisioning(
         storage_class,
-        storage_class.provisioner in ("", NO_PROVISIONER),
+        is_static(storage_class),
         topology.allowed(storage_class.allowed_topologies),
         measured if counted else np.ones(n_nodes, dtype=np.bool_),
         measured,
@@ -197,7 +189,7 @@ def volume_limit(capacity: CSIStorageCapacity) -> int | None:
     # The maximum volume size is more precise than the total free capacity.
     if capacity.maximum_volume_size is None:
         return free_storage(capacity)
-    return _bytes_in(capacity, "maximumVolumeSize", capacity.maximum_volume_size)
+    return value(quantity_in(capacity, "maximumVolumeSize", capacity.maximum_volume_size))
 
 
 def free_storage(capacity: CSIStorageCapacity) -> int | None:
@@ -205,11 +197,4 @@ def free_storage(capacity: CSIStorageCapacity) -> int | None:
 
     Raises SnapshotError if the reported value is not a quantity.
     """
-    return _bytes_in(capacity, "capacity", capacity.capacity) if capacity.capacity is not None else None
-
-
-def _bytes_in(capacity: CSIStorageCapacity, field: str, text: QuantityText) -> int:
-    try:
-        return value(parse_quantity(text))
-    except QuantityError as error:
-        raise SnapshotError(str(error), where=capacity.ref, path=field) from None
+    return None if capacity.capacity is None else value(quantity_in(capacity, "capacity", capacity.capacity))

@@ -79,7 +79,7 @@ def elsewhere_remedies(context: RemedyContext, claim: str, volume: str) -> Itera
     found = context.cluster.get(PersistentVolume, volume)
     labels = context.node.metadata.labels
     if found is not None:
-        patch = [*_zone_labels(found, labels), *_node_affinity(found, labels)]
+        patch = [*_zone_labels(found, labels), *_moved_affinity(found, labels)]
         if patch:
             where = labels.get(_zone_key(labels), context.node.name)
             yield Remedy(
@@ -101,7 +101,7 @@ def _zone_labels(volume: PersistentVolume, labels: dict[str, str]) -> Iterator[O
             yield replace_operation(labels[key], "metadata", "labels", key)
 
 
-def _node_affinity(volume: PersistentVolume, labels: dict[str, str]) -> Iterator[Operation]:
+def _moved_affinity(volume: PersistentVolume, labels: dict[str, str]) -> Iterator[Operation]:
     affinity = volume.spec.node_affinity
     required = affinity.required if affinity is not None else None
     if required is None:
@@ -319,8 +319,7 @@ def explain_unbound(found: FoundVolumes, node: Node, row: int) -> Operands:
         match = next((match for match in found.matches if match.claim is claim), None)
         return NotProvisioned(claim.name, storage_class.name, len(match.candidates) if match is not None else 0)
     wanted = allowed_terms(storage_class.allowed_topologies)
-    labels = _labels_in(wanted, node.metadata.labels)
-    return ProvisionedForOtherNodes(claim.name, storage_class.name, wanted, labels)
+    return ProvisionedForOtherNodes(claim.name, storage_class.name, wanted, _labels_in(wanted, node.metadata.labels))
 
 
 def explain_space(cluster: Cluster, binder: Binder, check: ProvisionCheck, row: int) -> Operands:

@@ -1,7 +1,5 @@
 """Members of a group that are alike are decided for as if each of them ran its own scheduling cycle."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 from unittest.mock import patch

@@ -1,7 +1,5 @@
 """Extenders in a scheduling cycle, called over HTTP."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

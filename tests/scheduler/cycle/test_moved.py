@@ -1,7 +1,5 @@
 """A scheduler that moved along with its cluster decides as one that is made anew over the same objects."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

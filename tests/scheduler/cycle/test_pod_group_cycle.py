@@ -1,7 +1,5 @@
 """The scheduling cycle of groups: its texts, nominations, victims and conditions in both releases."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The search for feasible nodes, and the nodes that its starts lead to."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Builders of ResourceSlices, DeviceClasses and ResourceClaims, in the style of ``tests.builders``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A scheduler with extenders, for tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """An extender for tests: a real HTTP server with fixed answers that records its requests."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import ssl

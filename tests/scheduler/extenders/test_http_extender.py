@@ -1,7 +1,5 @@
 """Requests to an extender and the use of its responses; messages are those of kube-scheduler 1.36."""
 
-from __future__ import annotations
-
 import json
 import socket
 import time

@@ -1,7 +1,5 @@
 """Plugins with fixed results, for tests of the framework."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 

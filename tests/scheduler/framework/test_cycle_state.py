@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from kschedctl.scheduler.framework.cycle_state import CycleState, NotModelled

@@ -1,7 +1,5 @@
 """Extenders that bind, called over HTTP."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

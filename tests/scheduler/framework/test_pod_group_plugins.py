@@ -1,7 +1,5 @@
 """The extension points of pod groups, with plugins of others at each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

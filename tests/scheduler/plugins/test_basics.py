@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -118,14 +116,6 @@ def test_where_pre_filter_is_off_for_it_the_filter_still_turns_nodes_away() -> N
     assert said(decision, PLUGIN, "a") == Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (TEXT,))
 
 
-@pytest.mark.parametrize(
-    ("operands", "words", "data"),
-    [pytest.param(OtherNodeNamed("b"), "spec.nodeName is b", {"nodeName": "b"}, id="another node")],
-)
-def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
-    assert told(operands) == (words, data)
-
-
 NODE_UNSCHEDULABLE_PLUGIN = "NodeUnschedulable"
 KEY = "node.kubernetes.io/unschedulable"
 CORDONED = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("node(s) were unschedulable",))
@@ -151,13 +141,6 @@ def test_cordoned_nodes(cordoned: bool, tolerations: list[dict[str, Any]], expec
 def test_detail() -> None:
     decision = decide(make_pod(), make_cluster([make_node(unschedulable=True)]))
     assert reason(decision, NODE_UNSCHEDULABLE_PLUGIN).detail == "the node is cordoned"
-
-
-@pytest.mark.parametrize(
-    ("operands", "words", "data"), [pytest.param(Cordoned(), "the node is cordoned", {}, id="cordoned")]
-)
-def test_node_unschedulable_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
-    assert told(operands) == (words, data)
 
 
 NODE_DECLARED_FEATURES_PLUGIN = "NodeDeclaredFeatures"
@@ -218,9 +201,18 @@ def test_the_gate_brings_the_plugin() -> None:
     assert said(decision, NODE_DECLARED_FEATURES_PLUGIN) == LACKING
 
 
+def test_every_binding_is_accepted() -> None:
+    framework = Scheduler(make_cluster([make_node()])).framework("default-scheduler")
+    (plugin,) = framework.plugins(ExtensionPoint.BIND, BindPlugin)
+    assert plugin.name == "DefaultBinder"
+    assert plugin.bind(CycleState(), make_pod(), "node") == Status()
+
+
 @pytest.mark.parametrize(
     ("operands", "words", "data"),
     [
+        pytest.param(OtherNodeNamed("b"), "spec.nodeName is b", {"nodeName": "b"}, id="another node"),
+        pytest.param(Cordoned(), "the node is cordoned", {}, id="cordoned"),
         pytest.param(
             UndeclaredFeatures((RESTART,)), f"node does not declare {RESTART}", {"missing": (RESTART,)}, id="one"
         ),
@@ -232,12 +224,5 @@ def test_the_gate_brings_the_plugin() -> None:
         ),
     ],
 )
-def test_node_declared_features_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
+def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
     assert told(operands) == (words, data)
-
-
-def test_every_binding_is_accepted() -> None:
-    framework = Scheduler(make_cluster([make_node()])).framework("default-scheduler")
-    (plugin,) = framework.plugins(ExtensionPoint.BIND, BindPlugin)
-    assert plugin.name == "DefaultBinder"
-    assert plugin.bind(CycleState(), make_pod(), "node") == Status()

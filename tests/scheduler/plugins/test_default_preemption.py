@@ -1,7 +1,5 @@
 """DefaultPreemption at its extension points; whom it evicts is tested in tests/scheduler/preemption."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """In most tests the node takes two volumes of csi.example.com."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """An answer under an overlay equals the answer on a snapshot in which the pods were really removed or added."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

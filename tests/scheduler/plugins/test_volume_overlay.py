@@ -1,7 +1,5 @@
 """The volume plugins' results for an overlay equal those for a cluster in which the pods are really changed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

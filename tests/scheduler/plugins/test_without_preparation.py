@@ -1,7 +1,5 @@
 """Plugins whose PreFilter or PreScore a profile switches off while what builds on it stays on."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

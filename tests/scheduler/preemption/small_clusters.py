@@ -1,7 +1,5 @@
 """Small clusters for table tests: nodes of 4 CPU, running pods, and a preemptor of priority 100."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

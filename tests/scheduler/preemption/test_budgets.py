@@ -1,7 +1,5 @@
 """Pods that PodDisruptionBudgets protect, by table."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.objects.releases.release import RELEASES

@@ -1,7 +1,5 @@
 """The dry run over all nodes together equals the slow one, node by node on clusters without the victims."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Messages of a preemption that does not help, by table."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

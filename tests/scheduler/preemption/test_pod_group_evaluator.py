@@ -1,7 +1,5 @@
 """Preemption by groups: the short way over the members' own nodes finds the same victims as the long one."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest.mock import patch
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from kschedctl.scheduler.preemption.result import NoLowerPriority
 from tests.builders import told
 

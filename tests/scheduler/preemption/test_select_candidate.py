@@ -1,7 +1,5 @@
 """The choice between two candidate nodes, by table: a row per criterion."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Victims by chance: compared with the victims of snapshots that list the same pods in every order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import permutations
 from typing import Any

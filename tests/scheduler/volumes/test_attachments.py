@@ -1,7 +1,5 @@
 """Volumes of csi.example.com, each bound to a claim of its name; on nodes a, b and c."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,7 +4,7 @@ import re
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, Final
 
-from kschedctl.scheduler.devices.cel.functions import Function, matching
+from kschedctl.scheduler.devices.cel.functions import Function, accepts, matching
 from kschedctl.scheduler.devices.cel.values import CIDR, IP, CelError, NoSuchOverloadError, quoted
 
 _GROUP: Final = re.compile(r"[0-9a-fA-F]*", re.ASCII)
@@ -29,13 +29,13 @@ def parse_ip(text: str) -> IPv4Address | IPv6Address:
     Raises CelError if the text is not an address.
     """
     try:
-        _check(text)
+        _check_address(text)
         return ip_address(text)
     except (_AddressError, ValueError) as error:
         raise CelError(f"ParseAddr({quoted(text)}): {error}") from None
 
 
-def _check(text: str) -> None:
+def _check_address(text: str) -> None:
     first = next((c for c in text if c in ".:%"), "")
     if first == ".":
         _check_fields(text)
@@ -176,22 +176,7 @@ def _cidr(text: str) -> CIDR:
         raise CelError(f"network address parse error during conversion from string: {error}") from None
 
 
-@matching(str)
-def _is_ip(text: str) -> bool:
-    try:
-        _ip(text)
-    except CelError:
-        return False
-    return True
-
-
-@matching(str)
-def _is_cidr(text: str) -> bool:
-    try:
-        _cidr_of(text)
-    except CelError:
-        return False
-    return True
+_is_ip = accepts(_ip)
 
 
 def _contains_ip(cidr: Any, other: Any) -> bool:
@@ -200,8 +185,7 @@ def _contains_ip(cidr: Any, other: Any) -> bool:
     if isinstance(other, str) and not _is_ip(other):
         # Upstream drops the error of the text.
         raise CelError("no such overload")
-    found = other if isinstance(other, IP) else _ip(other)
-    return cidr.has(found.address)
+    return cidr.has((other if isinstance(other, IP) else _ip(other)).address)
 
 
 def _contains_cidr(cidr: Any, other: Any) -> bool:
@@ -209,10 +193,6 @@ def _contains_cidr(cidr: Any, other: Any) -> bool:
         raise NoSuchOverloadError
     found = other if isinstance(other, CIDR) else _cidr(other)
     return cidr.has(found.address) and cidr.bits <= found.bits
-
-
-def _family(ip: IP) -> int:
-    return ip.address.version
 
 
 def _is_global_unicast(ip: IP) -> bool:
@@ -238,14 +218,14 @@ ADDRESSES: Final[dict[str, Function]] = {
     ".ip": matching(CIDR)(lambda cidr: IP(cidr.address)),
     "isIP": _is_ip,
     "ip.isCanonical": matching(str)(lambda text: str(_ip(text)) == text),
-    "family": matching(IP)(_family),
+    "family": matching(IP)(lambda ip: ip.address.version),
     "isUnspecified": matching(IP)(lambda ip: ip.address.is_unspecified),
     "isLoopback": matching(IP)(lambda ip: ip.address.is_loopback),
     "isLinkLocalMulticast": matching(IP)(_is_link_local_multicast),
     "isLinkLocalUnicast": matching(IP)(lambda ip: ip.address.is_link_local),
     "isGlobalUnicast": matching(IP)(_is_global_unicast),
     "cidr": _cidr,
-    "isCIDR": _is_cidr,
+    "isCIDR": accepts(_cidr),
     "containsIP": _contains_ip,
     "containsCIDR": _contains_cidr,
     "prefixLength": matching(CIDR)(lambda cidr: cidr.bits),

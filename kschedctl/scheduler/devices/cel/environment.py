@@ -55,7 +55,8 @@ def check(expression: str) -> Node:
     """
     environment = _environment()
     try:
-        checked = environment.compile(_without_presence_tests(expression))
+        # The library takes a field of ``device`` for a variable, whose presence cannot be tested. Positions stay.
+        checked = environment.compile(_PRESENCE.sub(lambda found: "true".ljust(len(found[0])), expression))
     except RuntimeError as error:
         text = str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
         for name in _UNDECLARED.findall(text):
@@ -79,14 +80,6 @@ def _type_text(name: str) -> str:
         r"(?<![.\w])[A-Z_]+\b", lambda found: _LONG.get(found[0], found[0].lower()), name.replace(_UNKNOWN, "any")
     )
     return text.replace("<", "(").replace(">", ")")
-
-
-def _without_presence_tests(expression: str) -> str:
-    """Replace presence tests of fields that always exist with ``true``; every other character keeps its position.
-
-    For the library, a field of ``device`` is a variable, whose presence cannot be tested.
-    """
-    return _PRESENCE.sub(lambda found: "true".ljust(len(found[0])), expression)
 
 
 def _as_cel_go(text: str, expression: str) -> str:
@@ -165,20 +158,18 @@ def _environment() -> Any:
         "u": kinds.AbstractType("kubernetes.URL", []),
         "m": kinds.Map(kinds.STRING, kinds.List(kinds.STRING)),
     }
-    functions = []
-    for name, overloads in _DECLARATIONS.items():
-        made = []
-        for signature in overloads:
-            arguments, result = signature.lstrip(".").split(":")
-            made.append(
-                cel.Overload(
-                    f"{name}_{signature}",
-                    short[result],
-                    [short[argument] for argument in arguments],
-                    is_member=signature.startswith("."),
-                )
-            )
-        functions.append(cel.FunctionDecl(name, made))
+
+    def overload(name: str, signature: str) -> Any:
+        arguments, result = signature.lstrip(".").split(":")
+        kinds_of_arguments = [short[argument] for argument in arguments]
+        return cel.Overload(
+            f"{name}_{signature}", short[result], kinds_of_arguments, is_member=signature.startswith(".")
+        )
+
+    functions = [
+        cel.FunctionDecl(name, [overload(name, signature) for signature in overloads])
+        for name, overloads in _DECLARATIONS.items()
+    ]
     extensions = [ext_optional.ExtOptional(), ext_bindings.ExtBindings()]
     return cel.NewEnv(variables=variables, extensions=extensions, functions=functions)
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from kschedctl.objects.quantity import NANO, QuantityError, parse_quantity
 from kschedctl.scheduler.devices.cel.addresses import parse_ip
-from kschedctl.scheduler.devices.cel.functions import Function, matching, pattern
+from kschedctl.scheduler.devices.cel.functions import Function, accepts, matching, pattern
 from kschedctl.scheduler.devices.cel.values import (
     URL,
     CelError,
@@ -44,15 +44,6 @@ def _quantity(text: str) -> Quantity:
         raise CelError(_QUANTITY_PROBLEM) from None
 
 
-@matching(str)
-def _is_quantity(text: str) -> bool:
-    try:
-        parse_quantity(text)
-    except QuantityError:
-        return False
-    return True
-
-
 def _is_integer(quantity: Quantity) -> bool:
     return quantity.nanos % NANO == 0 and abs(quantity.nanos // NANO) <= _MAX_INT
 
@@ -82,16 +73,6 @@ def _semver(text: Any, normalize: Any = False) -> Semver:
     if not isinstance(text, str) or not isinstance(normalize, bool):
         raise NoSuchOverloadError
     return parse_semver(_normalized(text) if normalize else text)
-
-
-def _is_semver(text: Any, normalize: Any = False) -> bool:
-    try:
-        _semver(text, normalize)
-    except NoSuchOverloadError:
-        raise
-    except CelError:
-        return False
-    return True
 
 
 def _normalized(text: str) -> str:
@@ -152,10 +133,6 @@ def _split(text: Any, separator: Any, limit: Any = -1) -> list[str]:
     return [*pieces[: limit - 1], separator.join(pieces[limit - 1 :])]
 
 
-def _replace(text: Any, old: Any, new: Any, limit: Any = -1) -> str:
-    return str(text.replace(old, new, limit))
-
-
 def _join(parts: Any, separator: Any = "") -> str:
     if not all(isinstance(part, str) for part in parts):
         raise NoSuchOverloadError
@@ -166,10 +143,6 @@ def _ascii(text: Any, *, upper: bool) -> str:
     if not isinstance(text, str):
         raise NoSuchOverloadError
     return "".join((c.upper() if upper else c.lower()) if c.isascii() else c for c in text)
-
-
-def _is_sorted(values: Any) -> bool:
-    return all(compare(left, right) <= 0 for left, right in pairwise(values))
 
 
 def _extreme(values: Any, sign: int) -> Any:
@@ -187,7 +160,7 @@ def _find_all(text: Any, regex: Any, limit: Any = -1) -> list[str]:
     return found if limit < 0 else found[:limit]
 
 
-def _find(text: Any, regex: Any) -> str:
+def _find_first(text: Any, regex: Any) -> str:
     match = pattern(regex).search(text)
     return "" if match is None else match[0]
 
@@ -198,7 +171,7 @@ def _subset(part: Any, whole: Any) -> bool:
 
 EXTENSIONS: Final[dict[str, Function]] = {
     "quantity": _quantity,
-    "isQuantity": _is_quantity,
+    "isQuantity": accepts(_quantity),
     "sign": matching(Quantity)(lambda quantity: (quantity.nanos > 0) - (quantity.nanos < 0)),
     "isInteger": matching(Quantity)(_is_integer),
     "asInteger": matching(Quantity)(_as_integer),
@@ -209,7 +182,7 @@ EXTENSIONS: Final[dict[str, Function]] = {
     "isLessThan": lambda left, right: _both(left, right) < 0,
     "isGreaterThan": lambda left, right: _both(left, right) > 0,
     "semver": _semver,
-    "isSemver": _is_semver,
+    "isSemver": accepts(_semver),
     "major": matching(Semver)(lambda version: version.core[0]),
     "minor": matching(Semver)(lambda version: version.core[1]),
     "patch": matching(Semver)(lambda version: version.core[2]),
@@ -218,16 +191,16 @@ EXTENSIONS: Final[dict[str, Function]] = {
     "lastIndexOf": _last_index_of,
     "substring": _substring,
     "split": _split,
-    "replace": _replace,
+    "replace": lambda text, old, new, limit=-1: str(text.replace(old, new, limit)),
     "join": _join,
     "trim": matching(str)(lambda text: text.strip()),
     "lowerAscii": lambda text: _ascii(text, upper=False),
     "upperAscii": lambda text: _ascii(text, upper=True),
-    "isSorted": _is_sorted,
+    "isSorted": lambda values: all(compare(left, right) <= 0 for left, right in pairwise(values)),
     "sum": lambda values: sum(values),
     "min": lambda values: _extreme(values, -1),
     "max": lambda values: _extreme(values, 1),
-    "find": matching(str, str)(_find),
+    "find": matching(str, str)(_find_first),
     "findAll": _find_all,
     "sets.contains": lambda whole, part: _subset(part, whole),
     "sets.equivalent": lambda left, right: _subset(left, right) and _subset(right, left),
@@ -261,8 +234,7 @@ def _unescaped(text: str, *, in_host: bool = False) -> str:
         for character in text:
             if character < "\x80" and character != "%" and not _HOST.fullmatch(character):
                 raise CelError(f"invalid character {quoted(character)} in host name")
-    plain = _ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), text.encode())
-    return plain.decode(errors="surrogateescape")
+    return _ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), text.encode()).decode(errors="surrogateescape")
 
 
 def _host(scheme: str, text: str) -> str:
@@ -302,7 +274,7 @@ def _authority(scheme: str, text: str) -> str:
     return out
 
 
-def _parsed(text: str, *, via_request: bool) -> URL:
+def _parse_url(text: str, *, via_request: bool) -> URL:
     """Parse a URL; with ``via_request`` it must be absolute or start with a slash."""
     whole = text
     if _CONTROL.search(text):
@@ -342,7 +314,7 @@ def _escaped_path(text: str) -> str:
 
 def _checked(text: str, *, via_request: bool) -> URL:
     try:
-        return _parsed(text, via_request=via_request)
+        return _parse_url(text, via_request=via_request)
     except CelError as error:
         raise CelError(f"parse {quoted(text)}: {error}") from None
 
@@ -361,15 +333,6 @@ def _url(text: str) -> URL:
     except CelError as error:
         raise CelError(f"URL parse error during conversion from string: {error}") from None
     return URL(text, found.scheme, found.host, found.escaped_path, found.query)
-
-
-@matching(str)
-def _is_url(text: str) -> bool:
-    try:
-        _parsed(text, via_request=True)
-    except CelError:
-        return False
-    return True
 
 
 def _split_host(url: URL) -> tuple[str, str]:
@@ -396,7 +359,7 @@ def _query(url: URL) -> dict[Any, Any]:
 
 URLS: Final[dict[str, Function]] = {
     "url": _url,
-    "isURL": _is_url,
+    "isURL": accepts(matching(str)(lambda text: _parse_url(text, via_request=True))),
     "getScheme": matching(URL)(lambda url: url.scheme),
     "getHost": matching(URL)(lambda url: url.host),
     "getHostname": matching(URL)(lambda url: _split_host(url)[0]),

@@ -32,7 +32,7 @@ def checked(value: int) -> int:
     return value
 
 
-def _number(left: Any, right: Any, of: Callable[[Any, Any], Any]) -> Any:
+def _arithmetic(left: Any, right: Any, of: Callable[[Any, Any], Any]) -> Any:
     """Apply an arithmetic operation to two numbers of the same type."""
     if type(left) is float and type(right) is float:
         return of(left, right)
@@ -46,10 +46,10 @@ def _number(left: Any, right: Any, of: Callable[[Any, Any], Any]) -> Any:
     raise NoSuchOverloadError
 
 
-def _add(left: Any, right: Any) -> Any:
+def _concatenate_or_add(left: Any, right: Any) -> Any:
     if type(left) is type(right) and isinstance(left, str | bytes | list):
         return left + right
-    return _number(left, right, lambda a, b: a + b)
+    return _arithmetic(left, right, lambda a, b: a + b)
 
 
 def _divide(left: Any, right: Any) -> Any:
@@ -59,7 +59,7 @@ def _divide(left: Any, right: Any) -> Any:
         return left / right
     if right == 0 and is_number(right):
         raise CelError("division by zero")
-    return _number(left, right, _truncated)
+    return _arithmetic(left, right, _truncated)
 
 
 def _truncated(left: int, right: int) -> int:
@@ -72,7 +72,7 @@ def _modulo(left: Any, right: Any) -> Any:
         raise NoSuchOverloadError
     if right == 0 and is_number(right):
         raise CelError("modulus by zero")
-    return _number(left, right, lambda a, b: a - b * _truncated(a, b))
+    return _arithmetic(left, right, lambda a, b: a - b * _truncated(a, b))
 
 
 def _negate(value: Any) -> Any:
@@ -126,7 +126,7 @@ def _contained(value: Any, container: Any) -> bool:
     raise NoSuchOverloadError
 
 
-def _size(value: Any) -> int:
+def _length(value: Any) -> int:
     if isinstance(value, str | bytes | list | dict):
         return len(value)
     raise NoSuchOverloadError("size")
@@ -222,18 +222,25 @@ def matching(*kinds: type) -> Callable[[Function], Function]:
     return wrap
 
 
-def _or_value(optional: Any, value: Any) -> Any:
-    return optional.value if optional.present else value
+def accepts(function: Function) -> Function:
+    """Return a function that reports whether another one accepts its arguments; wrong types are errors of both."""
+
+    def test(*arguments: Any) -> bool:
+        try:
+            function(*arguments)
+        except NoSuchOverloadError:
+            raise
+        except CelError:
+            return False
+        return True
+
+    return test
 
 
 def _opt_value(optional: Any) -> Any:
     if not optional.present:
         raise CelError("optional.none() dereference")
     return optional.value
-
-
-def _or(optional: Any, other: Any) -> Any:
-    return optional if optional.present else other
 
 
 def _of_non_zero(value: Any) -> Opt:
@@ -248,9 +255,9 @@ STANDARD: Final[dict[str, Function]] = {
     "_<=_": lambda left, right: compare(left, right) <= 0,
     "_>_": lambda left, right: compare(left, right) > 0,
     "_>=_": lambda left, right: compare(left, right) >= 0,
-    "_+_": _add,
-    "_-_": lambda left, right: _number(left, right, lambda a, b: a - b),
-    "_*_": lambda left, right: _number(left, right, lambda a, b: a * b),
+    "_+_": _concatenate_or_add,
+    "_-_": lambda left, right: _arithmetic(left, right, lambda a, b: a - b),
+    "_*_": lambda left, right: _arithmetic(left, right, lambda a, b: a * b),
     "_/_": _divide,
     "_%_": _modulo,
     "-_": _negate,
@@ -258,7 +265,7 @@ STANDARD: Final[dict[str, Function]] = {
     "_[?_]": optional_index,
     "_?._": optional_index,
     "@in": _contained,
-    "size": _size,
+    "size": _length,
     "int": _to_int,
     "uint": _to_uint,
     "double": _to_double,
@@ -276,6 +283,6 @@ STANDARD: Final[dict[str, Function]] = {
     "optional.ofNonZeroValue": _of_non_zero,
     "hasValue": matching(Opt)(lambda optional: optional.present),
     "value": matching(Opt)(_opt_value),
-    "or": matching(Opt, Opt)(_or),
-    "orValue": matching(Opt, object)(_or_value),
+    "or": matching(Opt, Opt)(lambda optional, other: optional if optional.present else other),
+    "orValue": matching(Opt, object)(lambda optional, value: optional.value if optional.present else value),
 }

@@ -106,14 +106,14 @@ def is_free(function: str, arguments: Sequence[Node]) -> bool:
 def call_cost(function: str, arguments: Sequence[Any], result: Any) -> int:
     """Return the cost of a call without that of its arguments."""
     cost = _COSTS.get(function)
-    return 1 if cost is None else cost(arguments, [_size(argument) for argument in arguments[:2]], result)
+    return 1 if cost is None else cost(arguments, [_cost_size(argument) for argument in arguments[:2]], result)
 
 
-def _text(size: int) -> int:
+def _text_cost(size: int) -> int:
     return math.ceil(size * _TEXT)
 
 
-def _size(value: Any) -> int:
+def _cost_size(value: Any) -> int:
     """Return the size of a value from which costs are computed; 1 for values without a size."""
     if isinstance(value, str | bytes | list | dict):
         return len(value)
@@ -138,7 +138,7 @@ _Cost = Callable[[Sequence[Any], Sequence[int], Any], int]
 
 
 def _contained(values: Sequence[Any], sizes: Sequence[int], result: Any) -> int:
-    return math.ceil(2 * sizes[0] * _TEXT) + (_text(sizes[1]) if isinstance(values[1], str) else 0)
+    return math.ceil(2 * sizes[0] * _TEXT) + (_text_cost(sizes[1]) if isinstance(values[1], str) else 0)
 
 
 #: The cost of a call by its arguments, the sizes of the first two, and its result; any other function costs 1.
@@ -148,7 +148,7 @@ _COSTS: Final[dict[str, _Cost]] = {
             *("url", "lowerAscii", "upperAscii", "substring", "trim", "cidr", "isIP", "isCIDR", "ip"),
             *("quantity", "isQuantity", "semver", "isSemver", "startsWith", "endsWith"),
         ),
-        lambda values, sizes, result: _text(sizes[0]),
+        lambda values, sizes, result: _text_cost(sizes[0]),
     ),
     **dict.fromkeys(
         ("replace", "split", "ip.isCanonical"), lambda values, sizes, result: math.ceil(sizes[0] * 2 * _TEXT)
@@ -162,20 +162,20 @@ _COSTS: Final[dict[str, _Cost]] = {
     ),
     **dict.fromkeys(
         ("_<_", "_<=_", "_>_", "_>=_"),
-        lambda values, sizes, result: _text(min(sizes)) if isinstance(values[0], str | bytes) else 1,
+        lambda values, sizes, result: _text_cost(min(sizes)) if isinstance(values[0], str | bytes) else 1,
     ),
-    "bytes": lambda values, sizes, result: 1 if isinstance(values[0], bytes) else _text(sizes[0]),
-    "join": lambda values, sizes, result: math.ceil(_size(result) * 2 * _TEXT),
-    "contains": lambda values, sizes, result: _text(sizes[0]) * _text(sizes[1]),
+    "bytes": lambda values, sizes, result: 1 if isinstance(values[0], bytes) else _text_cost(sizes[0]),
+    "join": lambda values, sizes, result: math.ceil(_cost_size(result) * 2 * _TEXT),
+    "contains": lambda values, sizes, result: _text_cost(sizes[0]) * _text_cost(sizes[1]),
     "@in": lambda values, sizes, result: sizes[1] if isinstance(values[1], list) else 1,
-    "_==_": lambda values, sizes, result: 1 if isinstance(values[0], _OF_ONE_UNIT) else _text(min(sizes)),
-    "_!=_": lambda values, sizes, result: _text(min(sizes)),
-    "_+_": lambda values, sizes, result: _text(sum(sizes)) if isinstance(values[0], str | bytes) else 1,
+    "_==_": lambda values, sizes, result: 1 if isinstance(values[0], _OF_ONE_UNIT) else _text_cost(min(sizes)),
+    "_!=_": lambda values, sizes, result: _text_cost(min(sizes)),
+    "_+_": lambda values, sizes, result: _text_cost(sum(sizes)) if isinstance(values[0], str | bytes) else 1,
     "sets.contains": lambda values, sizes, result: 1 + sizes[0] * sizes[1],
     "sets.intersects": lambda values, sizes, result: 1 + sizes[0] * sizes[1],
     "sets.equivalent": lambda values, sizes, result: 1 + 2 * sizes[0] * sizes[1],
     "containsIP": _contained,
-    "containsCIDR": lambda values, sizes, result: _contained(values, sizes, result) + _text(sizes[0]) + 1,
+    "containsCIDR": lambda values, sizes, result: _contained(values, sizes, result) + _text_cost(sizes[0]) + 1,
 }
 
 
@@ -209,10 +209,9 @@ def compile_program(node: Node) -> Callable[..., Any]:
 
     Raises UnknownFunctionError for a function that is not modelled.
     """
-    evaluate = _compiled(node)
 
     def run(variables: Mapping[str, Any], meter: Meter | None = None) -> Any:
-        return evaluate({**variables, _METER: meter or Meter()})
+        return _compiled(node)({**variables, _METER: meter or Meter()})
 
     return run
 
@@ -222,26 +221,25 @@ def _compiled(node: Node) -> Evaluation:
         case Constant(value):
             return lambda _: value
         case Identifier(name):
-            return _name(name)
+            return _identifier(name)
         case Select():
             return _select(node)
         case Call():
             return _call(node)
         case ListLiteral():
-            return _list(node)
+            return _list_literal(node)
         case MapLiteral():
-            return _map(node)
+            return _map_literal(node)
         case Comprehension():
             return _comprehension(node)
 
 
-def _name(name: str) -> Evaluation:
-    cost = 1 + name.startswith("device.")
+def _identifier(name: str) -> Evaluation:
 
     def find(scope: Scope) -> Any:
         if name in _TYPES and name not in scope:
             return TypeValue(name)
-        scope[_METER].add(cost)
+        scope[_METER].add(1 + name.startswith("device."))
         return scope[name]
 
     return find
@@ -387,14 +385,12 @@ def _boolean(value: Any) -> bool:
     raise NoSuchOverloadError
 
 
-def _list(node: ListLiteral) -> Evaluation:
+def _list_literal(node: ListLiteral) -> Evaluation:
     elements = tuple((_compiled(element), i in node.optional) for i, element in enumerate(node.elements))
-
-    cost = 0 if all(isinstance(element, Constant) for element in node.elements) else LIST
 
     def make(scope: Scope) -> list[Any]:
         out = []
-        scope[_METER].add(cost)
+        scope[_METER].add(0 if all(isinstance(element, Constant) for element in node.elements) else LIST)
         for element, optional in elements:
             value = element(scope)
             if not optional:
@@ -406,7 +402,7 @@ def _list(node: ListLiteral) -> Evaluation:
     return make
 
 
-def _map(node: MapLiteral) -> Evaluation:
+def _map_literal(node: MapLiteral) -> Evaluation:
     entries = tuple((_compiled(key), _compiled(value), optional) for key, value, optional in node.entries)
 
     constant = all(isinstance(part, Constant) for key, value, _ in node.entries for part in (key, value))

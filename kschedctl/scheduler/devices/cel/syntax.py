@@ -175,10 +175,10 @@ def read_checked(serialized: bytes) -> Node:
         reference = entry.message(2)
         if reference.has(1):
             names[entry.integer(1)] = reference.text(1)
-    return _node(checked.message(4), names)
+    return _syntax_node(checked.message(4), names)
 
 
-def _node(expr: Message, names: dict[int, str]) -> Node:
+def _syntax_node(expr: Message, names: dict[int, str]) -> Node:
     expr_id = expr.integer(2)
     if expr.has(3):
         return Constant(_constant(expr.message(3)))
@@ -190,9 +190,9 @@ def _node(expr: Message, names: dict[int, str]) -> Node:
         return _call(expr.message(6), names)
     if expr.has(7):
         made = expr.message(7)
-        return ListLiteral(tuple(_node(e, names) for e in made.messages(1)), frozenset(made.integers(2)))
+        return ListLiteral(tuple(_syntax_node(e, names) for e in made.messages(1)), frozenset(made.integers(2)))
     if expr.has(8):
-        return _map(expr.message(8), names)
+        return _map_literal(expr.message(8), names)
     return _comprehension(expr.message(9), names)
 
 
@@ -200,30 +200,29 @@ def _select(select: Message, expr_id: int, names: dict[int, str]) -> Node:
     field, test_only = select.text(2), bool(select.integer(3))
     if not test_only and expr_id in names:
         return Identifier(names[expr_id])
-    operand = _node(select.message(1), names)
-    return Select(operand, field, test_only)
+    return Select(_syntax_node(select.message(1), names), field, test_only)
 
 
 def _call(call: Message, names: dict[int, str]) -> Node:
-    arguments = [_node(argument, names) for argument in call.messages(3)]
+    arguments = [_syntax_node(argument, names) for argument in call.messages(3)]
     if not call.has(1):
         return Call(call.text(2), tuple(arguments), False)
-    return Call(call.text(2), (_node(call.message(1), names), *arguments), True)
+    return Call(call.text(2), (_syntax_node(call.message(1), names), *arguments), True)
 
 
-def _map(made: Message, names: dict[int, str]) -> Node:
+def _map_literal(made: Message, names: dict[int, str]) -> Node:
     if made.text(1):
         raise UnknownSyntaxError(made.text(1))
     return MapLiteral(
         tuple(
-            (_node(entry.message(3), names), _node(entry.message(4), names), bool(entry.integer(5)))
+            (_syntax_node(entry.message(3), names), _syntax_node(entry.message(4), names), bool(entry.integer(5)))
             for entry in made.messages(2)
         )
     )
 
 
 def _comprehension(made: Message, names: dict[int, str]) -> Node:
-    parts = [_node(made.message(number), names) for number in (2, 4, 5, 6, 7)]
+    parts = [_syntax_node(made.message(number), names) for number in (2, 4, 5, 6, 7)]
     return Comprehension(made.text(1), parts[0], made.text(3), *parts[1:])
 
 

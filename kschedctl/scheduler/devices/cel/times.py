@@ -127,7 +127,7 @@ def _zone(name: Any) -> tzinfo:
         raise CelError(f"unknown time zone {name}") from None
 
 
-def _part(of_timestamp: Callable[[datetime], int], of_duration: int = 0) -> Function:
+def _time_part(of_timestamp: Callable[[datetime], int], of_duration: int = 0) -> Function:
     """Return a function for a part of a timestamp, in an optional time zone, or for the whole units of a duration."""
 
     def part(value: Any, zone: Any = "UTC") -> int:
@@ -148,16 +148,16 @@ def _part(of_timestamp: Callable[[datetime], int], of_duration: int = 0) -> Func
 TIMES: Final[dict[str, Function]] = {
     "duration": _duration,
     "timestamp": _timestamp,
-    "getFullYear": _part(lambda moment: moment.year),
-    "getMonth": _part(lambda moment: moment.month - 1),
-    "getDate": _part(lambda moment: moment.day),
-    "getDayOfMonth": _part(lambda moment: moment.day - 1),
-    "getDayOfWeek": _part(lambda moment: moment.isoweekday() % 7),
-    "getDayOfYear": _part(lambda moment: moment.timetuple().tm_yday - 1),
-    "getHours": _part(lambda moment: moment.hour, _HOUR),
-    "getMinutes": _part(lambda moment: moment.minute, _MINUTE),
-    "getSeconds": _part(lambda moment: moment.second, _SECOND),
-    "getMilliseconds": _part(lambda moment: moment.microsecond // 1000, _MILLISECOND),
+    "getFullYear": _time_part(lambda moment: moment.year),
+    "getMonth": _time_part(lambda moment: moment.month - 1),
+    "getDate": _time_part(lambda moment: moment.day),
+    "getDayOfMonth": _time_part(lambda moment: moment.day - 1),
+    "getDayOfWeek": _time_part(lambda moment: moment.isoweekday() % 7),
+    "getDayOfYear": _time_part(lambda moment: moment.timetuple().tm_yday - 1),
+    "getHours": _time_part(lambda moment: moment.hour, _HOUR),
+    "getMinutes": _time_part(lambda moment: moment.minute, _MINUTE),
+    "getSeconds": _time_part(lambda moment: moment.second, _SECOND),
+    "getMilliseconds": _time_part(lambda moment: moment.microsecond // 1000, _MILLISECOND),
 }
 
 

@@ -63,9 +63,9 @@ class Semver:
     pre: tuple[str, ...] = ()
 
     def __lt__(self, other: "Semver") -> bool:
-        return self._key() < other._key()
+        return self._precedence() < other._precedence()
 
-    def _key(self) -> tuple[object, ...]:
+    def _precedence(self) -> tuple[object, ...]:
         # A release comes after all its prereleases; numeric identifiers come before textual ones.
         parts = tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in self.pre)
         return self.core, not self.pre, parts

@@ -65,7 +65,7 @@ class Decoder:
     def struct(self, data: Any, cls: type[T], path: str) -> T:
         """Decode an object; record invalid fields as problems and omit them."""
         if not isinstance(data, Mapping):
-            self._wrong(path, "object", data)
+            self._record_type_error(path, "object", data)
             return cls()
         for name in data.repeated if isinstance(data, Fields) else ():
             self._problems.add(child(path, name), "duplicate field")
@@ -89,7 +89,8 @@ class Decoder:
         """Decode a value; return ``UNSET`` if it is absent or invalid."""
         match type_:
             case inspect.UnionType(types=types):
-                return UNSET if data is None else self._value(data, _not_none(types), path)
+                wanted = next(type_ for type_ in types if not isinstance(type_, inspect.NoneType))
+                return UNSET if data is None else self._value(data, wanted, path)
             case inspect.StructType(cls=cls) if cls is Duration:
                 return self._duration("" if data is None else data, path)
             case inspect.AnyType():
@@ -105,30 +106,30 @@ class Decoder:
             case inspect.DictType():
                 return self._texts(data, path)
             case inspect.BoolType():
-                return data if isinstance(data, bool) else self._wrong(path, "bool", data)
+                return data if isinstance(data, bool) else self._record_type_error(path, "bool", data)
             case inspect.StrType():
-                return data if isinstance(data, str) else self._wrong(path, "string", data)
+                return data if isinstance(data, str) else self._record_type_error(path, "string", data)
             case inspect.BytesType():
                 return self._bytes(data, path)
             case inspect.FloatType():
                 number = isinstance(data, int | float) and not isinstance(data, bool) and abs(data) < _MAX_FLOAT32
-                return float(data) if number else self._wrong(path, "float32", data)
+                return float(data) if number else self._record_type_error(path, "float32", data)
             case inspect.IntType(ge=ge, le=le):
                 low, high = _INT32 if ge is None or le is None else (ge, le)
                 whole = isinstance(data, int) and not isinstance(data, bool) and low <= data <= high
-                return data if whole else self._wrong(path, "int64" if high > _INT32[1] else "int32", data)
+                return data if whole else self._record_type_error(path, "int64" if high > _INT32[1] else "int32", data)
             case _:
                 raise TypeError(f"no rule to decode {type_}")
 
     def _array(self, data: Any, item_type: inspect.Type, path: str) -> Any:
         if not isinstance(data, list | tuple):
-            return self._wrong(path, "array", data)
+            return self._record_type_error(path, "array", data)
         items = [self._item(item, item_type, f"{path}[{i}]") for i, item in enumerate(data)]
         return tuple(item for item in items if item is not UNSET)
 
     def _texts(self, data: Any, path: str) -> Any:
         if not isinstance(data, Mapping):
-            return self._wrong(path, "object", data)
+            return self._record_type_error(path, "object", data)
         texts = {key: self._item(value, inspect.StrType(), f"{path}[{key}]") for key, value in data.items()}
         return {key: text for key, text in texts.items() if text is not UNSET}
 
@@ -140,7 +141,7 @@ class Decoder:
 
     def _duration(self, data: Any, path: str) -> Any:
         if not isinstance(data, str):
-            return self._wrong(path, "string", data)
+            return self._record_type_error(path, "string", data)
         try:
             return Duration.parse(data)
         except ValueError as error:
@@ -149,15 +150,15 @@ class Decoder:
 
     def _bytes(self, data: Any, path: str) -> Any:
         if not isinstance(data, str):
-            return self._wrong(path, "string", data)
+            return self._record_type_error(path, "string", data)
         try:
             return base64.b64decode(data.replace("\r", "").replace("\n", ""), validate=True)
         except binascii.Error:
             self._problems.add(path, "illegal base64 data")
             return UNSET
 
-    def _wrong(self, path: str, wanted: str, data: Any) -> Any:
-        self._problems.add(path, f"expected {wanted}, got {_kind(data)}")
+    def _record_type_error(self, path: str, wanted: str, data: Any) -> Any:
+        self._problems.add(path, f"expected {wanted}, got {_described_value(data)}")
         return UNSET
 
 
@@ -168,11 +169,7 @@ def _fields(cls: type[msgspec.Struct]) -> dict[str, inspect.Field]:
     return {field.encode_name: field for field in info.fields}
 
 
-def _not_none(types: tuple[inspect.Type, ...]) -> inspect.Type:
-    return next(type_ for type_ in types if not isinstance(type_, inspect.NoneType))
-
-
-def _kind(data: Any) -> str:
+def _described_value(data: Any) -> str:
     """Describe the type of a JSON value, with the value itself for booleans, strings and numbers."""
     match data:
         case bool():
@@ -258,16 +255,16 @@ def load_configuration(
         if name not in implements
     }
     implements = {**implements, **inert}
-    document = _parse(data, where) if isinstance(data, bytes) else data
+    document = _parse_document(data, where) if isinstance(data, bytes) else data
     problems, warnings = Problems(), list[str]()
     config, args = _decode(document, release, {**args_types, **ARGS}, problems, where)
     problems.raise_if_any(where)
-    validate(config, problems)
+    problems.note(*validate(config))
     for i, profile in enumerate(config.profiles):
         for j, (plugin_config, own) in enumerate(zip(profile.plugin_config, args[i], strict=True)):
             # NodeResourcesFit validates its own args when it is instantiated (``ProfileBuilder``).
             if plugin_config.name != "NodeResourcesFit":
-                validate_args(own, f"profiles[{i}].pluginConfig[{j}].args", release, problems)
+                problems.note(*validate_args(own, f"profiles[{i}].pluginConfig[{j}].args", release))
     problems.raise_if_any(where)
     ignored = tuple(
         resource.name
@@ -290,8 +287,7 @@ def load_configuration(
             warnings=warnings,
         )
         profiles.append(builder.build())
-        warnings += _unknown_plugin_configs(profile, f"profiles[{i}]", implements)
-        warnings += _unknown_disabled(profile, f"profiles[{i}]", implements)
+        warnings += _unknown_plugins(profile, f"profiles[{i}]", implements)
     problems.raise_if_any(where)
     _check_queue_sort(config.profiles, profiles, problems)
     problems.raise_if_any(where)
@@ -304,7 +300,7 @@ def load_configuration(
     )
 
 
-def _parse(text: bytes, where: str) -> Any:
+def _parse_document(text: bytes, where: str) -> Any:
     """Parse the first document of a text; text that begins with a brace is JSON, as for kube-scheduler."""
     try:
         if text.lstrip().startswith(b"{"):
@@ -339,7 +335,17 @@ def _decode(
     document: Any, release: Release, args_types: ArgsTypes, problems: Problems, where: str
 ) -> tuple[KubeSchedulerConfiguration, list[list[msgspec.Struct]]]:
     """Return the configuration, and for each profile the args in its pluginConfig with defaults filled in."""
-    _check_type(document, where)
+    if not isinstance(document, Mapping):
+        raise ConfigError("is not an object", where=where, hint=f"a {KIND} of {API_VERSION} is expected")
+    for name in ("kind", "apiVersion"):
+        value = document.get(name)
+        if not isinstance(value, str) or not value:
+            expected = KIND if name == "kind" else API_VERSION
+            raise ConfigError("Required value", where=where, path=name, hint=f"{expected} is expected")
+    kind, version = document["kind"], document["apiVersion"]
+    if version != API_VERSION or kind != KIND:
+        problem = f'no kind "{kind}" is registered for version "{version}"'
+        raise ConfigError(problem, where=where, hint=f"a {KIND} of {API_VERSION} is expected")
     decoder = Decoder(problems, release.absent_config_fields)
     config = decoder.struct(_without_type(document), KubeSchedulerConfiguration, "")
     if len(config.profiles) == 1 and config.profiles[0].scheduler_name is None:
@@ -353,21 +359,6 @@ def _decode(
         for i, profile in enumerate(config.profiles)
     ]
     return config, args
-
-
-def _check_type(document: Any, where: str) -> None:
-    """Raise an error if the document is not a KubeSchedulerConfiguration of a known version."""
-    if not isinstance(document, Mapping):
-        raise ConfigError("is not an object", where=where, hint=f"a {KIND} of {API_VERSION} is expected")
-    for name in ("kind", "apiVersion"):
-        value = document.get(name)
-        if not isinstance(value, str) or not value:
-            expected = KIND if name == "kind" else API_VERSION
-            raise ConfigError("Required value", where=where, path=name, hint=f"{expected} is expected")
-    kind, version = document["kind"], document["apiVersion"]
-    if version != API_VERSION or kind != KIND:
-        problem = f'no kind "{kind}" is registered for version "{version}"'
-        raise ConfigError(problem, where=where, hint=f"a {KIND} of {API_VERSION} is expected")
 
 
 def _decode_args(
@@ -408,14 +399,11 @@ def _with_ignored_resources(args: Mapping[str, msgspec.Struct], ignored: tuple[s
     return {**args, "NodeResourcesFit": msgspec.structs.replace(fit, ignored_resources=ignored)}
 
 
-def _unknown_plugin_configs(profile: KubeSchedulerProfile, path: str, implements: Implements) -> Iterator[str]:
+def _unknown_plugins(profile: KubeSchedulerProfile, path: str, implements: Implements) -> Iterator[str]:
+    """Yield a warning for each configured or disabled plugin that does not exist; kube-scheduler accepts these."""
     for i, config in enumerate(profile.plugin_config):
         if config.name not in implements:
             yield f"{path}.pluginConfig[{i}]: there is no plugin {go_json(config.name)}; its args have no effect"
-
-
-def _unknown_disabled(profile: KubeSchedulerProfile, path: str, implements: Implements) -> Iterator[str]:
-    """Yield a warning for each disabled plugin that does not exist; kube-scheduler accepts these silently."""
     for point in ("multiPoint", *ExtensionPoint):
         for i, plugin in enumerate(profile.plugins.at(point).disabled):
             if plugin.name not in {"*", *implements, *_NOT_ASKED}:

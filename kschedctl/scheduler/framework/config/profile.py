@@ -119,7 +119,12 @@ class ProfileBuilder:
 
     def build(self) -> Profile:
         """Resolve the profile; do not use the result if problems were recorded."""
-        self._check_fit_args()
+        # The plugin itself validates its args when it is instantiated, that is, only if it is enabled.
+        sets = (self._multi_point, *(self._profile.plugins.at(point) for point in self._points))
+        if any(plugin.name == _FIT for plugins in sets for plugin in plugins.enabled):
+            configs = [config.name for config in self._profile.plugin_config]
+            own = f"{self._path}.pluginConfig[{configs.index(_FIT)}].args" if _FIT in configs else self._path
+            self._problems.note(*validate_args(self._args[_FIT], own, self._release))
         self._check_names()
         resolved = {point: self._resolve(point) for point in self._points}
         self._check_counts(resolved)
@@ -143,18 +148,6 @@ class ProfileBuilder:
     def _implements_point(self, name: str, point: str) -> bool:
         return point in self._implements.get(name, frozenset())
 
-    def _check_fit_args(self) -> None:
-        """Validate the args of NodeResourcesFit if it is enabled.
-
-        The plugin itself validates its args when it is instantiated, so kube-scheduler rejects them only if it is
-        enabled.
-        """
-        sets = (self._multi_point, *(self._profile.plugins.at(point) for point in self._points))
-        if any(plugin.name == _FIT for plugins in sets for plugin in plugins.enabled):
-            configs = [config.name for config in self._profile.plugin_config]
-            own = f"{self._path}.pluginConfig[{configs.index(_FIT)}].args" if _FIT in configs else self._path
-            validate_args(self._args[_FIT], own, self._release, self._problems)
-
     def _check_names(self) -> None:
         for point in self._points:
             seen = set()
@@ -168,7 +161,9 @@ class ProfileBuilder:
                     self._problems.add(path, f'plugin "{plugin.name}" already registered as "{_interface(point)}"')
                 seen.add(plugin.name)
         # The framework looks up multiPoint plugins at the first extension point that does not disable all ("*").
-        is_open = (point for point in self._points if _ALL not in _names(self._profile.plugins.at(point).disabled))
+        is_open = (
+            point for point in self._points if _ALL not in _plugin_names(self._profile.plugins.at(point).disabled)
+        )
         interface = _interface(next(is_open, self._points[0]))
         for plugin in self._multi_point.enabled:
             if plugin.name not in self._implements:
@@ -187,7 +182,7 @@ class ProfileBuilder:
         point's own.
         """
         plugins = self._profile.plugins.at(point)
-        named, disabled = _names(plugins.enabled), _names(plugins.disabled)
+        named, disabled = _plugin_names(plugins.enabled), _plugin_names(plugins.disabled)
         if _ALL in disabled:
             return named
         overridden, expanded = set(), []
@@ -203,8 +198,7 @@ class ProfileBuilder:
             else:
                 expanded.append(plugin.name)
         first = [name for name in named if name in overridden]
-        last = [name for name in named if name not in overridden]
-        return (*first, *expanded, *last)
+        return (*first, *expanded, *[name for name in named if name not in overridden])
 
     def _check_counts(self, resolved: Mapping[str, tuple[str, ...]]) -> None:
         name, path = self._profile.scheduler_name, f"{self._path}.plugins"
@@ -228,9 +222,8 @@ class ProfileBuilder:
                 continue
             weight = weights[plugin.name] = plugin.weight or 1
             # In int64 arithmetic, the remaining range overflows after a negative weight, so no further weight fits.
-            if weight * _MAX_NODE_SCORE > _wrap(_MAX_TOTAL_SCORE - total):
-                text = "total score of Score plugins could overflow"
-                self._problems.add(f"{self._path}.plugins.{point}", text)
+            if weight * _MAX_NODE_SCORE > (_MAX_TOTAL_SCORE - total + 2**63) % 2**64 - 2**63:
+                self._problems.add(f"{self._path}.plugins.{point}", "total score of Score plugins could overflow")
                 break
             total += weight * _MAX_NODE_SCORE
         return weights
@@ -240,9 +233,5 @@ def _interface(point: str) -> str:
     return f"{point[0].upper()}{point[1:]}Plugin"
 
 
-def _names(plugins: Iterable[PluginRef]) -> tuple[str, ...]:
+def _plugin_names(plugins: Iterable[PluginRef]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(plugin.name for plugin in plugins))
-
-
-def _wrap(value: int) -> int:
-    return (value + 2**63) % 2**64 - 2**63

@@ -1,7 +1,7 @@
 """The types of a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) as written, with the scheduler's defaults.
 
-An omitted field has the default of ``pkg/scheduler/apis/config/v1/defaults.go``. Plugin args are kept as written; their
-types are in ``kschedctl.scheduler.framework.config.types``.
+An omitted field has the default of ``pkg/scheduler/apis/config/v1/defaults.go``. Plugin args are kept as written and
+decoded by the type of their plugin.
 """
 
 from collections.abc import Mapping

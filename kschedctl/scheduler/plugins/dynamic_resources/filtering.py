@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from kschedctl.scheduler.devices.inventory import Inventory
 
 
-# The operands behind the reasons of DynamicResources.
-
-
 class ClaimNotUsableOnNode(Operands, frozen=True):
     """A claim of the pod is allocated, but cannot be used on the node."""
 
@@ -156,8 +153,7 @@ CANNOT_FIT: Final = "cannot fit resource"
 
 def examine(state: State, inventory: Inventory, rows: Int64Array) -> None:
     """Allocate the claims on the nodes that were not examined before, and store the verdicts in the state."""
-    new = rows[state.verdict_of[rows] < 0]
-    for verdict, members in _verdicts(state, inventory, new):
+    for verdict, members in _verdicts(state, inventory, rows[state.verdict_of[rows] < 0]):
         state.verdict_of[members] = len(state.verdicts)
         state.place_of[members] = np.arange(len(members))
         state.verdicts.append(verdict)
@@ -209,17 +205,12 @@ def _with_resources(
 ) -> AllocationVerdict:
     if not resources and not state.claims:
         return AllocationVerdict()
-    pod_claim = extended.leftover
-    if pod_claim is None or pod_claim.status.allocation is None:
+    verdict = AllocationVerdict()
+    if extended.leftover is None or extended.leftover.status.allocation is None:
         if state.template is None:
             raise AssertionError("a pod with extended resources has a template for their claim")
-        return _allocated(
-            state,
-            inventory,
-            rows,
-            AllocationVerdict(extended_claim=new_claim(state.template, resources, extended.classes)),
-        )
-    return _allocated(state, inventory, rows, AllocationVerdict())
+        verdict.extended_claim = new_claim(state.template, resources, extended.classes)
+    return _allocated(state, inventory, rows, verdict)
 
 
 def _allocated(state: State, inventory: Inventory, rows: Int64Array, verdict: AllocationVerdict) -> AllocationVerdict:
@@ -238,8 +229,7 @@ def rejections(state: State, cluster: Cluster, rules: DeviceRules, rows: Int64Ar
     unavailable: Mask = np.logical_not(state.available[:, rows].all(axis=0))
     for number in np.unique(state.verdict_of[rows]).tolist():
         verdict = state.verdicts[number]
-        here = state.verdict_of[rows] == number
-        for at, status, text in _statuses(state, verdict, rows, here, unavailable):
+        for at, status, text in _statuses(state, verdict, rows, state.verdict_of[rows] == number, unavailable):
             code[at] = status
             reason[at] = texts.setdefault(text, len(texts))
     words = list(texts)

@@ -51,6 +51,7 @@ from kschedctl.scheduler.framework.interface import (
     ScorePlugin,
     default_normalize_score,
     explain_default_normalize_score,
+    required_state,
 )
 from kschedctl.scheduler.framework.node_statuses import NodeStatuses
 from kschedctl.scheduler.framework.pod_groups import PodGroupInfo
@@ -115,7 +116,39 @@ class DynamicResources(
         return cluster.derived(Inventory, rules, lambda: Inventory(cluster, rules), of=KINDS)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        return DynamicResourcesHints(self.handle).events
+        of_nodes = ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE
+        of_claims = ActionType.ALL if self.handle.release.queue.deleted_claims_wake else _CHANGED
+        own = self.handle.pods_that_wake(EventResource.TARGET_POD)
+        return (
+            registered(EventResource.NODE, of_nodes),
+            registered(EventResource.RESOURCE_CLAIM, of_claims, self.after_claim_change),
+            registered(own, ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM, self.after_claim_generated),
+            registered(EventResource.DEVICE_CLASS, _CHANGED),
+            registered(EventResource.RESOURCE_SLICE, _CHANGED),
+        )
+
+    def after_claim_change(self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim | None) -> bool:
+        """Report whether a claim released its devices, or is one of the pod's claims and changed its status."""
+        if new is None:
+            return old is not None and old.status.allocation is not None
+        try:
+            claims = list(pod_claims(self.handle.cluster, pod, self.handle.release.devices))
+        except ClaimProblemError:
+            return False
+        if old is not None and old.status.allocation is not None and new.status.allocation is None:
+            return True
+        names = {(claim.namespace, claim.name) for claim in claims}
+        return (new.namespace, new.name) in names and (old is None or old.status != new.status)
+
+    def after_claim_generated(self, pod: Pod, old: Pod, new: Pod) -> bool:
+        """Report whether all claims of the pod exist."""
+        if not same_pod(pod, new):
+            return False
+        try:
+            list(pod_claims(self.handle.cluster, new, self.handle.release.devices))
+        except ClaimProblemError:
+            return False
+        return True
 
     def sign_pod(self, pod: Pod) -> Hashable | None:
         return None if pod.spec.resource_claims else ()
@@ -188,19 +221,12 @@ class DynamicResources(
         return mask
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        found = state.read(State)
-        if found is None:
-            raise PluginError("not found")
+        found = required_state(state, State, "not found")
         if found.is_empty:
             return Rejections.everywhere(len(nodes), SUCCESS)
         from kschedctl.scheduler.plugins.dynamic_resources.filtering import examine, rejections
 
         examine(found, self.inventory, nodes.rows)
-        self._note_limits(state, found)
-        return rejections(found, self.handle.cluster, self.handle.release.devices, nodes.rows)
-
-    def _note_limits(self, state: CycleState, found: State) -> None:
-        """Record the parts of the search that may differ from kube-scheduler's."""
         notes = [
             NotModelled(what, "the answer assumes that no device matches it") for what in self.inventory.not_modelled
         ]
@@ -208,6 +234,7 @@ class DynamicResources(
             effect = "the answer assumes that kube-scheduler times out"
             notes.append(NotModelled("a device search with too many steps", effect))
         state.not_modelled += [note for note in notes if note not in state.not_modelled]
+        return rejections(found, self.handle.cluster, self.handle.release.devices, nodes.rows)
 
     def post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PostFilterResult:
         """Report the claim that kube-scheduler would deallocate or delete.
@@ -241,8 +268,7 @@ class DynamicResources(
         from kschedctl.scheduler.plugins.dynamic_resources.scoring import raw_scores
 
         examine(found, self.inventory, rows)
-        needs_new = self.handle.release.devices.score_needs_new_allocations
-        return raw_scores(found, rows, needs_new_allocations=needs_new)
+        return raw_scores(found, rows, needs_new_allocations=self.handle.release.devices.score_needs_new_allocations)
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
         return default_normalize_score(scores, reverse=False)
@@ -318,51 +344,4 @@ def _rows_without_claim(statuses: NodeStatuses, plugin: str) -> Int64Array:
     return np.concatenate(out) if out else np.zeros(0, dtype=np.int64)
 
 
-# Queueing hints of DynamicResources: events that may help a rejected pod (upstream ``isSchedulableAfter...``).
-
 _CHANGED = ActionType.ADD | ActionType.UPDATE
-
-
-class DynamicResourcesHints:
-    """The queueing hints of DynamicResources."""
-
-    def __init__(self, handle: Handle) -> None:
-        self._handle = handle
-
-    @property
-    def events(self) -> tuple[ClusterEventWithHint, ...]:
-        """The events that the plugin registers."""
-        handle = self._handle
-        of_nodes = ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE
-        of_claims = ActionType.ALL if handle.release.queue.deleted_claims_wake else _CHANGED
-        own = handle.pods_that_wake(EventResource.TARGET_POD)
-        return (
-            registered(EventResource.NODE, of_nodes),
-            registered(EventResource.RESOURCE_CLAIM, of_claims, self.after_claim_change),
-            registered(own, ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM, self.after_claim_generated),
-            registered(EventResource.DEVICE_CLASS, _CHANGED),
-            registered(EventResource.RESOURCE_SLICE, _CHANGED),
-        )
-
-    def after_claim_change(self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim | None) -> bool:
-        """Report whether a claim released its devices, or is one of the pod's claims and changed its status."""
-        if new is None:
-            return old is not None and old.status.allocation is not None
-        try:
-            claims = list(pod_claims(self._handle.cluster, pod, self._handle.release.devices))
-        except ClaimProblemError:
-            return False
-        if old is not None and old.status.allocation is not None and new.status.allocation is None:
-            return True
-        names = {(claim.namespace, claim.name) for claim in claims}
-        return (new.namespace, new.name) in names and (old is None or old.status != new.status)
-
-    def after_claim_generated(self, pod: Pod, old: Pod, new: Pod) -> bool:
-        """Report whether all claims of the pod exist."""
-        if not same_pod(pod, new):
-            return False
-        try:
-            list(pod_claims(self._handle.cluster, new, self._handle.release.devices))
-        except ClaimProblemError:
-            return False
-        return True

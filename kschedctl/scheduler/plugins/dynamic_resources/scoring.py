@@ -35,17 +35,21 @@ def raw_scores(state: State, rows: Int64Array, *, needs_new_allocations: bool) -
         if needs_new_allocations and len(found.plans) < len(claims):
             n_new = len(found.plans)
             raise PluginError(f"number of allocations {n_new} is smaller than number of claims")
-        scores = np.array([_score(claims, outcome) for outcome in found.outcomes], dtype=np.int64)
+        scores = np.array(
+            [
+                sum(alternatives_score(claim, chosen) for claim, chosen in _chosen_alternatives(claims, outcome))
+                for outcome in found.outcomes
+            ],
+            dtype=np.int64,
+        )
         here = state.verdict_of[rows] == number
         out[here] = scores[found.outcome_of[state.place_of[rows[here]]]]
     return out
 
 
-def _score(claims: Sequence[ResourceClaim], outcome: SearchOutcome) -> int:
-    return sum(alternatives_score(claim, chosen) for claim, chosen in _chosen(claims, outcome))
-
-
-def _chosen(claims: Sequence[ResourceClaim], outcome: SearchOutcome) -> Iterator[tuple[ResourceClaim, list[str]]]:
+def _chosen_alternatives(
+    claims: Sequence[ResourceClaim], outcome: SearchOutcome
+) -> Iterator[tuple[ResourceClaim, list[str]]]:
     """Yield each claim with the requests that its devices are for; nothing if a claim cannot be allocated."""
     if outcome.solution is None:
         return
@@ -101,11 +105,12 @@ def explain_scores(state: State | None, row: int) -> AlternativesScore:
     if found is None:
         return AlternativesScore(())
     claims = [*state.claims, *([verdict.extended_claim] if verdict.extended_claim is not None else ())]
-    outcome = found.outcomes[int(found.outcome_of[state.place_of[row]])]
     return AlternativesScore(
         tuple(
             ChosenAlternative(claim.name, tuple(dict.fromkeys(chosen)), _per_request(claim, chosen))
-            for claim, chosen in _chosen(claims, outcome)
+            for claim, chosen in _chosen_alternatives(
+                claims, found.outcomes[int(found.outcome_of[state.place_of[row]])]
+            )
         )
     )
 

@@ -25,8 +25,6 @@ from kschedctl.scheduler.plugins.inter_pod_affinity.terms import (
 )
 from kschedctl.scheduler.plugins.topology import InDomain, NoTopologyLabel, term_remedies
 
-# The operands behind the reasons of InterPodAffinity.
-
 
 class NoPodNear(InDomain, frozen=True):
     """The node's domain has no pod that the pod's required affinity selects."""
@@ -185,8 +183,7 @@ def prepare(cluster: Cluster, existing: ExistingTerms, terms: PodTerms, pod: Pod
     affinity_keys = dict.fromkeys(term.topology_key for term in terms.required_affinity)
     far: dict[str, Int64Array] = {}
     for term in terms.required_anti_affinity:
-        matching = classes_matching(cluster, term).astype(np.int64)
-        far[term.topology_key] = far.get(term.topology_key, 0) + matching
+        far[term.topology_key] = far.get(term.topology_key, 0) + classes_matching(cluster, term).astype(np.int64)
     theirs: dict[str, Int64Array] = {}
     for key, (class_ids, weights) in existing.required_anti_affinity(
         PodAndNamespaceLabels.of(cluster, pod), n_classes

@@ -11,7 +11,6 @@ from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.releases.rules import QueueRules
 from kschedctl.objects.selectors import SelectorError
 from kschedctl.scheduler.framework.config.types import InterPodAffinityArgs
 from kschedctl.scheduler.framework.cycle_state import CycleState
@@ -28,11 +27,11 @@ from kschedctl.scheduler.framework.explanation import Arithmetic, CountedDomains
 from kschedctl.scheduler.framework.interface import (
     FilterPlugin,
     Handle,
-    PluginError,
     PreFilterPlugin,
     PreFilterResult,
     PreScorePlugin,
     ScorePlugin,
+    required_state,
 )
 from kschedctl.scheduler.framework.runtime import encoded
 from kschedctl.scheduler.framework.status import SKIP, SUCCESS, Code, Rejections, Status
@@ -59,78 +58,10 @@ from kschedctl.scheduler.plugins.inter_pod_affinity.terms import (
     parse_pod_terms,
 )
 
-# Queueing hints of InterPodAffinity: events that may help a rejected pod (upstream ``isSchedulableAfter...``).
-#
-# Terms are matched without namespace labels, as upstream does here.
-
-
-class InterPodAffinityHints:
-    """The queueing hints of InterPodAffinity under the rules of a release."""
-
-    def __init__(self, rules: QueueRules) -> None:
-        self._rules = rules
-
-    @property
-    def events(self) -> tuple[ClusterEventWithHint, ...]:
-        """The events that the plugin registers."""
-        pods = EventResource.POD if self._rules.unscheduled_pods_wake else EventResource.ASSIGNED_POD
-        own = registered(EventResource.TARGET_POD, ActionType.UPDATE_POD_LABEL)
-        of_pods = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.DELETE
-        of_nodes = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
-        return (
-            registered(pods, of_pods, self.after_pod_change),
-            *(() if self._rules.unscheduled_pods_wake else (own,)),
-            registered(EventResource.NODE, of_nodes, self.after_node_change),
-        )
-
-    def after_pod_change(self, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
-        """Report whether an added, deleted or relabelled pod may let the pod fit."""
-        if old is not None and new is not None and same_pod(pod, new):
-            return True
-        counts = self._rules.nominated_pods_wake
-        if any(other is not None and not is_on_node(other, or_nominated=counts) for other in (old, new)):
-            return False
-        try:
-            terms = parse_pod_terms(pod)
-            near, far = terms.required_affinity, terms.required_anti_affinity
-            if new is not None and old is not None:
-                met = not _means(all, near, old) and _means(all, near, new)
-                return met or (self._parted(far, old) and not self._parted(far, new))
-            if new is not None:
-                return _means(all, near, new)
-            if old is None or self._parted(far, old):
-                return True
-            if not self._rules.anti_affinity_of_deleted_pods_wakes:
-                return False
-            return self._parted(parse_pod_terms(old).required_anti_affinity, pod)
-        except SelectorError:
-            # Upstream queues the pod if a hint returns an error.
-            return True
-
-    def _parted(self, terms: tuple[AffinityTerm, ...], pod: Pod) -> bool:
-        return _means(any if self._rules.any_anti_affinity_term_wakes else all, terms, pod)
-
-    def after_node_change(self, pod: Pod, old: Node | None, new: Node) -> bool:
-        """Report whether an added or relabelled node may create, join or leave a domain of the pod's required terms."""
-        try:
-            terms = parse_pod_terms(pod)
-        except SelectorError:
-            return True
-        labels = new.metadata.labels
-        if old is None:
-            return bool(terms.required_anti_affinity) or any(t.topology_key in labels for t in terms.required_affinity)
-        before = old.metadata.labels
-        return any(
-            labels.get(term.topology_key) not in (None, before.get(term.topology_key))
-            for term in terms.required_affinity
-        ) or any(
-            before.get(term.topology_key) not in (None, labels.get(term.topology_key))
-            for term in terms.required_anti_affinity
-        )
-
 
 def _means(quantifier: Callable[[Iterable[bool]], bool], terms: tuple[AffinityTerm, ...], pod: Pod) -> bool:
     """Report whether all, or any, of the terms match a pod; False without terms."""
+    # Queueing hints match terms without namespace labels, as upstream does.
     return bool(terms) and quantifier(term.matches(pod, {}) for term in terms)
 
 
@@ -159,7 +90,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
     def _existing(self) -> ExistingTerms:
         return ExistingTerms.of(self.handle.cluster)
 
-    def _terms(self, pod: Pod) -> PodTerms:
+    def _merged_terms(self, pod: Pod) -> PodTerms:
         terms = parse_pod_terms(pod)
         cluster = self.handle.cluster
         return PodTerms(
@@ -169,7 +100,59 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         )
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        return InterPodAffinityHints(self.handle.release.queue).events
+        pods = EventResource.POD if self.handle.release.queue.unscheduled_pods_wake else EventResource.ASSIGNED_POD
+        own = registered(EventResource.TARGET_POD, ActionType.UPDATE_POD_LABEL)
+        of_pods = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.DELETE
+        return (
+            registered(pods, of_pods, self.after_pod_change),
+            *(() if self.handle.release.queue.unscheduled_pods_wake else (own,)),
+            registered(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL, self.after_node_change),
+        )
+
+    def after_pod_change(self, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
+        """Report whether an added, deleted or relabelled pod may let the pod fit."""
+        if old is not None and new is not None and same_pod(pod, new):
+            return True
+        counts = self.handle.release.queue.nominated_pods_wake
+        if any(other is not None and not is_on_node(other, or_nominated=counts) for other in (old, new)):
+            return False
+        try:
+            terms = parse_pod_terms(pod)
+            near, far = terms.required_affinity, terms.required_anti_affinity
+            if new is not None and old is not None:
+                met = not _means(all, near, old) and _means(all, near, new)
+                return met or (self._parted(far, old) and not self._parted(far, new))
+            if new is not None:
+                return _means(all, near, new)
+            if old is None or self._parted(far, old):
+                return True
+            if not self.handle.release.queue.anti_affinity_of_deleted_pods_wakes:
+                return False
+            return self._parted(parse_pod_terms(old).required_anti_affinity, pod)
+        except SelectorError:
+            # Upstream queues the pod if a hint returns an error.
+            return True
+
+    def _parted(self, terms: tuple[AffinityTerm, ...], pod: Pod) -> bool:
+        return _means(any if self.handle.release.queue.any_anti_affinity_term_wakes else all, terms, pod)
+
+    def after_node_change(self, pod: Pod, old: Node | None, new: Node) -> bool:
+        """Report whether an added or relabelled node may create, join or leave a domain of the pod's required terms."""
+        try:
+            terms = parse_pod_terms(pod)
+        except SelectorError:
+            return True
+        labels = new.metadata.labels
+        if old is None:
+            return bool(terms.required_anti_affinity) or any(t.topology_key in labels for t in terms.required_affinity)
+        before = old.metadata.labels
+        return any(
+            labels.get(term.topology_key) not in (None, before.get(term.topology_key))
+            for term in terms.required_affinity
+        ) or any(
+            before.get(term.topology_key) not in (None, labels.get(term.topology_key))
+            for term in terms.required_anti_affinity
+        )
 
     def sign_pod(self, pod: Pod) -> Hashable | None:
         """Sign the pod by its labels, or by nothing if the profile ignores preferred terms of existing pods.
@@ -192,11 +175,11 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
         Raises SelectorError if a selector of the pod is invalid.
         """
-        return prepare(self.handle.cluster, self._existing, self._terms(pod), pod)
+        return prepare(self.handle.cluster, self._existing, self._merged_terms(pod), pod)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         try:
-            terms = self._terms(pod)
+            terms = self._merged_terms(pod)
         except SelectorError as error:
             text = f"parsing pod: {error.path}: {error}"
             return PreFilterResult(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,)))
@@ -207,16 +190,16 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return PreFilterResult()
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        found = state.read(_FilterState)
-        if found is None:
-            raise PluginError('error reading "PreFilterInterPodAffinity" from cycleState: not found')
+        found = required_state(
+            state, _FilterState, 'error reading "PreFilterInterPodAffinity" from cycleState: not found'
+        )
         culprits = MatchingPods(self.handle.cluster)
         terms = found.terms.required_affinity
         return reject_nodes(found.counts, nodes, lambda row, counts: word_reason(culprits, row, counts, terms))
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
         try:
-            terms = self._terms(pod)
+            terms = self._merged_terms(pod)
         except SelectorError as error:
             return Status(Code.ERROR, (f"failed to parse pod: {error.path}: {error}",))
         if self._args.ignore_preferred_terms_of_existing_pods and not terms.preferred:
@@ -229,9 +212,9 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return SUCCESS
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        found = state.read(_ScoreState)
-        if found is None:
-            raise PluginError('failed to read "PreScoreInterPodAffinity" from cycleState: not found')
+        found = required_state(
+            state, _ScoreState, 'failed to read "PreScoreInterPodAffinity" from cycleState: not found'
+        )
         return found.scores[rows]
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
@@ -255,8 +238,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         found = state.read(_FilterState)
         if found is None:
             return ()
-        nodes = self.handle.cluster.overlay(np.array([row], dtype=np.int64))
-        return explain_domains(found.counts, nodes)
+        return explain_domains(found.counts, self.handle.cluster.overlay(np.array([row], dtype=np.int64)))
 
     def counted_domains(self, state: CycleState, pod: Pod) -> tuple[CountedDomains, ...]:
         found = state.read(_FilterState)
@@ -267,7 +249,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         # Score may see node objects sent back by an extender. PreScore summed the weights on the original cluster.
         cluster = found.cluster if found is not None else self.handle.cluster
         weight, existing = self._args.hard_pod_affinity_weight, ExistingTerms.of(cluster)
-        return explain_scores(cluster, existing, self._terms(pod), pod, row, hard_pod_affinity_weight=weight)
+        return explain_scores(cluster, existing, self._merged_terms(pod), pod, row, hard_pod_affinity_weight=weight)
 
     def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
         return explain_normalized(scores, position)

@@ -122,7 +122,6 @@ class RescaledScore(Arithmetic, frozen=True):
     score: int
     #: The lowest and the highest raw score of the scored nodes.
     lowest: int
-    #: The lowest and the highest raw score of the scored nodes.
     highest: int
 
     def formula(self) -> str:

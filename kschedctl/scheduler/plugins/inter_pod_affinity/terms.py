@@ -98,11 +98,10 @@ def parse_pod_terms(pod: Pod) -> PodTerms:
     if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
         return PodTerms()
     near, far = affinity.pod_affinity or PodAffinity(), affinity.pod_anti_affinity or PodAffinity()
-    namespace = pod.metadata.namespace
 
     def required(terms: Iterable[PodAffinityTerm], kind: str) -> tuple[AffinityTerm, ...]:
         try:
-            return tuple(parse_term(term, namespace) for term in terms)
+            return tuple(parse_term(term, pod.metadata.namespace) for term in terms)
         except SelectorError as error:
             raise SelectorError(str(error), f"{kind}.{error.path}") from None
 
@@ -176,7 +175,14 @@ class TermTable:
         n_entries, found = self._matching.get(pod, (-1, {}))
         if n_entries != len(self.term_id):
             found = {}
-            for key, ids in self._terms_of(pod).items():
+            n_asked, by_key = self._known.get(pod, (0, {}))
+            labels, namespace_labels = dict(pod.labels), dict(pod.namespace_labels)
+            for number in range(n_asked, len(self.terms)):
+                term = self.terms[number]
+                if term.means(pod.namespace, labels, namespace_labels):
+                    by_key.setdefault(term.topology_key, []).append(number)
+            self._known[pod] = len(self.terms), by_key
+            for key, ids in by_key.items():
                 at = np.isin(self.term_id, ids)
                 found[key] = (self.class_id[at], self.weight[at])
             if len(self._matching) > _MOST_KNOWN:
@@ -191,17 +197,6 @@ class TermTable:
                 if ends[key]
             }
         return found
-
-    def _terms_of(self, pod: PodAndNamespaceLabels) -> dict[str, list[int]]:
-        """Return the indices of the terms that match a pod, by topology key."""
-        n_asked, by_key = self._known.get(pod, (0, {}))
-        labels, namespace_labels = dict(pod.labels), dict(pod.namespace_labels)
-        for number in range(n_asked, len(self.terms)):
-            term = self.terms[number]
-            if term.means(pod.namespace, labels, namespace_labels):
-                by_key.setdefault(term.topology_key, []).append(number)
-        self._known[pod] = len(self.terms), by_key
-        return by_key
 
 
 class ExistingTerms:

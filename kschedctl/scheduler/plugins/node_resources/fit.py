@@ -4,7 +4,7 @@ A requested resource is insufficient if ``requested > allocatable - used``. If `
 pods does not help: the status is UnschedulableAndUnresolvable, in releases that distinguish this case.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from functools import partial
 from typing import Any, Final
 
@@ -52,6 +52,7 @@ from kschedctl.scheduler.framework.interface import (
     PreFilterResult,
     PreScorePlugin,
     ScorePlugin,
+    required_state,
 )
 from kschedctl.scheduler.framework.operands import Operands, Shortfall
 from kschedctl.scheduler.framework.pod_groups import PodGroupAssignments, PodGroupInfo
@@ -74,8 +75,6 @@ from kschedctl.scheduler.plugins.node_resources.scoring import (
     weighted_mean,
 )
 
-# Queueing hints of NodeResourcesFit: events that may help a rejected pod (fit.go, ``isSchedulableAfter...``).
-
 _IN_PLACE: str = "InPlacePodVerticalScaling"
 
 
@@ -89,80 +88,6 @@ def signed_requests(handle: Handle, pod: Pod) -> Hashable | None:
         if backed_resources(handle, (name for name, amount in requests.items() if amount)):
             return None
     return frozenset(requests.items())
-
-
-class NodeResourcesHints:
-    """The queueing hints of NodeResourcesFit.
-
-    Args:
-        wanted: Returns a pod's requests by resource, including ``pods``: milli-CPU, bytes and counts.
-    """
-
-    def __init__(self, handle: Handle, wanted: Callable[[Pod], Mapping[str, int]]) -> None:
-        self._handle = handle
-        self._wanted = wanted
-
-    @property
-    def events(self) -> tuple[ClusterEventWithHint, ...]:
-        """The events that the plugin registers."""
-        handle = self._handle
-        pods = handle.pods_that_wake(EventResource.ASSIGNED_POD)
-        own = handle.pods_that_wake(EventResource.TARGET_POD)
-        of_nodes = ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE
-        out = [
-            registered(pods, ActionType.DELETE, self.after_pod_deleted),
-            registered(EventResource.NODE, of_nodes, self.after_node_change),
-        ]
-        if handle.release.enabled(_IN_PLACE):
-            out += [
-                registered(resource, ActionType.UPDATE_POD_SCALE_DOWN, self.after_scale_down)
-                for resource in dict.fromkeys((pods, own))
-            ]
-        if handle.release.devices_back_extended_resources:
-            of_classes = ActionType.ADD | ActionType.UPDATE
-            out.append(registered(EventResource.DEVICE_CLASS, of_classes, self.after_class_change))
-        return tuple(out)
-
-    def after_pod_deleted(self, pod: Pod, old: Pod, new: None) -> bool:
-        """Report whether the deleted pod was on a node or nominated to one."""
-        return is_on_node(old, or_nominated=True)
-
-    def after_scale_down(self, pod: Pod, old: Pod, new: Pod) -> bool:
-        """Report whether the pod itself changed, or a pod on a node lowered a request that may help the pod."""
-        if same_pod(pod, new):
-            return True
-        if not new.spec.node_name:
-            return False
-        rules = self._handle.request_rules
-        before, after, wanted = (scheduler_units(pod_requests(each, rules)) for each in (old, new, pod))
-        return any(amount and before.get(name, 0) > after.get(name, 0) for name, amount in wanted.items())
-
-    def after_node_change(self, pod: Pod, old: Node | None, new: Node) -> bool:
-        """Report whether the pod fits on the empty node, and the node changed in its favour.
-
-        The node must be new, or offer more of a requested resource, or offer none of a resource that a DeviceClass
-        backs.
-        """
-        wanted = self._wanted(pod)
-        backed = backed_resources(self._handle, wanted)
-        offers = Nodes((new,)).allocatable[0]
-        lacking = (name for name, amount in wanted.items() if amount > offers.get(name, 0))
-        if any(name not in backed or offers.get(name, 0) for name in lacking):
-            return False
-        if old is None:
-            return True
-        before = Nodes((old,)).allocatable[0]
-        if any(offers.get(name, 0) > before.get(name, 0) for name in (PODS, *wanted)):
-            return True
-        return any(not offers.get(name, 0) for name in backed)
-
-    def after_class_change(self, pod: Pod, old: DeviceClass | None, new: DeviceClass) -> bool:
-        """Report whether the class backs a resource that the pod requests and did not back it before."""
-        requests = pod_requests(pod, self._handle.request_rules)
-        name = new.spec.extended_resource_name
-        if old is None:
-            return CLASS_PREFIX + new.name in requests or bool(name and name in requests)
-        return old.spec.extended_resource_name != name and bool(name and name in requests)
 
 
 TOO_MANY_PODS: Final = "Too many pods"
@@ -255,7 +180,63 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             self._kernel = most_allocated if strategy.type == "MostAllocated" else least_allocated
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        return NodeResourcesHints(self.handle, self.wanted).events
+        pods = self.handle.pods_that_wake(EventResource.ASSIGNED_POD)
+        own = self.handle.pods_that_wake(EventResource.TARGET_POD)
+        of_nodes = ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE
+        out = [
+            registered(pods, ActionType.DELETE, self.after_pod_deleted),
+            registered(EventResource.NODE, of_nodes, self.after_node_change),
+        ]
+        if self.handle.release.enabled(_IN_PLACE):
+            out += [
+                registered(resource, ActionType.UPDATE_POD_SCALE_DOWN, self.after_scale_down)
+                for resource in dict.fromkeys((pods, own))
+            ]
+        if self.handle.release.devices_back_extended_resources:
+            of_classes = ActionType.ADD | ActionType.UPDATE
+            out.append(registered(EventResource.DEVICE_CLASS, of_classes, self.after_class_change))
+        return tuple(out)
+
+    def after_pod_deleted(self, pod: Pod, old: Pod, new: None) -> bool:
+        """Report whether the deleted pod was on a node or nominated to one."""
+        return is_on_node(old, or_nominated=True)
+
+    def after_scale_down(self, pod: Pod, old: Pod, new: Pod) -> bool:
+        """Report whether the pod itself changed, or a pod on a node lowered a request that may help the pod."""
+        if same_pod(pod, new):
+            return True
+        if not new.spec.node_name:
+            return False
+        rules = self.handle.request_rules
+        before, after, wanted = (scheduler_units(pod_requests(each, rules)) for each in (old, new, pod))
+        return any(amount and before.get(name, 0) > after.get(name, 0) for name, amount in wanted.items())
+
+    def after_node_change(self, pod: Pod, old: Node | None, new: Node) -> bool:
+        """Report whether the pod fits on the empty node, and the node changed in its favour.
+
+        The node must be new, or offer more of a requested resource, or offer none of a resource that a DeviceClass
+        backs.
+        """
+        wanted = self.wanted(pod)
+        backed = backed_resources(self.handle, wanted)
+        offers = Nodes((new,)).allocatable[0]
+        lacking = (name for name, amount in wanted.items() if amount > offers.get(name, 0))
+        if any(name not in backed or offers.get(name, 0) for name in lacking):
+            return False
+        if old is None:
+            return True
+        before = Nodes((old,)).allocatable[0]
+        if any(offers.get(name, 0) > before.get(name, 0) for name in (PODS, *wanted)):
+            return True
+        return any(not offers.get(name, 0) for name in backed)
+
+    def after_class_change(self, pod: Pod, old: DeviceClass | None, new: DeviceClass) -> bool:
+        """Report whether the class backs a resource that the pod requests and did not back it before."""
+        requests = pod_requests(pod, self.handle.request_rules)
+        name = new.spec.extended_resource_name
+        if old is None:
+            return CLASS_PREFIX + new.name in requests or bool(name and name in requests)
+        return old.spec.extended_resource_name != name and bool(name and name in requests)
 
     def sign_pod(self, pod: Pod) -> Hashable | None:
         return signed_requests(self.handle, pod)
@@ -280,9 +261,9 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         )
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        found = state.read(_FilterState)
-        if found is None:
-            raise PluginError('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
+        found = required_state(
+            state, _FilterState, 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
+        )
         wanted = found.wanted
         columns = self.handle.cluster.resources(self.handle.request_rules)
         # A slice copies nothing.
@@ -309,7 +290,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             if resource != PODS:
                 unresolvable |= insufficient[i] & (amount > allocatable)
         names = tuple(wanted)
-        reason, lacking_of = _number(insufficient)
+        reason, lacking_of = _number_shortages(insufficient)
         unresolvable &= self.handle.release.fit_gives_up
         code = np.where(unresolvable, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.UNSCHEDULABLE).astype(np.int8)
         code[~insufficient.any(axis=0)] = Code.SUCCESS
@@ -319,7 +300,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
         def details(position: int) -> tuple[Reason, ...]:
             lacking = [name for i, name in enumerate(names) if insufficient[i, position]]
-            return tuple(self._reason(name, wanted[name], nodes, position) for name in lacking)
+            return tuple(self._resource_reason(name, wanted[name], nodes, position) for name in lacking)
 
         return Rejections(code, reason, texts, details)
 
@@ -342,7 +323,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             checks.append(FilterCheck(told, f"free {free} of {of}, requested {taken}", amount <= offered - used))
         return tuple(checks)
 
-    def _reason(self, resource: str, amount: int, nodes: Overlay, position: int) -> Reason:
+    def _resource_reason(self, resource: str, amount: int, nodes: Overlay, position: int) -> Reason:
         columns = self.handle.cluster.resources(self.handle.request_rules)
         row = nodes.rows[position]
         index = columns.index.get(resource)
@@ -365,12 +346,10 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
     def _scored_requests(self, pod: Pod) -> dict[str, int]:
         # Upstream scores containers' requests only; pod-level resources count in the filter.
         requests = scoring_requests(pod, spec_only(self.handle.request_rules, pod_level=False))
-        resources = self._args.scoring_strategy.resources
-        return {r.name: requested_amount(requests, r.name) for r in resources}
+        return {r.name: requested_amount(requests, r.name) for r in self._args.scoring_strategy.resources}
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        offers = self._offers(state, pod, rows)
-        return weighted_mean(offers, self._weights, self._kernel, only_positive=self._ratio)
+        return weighted_mean(self._offers(state, pod, rows), self._weights, self._kernel, only_positive=self._ratio)
 
     def _offers(self, state: CycleState, pod: Pod, rows: Int64Array) -> list[Allocation]:
         """Return the amounts of the configured resources on some nodes, in their order."""
@@ -415,7 +394,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return StrategyScore(strategy.type, resources, self._shape, int(score[0]))
 
 
-def _number(insufficient: Mask) -> tuple[Int64Array, Mask]:
+def _number_shortages(insufficient: Mask) -> tuple[Int64Array, Mask]:
     """Assign a number to each combination of insufficient resources.
 
     Args:

@@ -85,7 +85,7 @@ def request_remedies(context: RemedyContext, resource: str, free: int) -> Iterat
     patch = _lowered(context.pod, rules, resource, target)
     if not patch:
         return
-    shown, now = (format_amount(resource, amount) for amount in (_rounded(resource, target), before))
+    shown, now = (format_amount(resource, amount) for amount in (_rounded_down(resource, target), before))
     if shown == now:
         shown, now = str(target), str(before)
     summary = f"request {shown} {resource} or less instead of {now}"
@@ -119,7 +119,7 @@ def requested(pod: Pod, release: Release, resource: str) -> int:
     return _units(pod, spec_only(RequestRules.of(release), pod_level=True), resource)
 
 
-def _rounded(resource: str, amount: int) -> int:
+def _rounded_down(resource: str, amount: int) -> int:
     """Round bytes down to two decimals of their binary unit, so that the displayed amount is not too large.
 
     Amounts of other resources are returned unchanged.

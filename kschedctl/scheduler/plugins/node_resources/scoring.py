@@ -225,7 +225,7 @@ class StrategyScore(Arithmetic, frozen=True):
 def ratio_steps(
     name: str, requested: int, capacity: int, shape: Sequence[tuple[int, int]], score: int, note: str
 ) -> Iterator[Step]:
-    """Yield the steps that map a utilization to a score (``strategies.requested_to_capacity_ratio``).
+    """Yield the steps that map a utilization to a score (``requested_to_capacity_ratio``).
 
     Args:
         requested, capacity: The requested amount and the capacity, in the same unit.

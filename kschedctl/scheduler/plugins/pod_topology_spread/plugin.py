@@ -1,6 +1,6 @@
 """PodTopologySpread: the plugin class, which connects counting and scoring to the extension points."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 import msgspec
 import numpy as np
@@ -12,7 +12,6 @@ from kschedctl.common.arrays import Int64Array
 from kschedctl.objects.core import Node, Service
 from kschedctl.objects.meta import LabelSelector
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.releases.rules import QueueRules
 from kschedctl.objects.selectors import Selector, SelectorError, label_map_selector, matches, parse_label_selector
 from kschedctl.objects.workload import ReplicaSet, ReplicationController, StatefulSet
 from kschedctl.scheduler.framework.config.types import PodTopologySpreadArgs
@@ -35,6 +34,7 @@ from kschedctl.scheduler.framework.interface import (
     PreFilterResult,
     PreScorePlugin,
     ScorePlugin,
+    required_state,
 )
 from kschedctl.scheduler.framework.status import SKIP, SUCCESS, Code, Rejections, Status
 from kschedctl.scheduler.plugins.pod_topology_spread.filtering import (
@@ -59,77 +59,6 @@ from kschedctl.scheduler.plugins.pod_topology_spread.scoring import (
     normalize,
     spread_scores,
 )
-
-# Queueing hints of PodTopologySpread: events that may help a rejected pod (upstream ``isSchedulableAfter...``).
-
-
-class PodTopologySpreadHints:
-    """The queueing hints of PodTopologySpread under the rules of a release.
-
-    Args:
-        constraints: Returns a pod's hard constraints, or the defaults for the pod.
-    """
-
-    def __init__(self, rules: QueueRules, constraints: Callable[[Pod], tuple[SpreadConstraint, ...]]) -> None:
-        self._rules = rules
-        self._constraints = constraints
-
-    @property
-    def events(self) -> tuple[ClusterEventWithHint, ...]:
-        """The events that the plugin registers."""
-        of_pods = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.DELETE
-        own = ActionType.UPDATE_POD_TOLERATION | ActionType.UPDATE_POD_LABEL
-        of_nodes = ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_TAINT
-        nodes = registered(EventResource.NODE, of_nodes, self.after_node_change)
-        if self._rules.unscheduled_pods_wake:
-            return registered(EventResource.POD, of_pods | own, self.after_pod_change), nodes
-        return (
-            registered(EventResource.ASSIGNED_POD, of_pods, self.after_pod_change),
-            registered(EventResource.TARGET_POD, own, self.after_pod_change),
-            nodes,
-        )
-
-    def after_pod_change(self, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
-        """Report whether an added, deleted or updated pod may change the counts."""
-        if any(other is not None and not self._involved(other, pod) for other in (old, new)):
-            return False
-        try:
-            constraints = self._constraints(pod)
-        except PluginError:
-            # Upstream queues the pod if a hint returns an error.
-            return True
-        if old is not None and new is not None:
-            tolerates_else = same_pod(pod, new) and old.spec.tolerations != new.spec.tolerations
-            if tolerates_else and any(constraint.honor_taints for constraint in constraints):
-                return True
-            if old.metadata.labels == new.metadata.labels:
-                return False
-            return any(constraint.selects(old) != constraint.selects(new) for constraint in constraints)
-        changed = new if new is not None else old
-        return changed is not None and any(constraint.selects(changed) for constraint in constraints)
-
-    def _involved(self, other: Pod, pod: Pod) -> bool:
-        if same_pod(other, pod):
-            return True
-        on_node = is_on_node(other, or_nominated=self._rules.nominated_pods_wake)
-        return on_node and other.namespace == pod.namespace
-
-    def after_node_change(self, pod: Pod, old: Node | None, new: Node | None) -> bool:
-        """Report whether an added, deleted or updated node may add a domain, or remove the one with the fewest pods."""
-        try:
-            constraints = self._constraints(pod)
-        except PluginError:
-            return True
-        had, has = (node is not None and _has_all_keys(node, constraints) for node in (old, new))
-        if old is None or new is None:
-            return had or has
-        if had != has:
-            return True
-        return has and (_domains(old, constraints) != _domains(new, constraints) or old.spec.taints != new.spec.taints)
-
-
-def _has_all_keys(node: Node, constraints: Iterable[SpreadConstraint]) -> bool:
-    return all(constraint.topology_key in node.metadata.labels for constraint in constraints)
 
 
 def _domains(node: Node, constraints: Iterable[SpreadConstraint]) -> list[str | None]:
@@ -159,15 +88,15 @@ def default_selector(cluster: Cluster, pod: Pod) -> Selector:
             return label_map_selector({**labels, **(controller.spec.selector if controller else {})})
         case ("apps/v1", "ReplicaSet"):
             replica_set = cluster.get(ReplicaSet, owner.name, namespace)
-            return _with(labels, replica_set.spec.selector if replica_set else None)
+            return _with_selector(labels, replica_set.spec.selector if replica_set else None)
         case ("apps/v1", "StatefulSet"):
             stateful_set = cluster.get(StatefulSet, owner.name, namespace)
-            return _with(labels, stateful_set.spec.selector if stateful_set else None)
+            return _with_selector(labels, stateful_set.spec.selector if stateful_set else None)
         case _:
             return label_map_selector(labels)
 
 
-def _with(labels: Mapping[str, str], selector: LabelSelector | None) -> Selector:
+def _with_selector(labels: Mapping[str, str], selector: LabelSelector | None) -> Selector:
     base = label_map_selector(labels)
     if selector is None:
         return base
@@ -211,9 +140,58 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return parse_constraints(self._defaults, pod, action, selector=selector) if selector else ()
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        return PodTopologySpreadHints(
-            self.handle.release.queue, lambda pod: self._constraints(pod, DO_NOT_SCHEDULE)
-        ).events
+        of_pods = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.DELETE
+        own = ActionType.UPDATE_POD_TOLERATION | ActionType.UPDATE_POD_LABEL
+        of_nodes = ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_TAINT
+        nodes = registered(EventResource.NODE, of_nodes, self.after_node_change)
+        if self.handle.release.queue.unscheduled_pods_wake:
+            return registered(EventResource.POD, of_pods | own, self.after_pod_change), nodes
+        return (
+            registered(EventResource.ASSIGNED_POD, of_pods, self.after_pod_change),
+            registered(EventResource.TARGET_POD, own, self.after_pod_change),
+            nodes,
+        )
+
+    def after_pod_change(self, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
+        """Report whether an added, deleted or updated pod may change the counts."""
+        if any(other is not None and not self._involved(other, pod) for other in (old, new)):
+            return False
+        try:
+            constraints = self._constraints(pod, DO_NOT_SCHEDULE)
+        except PluginError:
+            # Upstream queues the pod if a hint returns an error.
+            return True
+        if old is not None and new is not None:
+            tolerates_else = same_pod(pod, new) and old.spec.tolerations != new.spec.tolerations
+            if tolerates_else and any(constraint.honor_taints for constraint in constraints):
+                return True
+            if old.metadata.labels == new.metadata.labels:
+                return False
+            return any(constraint.selects(old) != constraint.selects(new) for constraint in constraints)
+        changed = new if new is not None else old
+        return changed is not None and any(constraint.selects(changed) for constraint in constraints)
+
+    def _involved(self, other: Pod, pod: Pod) -> bool:
+        if same_pod(other, pod):
+            return True
+        on_node = is_on_node(other, or_nominated=self.handle.release.queue.nominated_pods_wake)
+        return on_node and other.namespace == pod.namespace
+
+    def after_node_change(self, pod: Pod, old: Node | None, new: Node | None) -> bool:
+        """Report whether an added, deleted or updated node may add a domain, or remove the one with the fewest pods."""
+        try:
+            constraints = self._constraints(pod, DO_NOT_SCHEDULE)
+        except PluginError:
+            return True
+        had, has = (
+            node is not None and all(constraint.topology_key in node.metadata.labels for constraint in constraints)
+            for node in (old, new)
+        )
+        if old is None or new is None:
+            return had or has
+        if had != has:
+            return True
+        return has and (_domains(old, constraints) != _domains(new, constraints) or old.spec.taints != new.spec.taints)
 
     def sign_pod(self, pod: Pod) -> Hashable | None:
         return None if pod.spec.topology_spread_constraints or self._defaults else ()
@@ -243,9 +221,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return PreFilterResult()
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        found = state.read(_FilterState)
-        if found is None:
-            raise PluginError('reading "PreFilterPodTopologySpread" from cycleState: not found')
+        found = required_state(state, _FilterState, 'reading "PreFilterPodTopologySpread" from cycleState: not found')
         return reject_nodes(found.domains, nodes)
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
@@ -312,7 +288,6 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return state.read(_ScoreState) is not None
 
     def _prepared(self, state: CycleState) -> _ScoreState:
-        found = state.read(_ScoreState)
-        if found is None:
-            raise PluginError('error reading "PreScorePodTopologySpread" from cycleState: not found')
-        return found
+        return required_state(
+            state, _ScoreState, 'error reading "PreScorePodTopologySpread" from cycleState: not found'
+        )

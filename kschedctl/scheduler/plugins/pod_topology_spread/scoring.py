@@ -197,7 +197,6 @@ class ReversedScore(Arithmetic, frozen=True):
     score: int
     #: The highest and the lowest raw score of the nodes that count.
     highest: int
-    #: The highest and the lowest raw score of the nodes that count.
     lowest: int
 
     def formula(self) -> str:

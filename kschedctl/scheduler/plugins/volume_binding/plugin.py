@@ -41,6 +41,7 @@ from kschedctl.scheduler.framework.interface import (
     PreScorePlugin,
     ReservePlugin,
     ScorePlugin,
+    required_state,
 )
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
@@ -73,15 +74,9 @@ from kschedctl.scheduler.volumes.reasons import (
 )
 from kschedctl.scheduler.volumes.zones import label_terms
 
-# The checks of VolumeBinding on a node, one or more per claim.
 
-
-def explain_claims(binder: Binder, found: FoundVolumes, node: Node, row: int) -> tuple[FilterCheck, ...]:
-    """Return the checks of a pod's claims on a node."""
-    return (*_bound(binder, found, node, row), *_matched(found, row), *_unmatched(binder, found, node, row))
-
-
-def _bound(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Iterator[FilterCheck]:
+def explain_claims(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Iterator[FilterCheck]:
+    """Yield the checks of a pod's claims on a node."""
     for bound in found.bound:
         wanted = f"claim {bound.claim.name}"
         if not bound.reachable[row]:
@@ -90,17 +85,11 @@ def _bound(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Iterato
             yield FilterCheck(
                 f"{wanted} on {bound.volume.name}: {_topology(bound.volume)}", _has(bound.volume, node), True
             )
-
-
-def _matched(found: FoundVolumes, row: int) -> Iterator[FilterCheck]:
     for match in found.matches:
         if match.choice[row] >= 0:
             volume = match.candidates[match.choice[row]]
             told = f"takes {volume.name}, the first of {len(match.candidates)} that match it"
             yield FilterCheck(f"claim {match.claim.name}", told, True)
-
-
-def _unmatched(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Iterator[FilterCheck]:
     if found.error[row] >= 0:
         yield FilterCheck("claims", found.errors[int(found.error[row])], False)
     elif found.bind_conflict[row]:
@@ -115,20 +104,20 @@ def _unmatched(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Ite
                 yield FilterCheck(f"claim {check.claim.name}", told, True)
 
 
-def _terms(volume: PersistentVolume) -> tuple[Selector, ...]:
+def _topology_terms(volume: PersistentVolume) -> tuple[Selector, ...]:
     affinity = required_affinity(volume)
     return () if affinity is None else tuple(label_terms(affinity))
 
 
 def _topology(volume: PersistentVolume) -> str:
     """Return the node labels required by a volume, as text."""
-    terms = [", ".join(map(str, term)) for term in _terms(volume)]
+    terms = [", ".join(map(str, term)) for term in _topology_terms(volume)]
     return " or ".join(dict.fromkeys(terms)) or "any node"
 
 
 def _has(volume: PersistentVolume, node: Node) -> str:
     """Return the node's values of the labels required by a volume, as text."""
-    keys = {requirement.key: None for term in _terms(volume) for requirement in term}
+    keys = {requirement.key: None for term in _topology_terms(volume) for requirement in term}
     has = {key: node.metadata.labels.get(key) for key in keys}
     return f"node has {show_labels(has)}" if has else "the volume is reachable"
 
@@ -219,9 +208,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         return PreFilterResult()
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        found = state.read(_State)
-        if found is None:
-            raise PluginError(_NO_STATE)
+        found = required_state(state, _State, _NO_STATE)
         volumes = found.volumes
         if volumes is None:
             return Rejections.everywhere(len(nodes), SUCCESS)
@@ -269,9 +256,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         nothing = np.zeros(len(rows), dtype=np.int64)
         if not self._scores:
             return nothing
-        found = state.read(_State)
-        if found is None:
-            raise PluginError(_NO_STATE)
+        found = required_state(state, _State, _NO_STATE)
         if found.volumes is None or state.read(_Filtered) is None:
             return nothing
         state.not_modelled.extend(scoring_caveats(found.volumes, rows))
@@ -281,7 +266,8 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         found = state.read(_State)
         if found is None or found.volumes is None:
             return ()
-        return explain_claims(self.binder, found.volumes, self.handle.cluster.nodes.objects[row], row)
+        node = self.handle.cluster.nodes.objects[row]
+        return tuple(explain_claims(self.binder, found.volumes, node, row))
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
         found = state.read(_State)

@@ -1,7 +1,5 @@
 """Builders of scheduler configurations, and the plugins with which they are loaded."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

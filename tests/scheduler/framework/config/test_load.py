@@ -1,7 +1,5 @@
 """Rejections of a configuration, and most messages, are kube-scheduler's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

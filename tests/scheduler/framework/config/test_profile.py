@@ -1,7 +1,5 @@
 """Expected orders and weights are those of kube-scheduler."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import msgspec
 
 from kschedctl.testing.plugin_checks import check_operands

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -84,15 +82,7 @@ def web(node: str, name: str = "web", **fields: Any) -> Pod:
             "a1",
             id="each term has its own domain",
         ),
-    ],
-)
-def test_required_affinity(pod: Pod, others: list[Pod], fits: str) -> None:
-    assert fitting(decide(pod, make_cluster(NODES, others)), PLUGIN) == fits
-
-
-@pytest.mark.parametrize(
-    ("pod", "others", "fits"),
-    [
+        # The first of a series of pods that match their own affinity.
         pytest.param(near(required(term()), labels=WEB), [], "a1 a2 b1", id="the first may go to any labelled node"),
         pytest.param(near(required(term()), labels=WEB), [web("a1")], "a1 a2", id="the second goes where the first is"),
         pytest.param(near(required(term()), labels=WEB), [web("none")], "a1 a2 b1", id="one outside counts as none"),
@@ -102,7 +92,7 @@ def test_required_affinity(pod: Pod, others: list[Pod], fits: str) -> None:
         ),
     ],
 )
-def test_the_first_of_a_series(pod: Pod, others: list[Pod], fits: str) -> None:
+def test_required_affinity(pod: Pod, others: list[Pod], fits: str) -> None:
     assert fitting(decide(pod, make_cluster(NODES, others)), PLUGIN) == fits
 
 

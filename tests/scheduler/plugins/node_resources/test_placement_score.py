@@ -1,7 +1,5 @@
 """NodeResourcesFit scores placements of pod groups by the used share of their resources."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Storage scoring; by default an empty store scores 100, a full one 0: 100 - 100 * requested // capacity."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
