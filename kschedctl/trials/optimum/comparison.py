@@ -108,7 +108,11 @@ def compare(
         alone = best(question, seconds=seconds * _WITHOUT_EVICTIONS, goals=goals).placement
         if sum(alone.placed.values()) < question.n_waiting:
             question = evicting
-    question = _scheduled_first(question, simulation)
+    kinds = (
+        replace(kind, pods=tuple(sorted(kind.pods, key=lambda pod: not _has_node(simulation, pod))))
+        for kind in question.kinds
+    )
+    question = replace(question, kinds=tuple(kinds))
     multi_step = placement_of(question, simulation)
     evicted = any(entry.event is TimelineEvent.PREEMPTED for entry in simulation.timeline)
     # A placement with evictions is not valid for a question without evictions. Pending kinds have the same numbers in
@@ -118,15 +122,6 @@ def compare(
     found = best(question, seconds=max(deadline - time.monotonic(), 0.1), final=final, known=known)
     goals = goals_of(question, final)
     return Comparison(question, simulation, multi_step, found, tuple(goals), finished=not simulation.restless)
-
-
-def _scheduled_first(question: PlacementQuestion, simulation: Simulation) -> PlacementQuestion:
-    """Return the question with the pods first in each kind that the scheduler places: pods of a kind are equal."""
-    kinds = (
-        replace(kind, pods=tuple(sorted(kind.pods, key=lambda pod: not _has_node(simulation, pod))))
-        for kind in question.kinds
-    )
-    return replace(question, kinds=tuple(kinds))
 
 
 def _has_node(simulation: Simulation, pod: Pod) -> bool:
@@ -230,10 +225,18 @@ def _orders(comparison: Comparison, every: Sequence[Pod], choose: Choose) -> Ite
     others = [pod for pod in every if pod.key not in done]
     orders = (
         ("one after another in the order of the best placement", [*placed, *others]),
-        ("one after another, the largest first", sorted(every, key=_size, reverse=True)),
+        ("one after another, the largest first", sorted(every, key=_request_size, reverse=True)),
     )
     for what, order in orders:
-        n_evicted = _one_after_another(comparison, order, choose)
+        start = comparison.question.start
+        index = start.cluster.pods.index
+        without = start.cluster.with_pods(removed=[index[pod.namespace, pod.name] for pod in order])
+        simulation = Simulation(start.moved(without), choose=choose)
+        for pod in order:
+            simulation.create([pod])
+            for _ in simulation:
+                pass
+        n_evicted = _evictions(comparison, simulation)
         if n_evicted is not None:
             yield Adjustment(Lever.ORDER, what, tuple(pod.key for pod in order), n_evicted)
             return
@@ -256,7 +259,7 @@ def _priorities(
 
 
 def _requests(comparison: Comparison, keys: Sequence[str], choose: Choose, deadline: float) -> Iterator[Adjustment]:
-    pods = _pods(comparison, keys)
+    pods = _pods_with_keys(comparison, keys)
     for resource in (CPU, MEMORY):
         for share in _SHARES:
             if time.monotonic() > deadline:
@@ -273,7 +276,7 @@ def _requested(pod: Pod, resource: str) -> int:
     return sum(parse_quantity(each.resources.requests.get(resource, "0")) for each in pod.spec.containers)
 
 
-def _size(pod: Pod) -> tuple[int, int, int]:
+def _request_size(pod: Pod) -> tuple[int, int, int]:
     return pod.spec.priority or 0, _requested(pod, CPU), _requested(pod, MEMORY)
 
 
@@ -301,22 +304,9 @@ def _cut_in_words(pod: Pod, resource: str, share: int) -> str:
     return f"{now} {resource} instead of {was}"
 
 
-def _pods(comparison: Comparison, keys: Sequence[str]) -> list[Pod]:
+def _pods_with_keys(comparison: Comparison, keys: Sequence[str]) -> list[Pod]:
     pods = comparison.question.start.cluster.pods
     return [pods.pod(pods.index[namespace, name]) for namespace, _, name in (key.partition("/") for key in keys)]
-
-
-def _one_after_another(comparison: Comparison, order: Sequence[Pod], choose: Choose) -> int | None:
-    """Simulate pods that arrive one by one; return the number of evictions, ``None`` if too few pods are placed."""
-    start = comparison.question.start
-    index = start.cluster.pods.index
-    without = start.cluster.with_pods(removed=[index[pod.namespace, pod.name] for pod in order])
-    simulation = Simulation(start.moved(without), choose=choose)
-    for pod in order:
-        simulation.create([pod])
-        for _ in simulation:
-            pass
-    return _evictions(comparison, simulation)
 
 
 def _with_changed(
@@ -324,12 +314,11 @@ def _with_changed(
 ) -> int | None:
     """Simulate changed pods; return the number of evictions, ``None`` if nothing changes or too few are placed."""
     start = comparison.question.start
-    before = _pods(comparison, keys)
+    before = _pods_with_keys(comparison, keys)
     after = [change(pod) for pod in before]
     if after == before:
         return None
-    scheduler = start.moved(start.cluster.with_pods(added=after))
-    return _evictions(comparison, simulate_pending(scheduler, choose))
+    return _evictions(comparison, simulate_pending(start.moved(start.cluster.with_pods(added=after)), choose))
 
 
 def _evictions(comparison: Comparison, simulation: Simulation) -> int | None:

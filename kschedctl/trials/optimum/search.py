@@ -214,8 +214,7 @@ class _Search:
     def bound_of(self, before: tuple[int, ...]) -> int | None:
         """Return the known bound of the next goal, given the values of the goals before it."""
         goal = self.goals[len(before)]
-        names = (each.name for each in self.goals)
-        limit = goal.limit(self.question, dict(zip(names, before, strict=False)))
+        limit = goal.limit(self.question, dict(zip((each.name for each in self.goals), before, strict=False)))
         known = [bound for bound in (self.bounds.get(before), limit) if bound is not None]
         return (min if goal.maximize else max)(known, default=None)
 

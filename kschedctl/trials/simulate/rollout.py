@@ -272,8 +272,7 @@ class _Stage:
 
     def fresh(self, number: int = 0) -> Pod:
         """Return a new pod after admission; the simulation creates the claims that belong to the pod."""
-        pod = self.made[number].pod
-        return self.admit(replace(pod, status=PodStatus(phase="Pending")))
+        return self.admit(replace(self.made[number].pod, status=PodStatus(phase="Pending")))
 
     def simulation(self, owners: Iterable[tuple[str, str, str]]) -> Simulation:
         """Return a simulation of the cluster that does not recreate the pods of ``owners``."""

@@ -123,7 +123,7 @@ def _without_claims(cluster: Cluster, removed: Sequence[int]) -> tuple[Cluster, 
         leaving.names.add((metadata.namespace, metadata.name))
     kept, freed = [], []
     for claim in claims:
-        after = _after(claim, leaving)
+        after = _after_removal(claim, leaving)
         if claim.status.allocation is not None and (after is None or after.status.allocation is None):
             freed.append(claim.key)
         if after is not None:
@@ -133,7 +133,7 @@ def _without_claims(cluster: Cluster, removed: Sequence[int]) -> tuple[Cluster, 
     return with_claims(cluster, kept), tuple(freed)
 
 
-def _after(claim: ResourceClaim, leaving: _Leaving) -> ResourceClaim | None:
+def _after_removal(claim: ResourceClaim, leaving: _Leaving) -> ResourceClaim | None:
     """Return a claim as it is after the removal of pods, or ``None`` if it is deleted with its owner."""
     owner = claim.metadata.controller
     if owner is not None and owner.kind == _POD and leaving.has(claim.namespace, owner.name, owner.uid):

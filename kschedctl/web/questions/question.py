@@ -181,7 +181,14 @@ class Question:
             if name in edits:
                 texts[edits[name]] = (*texts.get(edits[name], ()), value)
             elif name not in fields or name in in_path:
-                raise _no_such_parameter(name, [*(each for each in fields if each not in in_path), *edits])
+                known = [*(each for each in fields if each not in in_path), *edits]
+                close = similar(name, known)
+                hint = (
+                    f"did you mean {listed(close, 'or')}?"
+                    if close
+                    else f"the parameters are {listed(known, most=len(known))}"
+                )
+                raise InputError(f'"{name}" is not a parameter here', hint=hint if known else "there are none")
             elif _is_list(fields[name]):
                 data[name] = (*data.get(name, ()), value)
             elif name in data:
@@ -218,26 +225,9 @@ def _wrong_value(error: msgspec.ValidationError) -> InputError:
     missing = _MISSING.fullmatch(problem)
     if missing:
         return InputError("is missing", path=missing[1])
-    return InputError(_wording(problem), path=place.rstrip("`").partition("[")[0])
-
-
-def _wording(problem: str) -> str:
-    """Return the problem of a parameter in plain words.
-
-    >>> _wording("Expected `int | null`, got `str`")
-    'is not a whole number'
-    >>> _wording("Expected `int` <= 20")
-    'is not a whole number <= 20'
-    """
     for kind, words in _KINDS.items():
         problem = problem.replace(f"Expected `{kind} | null`", words).replace(f"Expected `{kind}`", words)
-    return problem.partition(", got")[0]
-
-
-def _no_such_parameter(name: str, known: list[str]) -> InputError:
-    close = similar(name, known)
-    hint = f"did you mean {listed(close, 'or')}?" if close else f"the parameters are {listed(known, most=len(known))}"
-    return InputError(f'"{name}" is not a parameter here', hint=hint if known else "there are none")
+    return InputError(problem.partition(", got")[0], path=place.rstrip("`").partition("[")[0])
 
 
 # The parameters of a request, from its address or from a form.
@@ -254,7 +244,7 @@ def parameters(request: Request[Any, Any, Any]) -> list[tuple[str, str]]:
     text = request.scope["query_string"]
     if len(text) > _MOST_QUERY:
         raise InputError(f"the parameters are longer than {_MOST_QUERY:,} bytes")
-    return _parsed(text)
+    return _parsed_query(text)
 
 
 async def form_values(request: Request[Any, Any, Any]) -> list[tuple[str, str]]:
@@ -262,10 +252,10 @@ async def form_values(request: Request[Any, Any, Any]) -> list[tuple[str, str]]:
 
     Raises InputError if the body is no form.
     """
-    return _parsed(await request.body())
+    return _parsed_query(await request.body())
 
 
-def _parsed(text: bytes) -> list[tuple[str, str]]:
+def _parsed_query(text: bytes) -> list[tuple[str, str]]:
     try:
         return parse_qsl(
             text.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_PARAMETERS_MOST_VALUES
