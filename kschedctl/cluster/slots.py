@@ -286,7 +286,6 @@ class Moves(msgspec.Struct, frozen=True):
     slots: PodSlots
     #: The slots of the removed pods and of the added pods, ascending.
     gone: Slots
-    #: The slots of the removed pods and of the added pods, ascending.
     come: Slots
 
     def __len__(self) -> int:

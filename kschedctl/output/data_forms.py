@@ -73,20 +73,23 @@ class Csv(Form):
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
         value = as_table(answer)
-        yield _csv_line(value.headings())
+        yield _line(value.headings())
         for row in value.table():
-            yield _csv_line(row)
+            yield _line(row)
 
 
-def _csv_line(cells: Iterable[object]) -> str:
+def _line(cells: Iterable[object]) -> str:
     import csv
     import io
 
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerow(
-        [(str(cell).lower() if isinstance(cell, bool) else cell) for cell in cells]
-    )
+    csv.writer(out, lineterminator="\n").writerow([_text(cell) for cell in cells])
     return out.getvalue()
+
+
+def _text(cell: object) -> object:
+    """Return a cell in the notation of the other formats: booleans in lower case."""
+    return str(cell).lower() if isinstance(cell, bool) else cell
 
 
 # ``-o jsonl``: one JSON object per line, for the rows of a table or for findings.

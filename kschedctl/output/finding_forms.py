@@ -112,36 +112,9 @@ class Sarif(FindingsForm):
     def render_findings(self, run: LintView) -> Iterator[str]:
         import msgspec
 
-        from kschedctl import __version__
         from kschedctl.common.text.json_text import encoded_json
 
-        root = repository_root(Path.cwd())
-        rules = list(run.linted.rules)
-        index = {rule.code: i for i, rule in enumerate(rules)}
-        found: Sequence[Diagnosis] = run.told[:_MOST]
-        results = [_sarif_result(each, index, root) for each in found]
-        ignored = [each for each in run.linted.ignored if not each.diagnosis.counted]
-        results += [_ignored(each, index, root) for each in ignored[: _MOST - len(results)]]
-        log = {
-            "$schema": _SCHEMA,
-            "version": "2.1.0",
-            "runs": [
-                {
-                    "tool": {
-                        "driver": {
-                            "name": "kschedctl",
-                            "version": __version__,
-                            **({"semanticVersion": __version__} if _SEMANTIC.fullmatch(__version__) else {}),
-                            "rules": [_rule(rule) for rule in rules],
-                        }
-                    },
-                    "originalUriBaseIds": {_ROOT: {"uri": f"{root.as_uri()}/"}},
-                    "columnKind": "unicodeCodePoints",
-                    "invocations": [{"executionSuccessful": True, "exitCode": 1 if run.failed else 0}],
-                    "results": results,
-                }
-            ],
-        }
+        log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [_run(run)]}
         yield f"{json_text(msgspec.json.format(encoded_json(log), indent=2))}\n"
 
 
@@ -158,6 +131,32 @@ def relative_uri(name: str, root: Path) -> str:
     return quote(os.fsencode(shown))
 
 
+def _run(run: LintView) -> dict[str, Any]:
+    from kschedctl import __version__
+
+    root = repository_root(Path.cwd())
+    rules = list(run.linted.rules)
+    index = {rule.code: i for i, rule in enumerate(rules)}
+    found: Sequence[Diagnosis] = run.told[:_MOST]
+    results = [_result(each, index, root) for each in found]
+    ignored = [each for each in run.linted.ignored if not each.diagnosis.counted]
+    results += [_ignored(each, index, root) for each in ignored[: _MOST - len(results)]]
+    return {
+        "tool": {
+            "driver": {
+                "name": "kschedctl",
+                "version": __version__,
+                **({"semanticVersion": __version__} if _SEMANTIC.fullmatch(__version__) else {}),
+                "rules": [_rule(rule) for rule in rules],
+            }
+        },
+        "originalUriBaseIds": {_ROOT: {"uri": f"{root.as_uri()}/"}},
+        "columnKind": "unicodeCodePoints",
+        "invocations": [{"executionSuccessful": True, "exitCode": 1 if run.failed else 0}],
+        "results": results,
+    }
+
+
 def _rule(rule: Rule) -> dict[str, Any]:
     page = rule.page
     place = f" ({rule.stop.value}: {rule.stop.words})" if rule.stop is not None else ""
@@ -172,7 +171,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _sarif_result(each: Diagnosis, index: dict[str, int], root: Path) -> dict[str, Any]:
+def _result(each: Diagnosis, index: dict[str, int], root: Path) -> dict[str, Any]:
     about = f"{each.shown_object}: " if each.shown_object else ""
     place = f" [{each.stop.value}: {each.stop.words}]" if each.stop is not None else ""
     help_ = f" Help: {each.help}." if each.help else ""
@@ -200,7 +199,7 @@ def _sarif_result(each: Diagnosis, index: dict[str, int], root: Path) -> dict[st
 def _ignored(each: Ignored, index: dict[str, int], root: Path) -> dict[str, Any]:
     kind = "external" if each.by.source in ("settings", "baseline") else "inSource"
     suppression = {"kind": kind, "status": "accepted", "justification": each.by.reason or "no reason given"}
-    return {**_sarif_result(each.diagnosis, index, root), "suppressions": [suppression]}
+    return {**_result(each.diagnosis, index, root), "suppressions": [suppression]}
 
 
 def _location(name: str, region: Region, root: Path) -> dict[str, Any]:
@@ -275,22 +274,20 @@ class JUnit(FindingsForm):
     """``-o junit``: JUnit XML."""
 
     def render_findings(self, run: LintView) -> Iterator[str]:
-        cases = [
-            (file, list(_cases(file, [each for each in run.told if each.file is file]))) for file in _found_files(run)
-        ]
+        cases = [(file, list(_cases(file, [each for each in run.told if each.file is file]))) for file in _files(run)]
         every = [case for _, of_file in cases for case in of_file]
         yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-        yield f'<testsuites name="kschedctl lint" {_count_attributes(every)} time="0">\n'
+        yield f'<testsuites name="kschedctl lint" {_counts(every)} time="0">\n'
         for file, of_file in cases:
             name = _attribute(file.name)
-            yield f'  <testsuite name={name} file={name} {_count_attributes(of_file)} skipped="0" time="0">\n'
+            yield f'  <testsuite name={name} file={name} {_counts(of_file)} skipped="0" time="0">\n'
             for about, found in of_file:
                 yield from _case(file, about, found)
             yield "  </testsuite>\n"
         yield "</testsuites>\n"
 
 
-def _found_files(run: LintView) -> list[LintFile]:
+def _files(run: LintView) -> list[LintFile]:
     others = [each.file for each in run.told if each.file not in run.linted.files]
     return [*run.linted.files, *dict.fromkeys(others)]
 
@@ -314,7 +311,7 @@ def _cases(file: LintFile, found: Sequence[Diagnosis]) -> Iterator[tuple[str, li
         yield file.name, of_file
 
 
-def _count_attributes(cases: Sequence[tuple[str, list[Diagnosis]]]) -> str:
+def _counts(cases: Sequence[tuple[str, list[Diagnosis]]]) -> str:
     failed = sum(any(each.severity is not Severity.INFO for each in found) for _, found in cases)
     return f'tests="{len(cases)}" failures="{failed}" errors="0"'
 
@@ -333,20 +330,20 @@ def _case(file: LintFile, name: str, found: Sequence[Diagnosis]) -> Iterator[str
         many = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
         message = f"{worst.rule.code} {worst.message}{many}"
         yield f"      <failure type={_attribute(worst.severity.value)} message={_attribute(message)}>"
-        yield _escaped_for_xml("\n".join(map(_finding_line, failures)))
+        yield _text("\n".join(map(_line, failures)))
         yield "</failure>\n"
     if infos:
-        yield f"      <system-out>{_escaped_for_xml(chr(10).join(map(_finding_line, infos)))}</system-out>\n"
+        yield f"      <system-out>{_text(chr(10).join(map(_line, infos)))}</system-out>\n"
     yield "    </testcase>\n"
 
 
-def _finding_line(each: Diagnosis) -> str:
+def _line(each: Diagnosis) -> str:
     help_ = f" (help: {each.help})" if each.help else ""
     where = f"{each.file.name}:{each.region.line}:{each.region.column}"
     return f"{where} {each.rule.code} {each.severity} {each.message}{help_}"
 
 
-def _escaped_for_xml(text: str) -> str:
+def _text(text: str) -> str:
     return escape(_NO_XML.sub("?", text))
 
 

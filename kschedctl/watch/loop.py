@@ -92,7 +92,6 @@ class LoopStatus:
     written: Callable[[], Counter[str]] = Counter
     #: The size of the cache.
     nodes: int = 0
-    #: The size of the cache.
     pods: int = 0
     #: The number of pending pods, by the plugin that rejects most nodes.
     causes: Counter[str] = field(default_factory=Counter)

@@ -237,7 +237,6 @@ class Part(NamedTuple):
 
     #: Its offsets in the text.
     start: int
-    #: Its offsets in the text.
     end: int
     #: The column of the element of ``items`` with which it begins, if it does not begin with a document.
     column: int | None

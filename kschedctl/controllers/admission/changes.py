@@ -21,7 +21,6 @@ class FieldChange(msgspec.Struct, frozen=True):
     path: str
     #: The field's values before and after; ``None`` where the field is not set.
     before: Any
-    #: The field's values before and after; ``None`` where the field is not set.
     after: Any
 
 

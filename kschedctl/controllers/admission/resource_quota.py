@@ -181,11 +181,7 @@ class QuotaRefusal:
     #: The exceeded resources only: the pod's usage, the usage of the other pods, and the quota's hard limit. Empty
     #: if the reason is that containers do not specify a resource.
     requested: Mapping[str, Amount] = field(default_factory=dict)
-    #: The exceeded resources only: the pod's usage, the usage of the other pods, and the quota's hard limit. Empty
-    #: if the reason is that containers do not specify a resource.
     used: Mapping[str, Amount] = field(default_factory=dict)
-    #: The exceeded resources only: the pod's usage, the usage of the other pods, and the quota's hard limit. Empty
-    #: if the reason is that containers do not specify a resource.
     limited: Mapping[str, Amount] = field(default_factory=dict)
 
     def __str__(self) -> str:

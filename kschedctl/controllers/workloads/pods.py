@@ -1,6 +1,6 @@
 """The pods of any workload; the entry point of this package."""
 
-from dataclasses import replace as dataclass_replace
+from dataclasses import replace as with_fields
 from typing import Final, cast
 
 import numpy as np
@@ -150,7 +150,7 @@ def pods_of_stateful_set(
             MadePod(replace(pod, spec=replace(pod.spec, volumes=(*own, *others))), min(count, 1), objects=objects)
         )
     if count > n_made:
-        made[-1] = dataclass_replace(made[-1], replicas=count - n_made + 1)
+        made[-1] = with_fields(made[-1], replicas=count - n_made + 1)
     return tuple(made)
 
 

@@ -50,13 +50,13 @@ def picture(blocks: Iterable[Block]) -> str:
 def drawing(chart: Scatter, *, style: str = "") -> str:
     """Draw a scatter plot; without ``style``, the page around it needs the classes."""
     size = f'width="{_WIDTH}" height="{_HEIGHT}" viewBox="0 0 {_WIDTH} {_HEIGHT}"'
-    start = f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" {size} role="img" aria-label="{_safe(chart.title)}">'
+    start = f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" {size} role="img" aria-label="{_text(chart.title)}">'
     return "".join((start, style, *_parts(chart), "</svg>\n"))
 
 
 def _parts(chart: Scatter) -> Iterator[str]:
     scale = _Scale([(point.x, point.y) for point in chart.points])
-    yield f'<text class="title" x="{_LEFT}" y="22">{_safe(chart.title)}</text>'
+    yield f'<text class="title" x="{_LEFT}" y="22">{_text(chart.title)}</text>'
     yield from _axes(chart, scale)
     if chart.edge:
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(scale.at, chart.edge))
@@ -64,27 +64,27 @@ def _parts(chart: Scatter) -> Iterator[str]:
     for point in sorted(chart.points, key=lambda each: each.front):
         x, y = scale.at((point.x, point.y))
         kind, radius = ("front", 5) if point.front else ("case", 3.5)
-        about = f"<title>{_safe(point.about)}</title>"
+        about = f"<title>{_text(point.about)}</title>"
         yield f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{radius}">{about}</circle>'
     yield from _labels([(point.label, scale.at((point.x, point.y))) for point in chart.points if point.front])
     yield f'<circle class="front" cx="{_LEFT + 6}" cy="36" r="4"/>'
-    yield f'<text class="note" x="{_LEFT + 16}" y="40">{_safe(chart.legend)}</text>'
+    yield f'<text class="note" x="{_LEFT + 16}" y="40">{_text(chart.legend)}</text>'
 
 
 def _axes(chart: Scatter, scale: "_Scale") -> Iterator[str]:
     for x in scale.lines[0]:
         at, _ = scale.at((x, scale.low[1]))
-        number = _safe(chart.x_axis.number(x))
+        number = _text(chart.x_axis.number(x))
         yield f'<line class="grid" x1="{at:.1f}" y1="{_TOP}" x2="{at:.1f}" y2="{_HEIGHT - _BOTTOM}"/>'
         yield f'<text x="{at:.1f}" y="{_HEIGHT - _BOTTOM + 18}" text-anchor="middle">{number}</text>'
     for y in scale.lines[1]:
         _, at = scale.at((scale.low[0], y))
-        number = _safe(chart.y_axis.number(y))
+        number = _text(chart.y_axis.number(y))
         yield f'<line class="grid" x1="{_LEFT}" y1="{at:.1f}" x2="{_WIDTH - _RIGHT}" y2="{at:.1f}"/>'
         yield f'<text x="{_LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{number}</text>'
     width, height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
     yield f'<rect class="frame" x="{_LEFT}" y="{_TOP}" width="{width}" height="{height}"/>'
-    across, up = _safe(chart.x_axis.title), _safe(chart.y_axis.title)
+    across, up = _text(chart.x_axis.title), _text(chart.y_axis.title)
     yield f'<text x="{_LEFT + width / 2}" y="{_HEIGHT - 18}" text-anchor="middle">{across}</text>'
     middle = _TOP + height / 2
     yield f'<text x="18" y="{middle}" text-anchor="middle" transform="rotate(-90 18 {middle})">{up}</text>'
@@ -97,8 +97,9 @@ def _labels(points: Sequence[tuple[str, _Point]]) -> Iterator[str]:
         at.setdefault((round(x), round(y)), []).append(label)
     for (x, y), labels in at.items():
         more = f" +{len(labels) - 1}" if len(labels) > 1 else ""
-        anchor, dx = ("end", -8) if x > _WIDTH - _RIGHT - 60 else ("start", 8)
-        yield f'<text x="{x + dx}" y="{y - 6}" text-anchor="{anchor}">{_safe(labels[0])}{more}</text>'
+        left = x > _WIDTH - _RIGHT - 60
+        anchor, dx = ("end", -8) if left else ("start", 8)
+        yield f'<text x="{x + dx}" y="{y - 6}" text-anchor="{anchor}">{_text(labels[0])}{more}</text>'
 
 
 class _Scale:
@@ -140,7 +141,7 @@ def _grid(low: float, high: float, *, whole: bool = False) -> list[float]:
     return [round(i * step, 10) for i in range(first, last + 1)]
 
 
-def _safe(text: str) -> str:
+def _text(text: str) -> str:
     """Return a text with invisible characters and markup escaped."""
     return escape(printable(text))
 

@@ -55,7 +55,6 @@ class Assets:
 
     #: The style sheet and the script.
     style: Markup
-    #: The style sheet and the script.
     script: Markup
     #: The Content-Security-Policy: only this style and this script, and no request to anywhere.
     policy: str

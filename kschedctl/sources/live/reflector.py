@@ -145,8 +145,6 @@ class ReflectorSettings:
     #: The first and the longest pause before a retry after a failure, in seconds. The pause doubles with each
     #: retry, and a random time of up to the same length is added.
     first_pause: float = 0.25
-    #: The first and the longest pause before a retry after a failure, in seconds. The pause doubles with each
-    #: retry, and a random time of up to the same length is added.
     longest_pause: float = 20.0
 
 

@@ -17,10 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kschedctl.common.errors import InputError
-from kschedctl.objects import coordination, core, meta, pod, pod_group, volume, workload
-from kschedctl.objects import policies as classes
-from kschedctl.objects import policies as limits
-from kschedctl.objects import volume as storage
+from kschedctl.objects import coordination, core, meta, pod, pod_group, policies, volume, workload
 from kschedctl.objects.coordination import LEADER_ANNOTATION, lock_record
 from kschedctl.objects.core import Condition, QuantityText, Taint
 from kschedctl.objects.device import ResourceSlice
@@ -60,12 +57,12 @@ CHOICES: Final = frozenset(
         (volume.PersistentVolumeSpec, "access_modes"),
         (volume.PersistentVolumeSpec, "volume_mode"),
         (volume.PersistentVolumeStatus, "phase"),
-        (storage.StorageClass, "volume_binding_mode"),
-        (classes.PriorityClass, "preemption_policy"),
-        (limits.LimitRangeItem, "type"),
-        (limits.ResourceQuotaSpec, "scopes"),
-        (limits.ScopedResourceSelectorRequirement, "scope_name"),
-        (limits.ScopedResourceSelectorRequirement, "operator"),
+        (volume.StorageClass, "volume_binding_mode"),
+        (policies.PriorityClass, "preemption_policy"),
+        (policies.LimitRangeItem, "type"),
+        (policies.ResourceQuotaSpec, "scopes"),
+        (policies.ScopedResourceSelectorRequirement, "scope_name"),
+        (policies.ScopedResourceSelectorRequirement, "operator"),
         (workload.DeploymentStrategy, "type"),
         (workload.StatefulSetSpec, "pod_management_policy"),
         (workload.StatefulSetUpdateStrategy, "type"),
@@ -185,7 +182,7 @@ class _Renaming:
             (pod_group.TopologyConstraint, "key"): names.key,
             (pod_group.PodGroupStatus, "conditions"): self._conditions,
             (volume.ImageVolumeSource, "reference"): names.image,
-            (storage.CSINodeDriver, "topology_keys"): self._each(names.key),
+            (volume.CSINodeDriver, "topology_keys"): self._each(names.key),
             (workload.ReplicasStatus, "conditions"): self._conditions,
             (workload.JobStatus, "conditions"): self._conditions,
             (workload.StatefulSetStatus, "update_revision"): names.word,

@@ -308,7 +308,6 @@ class SnapshotFiles:
     passed: tuple[tuple[str, str, bool, int | None, bool], ...]
     #: As for ``SnapshotReader``.
     max_unpacked: int | None
-    #: As for ``SnapshotReader``.
     cluster: str
 
     def fingerprint(self) -> bytes:

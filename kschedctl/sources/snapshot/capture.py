@@ -25,7 +25,6 @@ from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Location
 from kschedctl.common.wording import listed
 from kschedctl.objects import core, meta, policies, volume
-from kschedctl.objects import volume as storage
 from kschedctl.objects.coordination import LEADER_ANNOTATION, NODE_LEASES, Lease
 from kschedctl.objects.core import Condition
 from kschedctl.objects.device import AllocatedDeviceStatus
@@ -67,10 +66,10 @@ UNREAD_FIELDS: Final[dict[tuple[type, str], Any]] = {
     (core.NodeStatus, "volumes_attached"): (),
     (policies.PriorityClass, "description"): "",
     (policies.RuntimeClass, "handler"): "",
-    (storage.StorageClass, "parameters"): {},
-    (storage.VolumeAttributesClass, "parameters"): {},
-    (storage.VolumeAttributesClass, "driver_name"): "",
-    (storage.CSINodeDriver, "node_id"): "",
+    (volume.StorageClass, "parameters"): {},
+    (volume.VolumeAttributesClass, "parameters"): {},
+    (volume.VolumeAttributesClass, "driver_name"): "",
+    (volume.CSINodeDriver, "node_id"): "",
     (volume.AzureDisk, "disk_name"): "",
     (volume.AzureFile, "share_name"): "",
     (volume.AzureFile, "secret_name"): "",
@@ -254,7 +253,23 @@ def write_capture(captured: Capture, target: str | Path, *, force: bool = False)
     check_target(path, force=force)
     try:
         if path.name.endswith(ARCHIVES):
-            _write_archive(captured, path)
+            moment = captured.header.captured_at
+            handle, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+            try:
+                with open(handle, "wb") as file, tarfile.open(fileobj=file, mode="w:gz") as archive:
+                    for name, content in _files_of_capture(captured):
+                        member = tarfile.TarInfo(name)
+                        member.size = len(content)
+                        member.mode = _FILE_MODE
+                        member.mtime = int(moment.timestamp()) if moment is not None else 0
+                        archive.addfile(member, BytesIO(content))
+                mask = os.umask(0)
+                os.umask(mask)
+                Path(unfinished).chmod(0o666 & ~mask)
+                Path(unfinished).replace(path)
+            except BaseException:
+                Path(unfinished).unlink(missing_ok=True)
+                raise
         else:
             path.mkdir(parents=True, exist_ok=True)
             for name in _NAMES:
@@ -306,26 +321,6 @@ def _files_of_capture(captured: Capture) -> Iterator[tuple[str, bytes]]:
         items = b",\n".join(map(msgspec.json.encode, objects))
         head = msgspec.json.encode({"apiVersion": api_version, "kind": f"{kind}List"})
         yield f"{plural(kind.lower())}.json", b'%s,"items":[\n%s\n]}\n' % (head[:-1], items)
-
-
-def _write_archive(captured: Capture, path: Path) -> None:
-    moment = captured.header.captured_at
-    handle, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with open(handle, "wb") as file, tarfile.open(fileobj=file, mode="w:gz") as archive:
-            for name, content in _files_of_capture(captured):
-                member = tarfile.TarInfo(name)
-                member.size = len(content)
-                member.mode = _FILE_MODE
-                member.mtime = int(moment.timestamp()) if moment is not None else 0
-                archive.addfile(member, BytesIO(content))
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(unfinished).chmod(0o666 & ~mask)
-        Path(unfinished).replace(path)
-    except BaseException:
-        Path(unfinished).unlink(missing_ok=True)
-        raise
 
 
 # A reader over the objects of a ``Cluster`` in memory, so that a modified cluster can be captured.

@@ -3,11 +3,12 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from dataclasses import replace as with_fields
 from functools import partial
 from typing import Final
 
-from msgspec.structs import replace as adjustments_replace
+from msgspec.structs import replace
 
 from kschedctl.cluster.placed_pods import pod_at
 from kschedctl.controllers.workloads.ownership import workload_of
@@ -109,10 +110,10 @@ def compare(
         if sum(alone.placed.values()) < question.n_waiting:
             question = evicting
     kinds = (
-        replace(kind, pods=tuple(sorted(kind.pods, key=lambda pod: not _has_node(simulation, pod))))
+        with_fields(kind, pods=tuple(sorted(kind.pods, key=lambda pod: not _has_node(simulation, pod))))
         for kind in question.kinds
     )
-    question = replace(question, kinds=tuple(kinds))
+    question = with_fields(question, kinds=tuple(kinds))
     multi_step = placement_of(question, simulation)
     evicted = any(entry.event is TimelineEvent.PREEMPTED for entry in simulation.timeline)
     # A placement with evictions is not valid for a question without evictions. Pending kinds have the same numbers in
@@ -250,7 +251,7 @@ def _priorities(
         return
 
     def change(pod: Pod) -> Pod:
-        return adjustments_replace(pod, spec=adjustments_replace(pod.spec, priority=first, preemption_policy="Never"))
+        return replace(pod, spec=replace(pod.spec, priority=first, preemption_policy="Never"))
 
     n_evicted = _with_changed(comparison, keys, change, choose)
     if n_evicted is not None:
@@ -282,7 +283,7 @@ def _request_size(pod: Pod) -> tuple[int, int, int]:
 
 def _cut(pod: Pod, resource: str, share: int) -> Pod:
     containers = tuple(_cut_container(container, resource, share) for container in pod.spec.containers)
-    return adjustments_replace(pod, spec=adjustments_replace(pod.spec, containers=containers))
+    return replace(pod, spec=replace(pod.spec, containers=containers))
 
 
 def _cut_container(container: Container, resource: str, share: int) -> Container:
@@ -291,9 +292,7 @@ def _cut_container(container: Container, resource: str, share: int) -> Container
         return container
     nanos = parse_quantity(requests[resource]) * share // 100
     amount = f"{nanos // _MILLI}m" if resource == CPU else str(nanos // NANO)
-    return adjustments_replace(
-        container, resources=adjustments_replace(container.resources, requests={**requests, resource: amount})
-    )
+    return replace(container, resources=replace(container.resources, requests={**requests, resource: amount}))
 
 
 def _cut_in_words(pod: Pod, resource: str, share: int) -> str:

@@ -141,7 +141,6 @@ class Occupants:
     pods: tuple[int, ...]
     #: The pods' class and priority.
     class_id: int
-    #: The pods' class and priority.
     priority: int
     #: The kind of the pods that their controller creates instead; -1 if no controller does.
     kind: int

@@ -30,11 +30,9 @@ class Cut:
 
     #: Kinds and node rows, each with a count that must fall, or rise.
     fewer: tuple[tuple[tuple[int, int], int], ...] = ()
-    #: Kinds and node rows, each with a count that must fall, or rise.
     more: tuple[tuple[tuple[int, int], int], ...] = ()
     #: Groups of occupants, each with a number of evictions that must rise, or fall.
     leave_more: tuple[tuple[int, int], ...] = ()
-    #: Groups of occupants, each with a number of evictions that must rise, or fall.
     leave_fewer: tuple[tuple[int, int], ...] = ()
 
 

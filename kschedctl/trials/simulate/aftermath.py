@@ -178,9 +178,8 @@ _LEAVING: Final = frozenset({TimelineEvent.EVICTED, TimelineEvent.PREEMPTED, Tim
 class GroupLoss:
     """A pod group that loses members."""
 
-    #: The PodGroup.
+    #: The namespace and name of the PodGroup.
     namespace: str
-    #: The PodGroup.
     name: str
     #: The PodGroup; ``None`` if it does not exist.
     pod_group: PodGroup | None
@@ -188,7 +187,6 @@ class GroupLoss:
     before: int
     #: The members that are evicted or deleted, and those that are preempted, ``namespace/name`` in order.
     evicted: list[str] = field(default_factory=list)
-    #: The members that are evicted or deleted, and those that are preempted, ``namespace/name`` in order.
     preempted: list[str] = field(default_factory=list)
     #: The members on nodes at the end.
     on_nodes: set[str] = field(default_factory=set)

@@ -153,7 +153,6 @@ class _Kept:
     signature: Hashable
     #: The remaining nodes and their total scores.
     rows: Int64Array
-    #: The remaining nodes and their total scores.
     total: Int64Array
     since: datetime
 

@@ -223,7 +223,7 @@ def gang_capacity(scheduler: Scheduler, gang: Gang, most: int | None = None) -> 
             domains[labels[rows[0]]] += 1
         before = simulation.scheduler
         total += 1
-    following = _gang_capacity_decide(before, gang.copy(total))
+    following = _decide_next_copy(before, gang.copy(total))
     return GangCount(total, most is not None and total >= most and is_whole(following), counts, domains, following)
 
 
@@ -240,7 +240,7 @@ def _create_and_try(simulation: Simulation, gang: Gang) -> list[str]:
     return [attempt.node for attempt in simulation.step() if attempt.node]
 
 
-def _gang_capacity_decide(scheduler: Scheduler, gang: Gang) -> Decision:
+def _decide_next_copy(scheduler: Scheduler, gang: Gang) -> Decision:
     """Return the decision for the first pod of a group that finds no node, or for its first pod."""
     cluster = scheduler.cluster.with_added([gang.group])
     made = [with_own_claims(MadePod(pod), cluster) for pod in gang.members]

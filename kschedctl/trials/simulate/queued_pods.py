@@ -39,8 +39,6 @@ class QueuedPodInfo(_QueueRecord):
     #: The plugins that rejected the last attempt; ``pending_plugins`` are those that returned the status Pending
     #: because they wait for an event.
     unschedulable_plugins: set[str] = field(default_factory=set)
-    #: The plugins that rejected the last attempt; ``pending_plugins`` are those that returned the status Pending
-    #: because they wait for an event.
     pending_plugins: set[str] = field(default_factory=set)
     #: The key by which pods are batched (``framework.signature``); ``None`` if the pod cannot be batched.
     signature: Hashable | None = None
@@ -92,7 +90,6 @@ class QueuedPodGroupInfo(_QueueRecord):
 
     #: The namespace and name of the PodGroup.
     namespace: str
-    #: The namespace and name of the PodGroup.
     name: str
     #: The priority of the PodGroup.
     priority: int

@@ -90,9 +90,7 @@ class Rollout:
     steps: list[RolloutStep] = field(default_factory=list)
     #: The number of available pods at first, the smallest number at any time, and the number at the end.
     before: int = 0
-    #: The number of available pods at first, the smallest number at any time, and the number at the end.
     lowest: int = 0
-    #: The number of available pods at first, the smallest number at any time, and the number at the end.
     available: int = 0
     #: The virtual time until the rollout finished or nothing more could happen.
     seconds: float = 0.0

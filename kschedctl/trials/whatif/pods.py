@@ -227,7 +227,14 @@ def _replicas(
 ) -> Iterator[MadePod]:
     """Yield the missing pod of a workload whose pods differ only in their names, with the number of missing pods."""
     if isinstance(workload, SCALABLE) and existing and not _knows_template(cluster, workload, existing[0]):
-        one = MadePod(_copy(existing[0], workload), wanted_replicas(workload))
+        pod = existing[0]
+        owner, template = pod.metadata.controller, workload.spec.template
+        prefix = f"{owner.name if owner is not None else workload.name}-"
+        fresh = fresh_pod(pod, name=generated_name(prefix))
+        spec = as_in_template(pod, template) if template is not None else fresh.spec
+        one = MadePod(
+            replace(fresh, metadata=replace(fresh.metadata, generate_name=prefix), spec=spec), wanted_replicas(workload)
+        )
     else:
         (one,) = pods_of(workload, cluster, where=where)
         owner = one.pod.metadata.controller
@@ -247,15 +254,6 @@ def _knows_template(cluster: Cluster, workload: Scalable, pod: Pod) -> bool:
         return workload.spec.template is not None
     replica_set = cluster.get(ReplicaSet, owner.name, pod.namespace)
     return replica_set is not None and replica_set.spec.template is not None
-
-
-def _copy(pod: Pod, workload: Scalable) -> Pod:
-    """Return another pod of the owner of an existing one."""
-    owner, template = pod.metadata.controller, workload.spec.template
-    prefix = f"{owner.name if owner is not None else workload.name}-"
-    fresh = fresh_pod(pod, name=generated_name(prefix))
-    spec = as_in_template(pod, template) if template is not None else fresh.spec
-    return replace(fresh, metadata=replace(fresh.metadata, generate_name=prefix), spec=spec)
 
 
 def _names_owner(pod: Pod, owner: OwnerReference | None) -> bool:

@@ -100,7 +100,6 @@ class ShownJob:
 
     #: The identifier of the job, and its question with its parameters.
     id: str
-    #: The identifier of the job, and its question with its parameters.
     title: str
     state: str
     #: True if the state is final.

@@ -3,9 +3,9 @@
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
-from typing import Annotated, Any, Final, Generic, Literal, TypeVar
+from typing import Annotated, Any, Final, Generic, Literal, TypeVar, get_args
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -126,25 +126,29 @@ _KINDS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Question:
     """A question."""
 
-    #: The method and the path below ``/api/v1``, with the names of parameters in braces.
-    method: Literal["GET", "POST"] = "GET"
-    #: The method and the path below ``/api/v1``, with the names of parameters in braces.
+    #: The path below ``/api/v1``, with the names of parameters in braces.
     path: str
     #: The function that answers it in a worker process.
     run: Callable[[SchedulingCluster, Asked[Any], AnalysisHandle], Answer]
-    asks: type[Query]
-    #: The types of its answers.
     answers: tuple[type[msgspec.Struct], ...]
+    _: KW_ONLY
+    method: Literal["GET", "POST"] = "GET"
     #: The use of the body, which has manifests.
     body: Body = Body.NONE
     #: True if changes can be tried.
     what_ifs: bool = True
     #: True if it takes long, so that it runs as a job.
     is_job: bool = False
+
+    @property
+    def asks(self) -> type[Query]:
+        """The parameters: those of the request that the function takes."""
+        parameters: type[Query] = get_args(self.run.__annotations__["asked"])[0]
+        return parameters
 
     @property
     def name(self) -> str:
