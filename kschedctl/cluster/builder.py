@@ -61,7 +61,14 @@ class ClusterBuilder:
             )
         if type(obj) is Pod:
             with _errors_at(place, obj):
-                self._add_pod(obj, place)
+                pod = obj
+                if not pod.namespace:
+                    pod = replace(pod, metadata=replace(pod.metadata, namespace=DEFAULT_NAMESPACE))
+                self._note(pod, place)
+                # Removed first, so that a duplicate takes its own position in the order of the snapshot.
+                self._pods.pop((pod.namespace, pod.name), None)
+                if pod.status.phase not in _FINISHED:
+                    self._pods[pod.namespace, pod.name] = self._interner.record(pod)
             return
         if type(obj) is Node:
             with _errors_at(place, obj):
@@ -131,15 +138,6 @@ class ClusterBuilder:
                 parse_label_selector(selector)
             except SelectorError as error:
                 self.warnings.append(f"{obj.ref} is ignored: spec.selector.{error.path}: {error}")
-
-    def _add_pod(self, pod: Pod, place: Place) -> None:
-        if not pod.namespace:
-            pod = replace(pod, metadata=replace(pod.metadata, namespace=DEFAULT_NAMESPACE))
-        self._note(pod, place)
-        # Removed first, so that a duplicate takes its own position in the order of the snapshot.
-        self._pods.pop((pod.namespace, pod.name), None)
-        if pod.status.phase not in _FINISHED:
-            self._pods[pod.namespace, pod.name] = self._interner.record(pod)
 
 
 def _circles(groups: Iterable[ApiObject]) -> Iterator[str]:

@@ -221,8 +221,7 @@ class Cluster:
         if new:
             index = self.pods.index
             gone.update(there for record in new if (there := index.get(record.name)) is not None)
-        pods = self.pods.moved(np.array(sorted(gone), dtype=np.int64), new)
-        return self._with(pods=pods)
+        return self._with(pods=self.pods.moved(np.array(sorted(gone), dtype=np.int64), new))
 
     def with_copies(self, pod: Pod, nodes: Iterable[str]) -> Cluster:
         """Return the cluster with a copy of a pod on each of some nodes, under names that no pod can have."""

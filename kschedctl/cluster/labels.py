@@ -34,7 +34,8 @@ class LabelColumn:
         """Return the code of a value; ``None`` if no row has the value."""
         return self._code_of.get(value)
 
-    def _intern(self, values: Sequence[str | None]) -> Int64Array:
+    def grow(self, values: Sequence[str | None]) -> None:
+        """Append rows."""
         code_of = self._code_of
         codes = np.fromiter(
             (-1 if value is None else code_of.setdefault(value, len(code_of)) for value in values),
@@ -42,11 +43,7 @@ class LabelColumn:
             count=len(values),
         )
         self.values += list(code_of)[len(self.values) :]
-        return codes
-
-    def grow(self, values: Sequence[str | None]) -> None:
-        """Append rows."""
-        self.codes = np.concatenate((self.codes, self._intern(values)))
+        self.codes = np.concatenate((self.codes, codes))
 
     @property
     def present(self) -> Mask:

@@ -34,12 +34,12 @@ def nodes_matching(nodes: Nodes, selector: NodeSelector) -> Mask:
     Empty terms and terms that cannot be parsed match nothing, as in component-helpers' lazy node selector.
     """
     mask = np.zeros(len(nodes), dtype=np.bool_)
-    for term in _parsed(selector):
+    for term in _parsed_terms(selector):
         mask |= nodes_matching_term(nodes, term)
     return mask
 
 
-def _parsed(selector: NodeSelector) -> Iterable[NodeTerm]:
+def _parsed_terms(selector: NodeSelector) -> Iterable[NodeTerm]:
     for term in selector.node_selector_terms:
         try:
             parsed = parse_node_term(term)

@@ -30,7 +30,21 @@ class Images:
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self._nodes = nodes
-        self._found = _by_name(nodes)
+        lists: dict[tuple[ContainerImage, ...], list[int]] = {}
+        for row, node in enumerate(nodes):
+            lists.setdefault(node.status.images, []).append(row)
+        found: dict[str, _Holders] = {}
+        for images, rows in lists.items():
+            for image in images:
+                holder = rows, image.size_bytes
+                for name in image.names:
+                    holders = found.get(name)
+                    if holders is None:
+                        found[name] = [holder]
+                    elif holders[-1][0] is not rows:
+                        # If a list contains a name twice, the first entry counts.
+                        holders.append(holder)
+        self._found = found
         # The current row of each node that the index was built for; -1 for nodes that are gone or different.
         self._row: Rows = np.arange(len(nodes), dtype=np.int64)
         self._others: list[int] = []
@@ -64,7 +78,7 @@ class Images:
         sizes = np.repeat(np.array([size for _, size in holders], dtype=np.int64), [len(rows) for rows, _ in holders])
         rows = self._row[np.array([row for rows, _ in holders for row in rows], dtype=np.int64)]
         rows, sizes = rows[rows >= 0], sizes[rows >= 0]
-        said = [(row, _size(self._nodes[row].status.images, name)) for row in self._others]
+        said = [(row, _size_of_image(self._nodes[row].status.images, name)) for row in self._others]
         more = [(row, size) for row, size in said if size is not None]
         if more:
             rows, sizes = (np.concatenate(pair) for pair in zip((rows, sizes), np.array(more).T, strict=True))
@@ -73,31 +87,12 @@ class Images:
         return np.sort(rows), int(sizes[rows.argmin()])
 
 
-def _size(images: tuple[ContainerImage, ...], name: str) -> int | None:
+def _size_of_image(images: tuple[ContainerImage, ...], name: str) -> int | None:
     return next((image.size_bytes for image in images if name in image.names), None)
 
 
 #: Rows of nodes with the same list of images, and the image size in that list, in bytes.
 _Holders = list[tuple[list[int], int]]
-
-
-def _by_name(nodes: Sequence[Node]) -> dict[str, _Holders]:
-    """Return the nodes that have each image, by image name, and the sizes they report."""
-    lists: dict[tuple[ContainerImage, ...], list[int]] = {}
-    for row, node in enumerate(nodes):
-        lists.setdefault(node.status.images, []).append(row)
-    found: dict[str, _Holders] = {}
-    for images, rows in lists.items():
-        for image in images:
-            holder = rows, image.size_bytes
-            for name in image.names:
-                holders = found.get(name)
-                if holders is None:
-                    found[name] = [holder]
-                elif holders[-1][0] is not rows:
-                    # If a list contains a name twice, the first entry counts.
-                    holders.append(holder)
-    return found
 
 
 T = TypeVar("T", bound=np.generic)

@@ -18,8 +18,7 @@ _Index = Mapping[tuple[str, str], tuple[int, ...]]
 
 def group_members(cluster: Cluster, namespace: str, name: str) -> PodIndices:
     """Return the pods that name a PodGroup in ``spec.schedulingGroup``: indices into ``Cluster.pods``, ascending."""
-    slots = _index(cluster).get((namespace, name), ())
-    return cluster.pods.mark.indices_of(np.array(slots, dtype=np.int64))
+    return cluster.pods.mark.indices_of(np.array(_group_index(cluster).get((namespace, name), ()), dtype=np.int64))
 
 
 def scheduled_members(cluster: Cluster, namespace: str, name: str) -> PodIndices:
@@ -31,18 +30,18 @@ def scheduled_members(cluster: Cluster, namespace: str, name: str) -> PodIndices
 
 def has_members(cluster: Cluster) -> bool:
     """Report whether any pod names a PodGroup."""
-    return bool(_index(cluster))
+    return bool(_group_index(cluster))
 
 
 def grouped_pods(cluster: Cluster) -> PodIndices:
     """Return all pods that name a PodGroup: indices into ``Cluster.pods``, ascending."""
-    slots = sorted(slot for members in _index(cluster).values() for slot in members)
+    slots = sorted(slot for members in _group_index(cluster).values() for slot in members)
     return cluster.pods.mark.indices_of(np.array(slots, dtype=np.int64))
 
 
 def groups_with_members(cluster: Cluster) -> tuple[tuple[str, str], ...]:
     """Return the namespaces and names of the PodGroups that pods name, whether or not they exist."""
-    return tuple(_index(cluster))
+    return tuple(_group_index(cluster))
 
 
 def pod_group_of(cluster: Cluster, pod: int) -> PodGroup | None:
@@ -52,16 +51,15 @@ def pod_group_of(cluster: Cluster, pod: int) -> PodGroup | None:
     return cluster.get(PodGroup, name, record.metadata.namespace) if name else None
 
 
-def _index(cluster: Cluster) -> _Index:
-    pods = cluster.pods
-    return pods.moving("pod groups", _made, _moved)
+def _group_index(cluster: Cluster) -> _Index:
+    return cluster.pods.moving("pod groups", _index_of_pods, _moved_index)
 
 
-def _made(pods: Pods) -> _Index:
+def _index_of_pods(pods: Pods) -> _Index:
     return _added({}, zip(pods.slots.tolist(), pods.records, strict=True))
 
 
-def _moved(index: _Index, moves: Moves) -> _Index:
+def _moved_index(index: _Index, moves: Moves) -> _Index:
     left = dict(index)
     for slot in moves.gone.tolist():
         record = moves.slots.record(slot)

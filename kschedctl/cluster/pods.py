@@ -30,9 +30,7 @@ class Cells(msgspec.Struct, frozen=True):
 
     #: Class, node row, and number of pods; by class and then by node.
     classes: Int64Array
-    #: Class, node row, and number of pods; by class and then by node.
     rows: Int64Array
-    #: Class, node row, and number of pods; by class and then by node.
     counts: Int64Array
     #: The position of the first cell of each class; the last entry is the number of cells.
     offsets: Int64Array

@@ -146,7 +146,9 @@ class PodInterner:
         encoded = _encode(written)
         known = self._specs.get(encoded)
         if known is None:
-            known = self._specs[encoded] = _intern_spec(written)
+            _check_pod_selectors(written)
+            defaulted = default_pod_spec(written)
+            known = self._specs[encoded] = defaulted, _encode(_meaning_to_others(defaulted))
         spec, meaning = known
         namespace = metadata.namespace or DEFAULT_NAMESPACE
         reported = _reported_resources(pod.status)
@@ -199,13 +201,6 @@ def _differs_in_name(pod: Pod, other: Pod) -> bool:
 def _class_key(namespace: str, labels: Labels, meaning: bytes, reported: PodStatus, terminating: bool) -> ClassKey:
     status = b"" if reported is _NOTHING_REPORTED else _encode(reported)
     return namespace, _encode(labels), meaning, terminating, status
-
-
-def _intern_spec(spec: PodSpec) -> tuple[PodSpec, bytes]:
-    """Return the defaulted spec, and the encoded part of it that matters to other pods."""
-    _check_pod_selectors(spec)
-    defaulted = default_pod_spec(spec)
-    return defaulted, _encode(_meaning_to_others(defaulted))
 
 
 def _relevant(volumes: tuple[Volume, ...]) -> tuple[Volume, ...]:

@@ -58,7 +58,7 @@ class ResourceColumns:
         if pods.class_table is not self._class_table:
             return None
         requests, non_zero = _of_classes(pods.classes[self.per_class.shape[1] :], self._rules)
-        changed = nodes.objects if nodes.row is not self._nodes.row else self._changed(nodes)
+        changed = nodes.objects if nodes.row is not self._nodes.row else self._changed_nodes(nodes)
         offers = [nodes.allocatable[nodes.row[node.name]] for node in changed]
         if any(name not in self.index for amounts in (*requests, *offers) for name in amounts):
             return None
@@ -82,7 +82,7 @@ class ResourceColumns:
             new._move(moves)
         return new
 
-    def _changed(self, nodes: Nodes) -> list[Node]:
+    def _changed_nodes(self, nodes: Nodes) -> list[Node]:
         if nodes is self._nodes:
             return []
         return [nodes.objects[row] for row in np.flatnonzero(nodes.row_version != self._nodes.row_version).tolist()]

@@ -160,7 +160,7 @@ class PodSlots:
         first.__dict__.update(self._first.__dict__)
         n_first, n_later = len(first), end - len(first)
         first._rows = nodes.row
-        first.node_row, first.nominated_row = _renamed(
+        first.node_row, first.nominated_row = _with_new_rows(
             first.records, self._first.node_row, self._first.nominated_row, self.nodes, nodes
         )
         slots = object.__new__(PodSlots)
@@ -169,7 +169,7 @@ class PodSlots:
         slots._columns = self._columns.copy()
         at = [COLUMNS.index("node_row"), COLUMNS.index("nominated_row")]
         rows = self._columns[at, :n_later]
-        slots._columns[at, :n_later] = _renamed(slots._later, rows[0], rows[1], self.nodes, nodes)
+        slots._columns[at, :n_later] = _with_new_rows(slots._later, rows[0], rows[1], self.nodes, nodes)
         for slot, record in enumerate(slots._later, n_first):
             slots._later_slots[record.name] = (*slots._later_slots.get(record.name, ()), slot)
         return slots
@@ -190,7 +190,7 @@ class PodSlots:
         return end
 
 
-def _renamed(
+def _with_new_rows(
     records: Sequence[PodRecord], node_row: Rows, nominated_row: Rows, before: Nodes, after: Nodes
 ) -> tuple[Rows, Rows]:
     """Return node rows and nominated rows converted to other nodes.
@@ -286,7 +286,6 @@ class Moves(msgspec.Struct, frozen=True):
     slots: PodSlots
     #: The slots of the removed pods and of the added pods, ascending.
     gone: Slots
-    #: The slots of the removed pods and of the added pods, ascending.
     come: Slots
 
     def __len__(self) -> int:

@@ -33,7 +33,7 @@ def checked_arguments(function: F) -> F:
         ...
     kschedctl.common.errors.InputError: number has the type str: int is expected
     """
-    check = _check
+    check = _check_arguments
 
     def call(*args: Any, **kwargs: Any) -> Any:
         check(function, args, kwargs)
@@ -46,20 +46,20 @@ def checked_arguments(function: F) -> F:
     return cast("F", checked)
 
 
-def _check(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     declared = _signature(function)
     for name, value in declared.bind(*args, **kwargs).arguments.items():
         parameter = declared.parameters[name]
         if parameter.annotation is Parameter.empty:
             continue
-        hint = _hint(function, parameter.annotation)
-        for own, one in _values(parameter, value):
-            if not _is_of(one, hint, function):
-                expected = listed(list(dict.fromkeys(_names(hint, function))), "or", most=10)
+        hint = _resolved_hint(function, parameter.annotation)
+        for own, one in _named_arguments(parameter, value):
+            if not _is_of_type(one, hint, function):
+                expected = listed(list(dict.fromkeys(_type_names(hint, function))), "or", most=10)
                 raise InputError(f"{own} has the type {type(one).__name__}: {expected} is expected")
 
 
-def _values(parameter: Parameter, value: Any) -> Iterable[tuple[str, Any]]:
+def _named_arguments(parameter: Parameter, value: Any) -> Iterable[tuple[str, Any]]:
     """Return the arguments of a parameter, with their names."""
     if parameter.kind is Parameter.VAR_POSITIONAL:
         return [(parameter.name, one) for one in value]
@@ -74,7 +74,7 @@ def _signature(function: Callable[..., Any]) -> Signature:
 
 
 @cache
-def _hint(function: Callable[..., Any], annotation: Any) -> Any:
+def _resolved_hint(function: Callable[..., Any], annotation: Any) -> Any:
     """Return an annotation that is written as text as a type; public names need no import at runtime."""
     if isinstance(annotation, ForwardRef):
         annotation = annotation.__forward_arg__
@@ -91,12 +91,12 @@ def _words(annotation: str) -> set[str]:
     return set("".join(c if c.isidentifier() or c.isdigit() else " " for c in annotation).split())
 
 
-def _is_of(value: Any, hint: Any, function: Callable[..., Any]) -> bool:
+def _is_of_type(value: Any, hint: Any, function: Callable[..., Any]) -> bool:
     """Report whether a value is of a type; types that have no check at runtime accept every value."""
-    hint = _hint(function, hint)
+    hint = _resolved_hint(function, hint)
     origin = get_origin(hint)
     if origin in (Union, UnionType):
-        return any(_is_of(value, each, function) for each in get_args(hint))
+        return any(_is_of_type(value, each, function) for each in get_args(hint))
     if origin is Literal:
         return value in get_args(hint)
     if isinstance(origin, type):
@@ -115,20 +115,20 @@ def _items_are_of(value: Any, origin: type, items: tuple[Any, ...], function: Ca
     if not items or isinstance(value, str) or not isinstance(value, Collection) or not issubclass(origin, Iterable):
         return True
     if isinstance(value, Mapping):
-        return all(_is_of(key, items[0], function) for key in value)
-    return all(_is_of(one, items[0], function) for one in value)
+        return all(_is_of_type(key, items[0], function) for key in value)
+    return all(_is_of_type(one, items[0], function) for one in value)
 
 
-def _names(hint: Any, function: Callable[..., Any]) -> Iterator[str]:
-    hint = _hint(function, hint)
+def _type_names(hint: Any, function: Callable[..., Any]) -> Iterator[str]:
+    hint = _resolved_hint(function, hint)
     origin = get_origin(hint)
     if origin in (Union, UnionType):
         for each in get_args(hint):
-            yield from _names(each, function)
+            yield from _type_names(each, function)
     elif origin is Literal:
         yield from map(repr, get_args(hint))
     elif isinstance(origin, type) and issubclass(origin, Iterable) and not issubclass(origin, Mapping):
-        items = listed(list(_names(get_args(hint)[0], function)), "or", most=10)
+        items = listed(list(_type_names(get_args(hint)[0], function)), "or", most=10)
         yield f"{origin.__name__.lower()} of {items}"
     elif hint is not NoneType and hint is not None:
         name = getattr(origin or hint, "__name__", str(hint))

@@ -106,7 +106,7 @@ class BudgetedPods:
 
         self.cluster = cluster
         self.budget = budget
-        self.selected = _selected(cluster, budget)
+        self.selected = _selected_pods(cluster, budget)
         self.pods = [pod for pod in self.selected if pod.metadata.deletion_timestamp is None]
         self.workloads = list(dict.fromkeys(workload_of(cluster, pod.metadata) for pod in self.pods))
 
@@ -139,7 +139,7 @@ class BudgetedPods:
     @property
     def without_scale(self) -> Pod | None:
         """The first pod whose controller has no scale, for which the disruption controller fails, or ``None``."""
-        return next((pod for pod in self.selected if pod.metadata.controller is not None and _why(pod)), None)
+        return next((pod for pod in self.selected if pod.metadata.controller is not None and _why_no_scale(pod)), None)
 
     @property
     def uncounted(self) -> str:
@@ -148,21 +148,25 @@ class BudgetedPods:
         It is a controller without a scale, or that no pod has a controller.
         """
         pod = self.without_scale
-        if pod is None and all(map(_why, self.pods)):
+        if pod is None and all(map(_why_no_scale, self.pods)):
             pod = next(iter(self.pods), None)
         if pod is None:
             return ""
         owner = pod.metadata.controller
-        return f"{owner.kind} {owner.name}: {_why(pod)}" if owner is not None else f"Pod {pod.name}: {_why(pod)}"
+        return (
+            f"{owner.kind} {owner.name}: {_why_no_scale(pod)}"
+            if owner is not None
+            else f"Pod {pod.name}: {_why_no_scale(pod)}"
+        )
 
 
-def _why(pod: Pod) -> str:
+def _why_no_scale(pod: Pod) -> str:
     """Return the reason why the disruption controller finds no scale for a pod; empty if it may."""
     owner = pod.metadata.controller
     return WITHOUT_SCALE.get(f"{owner.api_version.rpartition('/')[0]}/{owner.kind}" if owner else _POD, "")
 
 
-def _selected(cluster: Cluster, budget: PodDisruptionBudget) -> list[Pod]:
+def _selected_pods(cluster: Cluster, budget: PodDisruptionBudget) -> list[Pod]:
     import numpy as np
 
     from kschedctl.cluster.placed_pods import pod_at
@@ -283,10 +287,10 @@ def budgets_after(cluster: Cluster, pod: Pod, change: int) -> Iterator[PodDisrup
         return
     for budget in cluster.list(PodDisruptionBudget):
         if covers(budget, pod):
-            yield _after(cluster, budget, change)
+            yield _with_status_change(cluster, budget, change)
 
 
-def _after(cluster: Cluster, budget: PodDisruptionBudget, change: int) -> PodDisruptionBudget:
+def _with_status_change(cluster: Cluster, budget: PodDisruptionBudget, change: int) -> PodDisruptionBudget:
     status, limit = budget.status, limit_of(budget)
     if limit is not None and needs_scale(*limit) and not status.expected_pods:
         # The controller could not count the pods, or there were none.

@@ -196,13 +196,13 @@ def shortenings(columns: Sequence[Column], *, uuids: bool) -> Iterator[Shortened
     by_cut: dict[tuple[str, str], list[int]] = {}
     for i, column in enumerate(now.columns):
         # What the names of another column share is often what most names of this column share, or its only name has.
-        if fitting := [cut for cut in known if any(_rest(name, cut) for name in _names(column))]:
-            by_cut.setdefault(min(fitting, key=partial(_left, column)), []).append(i)
+        if fitting := [cut for cut in known if any(_rest(name, cut) for name in _names_in_cells(column))]:
+            by_cut.setdefault(min(fitting, key=partial(_least_width, column)), []).append(i)
     for cut in filter(by_cut.__contains__, known):
         changed = list(now.columns)
         alone = all(_is_alone(changed[i], cut) for i in by_cut[cut])
         for i in by_cut[cut]:
-            changed[i] = _without(changed[i], cut, alone=alone)
+            changed[i] = _without_affixes(changed[i], cut, alone=alone)
         note = f"{', '.join(columns[i].title for i in by_cut[cut])}: {'*'.join(cut)}"
         now = Shortened(tuple(changed), (*now.notes, note), len("".join(cut)))
         yield now
@@ -226,14 +226,14 @@ def _with_short_uuids(before: Shortened) -> Shortened | None:
 def _in_common(column: Column) -> _Cut | None:
     """Return the prefix and suffix that names of a column share, the longest if there are several groups of names."""
     groups: dict[str, set[str]] = {}
-    for name in _names(column):
+    for name in _names_in_cells(column):
         # A column of names has one group; in a sentence, names of one kind begin with the same word.
         groups.setdefault("" if column.names else re.split("[-./]", name, maxsplit=1)[0], set()).add(name)
     cuts = (cut for names in groups.values() if (cut := _shared(names)) is not None)
     return max(cuts, key=lambda cut: (len(cut[0]) + len(cut[1]), cut), default=None)
 
 
-def _names(column: Column) -> Iterator[str]:
+def _names_in_cells(column: Column) -> Iterator[str]:
     if column.right:
         return
     lines = [line for cell in column.cells for line in cell if line not in ("", _NO_NAME)]
@@ -272,9 +272,9 @@ def _rest(name: str, cut: _Cut) -> str:
     return name[len(start) : len(name) - len(end)] if name.startswith(start) and name.endswith(end) else ""
 
 
-def _left(column: Column, cut: _Cut) -> tuple[int, int]:
+def _least_width(column: Column, cut: _Cut) -> tuple[int, int]:
     """Return the width that a column needs at least without a prefix and suffix, and the length of its text."""
-    short = _without(column, cut, alone=_is_alone(column, cut))
+    short = _without_affixes(column, cut, alone=_is_alone(column, cut))
     return short.floor, sum(len(line) for cell in short.cells for line in cell)
 
 
@@ -284,9 +284,9 @@ def _is_alone(column: Column, cut: _Cut) -> bool:
     return column.names and all(_rest(line, cut) for line in lines)
 
 
-def _without(column: Column, cut: _Cut, *, alone: bool) -> Column:
+def _without_affixes(column: Column, cut: _Cut, *, alone: bool) -> Column:
     """Return a column with the prefix and suffix of its names omitted; ``alone`` is true to show no star for them."""
-    names = {name for name in _names(column) if _rest(name, cut)}
+    names = {name for name in _names_in_cells(column) if _rest(name, cut)}
 
     def short(name: str) -> str:
         if name not in names:
@@ -330,7 +330,7 @@ def grid(table: Table, width: int, *, in_full: bool = False) -> Iterator[Printed
         for i, heading in enumerate(table.headings)
     ]
     tones = table.tones or (Tone.PLAIN,) * len(table.rows)
-    room = _room(columns, width)
+    room = _text_width(columns, width)
     split = columns
     if table.names_split and sum(column.width for column in columns) > room:
         split = [*columns[:_FIRST_SPLIT], *(column.with_split_heading() for column in columns[_FIRST_SPLIT:])]
@@ -339,7 +339,7 @@ def grid(table: Table, width: int, *, in_full: bool = False) -> Iterator[Printed
     if not _fit(tried.columns, room):
         parts = [tuple(column.with_broken_labels() for column in tried.columns)]
         if not _fit(parts[0], room):
-            parts = _parts(tried.columns, width)
+            parts = _column_groups(tried.columns, width)
     if not parts:
         yield from _cell_by_cell(columns, tones, width)
         return
@@ -348,10 +348,10 @@ def grid(table: Table, width: int, *, in_full: bool = False) -> Iterator[Printed
     for i, part in enumerate(parts):
         if i:
             yield [""], Tone.PLAIN
-        yield from _side_by_side(part, tones, _widths(part, _room(part, width)))
+        yield from _side_by_side(part, tones, _widths(part, _text_width(part, width)))
 
 
-def _room(columns: Sequence[Column], width: int) -> int:
+def _text_width(columns: Sequence[Column], width: int) -> int:
     """Return the width that is left for the text of columns."""
     return width - INDENT - _COLUMN_GAP * (len(columns) - 1)
 
@@ -370,7 +370,7 @@ def _shortened(columns: Sequence[Column], room: int, *, in_full: bool) -> Shorte
     return steps[-1]
 
 
-def _parts(columns: Sequence[Column], width: int) -> list[tuple[Column, ...]]:
+def _column_groups(columns: Sequence[Column], width: int) -> list[tuple[Column, ...]]:
     """Return the columns in groups that fit, each with the first column; none if that does not name the rows."""
     first, *others = columns
     if not first.names or len(set(first.cells)) < max(len(first.cells), 2):
@@ -378,12 +378,12 @@ def _parts(columns: Sequence[Column], width: int) -> list[tuple[Column, ...]]:
     parts: list[tuple[Column, ...]] = [(first,)]
     for column in others:
         longer = (*parts[-1], column)
-        if len(longer) > 2 and sum(each.comfortable for each in longer) > _room(longer, width):
+        if len(longer) > 2 and sum(each.comfortable for each in longer) > _text_width(longer, width):
             longer = (first, column)
             parts.append(longer)
         else:
             parts[-1] = longer
-    return parts if len(parts) <= _MOST_PARTS and all(_fit(part, _room(part, width)) for part in parts) else []
+    return parts if len(parts) <= _MOST_PARTS and all(_fit(part, _text_width(part, width)) for part in parts) else []
 
 
 def _widths(columns: Sequence[Column], room: int) -> list[int]:
@@ -395,8 +395,7 @@ def _widths(columns: Sequence[Column], room: int) -> list[int]:
         taken = {i: width + gaps[i] for i, width in enumerate(widths) if width > floors[i]}
         widest = max(taken, key=lambda i: (taken[i], i))
         next_width = max((width for i, width in taken.items() if i != widest), default=0)
-        step = min(excess, taken[widest] - next_width, widths[widest] - floors[widest])
-        widths[widest] -= max(step, 1)
+        widths[widest] -= max(min(excess, taken[widest] - next_width, widths[widest] - floors[widest]), 1)
     return widths
 
 
@@ -431,8 +430,7 @@ def _cell_by_cell(columns: Sequence[Column], tones: Sequence[Tone], width: int) 
             heading = " ".join(column.heading)
             first, *more = column.cells[i]
             indent = INDENT if n == 0 else 2 * INDENT
-            texts = [f"{heading}: {first}" if heading else first, *more]
-            for k, text in enumerate(texts):
+            for k, text in enumerate([f"{heading}: {first}" if heading else first, *more]):
                 for j, part in enumerate(wrapped(text, max(width - indent - INDENT, 1))):
                     lines.append(" " * (indent if j == k == 0 else indent + INDENT) + part)
         yield lines, tone

@@ -122,11 +122,11 @@ def parse_steps(path: str) -> tuple[Step, ...]:
             case "array":
                 steps.append(_array(match["array"]))
             case "field":
-                steps.append(_named(match["field"], match[0].startswith("."), previous=path[: match.start()]))
+                steps.append(_named_step(match["field"], match[0].startswith("."), previous=path[: match.start()]))
     return tuple(steps)
 
 
-def _named(name: str, dotted: bool, previous: str) -> Step:
+def _named_step(name: str, dotted: bool, previous: str) -> Step:
     if name == "*":
         return _children
     if not dotted and not previous.endswith(".."):

@@ -47,7 +47,7 @@ def render(
     """
     for block in blocks:
         for tone, parts in groupby(
-            _lines(block, console, command_line, in_full=in_full), key=lambda printed: printed[1]
+            _printed_lines(block, console, command_line, in_full=in_full), key=lambda printed: printed[1]
         ):
             text = "".join(f"{line.rstrip()}\n" for lines, _ in parts for line in lines)
             yield _styled(text, tone, console)
@@ -66,7 +66,7 @@ def _styled(text: str, tone: Tone, console: Console) -> str:
     return capture.get()
 
 
-def _lines(
+def _printed_lines(
     block: Block, console: Console, command_line: Callable[[Question], str], *, in_full: bool
 ) -> Iterator[Printed]:
     match block:

@@ -139,10 +139,6 @@ def concerns(kind: str, cluster: Cluster, pod: Pod) -> bool:
     return test is None or test(cluster, pod)
 
 
-def _is_spread_with_services(_: Cluster, pod: Pod) -> bool:
-    return not pod.spec.topology_spread_constraints and bool(pod.metadata.labels)
-
-
 def _is_spread_with(kind: str) -> "_Test":
     """Return the test whether a pod is spread by default with the other pods of its controller of a kind."""
 
@@ -151,10 +147,6 @@ def _is_spread_with(kind: str) -> "_Test":
         return not pod.spec.topology_spread_constraints and owner is not None and owner.kind == kind
 
     return test
-
-
-def _has_claims(_: Cluster, pod: Pod) -> bool:
-    return next(claim_uses(pod), None) is not None
 
 
 def _has_unbound_claims(cluster: Cluster, pod: Pod) -> bool:
@@ -177,41 +169,25 @@ def _needs_devices(cluster: Cluster, pod: Pod) -> bool:
     return bool(names) and ("DeviceClass" in cluster.not_listed or not names.isdisjoint(backing_classes(cluster)))
 
 
-def _has_claim_templates(_: Cluster, pod: Pod) -> bool:
-    return any(claim.resource_claim_template_name for claim in pod.spec.resource_claims)
-
-
-def _is_in_group(_: Cluster, pod: Pod) -> bool:
-    return bool(pod.spec.pod_group_name)
-
-
-def _lacks_priority(_: Cluster, pod: Pod) -> bool:
-    return pod.spec.priority is None
-
-
-def _has_runtime_class(_: Cluster, pod: Pod) -> bool:
-    return bool(pod.spec.runtime_class_name)
-
-
-def _meets_namespace_selectors(cluster: Cluster, pod: Pod) -> bool:
-    return names_namespaces(pod.spec) or others_name_namespaces(cluster, pod)
-
-
 #: A test whether objects of a kind could change the answer for a pod.
 _Test: TypeAlias = Callable[[Cluster, Pod], bool]
 #: The tests by kind; the other kinds concern every pod.
 _TESTS: Final[Mapping[str, _Test]] = {
-    "Namespace": _meets_namespace_selectors,
-    "Service": _is_spread_with_services,
+    "Namespace": lambda cluster, pod: names_namespaces(pod.spec) or others_name_namespaces(cluster, pod),
+    "Service": lambda _, pod: not pod.spec.topology_spread_constraints and bool(pod.metadata.labels),
     **{kind: _is_spread_with(kind) for kind in ("ReplicationController", "ReplicaSet", "StatefulSet")},
-    **dict.fromkeys(("PersistentVolumeClaim", "PersistentVolume"), _has_claims),
+    **dict.fromkeys(
+        ("PersistentVolumeClaim", "PersistentVolume"), lambda _, pod: next(claim_uses(pod), None) is not None
+    ),
     **dict.fromkeys(("StorageClass", "CSIDriver", "CSIStorageCapacity"), _has_unbound_claims),
     **dict.fromkeys(("CSINode", "VolumeAttachment"), _has_attached_volumes),
     **dict.fromkeys(("ResourceClaim", "ResourceSlice", "DeviceClass", "DeviceTaintRule"), _needs_devices),
-    "ResourceClaimTemplate": _has_claim_templates,
-    **dict.fromkeys(("PodGroup", "CompositePodGroup", "Workload"), _is_in_group),
-    "PriorityClass": _lacks_priority,
-    "RuntimeClass": _has_runtime_class,
+    "ResourceClaimTemplate": lambda _, pod: any(
+        claim.resource_claim_template_name for claim in pod.spec.resource_claims
+    ),
+    **dict.fromkeys(("PodGroup", "CompositePodGroup", "Workload"), lambda _, pod: bool(pod.spec.pod_group_name)),
+    "PriorityClass": lambda _, pod: pod.spec.priority is None,
+    "RuntimeClass": lambda _, pod: bool(pod.spec.runtime_class_name),
 }
 
 
@@ -359,11 +335,11 @@ def _not_listed(cluster: Cluster, parts: Collection[Part], pod: Pod | None, name
             if needed:
                 decides = not ADDITIONS.issuperset(needed)
                 permission = f"list {permitted(kind)}"
-                what = _refusal(cluster.listed, kind)
+                what = _not_listed_text(cluster.listed, kind)
                 yield _missing(kind, what, consequences[needed[0]], permission=permission, decides=decides)
 
 
-def _refusal(listed: Mapping[str, str], kind: str) -> str:
+def _not_listed_text(listed: Mapping[str, str], kind: str) -> str:
     """Return the sentence that a kind could not be listed, or not in all namespaces."""
     only = listed.get(kind)
     resource = plural(kind.lower())
@@ -394,7 +370,7 @@ def require_listed(cluster: Cluster, kind: str, namespace: str | None = None, sa
     if kind not in cluster.not_listed or covered == "" or (covered is not None and namespace in (None, covered)):
         return
     hint = f"permission is required: kubectl auth can-i list {permitted(kind)}; {PERMISSIONS_PAGE}"
-    problem = f"{_refusal(cluster.listed, kind)}, and the answer depends on them"
+    problem = f"{_not_listed_text(cluster.listed, kind)}, and the answer depends on them"
     raise ClusterError(problem, hint=f"{hint}; {said}" if said else hint)
 
 
@@ -422,7 +398,7 @@ def every_unlisted(cluster: Cluster, kinds: Collection[str], effect: str) -> Ite
     for kind in sorted(cluster.not_listed.intersection(kinds)):
         if cluster.listed.get(kind) != "":
             permission = f"list {permitted(kind)}"
-            yield _missing(kind, _refusal(cluster.listed, kind), effect, permission=permission, decides=False)
+            yield _missing(kind, _not_listed_text(cluster.listed, kind), effect, permission=permission, decides=False)
 
 
 def refusals(not_listed: Collection[str], listed: Mapping[str, str]) -> Iterator[str]:
@@ -430,7 +406,7 @@ def refusals(not_listed: Collection[str], listed: Mapping[str, str]) -> Iterator
     for kind in not_listed:
         if listed.get(kind) != "":
             effect = next(iter(TABLE.get(kind, {}).values()), "they cannot be named in a request")
-            yield f"{_refusal(listed, kind)}: {effect}"
+            yield f"{_not_listed_text(listed, kind)}: {effect}"
 
 
 def missing_nodes_and_pods(cluster: Cluster) -> Iterator[Missing]:

@@ -174,8 +174,7 @@ class LoadedCluster:
         scheduler = self.scheduler
         index = self._index(pod)
         if index is not None and self.pods.node_row[index] >= 0:
-            others = without_extended_claim(self.cluster, pod).with_pods(removed=[index])
-            scheduler = scheduler.moved(others)
+            scheduler = scheduler.moved(without_extended_claim(self.cluster, pod).with_pods(removed=[index]))
         return scheduler.decide_as_scheduled(pod)
 
     def require_nodes(self, pod: Pod | None = None) -> None:

@@ -5,6 +5,7 @@ Source: pkg/controller/volume/persistentvolume ``syncClaim``. The messages are t
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import replace as with_fields
 from itertools import groupby
 from typing import Final
 
@@ -127,7 +128,21 @@ def sync_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> ClaimOutcome:
         action = ClaimAction.KEEP if claim.status.phase == "Bound" else ClaimAction.UNKNOWN
         return ClaimOutcome(claim, action, volume=claim.spec.volume_name)
     if BIND_COMPLETED in claim.metadata.annotations:
-        return _sync_bound(cluster, claim)
+        name = claim.spec.volume_name
+        if not name:
+            message = "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!"
+            return ClaimOutcome(claim, ClaimAction.LOST, message)
+        volume = cluster.get(PersistentVolume, name)
+        if volume is None:
+            message = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
+            return ClaimOutcome(claim, ClaimAction.LOST, message, name)
+        reference = volume.spec.claim_ref
+        if reference is None:
+            return ClaimOutcome(claim, ClaimAction.BIND, volume=name)
+        if reference.uid == claim.metadata.uid:
+            return ClaimOutcome(claim, ClaimAction.KEEP, volume=name)
+        message = "Two claims are bound to the same volume, this one is bound incorrectly"
+        return ClaimOutcome(claim, ClaimAction.LOST, message, name)
     if claim.spec.volume_name:
         return _sync_named(cluster, claim)
     try:
@@ -135,24 +150,6 @@ def sync_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> ClaimOutcome:
     except SelectorError as error:
         return ClaimOutcome(claim, ClaimAction.FAILED_BINDING, str(error))
     return _sync_unbound(cluster, claim, selector)
-
-
-def _sync_bound(cluster: Cluster, claim: PersistentVolumeClaim) -> ClaimOutcome:
-    name = claim.spec.volume_name
-    if not name:
-        message = "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!"
-        return ClaimOutcome(claim, ClaimAction.LOST, message)
-    volume = cluster.get(PersistentVolume, name)
-    if volume is None:
-        message = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
-        return ClaimOutcome(claim, ClaimAction.LOST, message, name)
-    reference = volume.spec.claim_ref
-    if reference is None:
-        return ClaimOutcome(claim, ClaimAction.BIND, volume=name)
-    if reference.uid == claim.metadata.uid:
-        return ClaimOutcome(claim, ClaimAction.KEEP, volume=name)
-    message = "Two claims are bound to the same volume, this one is bound incorrectly"
-    return ClaimOutcome(claim, ClaimAction.LOST, message, name)
 
 
 def _sync_named(cluster: Cluster, claim: PersistentVolumeClaim) -> ClaimOutcome:
@@ -200,9 +197,9 @@ def _sync_unbound(cluster: Cluster, claim: PersistentVolumeClaim, selector: Sele
         if default is not None:
             # The controller writes the default class into the claim and starts again.
             given = replace(claim, spec=replace(claim.spec, storage_class_name=default.name))
-            return _with_default_class(_sync_unbound(cluster, given, selector), default.name)
+            return with_fields(_sync_unbound(cluster, given, selector), default_class=default.name)
     if delayed and SELECTED_NODE not in claim.metadata.annotations:
-        action, message = _waiting(cluster, claim)
+        action, message = _waiting_action(cluster, claim)
         return ClaimOutcome(claim, action, message, rejected=rejected)
     if claim_class(claim):
         action, message, provisioner = _provision(cluster, claim)
@@ -211,17 +208,10 @@ def _sync_unbound(cluster: Cluster, claim: PersistentVolumeClaim, selector: Sele
     return ClaimOutcome(claim, ClaimAction.FAILED_BINDING, message, rejected=rejected)
 
 
-def _with_default_class(outcome: ClaimOutcome, name: str) -> ClaimOutcome:
-    return ClaimOutcome(
-        outcome.claim, outcome.action, outcome.message, outcome.volume, outcome.provisioner, name, outcome.rejected
-    )
-
-
-def _waiting(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[ClaimAction, str]:
+def _waiting_action(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[ClaimAction, str]:
     consumers = pending_consumers(cluster, claim)
     if not consumers:
-        message = "waiting for first consumer to be created before binding"
-        return ClaimAction.WAIT_FOR_FIRST_CONSUMER, message
+        return ClaimAction.WAIT_FOR_FIRST_CONSUMER, "waiting for first consumer to be created before binding"
     noun = "pod" if len(consumers) == 1 else "pods"
     return ClaimAction.WAIT_FOR_POD, f"waiting for {noun} {','.join(consumers)} to be scheduled"
 

@@ -167,7 +167,7 @@ class Lines:
             result=told.answer.outcome,
             message=told.answer.message,
             diagnoses=details.diagnoses,
-            cures=self._cures(decision) if decision is not None and not told.again else (),
+            cures=self._cures_for_pod(decision) if decision is not None and not told.again else (),
             groups=details.groups,
             closest=details.closest,
             preemption=details.preemption,
@@ -176,7 +176,7 @@ class Lines:
             again=told.again,
         )
 
-    def _cures(self, decision: Decision) -> tuple[CureData, ...]:
+    def _cures_for_pod(self, decision: Decision) -> tuple[CureData, ...]:
         """Return cures for a pod that does not fit; none for more than 3 kinds of pods at one moment."""
         if decision.outcome is not Outcome.UNSCHEDULABLE or decision.victims:
             return ()
@@ -201,11 +201,11 @@ def _behind(decision: Decision) -> _Details:
         diagnoses=tuple(map(diagnosis_data, diagnose(decision))),
         groups=tuple(NodeGroupData(number, plugin, reasons) for plugin, reasons, number in said_of_nodes(decision)),
         closest=closest(decision),
-        preemption=_room(decision),
+        preemption=_freed_capacity(decision),
     )
 
 
-def _room(decision: Decision) -> PreemptionHelpData | None:
+def _freed_capacity(decision: Decision) -> PreemptionHelpData | None:
     preemption = decision.preemption
     if preemption is None or not preemption.nominated:
         return None

@@ -12,7 +12,7 @@ Only pods are in the order in which they came or last changed, until the cluster
 others may be named as victims.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final, TypeVar
 
 from msgspec.structs import replace
@@ -62,7 +62,20 @@ class Cache:
             if kind in changes.lists:
                 of_kind = changes.lists[kind]
             if kind is Node:
-                self._apply_nodes(of_kind, every=kind in changes.lists)
+                every = kind in changes.lists
+                known = {("", node.name): node for node in self.cluster.nodes.objects}
+                nodes = dict(known)
+                for name in [name for name in known if name not in of_kind] if every else ():
+                    del nodes[name]
+                for name, obj in of_kind.items():
+                    node = self._understood(name, obj) if isinstance(obj, Node) else None
+                    if node is None:
+                        nodes.pop(name, None)
+                    elif nodes.get(name) != node:
+                        nodes[name] = node
+                        self._grown += 1
+                if nodes.keys() != known.keys() or any(nodes[name] is not known[name] for name in nodes):
+                    self.cluster = self.cluster.with_nodes(nodes[name] for name in sorted(nodes))
             elif kind is not Pod:
                 self._apply_objects(kind, of_kind, every=kind in changes.lists)
         # Pods come after the nodes that they name.
@@ -77,21 +90,6 @@ class Cache:
             self._grown = 0
         return moved
 
-    def _apply_nodes(self, changed: Mapping[Name, ApiObject | None], *, every: bool) -> None:
-        known = {("", node.name): node for node in self.cluster.nodes.objects}
-        nodes = dict(known)
-        for name in [name for name in known if name not in changed] if every else ():
-            del nodes[name]
-        for name, obj in changed.items():
-            node = self._understood(name, obj) if isinstance(obj, Node) else None
-            if node is None:
-                nodes.pop(name, None)
-            elif nodes.get(name) != node:
-                nodes[name] = node
-                self._grown += 1
-        if nodes.keys() != known.keys() or any(nodes[name] is not known[name] for name in nodes):
-            self.cluster = self.cluster.with_nodes(nodes[name] for name in sorted(nodes))
-
     def _apply_objects(self, kind: type[ApiObject], changed: Mapping[Name, ApiObject | None], *, every: bool) -> None:
         known = {(obj.namespace, obj.name): obj for obj in self.cluster.list(kind)}
         objects = {} if every else dict(known)
@@ -103,7 +101,9 @@ class Cache:
             there = known.get(name)
             objects[name] = there if there is not None and there == now else now
         if objects.keys() != known.keys() or any(objects[name] is not known[name] for name in objects):
-            self.cluster = self.cluster.with_objects(kind, _in_order(objects))
+            self.cluster = self.cluster.with_objects(
+                kind, (objects[name] for name in sorted(objects, key=lambda name: "/".join(name)))
+            )
 
     def _apply_pods(self, changed: Mapping[Name, ApiObject | None], *, every: bool) -> None:
         index = self.cluster.pods.index
@@ -146,8 +146,3 @@ class Cache:
 def unversioned(obj: T) -> T:
     """Return an object without its resource version, which also changes with fields that scheduling does not read."""
     return replace(obj, metadata=replace(obj.metadata, resource_version=""))
-
-
-def _in_order(objects: Mapping[Name, ApiObject]) -> Iterable[ApiObject]:
-    """Return objects in the order in which a server lists them: by their storage keys."""
-    return (objects[name] for name in sorted(objects, key=lambda name: "/".join(name)))

@@ -271,29 +271,30 @@ class EventWriter:
 
     def _run(self) -> None:
         try:
-            self._write_all()
+            while (written := self._next()) is not None:
+                left = self._left()
+                if left < _LEAST_SECONDS:
+                    # The next leader reports it.
+                    self.outcomes["dropped"] += 1
+                    continue
+                try:
+                    outcome = self._write(written, min(left, _REQUEST_SECONDS))
+                except (ForbiddenError, NotServedError) as error:
+                    # The namespace is being deleted, or the user is not allowed to write; a retry does not help.
+                    outcome = self._failed(error)
+                except KschedctlError as error:
+                    outcome = self._failed(error)
+                    if written.tries + 1 < _TRIES:
+                        again = replace(written, tries=written.tries + 1)
+                        with self._changed:
+                            # A newer answer takes precedence.
+                            self._waiting.setdefault(written.uid, again)
+                else:
+                    self._failures.ended("Events are written again")
+                self.outcomes[outcome] += 1
         except BaseException as bug:
             # The next call of ``put`` raises it.
             self._bug = bug
-
-    def _write_all(self) -> None:
-        while (written := self._next()) is not None:
-            left = self._left()
-            if left < _LEAST_SECONDS:
-                # The next leader reports it.
-                self.outcomes["dropped"] += 1
-                continue
-            try:
-                outcome = self._write(written, min(left, _REQUEST_SECONDS))
-            except (ForbiddenError, NotServedError) as error:
-                # The namespace is being deleted, or the user is not allowed to write; a retry does not help.
-                outcome = self._failed(error)
-            except KschedctlError as error:
-                outcome = self._failed(error)
-                self._put_back(written)
-            else:
-                self._failures.ended("Events are written again")
-            self.outcomes[outcome] += 1
 
     def _write(self, written: _Written, seconds: float) -> str:
         until = time.monotonic() + seconds
@@ -301,7 +302,8 @@ class EventWriter:
             self._term_began = False
             self._history.forget()
         of_pod = self._history.of(written.namespace, written.uid, until)
-        name, now = _event_name(written), _micro_time()
+        name = f"{written.name[:_MOST_NAME].rstrip('.-')}.{written.digest}"
+        now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
         if of_pod.newest == name:
             return "known"
         if name in of_pod.counts:
@@ -336,13 +338,6 @@ class EventWriter:
     def _failed(self, error: KschedctlError) -> str:
         self._failures.failed(f"an Event cannot be written: {error.summary}")
         return "failed"
-
-    def _put_back(self, written: _Written) -> None:
-        if written.tries + 1 < _TRIES:
-            again = replace(written, tries=written.tries + 1)
-            with self._changed:
-                # A newer answer takes precedence.
-                self._waiting.setdefault(written.uid, again)
 
     def _next(self) -> _Written | None:
         """Wait for the next answer that the limits allow, and return it; ``None`` once the writer is stopped."""
@@ -395,14 +390,6 @@ def event(written: _Written, name: str, instance: str, at: str) -> dict[str, Any
         "note": written.note,
         "type": "Normal" if written.outcome is Outcome.SCHEDULED else "Warning",
     }
-
-
-def _micro_time() -> str:
-    return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
-
-
-def _event_name(written: _Written) -> str:
-    return f"{written.name[:_MOST_NAME].rstrip('.-')}.{written.digest}"
 
 
 def _shortened(note: str) -> str:

@@ -127,7 +127,8 @@ class Elected:
     def _stand(self) -> None:
         try:
             while not self._stopped.is_set():
-                self._play(self._elector.run())
+                self._actor = Actor(self._clock, self._elector.run())
+                self._clock.run()
                 if not self._stopped.is_set():
                     self._knows_own_record = True
                     self._tell(
@@ -136,10 +137,6 @@ class Elected:
                     self._elector = self._candidate()
         except BaseException as bug:
             self._bug = bug
-
-    def _play(self, steps: Steps[None]) -> None:
-        self._actor = Actor(self._clock, steps)
-        self._clock.run()
 
     def _cancel(self) -> None:
         if self._actor is not None:

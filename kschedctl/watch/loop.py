@@ -92,7 +92,6 @@ class LoopStatus:
     written: Callable[[], Counter[str]] = Counter
     #: The size of the cache.
     nodes: int = 0
-    #: The size of the cache.
     pods: int = 0
     #: The number of pending pods, by the plugin that rejects most nodes.
     causes: Counter[str] = field(default_factory=Counter)
@@ -197,8 +196,14 @@ class Loop:
             if self._open_since is None:
                 self._open_since = changes.since
             self._note_size()
-        self._tell_left_out()
-        self._tell_standstill()
+        found = self._feed.unreadable | set(self._cache.left_out.values())
+        for text in sorted(found - self._told_left_out):
+            self._tell(f"warning: not in the answers: {text}")
+        self._told_left_out = found
+        news = self._monitor.news()
+        if news is not None:
+            self._tell(str(news))
+            self._stand_still(news)
         leads = self.status.leading
         if leads and not self._led:
             # The answers that another replica has reported are not known.
@@ -237,16 +242,3 @@ class Loop:
     def _note_size(self) -> None:
         status, cluster = self.status, self._cache.cluster
         status.nodes, status.pods, status.compactions = len(cluster.nodes), len(cluster.pods), self._cache.compactions
-
-    def _tell_left_out(self) -> None:
-        found = self._feed.unreadable | set(self._cache.left_out.values())
-        for text in sorted(found - self._told_left_out):
-            self._tell(f"warning: not in the answers: {text}")
-        self._told_left_out = found
-
-    def _tell_standstill(self) -> None:
-        """Report that kinds cannot be watched, each cause once, and the end of that."""
-        news = self._monitor.news()
-        if news is not None:
-            self._tell(str(news))
-            self._stand_still(news)

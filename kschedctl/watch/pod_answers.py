@@ -157,7 +157,7 @@ class PodAnswers:
         out.told += self._left(cluster)
         known: dict[object, tuple[Decision | None, PodAnswer, str]] = {}
         for pod in self._waiting(cluster):
-            kind = _kind(cluster, pod)
+            kind = _answer_key(cluster, pod)
             found = known.get(kind)
             if found is None:
                 found = known[kind] = _decided(cluster, pod)
@@ -171,7 +171,7 @@ class PodAnswers:
             out.causes[cause] += 1
             told = self._new(pod, answer)
             if told is not None:
-                out.told.append(PendingReport(pod, answer, decision, cluster, told, _group(cluster, pod)))
+                out.told.append(PendingReport(pod, answer, decision, cluster, told, _group_of_attempt(cluster, pod)))
         return out
 
     def _new(self, pod: Pod, answer: PodAnswer) -> bool | None:
@@ -223,20 +223,20 @@ class PodAnswers:
                 del self._last[name]
 
 
-def _kind(cluster: SchedulingCluster, pod: Pod) -> object:
+def _answer_key(cluster: SchedulingCluster, pod: Pod) -> object:
     """Return a key that is equal for pods that get the same answer.
 
     The members of a pod group get that of the group, apart from those with scheduling gates, which some releases leave
     out. Any other pod with resource claims or ephemeral volumes gets a key of its own.
     """
-    group = _group(cluster, pod)
+    group = _group_of_attempt(cluster, pod)
     if group:
         return "group", group, bool(pod.spec.scheduling_gates)
     own = pod.spec.resource_claims or any(volume.ephemeral is not None for volume in pod.spec.volumes)
     return pod.key if own else cluster.kind(pod)
 
 
-def _group(cluster: SchedulingCluster, pod: Pod) -> str:
+def _group_of_attempt(cluster: SchedulingCluster, pod: Pod) -> str:
     """Return the PodGroup that a pod is tried with, ``namespace/name``; empty for a pod that is tried by itself."""
     name = pod.spec.pod_group_name
     return f"{pod.namespace}/{name}" if name and cluster.scheduler.release.pod_groups is not None else ""

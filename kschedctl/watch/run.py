@@ -111,7 +111,7 @@ def _snapshot(changes: FeedChanges, summary: ReadSummary, name: str, left_out: L
         place = Location(f"context {name}, {kind.__name__}")
         for obj in objects.values():
             try:
-                builder.add(_kept(obj), place)
+                builder.add(obj if isinstance(obj, Pod) else unversioned(obj), place)
             except InputError as error:
                 problem = error.findings[0]
                 left_out[type(obj), (obj.namespace, obj.name)] = f"{obj.ref}: {problem.field}: {problem.problem}"
@@ -120,10 +120,6 @@ def _snapshot(changes: FeedChanges, summary: ReadSummary, name: str, left_out: L
     builder.not_listed.update(summary.not_listed)
     cluster = builder.build(server_version=summary.git_version, taken_at=datetime.now(UTC))
     return Snapshot(cluster=cluster, paths=(f"context {name}",), scheduler_config=None, left_out={}, summary=summary)
-
-
-def _kept(obj: ApiObject) -> ApiObject:
-    return obj if isinstance(obj, Pod) else unversioned(obj)
 
 
 _LEASE: Final = "kschedctl-watch"
@@ -234,11 +230,11 @@ def _watch(
             yield tuple(news)
             news.clear()
         if said:
-            yield _lines(said, writer)
+            yield _queue_and_lines(said, writer)
             said.clear()
 
 
-def _lines(told: Sequence[PodReport], writer: EventWriter | None) -> Sequence[Line]:
+def _queue_and_lines(told: Sequence[PodReport], writer: EventWriter | None) -> Sequence[Line]:
     """Return the new answers as lines, and queue them to be written as Events."""
     made = list(Lines(datetime.now(UTC)).lines(told))
     for reports, line in made if writer is not None else ():

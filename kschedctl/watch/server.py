@@ -85,8 +85,7 @@ class Server:
             self._server = _Server(where, Handler)
         except (OSError, OverflowError, UnicodeError) as error:
             reason = getattr(error, "strerror", None) or error
-            problem = f"cannot listen on {where[0]}:{where[1]}: {reason}"
-            raise InputError(problem, path="--metrics") from None
+            raise InputError(f"cannot listen on {where[0]}:{where[1]}: {reason}", path="--metrics") from None
         self.port = int(self._server.server_address[1])
         self._thread = Thread(target=self._server.serve_forever, args=(0.2,), name="metrics", daemon=True)
 

@@ -73,7 +73,9 @@ class Access:
         headers = list(headers)
         if _named_user(headers, settings):
             return True
-        return bool(settings.token) and (self._has_token(headers) or self._has_session(headers))
+        return bool(settings.token) and (
+            self._has_token(headers) or any(map(self._is_session, _cookies(headers, COOKIE.encode())))
+        )
 
     def is_token(self, token: str) -> bool:
         """Report whether a text is the token, in a time that does not depend on the text."""
@@ -82,9 +84,6 @@ class Access:
     def _has_token(self, headers: list[tuple[bytes, bytes]]) -> bool:
         scheme, _, token = only_header(headers, b"authorization").partition(b" ")
         return scheme.lower() == b"bearer" and self.is_token(token.strip().decode("latin-1"))
-
-    def _has_session(self, headers: list[tuple[bytes, bytes]]) -> bool:
-        return any(map(self._is_session, _cookies(headers, COOKIE.encode())))
 
     def _is_session(self, value: bytes) -> bool:
         expiry = value.partition(b".")[0]
@@ -133,33 +132,33 @@ def _named_user(headers: list[tuple[bytes, bytes]], settings: ServeSettings) -> 
 
 def only_header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes:
     """Return the value of a header; empty if it is absent or given several times."""
-    found = _values(headers, name)
+    found = _header_values(headers, name)
     return found[0] if len(found) == 1 else b""
 
 
 def _cookies(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
     """Return the values of the cookies with a name; those of other programs may contain anything."""
-    pairs = (pair.partition(b"=") for line in _values(headers, b"cookie") for pair in line.split(b";"))
+    pairs = (pair.partition(b"=") for line in _header_values(headers, b"cookie") for pair in line.split(b";"))
     return [value.strip() for each, _, value in pairs if each.strip() == name]
 
 
 def _is_foreign(headers: list[tuple[bytes, bytes]], hosts: Collection[str]) -> bool:
     """Report whether a page of another site sends the request; programs that are no browsers send neither header."""
-    sites = _values(headers, b"sec-fetch-site")
+    sites = _header_values(headers, b"sec-fetch-site")
     if sites:
         # The browser has compared the origin with the address that it knows, which a proxy may have rewritten.
         return any(site not in _OWN_SITES for site in sites)
     own = {only_header(headers, b"host").lower(), *(host.encode() for host in hosts)}
-    return any(origin.lower().partition(b"://")[2] not in own for origin in _values(headers, b"origin"))
+    return any(origin.lower().partition(b"://")[2] not in own for origin in _header_values(headers, b"origin"))
 
 
 def _is_link(headers: list[tuple[bytes, bytes]]) -> bool:
     """Report whether a user may have followed a link; images and frames would make the server compute unseen."""
-    frame = _values(headers, b"sec-fetch-dest") not in ([], [b"document"])
+    frame = _header_values(headers, b"sec-fetch-dest") not in ([], [b"document"])
     return only_header(headers, b"sec-fetch-mode") == b"navigate" and not frame
 
 
-def _values(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
+def _header_values(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
     return [value for each, value in headers if each.lower() == name]
 
 

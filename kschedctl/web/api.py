@@ -137,18 +137,6 @@ def openapi_document() -> dict[str, Any]:
 def _operation(question: Question, asks: dict[str, Any]) -> dict[str, Any]:
     answers = [{"$ref": _REF.format(name=kind.__name__)} for kind in question.answers]
     answer: dict[str, Any] = answers[0] if len(answers) == 1 else {"oneOf": answers}
-    operation: dict[str, Any] = {
-        "operationId": question.name,
-        "summary": question.summary.rstrip("."),
-        "parameters": [*_own_parameters(question, asks), *(_what_ifs() if question.what_ifs else ())],
-        "responses": {**_job_begun(answer), **_problems()} if question.is_job else _responses(answer),
-    }
-    if question.body is not Body.NONE:
-        operation["requestBody"] = {"required": question.body is Body.REQUIRED, "content": _MANIFEST}
-    return operation
-
-
-def _own_parameters(question: Question, asks: dict[str, Any]) -> list[dict[str, Any]]:
     required = asks.get("required", ())
     found = []
     for name, schema in asks.get("properties", {}).items():
@@ -163,27 +151,38 @@ def _own_parameters(question: Question, asks: dict[str, Any]) -> list[dict[str, 
                 "schema": own,
             }
         )
-    return found
-
-
-def _what_ifs() -> list[dict[str, Any]]:
-    return [
-        {
-            "name": edit.option.flag.removeprefix("--"),
-            "in": "query",
-            "required": False,
-            "description": f"{edit.option.help} Form: {edit.option.metavar}.",
-            "schema": {"type": "array", "items": {"type": "string"}},
-        }
-        for edit in OFFERED
-    ]
+    operation: dict[str, Any] = {
+        "operationId": question.name,
+        "summary": question.summary.rstrip("."),
+        "parameters": [
+            *found,
+            *(
+                [
+                    {
+                        "name": edit.option.flag.removeprefix("--"),
+                        "in": "query",
+                        "required": False,
+                        "description": f"{edit.option.help} Form: {edit.option.metavar}.",
+                        "schema": {"type": "array", "items": {"type": "string"}},
+                    }
+                    for edit in OFFERED
+                ]
+                if question.what_ifs
+                else ()
+            ),
+        ],
+        "responses": {**_job_begun(answer), **_problem_responses()} if question.is_job else _responses(answer),
+    }
+    if question.body is not Body.NONE:
+        operation["requestBody"] = {"required": question.body is Body.REQUIRED, "content": _MANIFEST}
+    return operation
 
 
 def _responses(answer: dict[str, Any], description: str = "The answer.") -> dict[str, Any]:
-    return {"200": {"description": description, "content": {_JSON: {"schema": answer}}}, **_problems()}
+    return {"200": {"description": description, "content": {_JSON: {"schema": answer}}}, **_problem_responses()}
 
 
-def _problems() -> dict[str, Any]:
+def _problem_responses() -> dict[str, Any]:
     content = {MEDIA_TYPE: {"schema": {"$ref": _REF.format(name="Problem")}}}
     return {status: {"description": text, "content": content} for status, text in _PROBLEMS.items()}
 
@@ -214,14 +213,14 @@ def _job_paths() -> dict[str, Any]:
             "get": {
                 "operationId": "job_events",
                 "summary": "Stream the progress of a job until it ends: events job",
-                "responses": stream | _problems(),
+                "responses": stream | _problem_responses(),
             },
         },
         "/api/v1/events": {
             "get": {
                 "operationId": "events",
                 "summary": "Stream changes of the cluster and of jobs: events cluster and job",
-                "responses": stream | _problems(),
+                "responses": stream | _problem_responses(),
             }
         },
     }
@@ -240,18 +239,19 @@ def _handler(question: Question) -> HTTPRouteHandler:
             return Response(encoded_json(job_data(job)), status_code=202, headers=headers, media_type=MediaType.JSON)
         asked = question.asked(dict(request.path_params), values, body, compare)
         reply = await served.reply(answered, question.run, asked)
-        headers = {_VERSION: str(reply.version), **_warnings(reply.notices)}
+        texts = [
+            notice.encode("ascii", "replace").decode().replace("\\", " ").replace('"', "'")
+            for notice in reply.notices[:20]
+        ]
+        shown = [" ".join("".join(c if c.isprintable() else " " for c in text).split())[:500] for text in texts]
+        headers = {
+            _VERSION: str(reply.version),
+            **({"Warning": ", ".join(f'299 - "{text}"' for text in shown)} if shown else {}),
+        }
         return Response(reply.value, headers=headers, media_type=MediaType.JSON)
 
     path = question.path.replace("}", ":str}")
     return HTTPRouteHandler(path, http_method=question.method, name=question.name, status_code=200)(handle)
-
-
-def _warnings(notices: tuple[str, ...]) -> dict[str, str]:
-    """Return the notices in the header in which an API server returns its warnings."""
-    texts = [notice.encode("ascii", "replace").decode().replace("\\", " ").replace('"', "'") for notice in notices[:20]]
-    shown = [" ".join("".join(c if c.isprintable() else " " for c in text).split())[:500] for text in texts]
-    return {"Warning": ", ".join(f'299 - "{text}"' for text in shown)} if shown else {}
 
 
 @get("/jobs", media_type=MediaType.JSON)
@@ -279,8 +279,7 @@ async def cancel_job(id_: FromPath[str], served: NamedDependency[Served]) -> Res
 @get("/jobs/{id_:str}/events")
 async def job_events(id_: FromPath[str], served: NamedDependency[Served]) -> Stream:
     """Stream the progress of a job as server-sent events, until it ends."""
-    job = served.jobs.find(id_)
-    return event_stream(served, job_event(job), job=id_)
+    return event_stream(served, job_event(served.jobs.find(id_)), job=id_)
 
 
 @get("/events")

@@ -60,11 +60,13 @@ def problem_of(error: Exception) -> Problem:
         status = next((status for kind, status in _STATUS if isinstance(error, kind)), HTTPStatus.BAD_REQUEST)
         findings = error.findings[:_MOST] if isinstance(error, InputError) else ()
         hint = "" if findings else " ".join(error.lines()[1:]).strip()
-        parts = tuple(map(_part, findings)) or (ProblemPart(problem=_text(error.summary), hint=_text(hint)),)
-        return Problem(title=status.phrase, status=status, detail=_text(error.summary), problems=parts)
+        parts = tuple(map(_problem_part, findings)) or (
+            ProblemPart(problem=_readable(error.summary), hint=_readable(hint)),
+        )
+        return Problem(title=status.phrase, status=status, detail=_readable(error.summary), problems=parts)
     if isinstance(error, HTTPException):
         status = HTTPStatus(error.status_code)
-        return Problem(title=status.phrase, status=status, detail=_text(error.detail or status.phrase))
+        return Problem(title=status.phrase, status=status, detail=_readable(error.detail or status.phrase))
     status = HTTPStatus.INTERNAL_SERVER_ERROR
     return Problem(title=status.phrase, status=status, detail=str(BrokenWorkerError()))
 
@@ -77,28 +79,25 @@ def respond(request: Request[Any, Any, Any], error: Exception) -> Response[bytes
     headers = {"Retry-After": "1"} if problem.status == HTTPStatus.SERVICE_UNAVAILABLE else {}
     if isinstance(error, HTTPException) and error.headers:
         headers |= error.headers
-    in_browser = "text/html" in request.headers.get("Accept", "") and not request.url.path.startswith("/api/")
-    if in_browser:
-        shown = [(part.where, part.field, part.problem, part.hint) for part in _parts(problem)]
+    if "text/html" in request.headers.get("Accept", "") and not request.url.path.startswith("/api/"):
+        shown = [
+            (part.where, part.field, part.problem, part.hint)
+            for part in (problem.problems or (ProblemPart(problem=problem.detail),))
+        ]
         path, query = request.scope["path"], request.scope["query_string"]
         page = problem_page(problem.status, problem.title, shown, path=path, query=query)
         return Response(page.encode(), status_code=problem.status, headers=headers, media_type="text/html")
     return Response(encoded_json(problem), status_code=problem.status, headers=headers, media_type=MEDIA_TYPE)
 
 
-def _parts(problem: Problem) -> tuple[ProblemPart, ...]:
-    """Return the single problems, at least one."""
-    return problem.problems or (ProblemPart(problem=problem.detail),)
-
-
-def _part(finding: Finding) -> ProblemPart:
+def _problem_part(finding: Finding) -> ProblemPart:
     return ProblemPart(
-        problem=_text(finding.problem),
-        where=_text(str(finding.where)),
-        field=_text(finding.field or str(finding.position or "")),
-        hint=_text(finding.hint),
+        problem=_readable(finding.problem),
+        where=_readable(str(finding.where)),
+        field=_readable(finding.field or str(finding.position or "")),
+        hint=_readable(finding.hint),
     )
 
 
-def _text(text: str) -> str:
+def _readable(text: str) -> str:
     return encodable(text.replace(_STDIN, "the request's body"))

@@ -35,7 +35,7 @@ def serve(source: ClusterSource, settings: ServeSettings, say: Callable[[str], N
     app = create_app(source, settings)
     config = uvicorn.Config(
         app,
-        http=_protocol(settings.limits.body_seconds),
+        http=type("Protocol", (TimedProtocol,), {"seconds": settings.limits.body_seconds}),
         ws="none",
         loop="asyncio",
         lifespan="on",
@@ -103,11 +103,6 @@ def _listen(host: str, port: int) -> socket.socket:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"cannot listen on {host}:{port}: {reason}", path="--listen") from None
     return listening
-
-
-def _protocol(seconds: float) -> type[asyncio.Protocol]:
-    """Return the protocol of connections, with the time in which a client sends headers or takes a response."""
-    return type("Protocol", (TimedProtocol,), {"seconds": seconds})
 
 
 class TimedProtocol(H11Protocol):

@@ -107,7 +107,6 @@ class SnapshotSource:
         return None if taken is None else (datetime.now(UTC) - taken).total_seconds()
 
     def start(self) -> bytes:
-        """Return the first message to a worker, pickled."""
         return self._start
 
     def follow(self, changed: Callable[[FeedChanges], None]) -> None:
@@ -149,7 +148,6 @@ class LiveSource:
 
     @property
     def cluster(self) -> Cluster:
-        """The current cluster."""
         return self._cache.cluster
 
     @property
@@ -159,20 +157,17 @@ class LiveSource:
 
     @property
     def problem(self) -> str:
-        """The reason why the cluster is out of date; empty if it is not."""
         trouble = self._feed.trouble
         if self._broken or trouble is not None:
             return self._broken or (trouble.problem if trouble is not None else "")
         return f"no response of the API server for {self._feed.age:.0f} s" if self._feed.age > MOST_AGE else ""
 
     def start(self) -> bytes:
-        """Return the first message to a worker, pickled."""
         with self._lock:
             snapshot = replace(self._snapshot, cluster=self._cache.cluster)
             return pickled(WorkerStart(self.version, snapshot, self._request, dict(self._cache.left_out)))
 
     def follow(self, changed: Callable[[FeedChanges], None]) -> None:
-        """Begin to follow the cluster; ``changed`` receives all changes, in a thread of its own."""
         self._thread = Thread(target=self._run, args=(changed,), name="cluster", daemon=True)
         self._thread.start()
 
@@ -189,12 +184,10 @@ class LiveSource:
             raise
 
     def publish(self, changes: FeedChanges) -> None:
-        """Count changes as a new version, once all workers will receive them before their next task."""
         if not _QUIET.issuperset((*changes.lists, *changes.objects)):
             self.version += 1
 
     def close(self) -> None:
-        """Stop following the cluster."""
         self._stopped.set()
         self._feed.stop()
 

@@ -98,11 +98,11 @@ def _first_document(
     """Return the length of the first document of a text, and its value."""
     if (value := _typed(rest, decoder)) is not None:
         return len(rest), value
-    end = _end(rest, position, number)
+    end = _end_of_first(rest, position, number)
     return end, _typed(rest[:end], decoder)
 
 
-def _end(rest: memoryview, position: int, number: int) -> int:
+def _end_of_first(rest: memoryview, position: int, number: int) -> int:
     """Return the length of the first document of a text, of any type; raise ``NotJsonError`` if it is not JSON."""
     try:
         msgspec.json.decode(rest, type=msgspec.Raw)

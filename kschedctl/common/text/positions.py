@@ -112,7 +112,7 @@ def _offset(root: _Node, path: str, inside: Sequence[Step], *, key: bool) -> int
         if child is None:
             return _first(key_at, found.start)
         key_at, found = child
-    found, key_at, left = _reach(found, key_at, path)
+    found, key_at, left = _deepest_value(found, key_at, path)
     return _first(key_at, found.start) if left or key else _first(found.start, key_at)
 
 
@@ -127,11 +127,11 @@ def _child(node: _Node, step: Step) -> tuple[int | None, _Node] | None:
     return (items[step].start, items[step]) if step < len(items) else None
 
 
-def _reach(node: _Node, key: int | None, path: str) -> tuple[_Node, int | None, str]:
+def _deepest_value(node: _Node, key: int | None, path: str) -> tuple[_Node, int | None, str]:
     """Return the deepest value that a path leads to, the offset of its key, and the unmatched rest of the path."""
     best = node, key, path
     for at, child, rest in _branches(node, path) if path else ():
-        found = _reach(child, at, rest)
+        found = _deepest_value(child, at, rest)
         if not found[2]:
             return found
         best = min(best, found, key=lambda each: len(each[2]))

@@ -320,7 +320,13 @@ class _TreeReader:
             number = self._close(event) if kind in ends else self._scalar_or_alias(event)
             if not self._opened:
                 return YamlNode(self._columns, number)
-            self._go_on(self._opened[-1], number)
+            parent = self._opened[-1]
+            if isinstance(parent.step, int):
+                parent.step += 1
+            elif parent.waits_for_key:
+                parent.step, parent.waits_for_key = self._columns.name(number), False
+            else:
+                parent.step, parent.waits_for_key = None, True
 
     def _open(self, event: Any, *, is_map: bool) -> None:
         if self._opened and self._opened[-1].waits_for_key:
@@ -360,15 +366,6 @@ class _TreeReader:
         if event.anchor is not None or (self._opened and self._opened[-1].waits_for_key):
             columns.set_name(number, key_name(event))
         return number
-
-    def _go_on(self, parent: _Open, number: int) -> None:
-        """Go on after a key, a value or an item."""
-        if isinstance(parent.step, int):
-            parent.step += 1
-        elif parent.waits_for_key:
-            parent.step, parent.waits_for_key = self._columns.name(number), False
-        else:
-            parent.step, parent.waits_for_key = None, True
 
     def _leads_on(self) -> bool:
         """Report whether the next value of the innermost open container is on the path, or below its end."""
@@ -429,7 +426,14 @@ def repeated_in_json(text: bytes) -> Iterator[RepeatedKey]:
     """
     characters = text.decode(errors="replace")
     # Few texts have a repeated key; the values of the others are not needed.
-    if not _has_repeated(characters):
+    is_repeated = False
+
+    def check(pairs: list[tuple[str, Any]]) -> None:
+        nonlocal is_repeated
+        is_repeated = is_repeated or len(dict(pairs)) < len(pairs)
+
+    _decoded(characters, check)
+    if not is_repeated:
         return
     root = _decoded(characters, lambda pairs: found if len(found := dict(pairs)) == len(pairs) else Fields(pairs))
     opened: list[Iterator[tuple[tuple[Step, ...], Any]]] = [iter([((), root)])]
@@ -441,17 +445,6 @@ def repeated_in_json(text: bytes) -> Iterator[RepeatedKey]:
         if isinstance(value, Fields):
             yield from (RepeatedKey((*steps, name)) for name in value.repeated)
         opened.append(_containers_in(value, steps))
-
-
-def _has_repeated(characters: str) -> bool:
-    is_repeated = False
-
-    def check(pairs: list[tuple[str, Any]]) -> None:
-        nonlocal is_repeated
-        is_repeated = is_repeated or len(dict(pairs)) < len(pairs)
-
-    _decoded(characters, check)
-    return is_repeated
 
 
 def _decoded(characters: str, hook: Callable[[list[tuple[str, Any]]], Any]) -> Any:

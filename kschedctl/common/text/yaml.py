@@ -78,7 +78,7 @@ def yaml_documents(
                     yield number, json
                 number += counts
             return
-    for number, value, _ in _values(text, file, first, is_unread, items_as_text=True):
+    for number, value, _ in _parsed_values(text, file, first, is_unread, items_as_text=True):
         yield number, msgspec.json.encode(value)
 
 
@@ -94,10 +94,10 @@ def yaml_values(text: bytes, file: str, first: int = 1) -> Iterator[tuple[int, A
     Parameters and errors are those of ``yaml_documents``. The last element of each tuple is True if a mapping
     contained a key that it already had: repeated, or merged by ``<<``. Equal values may be shared.
     """
-    return _values(text, file, first, items_as_text=False)
+    return _parsed_values(text, file, first, items_as_text=False)
 
 
-def _values(
+def _parsed_values(
     text: bytes, file: str, first: int, is_unread: Unread | None = None, *, items_as_text: bool
 ) -> Iterator[tuple[int, Any, bool]]:
     number = first
@@ -237,7 +237,6 @@ class Part(NamedTuple):
 
     #: Its offsets in the text.
     start: int
-    #: Its offsets in the text.
     end: int
     #: The column of the element of ``items`` with which it begins, if it does not begin with a document.
     column: int | None

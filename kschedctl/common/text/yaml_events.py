@@ -76,7 +76,7 @@ def plain_scalar(text: str) -> Scalar:
         return boolean
     if text in _NOT_FINITE:
         raise NotFiniteError(_NOT_FINITE[text])
-    number = _number(text)
+    number = _parsed_number(text)
     if number is None:
         return text
     return integral_as_int(number) if isinstance(number, float) else number
@@ -98,7 +98,7 @@ def plain_key(text: str) -> str:
         return "true" if boolean else "false"
     if text in _NOT_FINITE:
         return _NOT_FINITE[text]
-    number = _number(text)
+    number = _parsed_number(text)
     if number is None:
         return text
     if isinstance(number, int):
@@ -116,7 +116,7 @@ def integral_as_int(number: float) -> int | float:
     return number
 
 
-def _number(text: str) -> int | float | None:
+def _parsed_number(text: str) -> int | float | None:
     # Underscores are allowed anywhere, but only between digits in a number that starts with the point.
     plain = _BETWEEN_DIGITS.sub("", text) if text[0] == "." else text.replace("_", "")
     if text[0] != "." and (match := _INTEGER.fullmatch(plain)):
@@ -215,11 +215,11 @@ class EventReader:
         """Build the value of the current document."""
         self.anchors = {}
         self._n_alias_nodes = 0
-        value = self._node(self._next(), 0)
+        value = self._build_node(self._next(), 0)
         self._next()
         return value
 
-    def _node(self, event: Any, depth: int, key: str | _Merge | None = None) -> Any:
+    def _build_node(self, event: Any, depth: int, key: str | _Merge | None = None) -> Any:
         """Build the value that begins with `event`."""
         kind = type(event)
         if kind is self._events.ScalarEvent:
@@ -246,12 +246,17 @@ class EventReader:
         mapping_end = self._events.MappingEndEvent
         out: dict[str, Any] = {}
         while type(event := next_event()) is not mapping_end:
-            key = self._key(event)
+            key = self._mapping_key(event)
             event = next_event()
-            value = self._scalar(event) if type(event) is scalar_event else self._node(event, depth + 1, key)
+            value = self._scalar(event) if type(event) is scalar_event else self._build_node(event, depth + 1, key)
             self._n_nodes += 2
             if isinstance(key, _Merge):
-                self._merge(out, value, event)
+                sources = value if isinstance(value, list) else [value]
+                # Earlier mappings of a list take precedence.
+                for source in reversed(sources):
+                    if not isinstance(source, dict):
+                        raise BadNodeError("<< needs a mapping or a list of mappings", event.start_mark)
+                    out.update(source)
             else:
                 if key in out:
                     self.repeated = True
@@ -262,7 +267,7 @@ class EventReader:
         next_event, sequence_end = self._next, self._events.SequenceEndEvent
         out: list[Any] = []
         while type(event := next_event()) is not sequence_end:
-            value = self._node(event, depth + 1)
+            value = self._build_node(event, depth + 1)
             self._n_nodes += 1
             out.append(msgspec.Raw(msgspec.json.encode(value)) if as_text else value)
         return out
@@ -320,7 +325,7 @@ class EventReader:
             raise BadNodeError(f"{text!r} is not of the tagged type !!{short}", event.start_mark)
         return value
 
-    def _key(self, event: Any) -> str | _Merge:
+    def _mapping_key(self, event: Any) -> str | _Merge:
         if type(event) is self._events.AliasEvent:
             return self._known_key(self._alias(event), event)
         if type(event) is not self._events.ScalarEvent:
@@ -370,11 +375,3 @@ class EventReader:
                 "write out what the aliases repeat, or remove them",
             )
         return value
-
-    def _merge(self, target: dict[str, Any], value: Any, event: Any) -> None:
-        sources = value if isinstance(value, list) else [value]
-        # Earlier mappings of a list take precedence.
-        for source in reversed(sources):
-            if not isinstance(source, dict):
-                raise BadNodeError("<< needs a mapping or a list of mappings", event.start_mark)
-            target.update(source)

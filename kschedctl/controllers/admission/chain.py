@@ -68,7 +68,7 @@ def merge_label_keys(pod: Pod, *, spread: bool = True) -> Pod:
         spec = replace(spec, affinity=affinity)
     if spread and spec.topology_spread_constraints:
         constraints = tuple(
-            replace(c, label_selector=_merged(c.label_selector, c.match_label_keys, (), labels))
+            replace(c, label_selector=_merged_selector(c.label_selector, c.match_label_keys, (), labels))
             for c in spec.topology_spread_constraints
         )
         spec = replace(spec, topology_spread_constraints=constraints)
@@ -90,11 +90,11 @@ def _merge_terms(terms: PodAffinity | None, labels: Labels) -> PodAffinity | Non
 
 
 def _merge_term(term: PodAffinityTerm, labels: Labels) -> PodAffinityTerm:
-    selector = _merged(term.label_selector, term.match_label_keys, term.mismatch_label_keys, labels)
+    selector = _merged_selector(term.label_selector, term.match_label_keys, term.mismatch_label_keys, labels)
     return replace(term, label_selector=selector)
 
 
-def _merged(
+def _merged_selector(
     selector: LabelSelector | None, keys: Iterable[str], mismatch_keys: Iterable[str], labels: Labels
 ) -> LabelSelector | None:
     # An absent selector matches nothing, whatever the label keys are.

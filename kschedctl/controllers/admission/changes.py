@@ -21,7 +21,6 @@ class FieldChange(msgspec.Struct, frozen=True):
     path: str
     #: The field's values before and after; ``None`` where the field is not set.
     before: Any
-    #: The field's values before and after; ``None`` where the field is not set.
     after: Any
 
 
@@ -50,11 +49,11 @@ def changes_between(plugin: str, before: Pod, after: Pod) -> tuple[FieldChange, 
     if before is after:
         return ()
     return tuple(
-        FieldChange(plugin, path, old, new) for path, old, new in _differences("", _plain(before), _plain(after))
+        FieldChange(plugin, path, old, new) for path, old, new in _differences("", _as_data(before), _as_data(after))
     )
 
 
-def _plain(pod: Pod) -> Any:
+def _as_data(pod: Pod) -> Any:
     """Return the pod as plain data, as a manifest contains it."""
     return msgspec.json.decode(msgspec.json.encode(pod))
 
@@ -66,16 +65,16 @@ def _differences(path: str, before: Any, after: Any) -> Iterator[tuple[str, Any,
     if kinds == {dict}:
         old, new = before or {}, after or {}
         for key in (*new, *(key for key in old if key not in new)):
-            yield from _differences(_joined(path, key), old.get(key), new.get(key))
+            yield from _differences(_child_path(path, key), old.get(key), new.get(key))
     elif kinds == {list}:
         old, new = before or [], after or []
         for i in range(max(len(old), len(new))):
-            yield from _whole(f"{path}[{i}]", _at(old, i), _at(new, i))
+            yield from _item_differences(f"{path}[{i}]", _at(old, i), _at(new, i))
     else:
         yield path, before, after
 
 
-def _whole(path: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
+def _item_differences(path: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
     """Yield the differences of two list items; an added or removed item is a single difference."""
     if before is None or after is None:
         yield path, before, after
@@ -87,7 +86,7 @@ def _at(items: list[Any], index: int) -> Any:
     return items[index] if index < len(items) else None
 
 
-def _joined(path: str, key: str) -> str:
+def _child_path(path: str, key: str) -> str:
     if not path:
         return key
     return f"{path}.{key}" if key.isidentifier() and not _is_map(path) else f"{path}[{key}]"

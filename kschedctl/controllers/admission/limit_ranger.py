@@ -54,7 +54,17 @@ def broken_bounds(
         yield from _above(f"maximum {name} usage per {kind} is {bound}", bound, requests.get(name), limits.get(name))
     for name, bound in sorted(ratio.items()):
         head = f"{name} max limit to request ratio per {kind} is {bound}"
-        yield from _beyond(head, bound, requests.get(name), limits.get(name))
+        requested, limited, _ = _comparable(requests.get(name), limits.get(name), bound)
+        if not requested:
+            yield f"{head}, but no request is specified or request is 0"
+        elif not limited:
+            yield f"{head}, but no limit is specified or limit is 0"
+        else:
+            observed = limited / requested
+            in_milli = value(bound.nanos) <= _MAX_MILLI_VALUE
+            scaled = observed * 1000 if in_milli else observed
+            if scaled > float(milli_value(bound.nanos) if in_milli else value(bound.nanos)):
+                yield f"{head}, but provided ratio is {observed:f}"
 
 
 def _below(head: str, bound: Amount, request: Amount | None, limit: Amount | None) -> Iterator[str]:
@@ -75,20 +85,6 @@ def _above(head: str, bound: Amount, request: Amount | None, limit: Amount | Non
         yield f"{head}, but limit is {limit}"
     elif request is not None and requested > enforced:
         yield f"{head}, but request is {request}"
-
-
-def _beyond(head: str, bound: Amount, request: Amount | None, limit: Amount | None) -> Iterator[str]:
-    requested, limited, _ = _comparable(request, limit, bound)
-    if not requested:
-        yield f"{head}, but no request is specified or request is 0"
-    elif not limited:
-        yield f"{head}, but no limit is specified or limit is 0"
-    else:
-        observed = limited / requested
-        in_milli = value(bound.nanos) <= _MAX_MILLI_VALUE
-        scaled = observed * 1000 if in_milli else observed
-        if scaled > float(milli_value(bound.nanos) if in_milli else value(bound.nanos)):
-            yield f"{head}, but provided ratio is {observed:f}"
 
 
 def _comparable(request: Amount | None, limit: Amount | None, bound: Amount) -> tuple[int, int, int]:
@@ -168,7 +164,7 @@ def limit_findings(pod: Pod, cluster: Cluster, *, pod_level: bool = True) -> Ite
     """
     for limit_range in _limit_ranges(pod.namespace, cluster):
         hint = f"LimitRange {limit_range.name} of {pod.namespace} sets this constraint"
-        for path, problem in _problems(pod, limit_range, pod_level):
+        for path, problem in _broken_limits(pod, limit_range, pod_level):
             yield Finding(problem, path, hint, rule="LimitRanger")
 
 
@@ -230,7 +226,7 @@ def _with_defaults(pod: Pod, limit_range: LimitRange) -> Pod:
     return replace(pod, spec=spec)
 
 
-def _problems(pod: Pod, limit_range: LimitRange, pod_level: bool) -> Iterator[tuple[str, str]]:
+def _broken_limits(pod: Pod, limit_range: LimitRange, pod_level: bool) -> Iterator[tuple[str, str]]:
     """Yield the field and the API server's message for every bound that the pod violates."""
     for i, item in enumerate(limit_range.spec.limits):
         bounds = _bounds(item, limit_range.ref, f"spec.limits[{i}]")
@@ -239,17 +235,12 @@ def _problems(pod: Pod, limit_range: LimitRange, pod_level: bool) -> Iterator[tu
                 for problem in broken_bounds(_CONTAINER, bounds, *amounts_of(container.resources, path)):
                     yield f"{path}.resources", problem
         elif item.type == _POD:
-            for problem in broken_bounds(_POD, bounds, *_of_pod(pod, pod_level)):
+            requests, limits = aggregate_amounts(pod)
+            if pod_level:
+                requests |= _pod_level(pod.spec.resources.requests, "spec.resources.requests")
+                limits |= _pod_level(pod.spec.resources.limits, "spec.resources.limits")
+            for problem in broken_bounds(_POD, bounds, requests, limits):
                 yield "spec", problem
-
-
-def _of_pod(pod: Pod, pod_level: bool) -> tuple[Amounts, Amounts]:
-    """Return the requests and limits of the pod as a whole, without its overhead."""
-    requests, limits = aggregate_amounts(pod)
-    if pod_level:
-        requests |= _pod_level(pod.spec.resources.requests, "spec.resources.requests")
-        limits |= _pod_level(pod.spec.resources.limits, "spec.resources.limits")
-    return requests, limits
 
 
 def _pod_level(resources: ResourceList, path: str) -> Amounts:

@@ -81,14 +81,14 @@ def admit_priority(
             GIVEN_PRIORITY.format(pod.spec.priority, value),
             where=where,
             path="spec.priority",
-            hint=f"{_source(chosen)} {value}; name another class or leave priority out",
+            hint=f"{_where_priority_comes_from(chosen)} {value}; name another class or leave priority out",
         )
     if pod.spec.preemption_policy and pod.spec.preemption_policy != policy:
         raise ManifestError(
             GIVEN_POLICY.format(pod.spec.preemption_policy, policy),
             where=where,
             path="spec.preemptionPolicy",
-            hint=f"{_source(chosen)} {policy}; name another class or leave preemptionPolicy out",
+            hint=f"{_where_priority_comes_from(chosen)} {policy}; name another class or leave preemptionPolicy out",
         )
     admitted = replace(
         pod.spec,
@@ -99,7 +99,7 @@ def admit_priority(
     return replace(pod, spec=admitted), ()
 
 
-def _source(chosen: PriorityClass | None) -> str:
+def _where_priority_comes_from(chosen: PriorityClass | None) -> str:
     return "the value without a PriorityClass is" if chosen is None else f"PriorityClass {chosen.name} sets"
 
 

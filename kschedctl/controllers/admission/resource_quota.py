@@ -181,11 +181,7 @@ class QuotaRefusal:
     #: The exceeded resources only: the pod's usage, the usage of the other pods, and the quota's hard limit. Empty
     #: if the reason is that containers do not specify a resource.
     requested: Mapping[str, Amount] = field(default_factory=dict)
-    #: The exceeded resources only: the pod's usage, the usage of the other pods, and the quota's hard limit. Empty
-    #: if the reason is that containers do not specify a resource.
     used: Mapping[str, Amount] = field(default_factory=dict)
-    #: The exceeded resources only: the pod's usage, the usage of the other pods, and the quota's hard limit. Empty
-    #: if the reason is that containers do not specify a resource.
     limited: Mapping[str, Amount] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -212,22 +208,40 @@ def quota_refusals(pod: Pod, cluster: Cluster, rules: RequestRules, *, after: in
     about = [quota for quota in quotas if matches_scopes(quota, pod, pod_level=rules.pod_level)]
     if not about:
         return ()
-    delta = _beyond_stored(pod, cluster, rules)
-    found = (_refusal(quota, pod, delta, cluster, rules, after) for quota in about)
+    usage = pod_usage(pod, rules)
+    index = cluster.pods.index.get((pod.namespace, pod.name))
+    if index is not None:
+        stored = pod_usage(cluster.pods.pod(index), rules)
+        usage = {
+            name: Amount(max(amount.nanos - stored.get(name, Amount(0)).nanos, 0), amount.form)
+            for name, amount in usage.items()
+        }
+    delta = {name: amount for name, amount in usage.items() if amount.nanos}
+    found = (_refusal_by_quota(quota, pod, delta, cluster, rules, after) for quota in about)
     return tuple(refusal for refusal in found if refusal is not None)
 
 
-def _refusal(
+def _refusal_by_quota(
     quota: ResourceQuota, pod: Pod, delta: Amounts, cluster: Cluster, rules: RequestRules, after: int
 ) -> QuotaRefusal | None:
-    hard = _amounts(quota, quota.status.hard or quota.spec.hard, "spec.hard")
+    hard = _quota_amounts(quota, quota.status.hard or quota.spec.hard, "spec.hard")
     names = counted_resources(hard)
     missing = missing_resources_message(pod, names, rules)
     if missing:
         return QuotaRefusal(quota.name, f"failed quota: {quota.name}: {missing}")
-    used = _amounts(quota, quota.status.used, "status.used")
+    used = _quota_amounts(quota, quota.status.used, "status.used")
     if any(name not in used for name in names):
-        used = _used_by_pods(quota, names, cluster, rules) | used
+        usages = [
+            pod_usage(pod, rules)
+            for pod in _pods_in(cluster, quota.namespace)
+            if matches_scopes(quota, pod, pod_level=rules.pod_level)
+        ]
+        out = {}
+        for name in names:
+            amounts = [usage[name] for usage in usages if name in usage]
+            form = next((amount.form for amount in amounts if amount.nanos), Amount(0).form)
+            out[name] = Amount(sum(amount.nanos for amount in amounts), form)
+        used = out | used
     if after:
         used |= {
             name: Amount(used[name].nanos + after * delta[name].nanos, used[name].form)
@@ -241,37 +255,10 @@ def _refusal(
         return None
     requested, others, limited = ({name: of[name] for name in exceeded} for of in (delta, used, hard))
     message = (
-        f"exceeded quota: {quota.name}, requested: {_listed(requested)}, used: {_listed(others)}, "
-        f"limited: {_listed(limited)}"
+        f"exceeded quota: {quota.name}, requested: {_amounts_in_words(requested)}, used: {_amounts_in_words(others)}, "
+        f"limited: {_amounts_in_words(limited)}"
     )
     return QuotaRefusal(quota.name, message, requested, others, limited)
-
-
-def _beyond_stored(pod: Pod, cluster: Cluster, rules: RequestRules) -> Amounts:
-    """Return the nonzero part of the pod's usage that exceeds the usage of the stored pod of the same name."""
-    usage = pod_usage(pod, rules)
-    index = cluster.pods.index.get((pod.namespace, pod.name))
-    if index is not None:
-        stored = pod_usage(cluster.pods.pod(index), rules)
-        usage = {
-            name: Amount(max(amount.nanos - stored.get(name, Amount(0)).nanos, 0), amount.form)
-            for name, amount in usage.items()
-        }
-    return {name: amount for name, amount in usage.items() if amount.nanos}
-
-
-def _used_by_pods(quota: ResourceQuota, names: Iterable[str], cluster: Cluster, rules: RequestRules) -> Amounts:
-    usages = [
-        pod_usage(pod, rules)
-        for pod in _pods_in(cluster, quota.namespace)
-        if matches_scopes(quota, pod, pod_level=rules.pod_level)
-    ]
-    out = {}
-    for name in names:
-        amounts = [usage[name] for usage in usages if name in usage]
-        form = next((amount.form for amount in amounts if amount.nanos), Amount(0).form)
-        out[name] = Amount(sum(amount.nanos for amount in amounts), form)
-    return out
 
 
 def _pods_in(cluster: Cluster, namespace: str) -> Iterator[Pod]:
@@ -280,14 +267,14 @@ def _pods_in(cluster: Cluster, namespace: str) -> Iterator[Pod]:
             yield cluster.pods.pod(index)
 
 
-def _amounts(quota: ResourceQuota, resources: ResourceList, path: str) -> Amounts:
+def _quota_amounts(quota: ResourceQuota, resources: ResourceList, path: str) -> Amounts:
     try:
         return parse_amounts(resources, path)
     except QuantityError as error:
         raise SnapshotError(str(error), where=quota.ref, path=error.path, hint=QUANTITY_HINT) from None
 
 
-def _listed(amounts: Mapping[str, Amount]) -> str:
+def _amounts_in_words(amounts: Mapping[str, Amount]) -> str:
     return ",".join(f"{name}={amounts[name]}" for name in sorted(amounts))
 
 
@@ -310,8 +297,7 @@ class QuotaShare:
 
     def exceeded_by(self, n_pods: int, *, stored: int = 0) -> bool:
         """Report whether the limit is too low for ``n_pods`` pods, of which ``stored`` are in ``used`` already."""
-        others = max(self.used.nanos - stored * self.each.nanos, 0)
-        return others + n_pods * self.each.nanos > self.hard.nanos
+        return max(self.used.nanos - stored * self.each.nanos, 0) + n_pods * self.each.nanos > self.hard.nanos
 
     def raised_by(self, nanos: int) -> Amount:
         """Return the limit that admits a further usage, in nano-units, besides the present one."""

@@ -73,7 +73,7 @@ def _with_device_claims(pod: Pod, cluster: Cluster) -> tuple[Pod, tuple[Resource
             namespace=pod.namespace,
             labels=template.spec.metadata.labels,
             annotations=template.spec.metadata.annotations,
-            owner_references=(_owner(pod),),
+            owner_references=(_pod_as_owner(pod),),
         )
         claims.append(default_object(ResourceClaim(metadata=metadata, spec=template.spec.spec)))
         statuses.append(PodResourceClaimStatus(name=entry.name, resource_claim_name=name))
@@ -84,7 +84,7 @@ def _with_device_claims(pod: Pod, cluster: Cluster) -> tuple[Pod, tuple[Resource
     return structs.replace(pod, status=status), tuple(claims)
 
 
-def _owner(pod: Pod) -> OwnerReference:
+def _pod_as_owner(pod: Pod) -> OwnerReference:
     return OwnerReference(api_version="v1", kind="Pod", name=pod.name, uid=pod.metadata.uid, controller=True)
 
 
@@ -105,7 +105,7 @@ def replica_named(made: MadePod, name: str, cluster: Cluster) -> MadePod:
 
 def _ephemeral_claims(pod: Pod, cluster: Cluster) -> tuple[PersistentVolumeClaim, ...]:
     return tuple(
-        make_claim(template, f"{pod.name}-{volume.name}", pod.namespace, cluster, owner=_owner(pod))
+        make_claim(template, f"{pod.name}-{volume.name}", pod.namespace, cluster, owner=_pod_as_owner(pod))
         for volume in pod.spec.volumes
         if volume.ephemeral is not None and (template := volume.ephemeral.volume_claim_template) is not None
     )

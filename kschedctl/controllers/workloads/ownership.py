@@ -51,7 +51,7 @@ def intermediate_owners(cluster: Cluster, kind: type[ApiObject], namespace: str,
     if through is None:
         return ()
     objects = (obj for obj in cluster.list(through) if obj.namespace == namespace)
-    return tuple(obj for obj in objects if _owner(obj.metadata, kind) == name)
+    return tuple(obj for obj in objects if _owner_of(obj.metadata, kind) == name)
 
 
 def workload_of(cluster: Cluster, pod: ObjectMeta) -> tuple[str, str, str]:
@@ -62,7 +62,7 @@ def workload_of(cluster: Cluster, pod: ObjectMeta) -> tuple[str, str, str]:
     for kind, through in MAKERS.items():
         if through is not None and through.__name__ == owner.kind:
             obj = cluster.get(through, owner.name, pod.namespace)
-            name = _owner(obj.metadata, kind) if obj is not None else _from_name(owner.name, pod, kind)
+            name = _owner_of(obj.metadata, kind) if obj is not None else _from_name(owner.name, pod, kind)
             if name:
                 return kind.__name__, pod.namespace, name
     return owner.kind, pod.namespace, owner.name
@@ -76,14 +76,16 @@ def _made(cluster: Cluster, kind: type[ApiObject], only_in: str = "") -> Iterato
         namespace = record.metadata.namespace
         if only_in and namespace != only_in:
             continue
-        name = _owner(record.metadata, through or kind)
+        name = _owner_of(record.metadata, through or kind)
         if not name:
             continue
         if through is not None:
             key = (namespace, name)
             if key not in known:
                 obj = cluster.get(through, name, namespace)
-                known[key] = _owner(obj.metadata, kind) if obj is not None else _from_name(name, record.metadata, kind)
+                known[key] = (
+                    _owner_of(obj.metadata, kind) if obj is not None else _from_name(name, record.metadata, kind)
+                )
             name = known[key]
         if name:
             yield i, (namespace, name)
@@ -94,7 +96,7 @@ def _from_name(name: str, pod: ObjectMeta, kind: type[ApiObject]) -> str:
     return cron_job_of(name) if kind is CronJob else deployment_of(name, pod.labels)
 
 
-def _owner(metadata: ObjectMeta, kind: type[ApiObject]) -> str:
+def _owner_of(metadata: ObjectMeta, kind: type[ApiObject]) -> str:
     """Return the name of the controller that owns an object, if the controller is of a kind; else empty."""
     owner = metadata.controller
     return owner.name if owner is not None and owner.kind == kind.__name__ else ""

@@ -1,6 +1,6 @@
 """The pods of any workload; the entry point of this package."""
 
-from dataclasses import replace as dataclass_replace
+from dataclasses import replace as with_fields
 from typing import Final, cast
 
 import numpy as np
@@ -73,12 +73,12 @@ def pods_of_job(job: Job, template: PodTemplateSpec) -> tuple[MadePod, ...]:
         added = dict.fromkeys(_NAME_LABELS, job.name) | dict.fromkeys(_UID_LABELS, uid_of(job))
     labels = {key: value for key, value in added.items() if key not in template.metadata.labels}
     if job.spec.completion_mode != _INDEXED:
-        return (MadePod(pod_from_template(template, job, labels=labels), _wanted(job)),)
+        return (MadePod(pod_from_template(template, job, labels=labels), _parallel_pods(job)),)
     index = {_COMPLETION_INDEX: "0"}
     ending = "-0-"
     prefix = f"{job.name[: _MAX_PREFIX_LENGTH - len(ending)]}{ending}"
     pod = pod_from_template(template, job, prefix=prefix, labels={**labels, **index}, annotations=index)
-    return (MadePod(pod, _wanted(job)),)
+    return (MadePod(pod, _parallel_pods(job)),)
 
 
 def job_of_cron_job(cron_job: CronJob) -> Job:
@@ -96,7 +96,7 @@ def job_of_cron_job(cron_job: CronJob) -> Job:
     )
 
 
-def _wanted(job: Job) -> int:
+def _parallel_pods(job: Job) -> int:
     """Return the number of pods that run at once."""
     if job.spec.suspend:
         return 0
@@ -134,12 +134,23 @@ def pods_of_stateful_set(
     made = []
     n_made = min(max(count, 1), most_ordinals)
     for ordinal in range(spec.ordinals.start, spec.ordinals.start + n_made):
-        claims = {claim.name: _claim(stateful_set, claim, ordinal, cluster) for claim in spec.volume_claim_templates}
+        claims = {
+            claim.name: _own_claim(stateful_set, claim, ordinal, cluster) for claim in spec.volume_claim_templates
+        }
         objects = (*owner_if_missing(cluster, stateful_set), *without_stored(tuple(claims.values()), cluster))
-        pod = _pod(stateful_set, template, ordinal, revision)
-        made.append(MadePod(_with_claims(pod, claims), min(count, 1), objects=objects))
+        name = f"{stateful_set.name}-{ordinal}"
+        labels = {**ordinal_labels(name), REVISION_HASH: revision}
+        pod = pod_from_template(template, stateful_set, name=name, labels=labels)
+        own = tuple(
+            Volume(name=name, persistent_volume_claim=ClaimVolumeSource(claim_name=claim.name))
+            for name, claim in claims.items()
+        )
+        others = tuple(volume for volume in pod.spec.volumes if volume.name not in claims)
+        made.append(
+            MadePod(replace(pod, spec=replace(pod.spec, volumes=(*own, *others))), min(count, 1), objects=objects)
+        )
     if count > n_made:
-        made[-1] = dataclass_replace(made[-1], replicas=count - n_made + 1)
+        made[-1] = with_fields(made[-1], replicas=count - n_made + 1)
     return tuple(made)
 
 
@@ -182,28 +193,20 @@ def another(pod: Pod, name: str, cluster: Cluster) -> MadePod:
             claim_name = f"{volume.name}-{name}"
             claim = cluster.get(PersistentVolumeClaim, source.claim_name, pod.namespace)
             if claim is not None:
-                claims.append(_unbound(claim, claim_name))
+                claims.append(
+                    replace(
+                        claim,
+                        metadata=ObjectMeta(name=claim_name, namespace=claim.namespace, labels=claim.metadata.labels),
+                        spec=replace(claim.spec, volume_name=""),
+                        status=PersistentVolumeClaimStatus(phase="Pending"),
+                    )
+                )
             volume = replace(volume, persistent_volume_claim=replace(source, claim_name=claim_name))
         volumes.append(volume)
     labels = {key: value for key, value in ordinal_labels(name).items() if key in pod.metadata.labels}
     metadata = replace(fresh.metadata, labels={**fresh.metadata.labels, **labels})
     fresh = replace(fresh, metadata=metadata, spec=replace(fresh.spec, volumes=tuple(volumes)))
     return MadePod(fresh, objects=without_stored(tuple(claims), cluster))
-
-
-def _unbound(claim: PersistentVolumeClaim, name: str) -> PersistentVolumeClaim:
-    return replace(
-        claim,
-        metadata=ObjectMeta(name=name, namespace=claim.namespace, labels=claim.metadata.labels),
-        spec=replace(claim.spec, volume_name=""),
-        status=PersistentVolumeClaimStatus(phase="Pending"),
-    )
-
-
-def _pod(stateful_set: StatefulSet, template: PodTemplateSpec, ordinal: int, revision: str) -> Pod:
-    name = f"{stateful_set.name}-{ordinal}"
-    labels = {**ordinal_labels(name), REVISION_HASH: revision}
-    return pod_from_template(template, stateful_set, name=name, labels=labels)
 
 
 def update_revision(stateful_set: StatefulSet, template: PodTemplateSpec, cluster: Cluster) -> str:
@@ -214,23 +217,13 @@ def update_revision(stateful_set: StatefulSet, template: PodTemplateSpec, cluste
     return f"{stateful_set.name}-{template_hash(template)}"
 
 
-def _claim(
+def _own_claim(
     stateful_set: StatefulSet, template: PersistentVolumeClaim, ordinal: int, cluster: Cluster
 ) -> PersistentVolumeClaim:
     selector = stateful_set.spec.selector
     name = f"{template.name}-{stateful_set.name}-{ordinal}"
     labels = selector.match_labels if selector is not None else None
     return make_claim(template, name, stateful_set.namespace, cluster, labels=labels)
-
-
-def _with_claims(pod: Pod, claims: dict[str, PersistentVolumeClaim]) -> Pod:
-    """Return the pod with one volume per claim, which replaces the template's volume of the same name."""
-    own = tuple(
-        Volume(name=name, persistent_volume_claim=ClaimVolumeSource(claim_name=claim.name))
-        for name, claim in claims.items()
-    )
-    others = tuple(volume for volume in pod.spec.volumes if volume.name not in claims)
-    return replace(pod, spec=replace(pod.spec, volumes=(*own, *others)))
 
 
 # The pods of a DaemonSet: one per eligible node (pkg/controller/daemon).
@@ -251,21 +244,15 @@ _TOLERATED_ON_HOST_NETWORK: Final = (("network-unavailable", NO_SCHEDULE),)
 
 def pods_of_daemon_set(daemon_set: DaemonSet, template: PodTemplateSpec, cluster: Cluster) -> tuple[MadePod, ...]:
     """Return the pods of a DaemonSet, one per eligible node, in the order of the cluster; empty if there is none."""
-    labels = {REVISION_HASH: template_hash(template), _TEMPLATE_GENERATION: _generation(daemon_set, cluster)}
+    stored = cluster.get(DaemonSet, daemon_set.name, daemon_set.namespace)
+    notes = [known.metadata.annotations.get(_GENERATION_ANNOTATION) for known in (daemon_set, stored or daemon_set)]
+    labels = {REVISION_HASH: template_hash(template), _TEMPLATE_GENERATION: next((note for note in notes if note), "1")}
     spec = with_daemon_tolerations(template.spec)
     made = []
     for number, node in enumerate(eligible_nodes(cluster.nodes, spec)):
         bound = replace(template, spec=replace(spec, affinity=_for_node(spec.affinity, node)))
-        pod = pod_from_template(bound, daemon_set, labels=labels, number=number)
-        made.append(MadePod(pod, node=node))
+        made.append(MadePod(pod_from_template(bound, daemon_set, labels=labels, number=number), node=node))
     return tuple(made)
-
-
-def _generation(daemon_set: DaemonSet, cluster: Cluster) -> str:
-    """Return the template generation that the API server records in an annotation; "1" for a new DaemonSet."""
-    stored = cluster.get(DaemonSet, daemon_set.name, daemon_set.namespace)
-    notes = [known.metadata.annotations.get(_GENERATION_ANNOTATION) for known in (daemon_set, stored or daemon_set)]
-    return next((note for note in notes if note), "1")
 
 
 def with_daemon_tolerations(spec: PodSpec) -> PodSpec:
@@ -338,20 +325,15 @@ def pods_of_replicas(
 
 def pods_of_deployment(deployment: Deployment, template: PodTemplateSpec, cluster: Cluster) -> tuple[MadePod, ...]:
     """Return the pod of a Deployment's newest ReplicaSet: the stored one if its template is equal, else a new one."""
-    replica_set = _current(deployment, template, cluster) or _new(deployment, template)
-    own_hash = replica_set.metadata.labels.get(POD_TEMPLATE_HASH, "")
-    pod = pod_from_template(template, replica_set, labels={POD_TEMPLATE_HASH: own_hash} if own_hash else None)
-    return (MadePod(pod, wanted_replicas(deployment), objects=owner_if_missing(cluster, replica_set)),)
-
-
-def _current(deployment: Deployment, template: PodTemplateSpec, cluster: Cluster) -> ReplicaSet | None:
-    """Return the ReplicaSet with the highest revision among the Deployment's ReplicaSets with an equal template."""
     same = [
         replica_set
         for replica_set in cluster.list(ReplicaSet)
         if _belongs_to(replica_set, deployment) and has_template(replica_set, template)
     ]
-    return max(same, key=revision, default=None)
+    replica_set = max(same, key=revision, default=None) or _new(deployment, template)
+    own_hash = replica_set.metadata.labels.get(POD_TEMPLATE_HASH, "")
+    pod = pod_from_template(template, replica_set, labels={POD_TEMPLATE_HASH: own_hash} if own_hash else None)
+    return (MadePod(pod, wanted_replicas(deployment), objects=owner_if_missing(cluster, replica_set)),)
 
 
 def _belongs_to(replica_set: ReplicaSet, deployment: Deployment) -> bool:
@@ -365,8 +347,7 @@ def _belongs_to(replica_set: ReplicaSet, deployment: Deployment) -> bool:
 
 def revision(replica_set: ReplicaSet) -> int:
     """Return the number that the Deployment controller gives a ReplicaSet; 0 if it has none."""
-    text = replica_set.metadata.annotations.get(_REVISION, "")
-    return parse_int64(text) or 0
+    return parse_int64(replica_set.metadata.annotations.get(_REVISION, "")) or 0
 
 
 def _new(deployment: Deployment, template: PodTemplateSpec) -> ReplicaSet:

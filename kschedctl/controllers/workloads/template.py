@@ -188,7 +188,7 @@ def as_in_template(pod: Pod, template: PodTemplateSpec) -> PodSpec:
     try:
         containers = _containers(spec.containers, stated.containers, is_autoscaled=is_autoscaled)
         init_containers = _containers(spec.init_containers, stated.init_containers, is_autoscaled=is_autoscaled)
-        resources = spec.resources if is_autoscaled else _resources(spec.resources, stated.resources)
+        resources = spec.resources if is_autoscaled else _with_stated(spec.resources, stated.resources)
     except QuantityError:
         # This raises the error with the path of the field.
         normalize_template(template)
@@ -217,22 +217,22 @@ def _containers(
         template = by_name.get(container.name)
         if template is not None:
             image = template.image or container.image
-            resources = container.resources if is_autoscaled else _resources(container.resources, template.resources)
+            resources = container.resources if is_autoscaled else _with_stated(container.resources, template.resources)
             if resources is not container.resources or image != container.image:
                 container = replace(container, image=image, resources=resources)
         out.append(container)
     return own if all(map(is_, out, own)) else tuple(out)
 
 
-def _resources(own: ResourceRequirements, stated: ResourceRequirements) -> ResourceRequirements:
+def _with_stated(own: ResourceRequirements, stated: ResourceRequirements) -> ResourceRequirements:
     """Return the amounts that the template states, and the others as they are."""
     # An API server sets requests to the limits where only these are given.
-    requests = _amounts(own.requests, {**stated.limits, **stated.requests})
-    limits = _amounts(own.limits, stated.limits)
+    requests = _merged_amounts(own.requests, {**stated.limits, **stated.requests})
+    limits = _merged_amounts(own.limits, stated.limits)
     return own if requests is own.requests and limits is own.limits else replace(own, requests=requests, limits=limits)
 
 
-def _amounts(own: ResourceList, stated: ResourceList) -> ResourceList:
+def _merged_amounts(own: ResourceList, stated: ResourceList) -> ResourceList:
     changed = {
         name: amount
         for name, amount in stated.items()

@@ -55,7 +55,6 @@ class Assets:
 
     #: The style sheet and the script.
     style: Markup
-    #: The style sheet and the script.
     script: Markup
     #: The Content-Security-Policy: only this style and this script, and no request to anywhere.
     policy: str
@@ -101,7 +100,7 @@ def environment(loaders: Iterable[BaseLoader] = ()) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_shown,
+        finalize=_shown_value,
     )
     made.filters.update(FILTERS)
     made.tests["short"] = is_short
@@ -114,7 +113,7 @@ def shared_environment() -> Environment:
     return environment()
 
 
-def _shown(value: Any) -> Any:
+def _shown_value(value: Any) -> Any:
     return value if isinstance(value, Markup) else printable(str(value))
 
 

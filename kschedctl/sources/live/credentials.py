@@ -77,8 +77,7 @@ def check_certificates(configuration: Any, user: Entry[UserEntry], cluster: Entr
             # The empty password prevents a prompt on the terminal for an encrypted key.
             context.load_cert_chain(configuration.cert_file, configuration.key_file, password="")
         except (OSError, ValueError) as error:
-            problem = f"client certificate and key cannot be read: {why_unreadable(error)}"
-            raise user.error(problem) from None
+            raise user.error(f"client certificate and key cannot be read: {why_unreadable(error)}") from None
 
 
 def why_unreadable(error: Exception) -> str:
@@ -133,7 +132,7 @@ def run_plugin(user: Entry[UserEntry], cluster: Entry[ClusterEntry], seconds: fl
     assert plugin is not None
     interactive = _interactive(user, plugin)
     environment = {**os.environ, **{variable.name: variable.value for variable in plugin.env}}
-    environment["KUBERNETES_EXEC_INFO"] = msgspec.json.encode(_request(plugin, cluster, interactive)).decode()
+    environment["KUBERNETES_EXEC_INFO"] = msgspec.json.encode(_exec_request(plugin, cluster, interactive)).decode()
     # A bare name is looked up in $PATH; a relative path is relative to the directory of the kubeconfig.
     command = user.resolved(plugin.command) if os.sep in plugin.command else plugin.command
     shown = sys.stderr.isatty()
@@ -157,7 +156,16 @@ def run_plugin(user: Entry[UserEntry], cluster: Entry[ClusterEntry], seconds: fl
     if done.returncode:
         said = (done.stderr or b"").decode(errors="replace").strip().splitlines()[-_MOST_LINES:]
         raise ClusterError(f"{name} failed with exit code {done.returncode}", hint="\n".join(said))
-    return _credentials(done.stdout, plugin, name)
+    try:
+        found = decode(done.stdout, _ExecCredential)
+    except InputError as error:
+        raise ClusterError(f"{name} did not print an ExecCredential: {error}") from None
+    status = found.status
+    if found.kind != "ExecCredential" or found.api_version != plugin.api_version:
+        raise ClusterError(f"{name} did not print an ExecCredential of {plugin.api_version}")
+    if not status.token and not (status.client_certificate_data and status.client_key_data):
+        raise ClusterError(f"{name} returned neither a token nor a certificate with its key")
+    return status
 
 
 def _interactive(user: Entry[UserEntry], plugin: ExecEntry) -> bool:
@@ -183,7 +191,7 @@ def _interactive(user: Entry[UserEntry], plugin: ExecEntry) -> bool:
     return available and mode != "Never"
 
 
-def _request(plugin: ExecEntry, cluster: Entry[ClusterEntry], interactive: bool) -> dict[str, Any]:
+def _exec_request(plugin: ExecEntry, cluster: Entry[ClusterEntry], interactive: bool) -> dict[str, Any]:
     """Return the ExecCredential object that is passed to the plugin."""
     spec: dict[str, Any] = {"interactive": interactive}
     if plugin.provide_cluster_info:
@@ -201,19 +209,6 @@ def _request(plugin: ExecEntry, cluster: Entry[ClusterEntry], interactive: bool)
             if isinstance(extension, dict) and extension.get("name") == _EXTENSION:
                 spec["cluster"]["config"] = extension.get("extension")
     return {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}
-
-
-def _credentials(text: bytes, plugin: ExecEntry, name: str) -> ExecStatus:
-    try:
-        found = decode(text, _ExecCredential)
-    except InputError as error:
-        raise ClusterError(f"{name} did not print an ExecCredential: {error}") from None
-    status = found.status
-    if found.kind != "ExecCredential" or found.api_version != plugin.api_version:
-        raise ClusterError(f"{name} did not print an ExecCredential of {plugin.api_version}")
-    if not status.token and not (status.client_certificate_data and status.client_key_data):
-        raise ClusterError(f"{name} returned neither a token nor a certificate with its key")
-    return status
 
 
 _AUTHORIZATION: Final = "authorization"
@@ -324,17 +319,16 @@ def _impersonation(user: Entry[UserEntry]) -> Iterator[Header]:
     found = [("as", "Impersonate-User", value.as_user), ("as-uid", "Impersonate-Uid", value.as_uid)]
     found += [(f"as-groups[{i}]", "Impersonate-Group", group) for i, group in enumerate(value.as_groups)]
     for key, values in value.as_user_extra.items():
-        name = "".join(char if char in _HEADER_CHARS else _percent(char) for char in key)
+        name = "".join(
+            char if char in _HEADER_CHARS else "".join(f"%{byte:02X}" for byte in char.encode(errors="surrogateescape"))
+            for char in key
+        )
         found += [(f"as-user-extra.{key}", f"Impersonate-Extra-{name}", text) for text in values]
     for field, header, text in found:
         if text and not _is_header(text, " "):
             raise user.error(f"{text!a} has characters that a header cannot have", field)
         if text:
             yield header, text
-
-
-def _percent(char: str) -> str:
-    return "".join(f"%{byte:02X}" for byte in char.encode(errors="surrogateescape"))
 
 
 def _is_header(text: str, also: str = "") -> bool:

@@ -73,7 +73,17 @@ def served_kinds(connection: Connection) -> list[Served]:
     """
     found: dict[tuple[str, str], Served] = {}
     for root in _ROOTS:
-        for group in _groups(connection, root):
+        try:
+            answer = _DECODER.decode(connection.get(root, accept=_AGGREGATED))
+        except (ForbiddenError, NotServedError) as error:
+            raise ClusterError(f"{connection.host} does not report its kinds: {error}") from None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise ClusterError(f"{connection.host}{root} does not respond like an API server: {error}") from None
+        if answer.kind != _DISCOVERY_LIST:
+            raise ClusterError(
+                f"{connection.host} is older than Kubernetes 1.27, the oldest version that kschedctl can read"
+            )
+        for group in answer.items:
             for version in group.versions:
                 for resource in version.resources:
                     key = group.metadata.name, resource.response_kind.kind if resource.response_kind else ""
@@ -82,20 +92,6 @@ def served_kinds(connection: Connection) -> list[Served]:
                         path = f"{place}/{version.version}/{resource.resource}"
                         found.setdefault(key, Served(key[1], KINDS[key], resource.resource, path))
     return [found[key] for key in KINDS if key in found]
-
-
-def _groups(connection: Connection, root: str) -> tuple[_Group, ...]:
-    try:
-        answer = _DECODER.decode(connection.get(root, accept=_AGGREGATED))
-    except (ForbiddenError, NotServedError) as error:
-        raise ClusterError(f"{connection.host} does not report its kinds: {error}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ClusterError(f"{connection.host}{root} does not respond like an API server: {error}") from None
-    if answer.kind != _DISCOVERY_LIST:
-        raise ClusterError(
-            f"{connection.host} is older than Kubernetes 1.27, the oldest version that kschedctl can read"
-        )
-    return answer.items
 
 
 # The version of the control plane.

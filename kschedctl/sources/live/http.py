@@ -95,7 +95,7 @@ def read_body(response: BaseHTTPResponse, limits: Limits, until: Deadline, name:
     encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
     if encoding not in ("identity", "", *_GZIP):
         raise ClusterError(f"{name} responds in the encoding {encoding[:40]!r}, which was not requested")
-    packed = _wanted(response, limits.ended, until, name)
+    packed = _wanted_pieces(response, limits.ended, until, name)
     for piece in _unpacked(packed, name) if encoding in _GZIP else packed:
         if body.tell() + len(piece) > limits.max_answer:
             raise ClusterError(f"{name} responds with more than {size_text(limits.max_answer)}")
@@ -104,7 +104,7 @@ def read_body(response: BaseHTTPResponse, limits: Limits, until: Deadline, name:
     return body.getvalue()
 
 
-def _wanted(response: BaseHTTPResponse, ended: Event, until: Deadline, name: str) -> Iterator[bytes]:
+def _wanted_pieces(response: BaseHTTPResponse, ended: Event, until: Deadline, name: str) -> Iterator[bytes]:
     try:
         for piece in pieces(response, until):
             yield piece

@@ -195,7 +195,7 @@ def read_kubeconfigs(files: str) -> Kubeconfigs:
     out = Kubeconfigs(files, {}, {}, {}, "")
     current = ""
     for file in files.split(os.pathsep):
-        config, data = _read(file)
+        config, data = _read_kubeconfig(file)
         for found in _entries(config.contexts, "contexts", "context", file, data):
             out.contexts.setdefault(*found)
         for cluster in _entries(config.clusters, "clusters", "cluster", file, data):
@@ -206,7 +206,7 @@ def read_kubeconfigs(files: str) -> Kubeconfigs:
     return Kubeconfigs(files, out.contexts, out.clusters, out.users, current)
 
 
-def _read(file: str) -> tuple[_Kubeconfig, Any]:
+def _read_kubeconfig(file: str) -> tuple[_Kubeconfig, Any]:
     try:
         text = utf8_text(Path(file).expanduser().read_bytes(), file)
         # kubectl reads only the first document.
@@ -332,19 +332,15 @@ def context_namespace(live: LiveContext) -> str:
             return read_kubeconfigs(files).chosen(live.context)[1].value.namespace
     except InputError:
         return ""
-    return _pod_namespace()
-
-
-def in_cluster() -> bool:
-    """Report whether this process runs in a pod with the credentials of a service account."""
-    address = os.environ.get("KUBERNETES_SERVICE_HOST") and os.environ.get("KUBERNETES_SERVICE_PORT")
-    return bool(address) and (SERVICE_ACCOUNT / "token").is_file()
-
-
-def _pod_namespace() -> str:
     if not in_cluster():
         return ""
     try:
         return os.environ.get("POD_NAMESPACE", "") or (SERVICE_ACCOUNT / "namespace").read_text().strip()
     except (OSError, UnicodeDecodeError):
         return ""
+
+
+def in_cluster() -> bool:
+    """Report whether this process runs in a pod with the credentials of a service account."""
+    address = os.environ.get("KUBERNETES_SERVICE_HOST") and os.environ.get("KUBERNETES_SERVICE_PORT")
+    return bool(address) and (SERVICE_ACCOUNT / "token").is_file()

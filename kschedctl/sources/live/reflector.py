@@ -145,8 +145,6 @@ class ReflectorSettings:
     #: The first and the longest pause before a retry after a failure, in seconds. The pause doubles with each
     #: retry, and a random time of up to the same length is added.
     first_pause: float = 0.25
-    #: The first and the longest pause before a retry after a failure, in seconds. The pause doubles with each
-    #: retry, and a random time of up to the same length is added.
     longest_pause: float = 20.0
 
 
@@ -198,7 +196,23 @@ class Reflector:
             began = monotonic()
             try:
                 if not self._version:
-                    self._list()
+                    self._connection.limits.begin()
+                    problems: list[str] = []
+                    listing = list_objects(
+                        self._connection,
+                        self._served,
+                        page_size=self._settings.page_size,
+                        listed=lambda so_far, to_come: None,
+                        unreadable=problems.append,
+                    )
+                    if not listing.resource_version:
+                        place = f"{self._connection.host}{self._served.path}"
+                        raise ClusterError(f"{place} does not report the resource version of its list")
+                    self._version = listing.resource_version
+                    self._was_listed = True
+                    self._listener.listed(self._served, [obj for obj, _ in listing.objects])
+                    for problem in problems:
+                        self._listener.unreadable_object(self._served, problem)
                 self._watch()
                 if monotonic() - began < 1.0:
                     # As in client-go, a watch that ends within 1 s counts as failed.
@@ -214,26 +228,6 @@ class Reflector:
                 self._failed(error)
             except KschedctlError as error:
                 self._failed(error)
-
-    def _list(self) -> None:
-        self._connection.limits.begin()
-        problems: list[str] = []
-        listing = list_objects(
-            self._connection,
-            self._served,
-            page_size=self._settings.page_size,
-            listed=lambda so_far, to_come: None,
-            unreadable=problems.append,
-        )
-        if not listing.resource_version:
-            raise ClusterError(
-                f"{self._connection.host}{self._served.path} does not report the resource version of its list"
-            )
-        self._version = listing.resource_version
-        self._was_listed = True
-        self._listener.listed(self._served, [obj for obj, _ in listing.objects])
-        for problem in problems:
-            self._listener.unreadable_object(self._served, problem)
 
     def _watch(self) -> None:
         settings, served, listener = self._settings, self._served, self._listener

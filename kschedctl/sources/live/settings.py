@@ -42,7 +42,7 @@ def server_address(cluster: Entry[ClusterEntry]) -> str:
     of_tls = cluster.value.certificate_authority or cluster.value.certificate_authority_data
     scheme = "https" if of_tls or cluster.value.insecure_skip_tls_verify else "http"
     address = given if "://" in given else f"{scheme}://{given}"
-    _check(cluster, "server", address, _SERVER_SCHEMES)
+    _check_address(cluster, "server", address, _SERVER_SCHEMES)
     return address.rstrip("/")
 
 
@@ -53,11 +53,11 @@ def proxy_address(cluster: Entry[ClusterEntry]) -> str:
     """
     address = cluster.value.proxy_url
     if address:
-        _check(cluster, "proxy-url", address, (*_SERVER_SCHEMES, *_SOCKS_SCHEMES))
+        _check_address(cluster, "proxy-url", address, (*_SERVER_SCHEMES, *_SOCKS_SCHEMES))
     return address
 
 
-def _check(cluster: Entry[ClusterEntry], field: str, address: str, schemes: tuple[str, ...]) -> None:
+def _check_address(cluster: Entry[ClusterEntry], field: str, address: str, schemes: tuple[str, ...]) -> None:
     from urllib3.exceptions import LocationValueError
     from urllib3.util import parse_url
 
@@ -138,7 +138,18 @@ def client_settings(live: LiveContext) -> ClientSettings:
     files = kubeconfig_files(live.kubeconfig)
     configuration = Configuration()
     if not files:
-        return _in_cluster(live, configuration)
+        from kubernetes.config import ConfigException, load_incluster_config
+
+        if live.context:
+            raise InputError(f"there is no context {live.context}: no kubeconfig was found", path="--context")
+        try:
+            load_incluster_config(client_configuration=configuration)
+        except (ConfigException, OSError, UnicodeDecodeError):
+            raise ClusterError(
+                f"no cluster is configured: there is neither $KUBECONFIG nor {DEFAULT_FILE}",
+                hint=f"{f'{_GIVE_SNAPSHOT}, or ' if live.snapshot_would_do else ''}name a kubeconfig with --kubeconfig",
+            ) from None
+        return ClientSettings(IN_CLUSTER, configuration)
     configs = read_kubeconfigs(files)
     name, context = configs.chosen(live.context)
     cluster, user = configs.cluster(context), configs.user(context)
@@ -147,7 +158,7 @@ def client_settings(live: LiveContext) -> ClientSettings:
     credentials = Credentials(user, cluster, seconds)
     provider = credentials.provider
     own = {**credentials.certificates, **({"auth-provider": provider} if provider else {})}
-    _load(configuration, entry, own, user, seconds)
+    _load_kubeconfig(configuration, entry, own, user, seconds)
     if entry["server"].startswith("https:"):
         check_certificates(configuration, user, cluster)
     if provider and not configuration.api_key:
@@ -171,7 +182,7 @@ def _cluster_entry(cluster: Entry[ClusterEntry]) -> dict[str, Any]:
     return {field: given for field, given in entry.items() if given}
 
 
-def _load(
+def _load_kubeconfig(
     configuration: Any, cluster: dict[str, Any], own: dict[str, Any], user: Entry[UserEntry], seconds: float | None
 ) -> None:
     """Load a kubeconfig with one validated cluster and one validated user into the official client's configuration."""
@@ -201,18 +212,3 @@ def _load(
         raise ClusterError(f"{user.file}: {user.path}: the login failed: {cause_of(error)}") from None
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise user.error(f"cannot be used: {error}", "auth-provider") from None
-
-
-def _in_cluster(live: LiveContext, configuration: Any) -> ClientSettings:
-    from kubernetes.config import ConfigException, load_incluster_config
-
-    if live.context:
-        raise InputError(f"there is no context {live.context}: no kubeconfig was found", path="--context")
-    try:
-        load_incluster_config(client_configuration=configuration)
-    except (ConfigException, OSError, UnicodeDecodeError):
-        raise ClusterError(
-            f"no cluster is configured: there is neither $KUBECONFIG nor {DEFAULT_FILE}",
-            hint=f"{f'{_GIVE_SNAPSHOT}, or ' if live.snapshot_would_do else ''}name a kubeconfig with --kubeconfig",
-        ) from None
-    return ClientSettings(IN_CLUSTER, configuration)

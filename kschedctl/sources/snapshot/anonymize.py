@@ -17,10 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kschedctl.common.errors import InputError
-from kschedctl.objects import coordination, core, meta, pod, pod_group, volume, workload
-from kschedctl.objects import policies as classes
-from kschedctl.objects import policies as limits
-from kschedctl.objects import volume as storage
+from kschedctl.objects import coordination, core, meta, pod, pod_group, policies, volume, workload
 from kschedctl.objects.coordination import LEADER_ANNOTATION, lock_record
 from kschedctl.objects.core import Condition, QuantityText, Taint
 from kschedctl.objects.device import ResourceSlice
@@ -60,12 +57,12 @@ CHOICES: Final = frozenset(
         (volume.PersistentVolumeSpec, "access_modes"),
         (volume.PersistentVolumeSpec, "volume_mode"),
         (volume.PersistentVolumeStatus, "phase"),
-        (storage.StorageClass, "volume_binding_mode"),
-        (classes.PriorityClass, "preemption_policy"),
-        (limits.LimitRangeItem, "type"),
-        (limits.ResourceQuotaSpec, "scopes"),
-        (limits.ScopedResourceSelectorRequirement, "scope_name"),
-        (limits.ScopedResourceSelectorRequirement, "operator"),
+        (volume.StorageClass, "volume_binding_mode"),
+        (policies.PriorityClass, "preemption_policy"),
+        (policies.LimitRangeItem, "type"),
+        (policies.ResourceQuotaSpec, "scopes"),
+        (policies.ScopedResourceSelectorRequirement, "scope_name"),
+        (policies.ScopedResourceSelectorRequirement, "operator"),
         (workload.DeploymentStrategy, "type"),
         (workload.StatefulSetSpec, "pod_management_policy"),
         (workload.StatefulSetUpdateStrategy, "type"),
@@ -185,7 +182,7 @@ class _Renaming:
             (pod_group.TopologyConstraint, "key"): names.key,
             (pod_group.PodGroupStatus, "conditions"): self._conditions,
             (volume.ImageVolumeSource, "reference"): names.image,
-            (storage.CSINodeDriver, "topology_keys"): self._each(names.key),
+            (volume.CSINodeDriver, "topology_keys"): self._each(names.key),
             (workload.ReplicasStatus, "conditions"): self._conditions,
             (workload.JobStatus, "conditions"): self._conditions,
             (workload.StatefulSetStatus, "update_revision"): names.word,
@@ -205,11 +202,11 @@ class _Renaming:
         }
         self._structs: dict[type[msgspec.Struct], Replacement] = {
             Taint: self._taint,
-            Toleration: self._toleration,
+            Toleration: self._renamed_toleration,
             LabelSelectorRequirement: self._requirement,
             NodeSelectorRequirement: self._requirement,
             TopologySelectorLabelRequirement: self._topology,
-            OwnerReference: self._owner,
+            OwnerReference: self._renamed_owner,
             TypedObjectReference: self._reference,
             TypedLocalObjectReference: self._local_reference,
             **devices.structs,
@@ -227,24 +224,20 @@ class _Renaming:
             if key in self._fields:
                 return self._fields[key]
         field = next(field for field in msgspec.structs.fields(type_) if field.name == name)
-        return self._by_type(field.type)
-
-    def _by_type(self, type_: Any) -> Replacement | None:
-        """Return the replacement for a field without a rule of its own, chosen by its type."""
-        if structs_in(type_):
+        if structs_in(field.type):
             return None
-        if get_origin(type_) is dict:
-            of = get_args(type_)[1]
+        if get_origin(field.type) is dict:
+            of = get_args(field.type)[1]
             if of is str:
                 return self._labels
-            return self._resources if of == QuantityText else self._named
-        if get_origin(type_) is tuple:
-            return self._each(self._names.word) if get_args(type_)[0] is str else None
-        if type_ in (QuantityText, QuantityText | None):
+            return self._renamed_resources if of == QuantityText else self._renamed_keys
+        if get_origin(field.type) is tuple:
+            return self._each(self._names.word) if get_args(field.type)[0] is str else None
+        if field.type in (QuantityText, QuantityText | None):
             return self._quantity
-        if type_ is str or set(get_args(type_)) == {str, type(None)}:
+        if field.type is str or set(get_args(field.type)) == {str, type(None)}:
             return self._optional
-        if type_ == IntOrPercent | None:
+        if field.type == IntOrPercent | None:
             return self._number_or_percent
         return None
 
@@ -269,10 +262,10 @@ class _Renaming:
     def _labels(self, labels: Labels) -> Labels:
         return {self._names.key(key): self._names.value(key, value) for key, value in labels.items()}
 
-    def _resources(self, amounts: dict[str, Any]) -> dict[str, Any]:
+    def _renamed_resources(self, amounts: dict[str, Any]) -> dict[str, Any]:
         return {self._names.resource(name): anonymous_amount(amount) for name, amount in amounts.items()}
 
-    def _named(self, values: dict[str, Any]) -> dict[str, Any]:
+    def _renamed_keys(self, values: dict[str, Any]) -> dict[str, Any]:
         return {self._names.word(name): value for name, value in values.items()}
 
     def _annotations(self, annotations: Labels) -> Labels:
@@ -302,7 +295,7 @@ class _Renaming:
         key, value = self._names.key(taint.key), self._names.value(taint.key, taint.value)
         return replace(taint, key=key, value=value, effect=self._names.choice(taint.effect))
 
-    def _toleration(self, toleration: Toleration) -> Toleration:
+    def _renamed_toleration(self, toleration: Toleration) -> Toleration:
         names, old = self._names, toleration.key
         if toleration.operator in _COMPARING:
             (value,) = names.compare(old, (toleration.value,))
@@ -319,20 +312,20 @@ class _Renaming:
             values = tuple(names.value(old, value) for value in requirement.values)
         return replace(requirement, key=names.key(old), values=values, operator=names.choice(requirement.operator))
 
-    def _kind(self, kind: str) -> str:
+    def _renamed_kind(self, kind: str) -> str:
         return kind if kind in _KINDS else self._names.word(kind, "kind")
 
     def _topology(self, requirement: TopologySelectorLabelRequirement) -> TopologySelectorLabelRequirement:
         values = tuple(self._names.value(requirement.key, value) for value in requirement.values)
         return replace(requirement, key=self._names.key(requirement.key), values=values)
 
-    def _owner(self, owner: OwnerReference) -> OwnerReference:
+    def _renamed_owner(self, owner: OwnerReference) -> OwnerReference:
         group, _, version = owner.api_version.rpartition("/")
         known = version in _VERSIONS and is_kept_group(group)
         return replace(
             owner,
             api_version=owner.api_version if known else f"{_OTHER_GROUP}/v1",
-            kind=self._kind(owner.kind),
+            kind=self._renamed_kind(owner.kind),
             name=self._names.word(owner.name),
             uid=self._names.uid(owner.uid),
         )
@@ -343,19 +336,19 @@ class _Renaming:
     def _local_reference(self, reference: TypedLocalObjectReference) -> TypedLocalObjectReference:
         return replace(
             reference,
-            api_group=self._group(reference.api_group),
-            kind=self._kind(reference.kind),
+            api_group=self._renamed_group(reference.api_group),
+            kind=self._renamed_kind(reference.kind),
             name=self._names.word(reference.name),
         )
 
-    def _group(self, group: str) -> str:
+    def _renamed_group(self, group: str) -> str:
         return group if is_kept_group(group) else _OTHER_GROUP
 
     def _reference(self, reference: TypedObjectReference) -> TypedObjectReference:
         return replace(
             reference,
-            api_group=self._group(reference.api_group),
-            kind=self._kind(reference.kind),
+            api_group=self._renamed_group(reference.api_group),
+            kind=self._renamed_kind(reference.kind),
             name=self._names.word(reference.name),
             namespace=self._names.word(reference.namespace, "namespace"),
             uid=self._names.uid(reference.uid),

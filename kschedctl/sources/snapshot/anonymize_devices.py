@@ -186,12 +186,12 @@ class DeviceRenaming:
             (device.CELDeviceSelector, "expression"): self._expressions.expression,
             (device.DeviceFeatures, "attributes"): self._attributes,
             (device.DeviceFeatures, "capacity"): self._capacities,
-            (device.CapacityRequirements, "requests"): self._amounts,
-            (device.DeviceRequestAllocationResult, "consumed_capacity"): self._amounts,
+            (device.CapacityRequirements, "requests"): self._renamed_amounts,
+            (device.DeviceRequestAllocationResult, "consumed_capacity"): self._renamed_amounts,
             (device.CounterSet, "counters"): self._counters,
             (device.DeviceCounterConsumption, "counters"): self._counters,
-            (device.DeviceConstraint, "requests"): lambda texts: tuple(map(self._request, texts)),
-            (device.DeviceRequestAllocationResult, "request"): self._request,
+            (device.DeviceConstraint, "requests"): lambda texts: tuple(map(self._renamed_request, texts)),
+            (device.DeviceRequestAllocationResult, "request"): self._renamed_request,
             (device.DeviceConstraint, "match_attribute"): self._optional_qualified,
             (device.DeviceConstraint, "distinct_attribute"): self._optional_qualified,
             (device.AllocatedDeviceStatus, "conditions"): self._conditions,
@@ -201,7 +201,7 @@ class DeviceRenaming:
     @property
     def structs(self) -> dict[type[msgspec.Struct], Replacement]:
         """The replacements of whole structs."""
-        return {DeviceTaint: self._taint, DeviceToleration: self._toleration}
+        return {DeviceTaint: self._taint, DeviceToleration: self._renamed_device_toleration}
 
     def _driver(self, name: str | None) -> str | None:
         return None if name is None else self._domain(name)
@@ -226,18 +226,18 @@ class DeviceRenaming:
     def _optional_qualified(self, name: str | None) -> str | None:
         return None if name is None else self._qualified(name)
 
-    def _request(self, name: str) -> str:
+    def _renamed_request(self, name: str) -> str:
         return "/".join(map(self._names.word, name.split("/")))
 
-    def _amounts(self, amounts: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    def _renamed_amounts(self, amounts: Mapping[str, Any] | None) -> dict[str, Any] | None:
         if amounts is None:
             return None
         return {self._qualified(name): anonymous_amount(amount) for name, amount in amounts.items()}
 
     def _capacities(self, capacities: Mapping[str, DeviceCapacity]) -> dict[str, DeviceCapacity]:
-        return {self._qualified(name): self._capacity(capacity) for name, capacity in capacities.items()}
+        return {self._qualified(name): self._renamed_capacity(capacity) for name, capacity in capacities.items()}
 
-    def _capacity(self, capacity: DeviceCapacity) -> DeviceCapacity:
+    def _renamed_capacity(self, capacity: DeviceCapacity) -> DeviceCapacity:
         policy = capacity.request_policy
         return replace(
             capacity, value=anonymous_amount(capacity.value), request_policy=None if policy is None else _policy(policy)
@@ -262,7 +262,7 @@ class DeviceRenaming:
         key, value = names.key(taint.key), names.value(taint.key, taint.value)
         return replace(taint, key=key, value=value, effect=names.choice(taint.effect))
 
-    def _toleration(self, toleration: DeviceToleration) -> DeviceToleration:
+    def _renamed_device_toleration(self, toleration: DeviceToleration) -> DeviceToleration:
         tolerated: DeviceToleration = self._taint(toleration)
         return replace(tolerated, operator=self._names.choice(toleration.operator))
 

@@ -76,7 +76,40 @@ class CacheEntry(msgspec.Struct, frozen=True, array_like=True):
 
 def encode_entry(snapshot: Snapshot) -> bytes | None:
     """Encode a snapshot as it was loaded; ``None`` if decoding would not give an equal one."""
-    entry = _entry(snapshot)
+    cluster, summary = snapshot.cluster, snapshot.summary
+    specs: dict[int, tuple[int, PodSpec]] = {}
+    pods = tuple(
+        CachedPod(
+            replace(record.metadata, labels={}),
+            record.class_id,
+            specs.setdefault(id(record.spec), (len(specs), record.spec))[0],
+            record.node_name,
+            record.status,
+        )
+        for record in cluster.pods.records
+    )
+    # Identities of files are compared with one another only, and the result of that is stored.
+    doubtful = set(map(id, summary.doubtful()))
+    passed = [each._replace(identity=None, doubtful=id(each) in doubtful) for each in summary.passed]
+    entry = CacheEntry(
+        nodes=cluster.nodes.objects,
+        specs=tuple(spec for _, spec in specs.values()),
+        classes=cluster.pods.classes,
+        pods=pods,
+        objects={
+            kind.__name__: msgspec.Raw(msgspec.msgpack.encode(list(cluster.list(kind)))) for kind in cluster.kinds
+        },
+        server_version=cluster.server_version,
+        taken_at=cluster.taken_at,
+        warnings=cluster.warnings,
+        unread=cluster.unread,
+        listed=cluster.listed,
+        not_listed=cluster.not_listed,
+        scheduler_config=snapshot.scheduler_config,
+        left_out=snapshot.left_out,
+        nodes_told=snapshot.nodes_told,
+        summary=dataclasses.replace(summary, identities=set(), passed=passed),
+    )
     try:
         encoded = msgspec.msgpack.encode(entry)
         decoded = decode_entry(encoded)
@@ -100,43 +133,6 @@ def decode_entry(encoded: bytes | memoryview) -> CacheEntry:
 def _of_type(type_: type[Any], value: Any) -> Any:
     """Return the value of a type that msgspec does not know: a counter, or the identity of a file, which is empty."""
     return Counter(value) if isinstance(value, dict) else value
-
-
-def _entry(snapshot: Snapshot) -> CacheEntry:
-    cluster, summary = snapshot.cluster, snapshot.summary
-    specs: dict[int, tuple[int, PodSpec]] = {}
-    pods = tuple(
-        CachedPod(
-            replace(record.metadata, labels={}),
-            record.class_id,
-            specs.setdefault(id(record.spec), (len(specs), record.spec))[0],
-            record.node_name,
-            record.status,
-        )
-        for record in cluster.pods.records
-    )
-    # Identities of files are compared with one another only, and the result of that is stored.
-    doubtful = set(map(id, summary.doubtful()))
-    passed = [each._replace(identity=None, doubtful=id(each) in doubtful) for each in summary.passed]
-    return CacheEntry(
-        nodes=cluster.nodes.objects,
-        specs=tuple(spec for _, spec in specs.values()),
-        classes=cluster.pods.classes,
-        pods=pods,
-        objects={
-            kind.__name__: msgspec.Raw(msgspec.msgpack.encode(list(cluster.list(kind)))) for kind in cluster.kinds
-        },
-        server_version=cluster.server_version,
-        taken_at=cluster.taken_at,
-        warnings=cluster.warnings,
-        unread=cluster.unread,
-        listed=cluster.listed,
-        not_listed=cluster.not_listed,
-        scheduler_config=snapshot.scheduler_config,
-        left_out=snapshot.left_out,
-        nodes_told=snapshot.nodes_told,
-        summary=dataclasses.replace(summary, identities=set(), passed=passed),
-    )
 
 
 def snapshot_of(entry: CacheEntry, paths: tuple[str, ...]) -> Snapshot:
@@ -208,7 +204,7 @@ class CacheFile:
         known_by = "\0".join([str(_user()), str(beside), *map(str, paths), *([f"\0{cluster}"] if cluster else [])])
         name = CACHE_PREFIX + _DIGEST(known_by.encode("utf-8", "surrogateescape")).hexdigest()[:16]
         self._beside = beside / name
-        self._of_user = _user_folder() / name
+        self._of_user = next(_user_folders()) / "kschedctl" / name
 
     def read(self, key: bytes) -> bytes | None:
         """Return the content that is stored for a key of 32 bytes, or ``None``."""
@@ -276,18 +272,12 @@ def _user() -> int:
     return os.geteuid() if sys.platform != "win32" else 0
 
 
-def _user_folder() -> Path:
-    """Return the folder for cache files of the user, by the conventions of the system."""
-    return next(_user_folders()) / "kschedctl"
-
-
 def _user_folders() -> Iterator[Path]:
     if os.environ.get(_VARIABLE):
         yield Path(os.environ[_VARIABLE])
     if sys.platform == "win32" and os.environ.get("LOCALAPPDATA"):
         yield Path(os.environ["LOCALAPPDATA"])
-    home = Path(os.path.expanduser("~"))
-    yield home / ("Library/Caches" if sys.platform == "darwin" else ".cache")
+    yield Path(os.path.expanduser("~")) / ("Library/Caches" if sys.platform == "darwin" else ".cache")
 
 
 # The fingerprint of the files of a snapshot: equal fingerprints mean that reading them gives equal results.
@@ -318,7 +308,6 @@ class SnapshotFiles:
     passed: tuple[tuple[str, str, bool, int | None, bool], ...]
     #: As for ``SnapshotReader``.
     max_unpacked: int | None
-    #: As for ``SnapshotReader``.
     cluster: str
 
     def fingerprint(self) -> bytes:
@@ -339,7 +328,9 @@ class SnapshotFiles:
             version("msgspec"),
             version("numpy"),
         )
-        return _digest(msgspec.msgpack.encode((program, self.max_unpacked, self.cluster, files, self.passed)))
+        return hashlib.new(
+            _ALGORITHM, msgspec.msgpack.encode((program, self.max_unpacked, self.cluster, files, self.passed))
+        ).digest()
 
 
 def find_files(paths: Sequence[str | Path], max_unpacked: int | None, cluster: str = "") -> SnapshotFiles | None:
@@ -381,10 +372,6 @@ def _fingerprint_content(file: FileToRead) -> bytes:
         digest = hashlib.file_digest(stream, _ALGORITHM).digest()
         check_unchanged(stream.fileno(), file.path, file.state)
     return digest
-
-
-def _digest(data: bytes) -> bytes:
-    return hashlib.new(_ALGORITHM, data).digest()
 
 
 def _newest_code() -> int:

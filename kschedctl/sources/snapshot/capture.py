@@ -25,7 +25,6 @@ from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Location
 from kschedctl.common.wording import listed
 from kschedctl.objects import core, meta, policies, volume
-from kschedctl.objects import volume as storage
 from kschedctl.objects.coordination import LEADER_ANNOTATION, NODE_LEASES, Lease
 from kschedctl.objects.core import Condition
 from kschedctl.objects.device import AllocatedDeviceStatus
@@ -67,10 +66,10 @@ UNREAD_FIELDS: Final[dict[tuple[type, str], Any]] = {
     (core.NodeStatus, "volumes_attached"): (),
     (policies.PriorityClass, "description"): "",
     (policies.RuntimeClass, "handler"): "",
-    (storage.StorageClass, "parameters"): {},
-    (storage.VolumeAttributesClass, "parameters"): {},
-    (storage.VolumeAttributesClass, "driver_name"): "",
-    (storage.CSINodeDriver, "node_id"): "",
+    (volume.StorageClass, "parameters"): {},
+    (volume.VolumeAttributesClass, "parameters"): {},
+    (volume.VolumeAttributesClass, "driver_name"): "",
+    (volume.CSINodeDriver, "node_id"): "",
     (volume.AzureDisk, "disk_name"): "",
     (volume.AzureFile, "share_name"): "",
     (volume.AzureFile, "secret_name"): "",
@@ -100,10 +99,10 @@ READ_MESSAGES: Final = frozenset({"PodScheduled", "ReplicaFailure", "PodGroupSch
 
 def read_conditions(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
     """Return the conditions that are kept, without reasons and messages that are not needed."""
-    return tuple(_read(condition) for condition in conditions if condition.type in READ_CONDITIONS)
+    return tuple(_readable_condition(condition) for condition in conditions if condition.type in READ_CONDITIONS)
 
 
-def _read(condition: Condition) -> Condition:
+def _readable_condition(condition: Condition) -> Condition:
     if condition.type in READ_MESSAGES:
         return condition
     return replace(condition, message="", reason=condition.reason if condition.type in READ_REASONS else "")
@@ -171,7 +170,8 @@ def capture(reader: ObjectReader, *, context: str = "") -> Capture:
     rewriter = _rewriter()
     found: dict[type[ApiObject], list[ApiObject]] = {type_: [] for type_ in CAPTURED_KINDS.values()}
     for obj, _ in reader:
-        if not _is_left_out(obj):
+        finished = isinstance(obj, Pod) and obj.status.phase in _FINISHED
+        if not (finished or isinstance(obj, PodMetrics) or (isinstance(obj, Lease) and obj.namespace == NODE_LEASES)):
             found[type(obj)].append(rewriter.rewrite(obj))
     summary = reader.summary
     earlier = summary.header
@@ -188,12 +188,6 @@ def capture(reader: ObjectReader, *, context: str = "") -> Capture:
     told = {type_ for type_, kind in _KIND_NAMES.items() if kind in summary.listed or summary.n_of_kind[kind]}
     objects = {type_: objs for type_, objs in found.items() if type_ in told or objs}
     return with_counts(Capture(header, objects, summary.scheduler_config is not None, tuple(summary.unread())))
-
-
-def _is_left_out(obj: ApiObject) -> bool:
-    """Report whether an object is irrelevant: a finished pod, the heartbeat lease of a node, or the usage of a pod."""
-    finished = isinstance(obj, Pod) and obj.status.phase in _FINISHED
-    return finished or isinstance(obj, PodMetrics) or (isinstance(obj, Lease) and obj.namespace == NODE_LEASES)
 
 
 def with_counts(captured: Capture) -> Capture:
@@ -259,9 +253,29 @@ def write_capture(captured: Capture, target: str | Path, *, force: bool = False)
     check_target(path, force=force)
     try:
         if path.name.endswith(ARCHIVES):
-            _write_archive(captured, path)
+            moment = captured.header.captured_at
+            handle, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+            try:
+                with open(handle, "wb") as file, tarfile.open(fileobj=file, mode="w:gz") as archive:
+                    for name, content in _files_of_capture(captured):
+                        member = tarfile.TarInfo(name)
+                        member.size = len(content)
+                        member.mode = _FILE_MODE
+                        member.mtime = int(moment.timestamp()) if moment is not None else 0
+                        archive.addfile(member, BytesIO(content))
+                mask = os.umask(0)
+                os.umask(mask)
+                Path(unfinished).chmod(0o666 & ~mask)
+                Path(unfinished).replace(path)
+            except BaseException:
+                Path(unfinished).unlink(missing_ok=True)
+                raise
         else:
-            _write_folder(captured, path)
+            path.mkdir(parents=True, exist_ok=True)
+            for name in _NAMES:
+                (path / name).unlink(missing_ok=True)
+            for name, content in _files_of_capture(captured):
+                (path / name).write_bytes(content)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", where=str(path)) from None
 
@@ -298,47 +312,15 @@ def check_target(target: str | Path, *, force: bool = False) -> None:
     raise InputError("already exists and is not an empty folder", where=str(path), hint=hint)
 
 
-def _files(captured: Capture) -> Iterator[tuple[str, bytes]]:
+def _files_of_capture(captured: Capture) -> Iterator[tuple[str, bytes]]:
     """Yield the file names and contents; the header comes first, so that readers of an archive find it at once."""
-    yield HEADER_FILE, _formatted(captured.header)
+    yield HEADER_FILE, msgspec.json.format(msgspec.json.encode(captured.header), indent=2) + b"\n"
     for type_, objects in captured.objects.items():
         group, kind = _PLACES[type_]
         api_version = f"{group}/v1" if group else "v1"
         items = b",\n".join(map(msgspec.json.encode, objects))
         head = msgspec.json.encode({"apiVersion": api_version, "kind": f"{kind}List"})
         yield f"{plural(kind.lower())}.json", b'%s,"items":[\n%s\n]}\n' % (head[:-1], items)
-
-
-def _formatted(header: msgspec.Struct) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(header), indent=2) + b"\n"
-
-
-def _write_folder(captured: Capture, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in _NAMES:
-        (folder / name).unlink(missing_ok=True)
-    for name, content in _files(captured):
-        (folder / name).write_bytes(content)
-
-
-def _write_archive(captured: Capture, path: Path) -> None:
-    moment = captured.header.captured_at
-    handle, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with open(handle, "wb") as file, tarfile.open(fileobj=file, mode="w:gz") as archive:
-            for name, content in _files(captured):
-                member = tarfile.TarInfo(name)
-                member.size = len(content)
-                member.mode = _FILE_MODE
-                member.mtime = int(moment.timestamp()) if moment is not None else 0
-                archive.addfile(member, BytesIO(content))
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(unfinished).chmod(0o666 & ~mask)
-        Path(unfinished).replace(path)
-    except BaseException:
-        Path(unfinished).unlink(missing_ok=True)
-        raise
 
 
 # A reader over the objects of a ``Cluster`` in memory, so that a modified cluster can be captured.

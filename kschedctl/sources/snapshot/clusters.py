@@ -80,10 +80,10 @@ def chosen(name: str, clusters: Iterable[str], parts: Mapping[str, Part]) -> lis
     >>> [chosen(name, ["eu", "us.yaml"], parts) for name in ("eu", "prod", "shop", "us", "us.yaml")]
     [['eu'], ['eu'], [], ['us.yaml'], ['us.yaml']]
     """
-    return [cluster for cluster in clusters if name in _names(cluster, parts)]
+    return [cluster for cluster in clusters if name in _names_of_parts(cluster, parts)]
 
 
-def _names(cluster: str, parts: Mapping[str, Part]) -> set[str]:
+def _names_of_parts(cluster: str, parts: Mapping[str, Part]) -> set[str]:
     last = cluster.rpartition("/")[2]
     if cluster in parts:
         return {last, *(last.removesuffix(suffix) for suffix in READABLE)}

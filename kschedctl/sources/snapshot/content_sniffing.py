@@ -177,11 +177,10 @@ def meant_kind(api_version: str, kind: str) -> str:
     if "." in group and group not in _GROUPS:
         return ""
     lower = kind.lower()
-    type_ = kind_by_name(kind) or kind_by_name(lower.removesuffix("list"))
-    return next(iter(_written(type_)), "")
+    return next(iter(_written_kinds(kind_by_name(kind) or kind_by_name(lower.removesuffix("list")))), "")
 
 
-def _written(type_: type | None) -> Iterator[str]:
+def _written_kinds(type_: type | None) -> Iterator[str]:
     for (group, kind), each in KINDS.items():
         if each is type_:
             yield f"{kind} ({group}/v1)" if group else f"{kind} (v1)"

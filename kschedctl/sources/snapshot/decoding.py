@@ -125,18 +125,22 @@ def _conform(value: Any, type_: Any, path: str, findings: list[Finding]) -> Any:
     origin, args = get_origin(type_), get_args(type_)
     if origin is dict:
         if not isinstance(value, dict):
-            return _wrong(value, "an object", path, findings)
+            return _add_type_finding(value, "an object", path, findings)
         return {key: _conform(item, args[1], joined(path, key), findings) for key, item in value.items()}
     if origin is tuple:
         if not isinstance(value, list):
-            return _wrong(value, "a list", path, findings)
+            return _add_type_finding(value, "a list", path, findings)
         return [_conform(item, args[0], f"{path}[{index}]", findings) for index, item in enumerate(value)]
     struct = next((each for each in args or (type_,) if _is_struct(each)), None)
     if struct is not None and (isinstance(value, dict) or struct is type_):
         if not isinstance(value, dict):
-            return _wrong(value, "an object", path, findings)
+            return _add_type_finding(value, "an object", path, findings)
         return _conform_fields(value, struct, path, findings)
-    return _conform_leaf(value, type_, path, findings)
+    try:
+        msgspec.convert(value, type_)
+    except msgspec.ValidationError:
+        return _add_type_finding(value, _expected(type_), path, findings, _conversion_hint(value, type_))
+    return value
 
 
 def _conform_fields(
@@ -150,14 +154,6 @@ def _conform_fields(
         elif field.required:
             fields[name] = _zero(field.type)
     return fields
-
-
-def _conform_leaf(value: Any, type_: Any, path: str, findings: list[Finding]) -> Any:
-    try:
-        msgspec.convert(value, type_)
-    except msgspec.ValidationError:
-        return _wrong(value, _expected(type_), path, findings, _hint(value, type_))
-    return value
 
 
 def _expected(type_: Any) -> str:
@@ -189,11 +185,11 @@ def _zero(type_: Any) -> Any:
     return _ZERO_TIME if type_ is Time else type_() if isinstance(type_, type) else 0
 
 
-def _wrong(value: Any, expected: str, path: str, findings: list[Finding], hint: str = "") -> None:
-    findings.append(Finding(f"{shown(value)} is {_kind(value)}, {expected} is expected", path, hint))
+def _add_type_finding(value: Any, expected: str, path: str, findings: list[Finding], hint: str = "") -> None:
+    findings.append(Finding(f"{shown(value)} is {_json_kind(value)}, {expected} is expected", path, hint))
 
 
-def _hint(value: Any, type_: Any) -> str:
+def _conversion_hint(value: Any, type_: Any) -> str:
     if type_ is not str:
         return ""
     if isinstance(value, bool):
@@ -207,7 +203,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."
 
 
-def _kind(value: Any) -> str:
+def _json_kind(value: Any) -> str:
     if isinstance(value, bool):
         return "a boolean"
     return next(name for kind, name in _KINDS if isinstance(value, kind))

@@ -147,7 +147,9 @@ def _read_path(
     name = str(path)
     try:
         if name == STDIN:
-            yield from _read_stdin(stdin, summary, unpacking)
+            if stdin is None:
+                raise InputError("standard input is not available here", where=STDIN, hint="name a file or a folder")
+            yield from _read_endless(stdin, STDIN_NAME, summary, unpacking)
         elif Path(path).is_dir():
             yield from _read_folder(name, summary, unpacking, exclusion, LARGE if contents else 0)
         else:
@@ -165,12 +167,6 @@ def cannot_read(name: str, error: OSError | ValueError) -> InputError:
     if isinstance(error, FileNotFoundError):
         return InputError("there is no such file or folder", where=name)
     return InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", where=name)
-
-
-def _read_stdin(stdin: BinaryIO | None, summary: ReadSummary, unpacking: Unpacking) -> Iterator[Source | InputError]:
-    if stdin is None:
-        raise InputError("standard input is not available here", where=STDIN, hint="name a file or a folder")
-    yield from _read_endless(stdin, STDIN_NAME, summary, unpacking)
 
 
 def _read_named(
@@ -205,8 +201,7 @@ def _read_endless(
         utf8_text(head[: len(head) // 2 * 2], name)
         yield Source(name, drained(counted), True)
         return
-    content = BytesIO(drained(counted))
-    yield from _read_stream(content, name, None, summary, unpacking)
+    yield from _read_stream(BytesIO(drained(counted)), name, None, summary, unpacking)
 
 
 def _is_packed(head: bytes) -> bool:
@@ -221,7 +216,7 @@ def _read_stream(
     head = raw.read(HEAD)
     raw.seek(0)
     if head.startswith(ZIP_MAGICS):
-        yield from _members(read_zip(raw, name, unpacking), name, summary)
+        yield from _sources_in_archive(read_zip(raw, name, unpacking), name, summary)
     elif head.startswith(GZIP_MAGIC):
         import gzip
 
@@ -232,16 +227,16 @@ def _read_stream(
                 packs_tar = is_tar(stream.peek(HEAD))
                 content = b"" if packs_tar else drained(stream)
             if packs_tar:
-                yield from _members(read_tar(stream, name, unpacking), name, summary)
+                yield from _sources_in_archive(read_tar(stream, name, unpacking), name, summary)
             else:
                 yield Source(name, content, True, identity=identity)
     elif is_tar(head):
-        yield from _members(read_tar(raw, name, unpacking), name, summary)
+        yield from _sources_in_archive(read_tar(raw, name, unpacking), name, summary)
     else:
         yield Source(name, raw.read(), True, identity=identity)
 
 
-def _members(
+def _sources_in_archive(
     members: Iterator[Member | InputError | SkippedFile], archive: str, summary: ReadSummary
 ) -> Iterator[Source | InputError]:
     for member in members:
@@ -319,7 +314,7 @@ def _read_entry(
         summary.passed.append(_passed_file(path, reason, identity))
     else:
         try:
-            yield _found(path, unpacking, large)
+            yield _source_at(path, unpacking, large)
         except (OSError, InputError) as error:
             yield error if isinstance(error, InputError) else cannot_read(path, error)
 
@@ -332,7 +327,7 @@ def _passed_file(path: str, reason: str, identity: Hashable) -> SkippedFile:
         return SkippedFile(path, f"{reason}, {NOT_REACHED}", True, identity)
 
 
-def _found(path: str, unpacking: Unpacking, large: int) -> Source:
+def _source_at(path: str, unpacking: Unpacking, large: int) -> Source:
     with open(path, "rb", buffering=0) as raw:
         of = os.fstat(raw.fileno())
         identity = of.st_dev, of.st_ino

@@ -177,7 +177,7 @@ class ManifestReading(Reading):
                 tree, wrong = decode_object(value, api_version, kind)
                 if wrong is not None:
                     inside = steps_to(location, self._current.location.file)
-                    self.note(InputError.together([self._placed(wrong, inside, key=False)]), where)
+                    self.note(InputError.together([self._with_field_position(wrong, inside, key=False)]), where)
                     return None
         read = super()._object(value, api_version, kind, location)
         if tree is not None or read is not None:
@@ -198,9 +198,9 @@ class ManifestReading(Reading):
         ]
         if self._validation is Validation.STRICT:
             found = refused(found)
-        self._tell([self._placed(finding, inside) for finding in found], where)
+        self._tell([self._with_field_position(finding, inside) for finding in found], where)
 
-    def _placed(self, finding: Finding, inside: tuple[Step, ...], *, key: bool = True) -> Finding:
+    def _with_field_position(self, finding: Finding, inside: tuple[Step, ...], *, key: bool = True) -> Finding:
         """Return the finding with the position of its field's name or value, if the user can open the file."""
         if finding.position is not None or not Path(self._current.location.file).is_file():
             return finding

@@ -97,13 +97,16 @@ def stream_list(stream: BinaryIO, piece_size: int = PIECE) -> Iterator[Piece]:
     if envelope.kind is None and first[1] not in (b'"apiVersion"', b'"kind"'):
         # The kind may follow the items, which may have none of their own.
         raise NotStreamableError
-    between = _between(first)
+    pattern = rb"\}(?=\s*,\s*\{\s*" + re.escape(first[1]) + rb"\s*:"
+    if first[2] is not None:
+        pattern += rb'\s*"[^"\\]*"\s*,\s*' + re.escape(first[2]) + rb"\s*:"
+    between = re.compile(pattern + rb")")
     # The text of the items after an opening bracket, so that only the closing bracket is missing.
     piece = bytearray(b"[" + text[begin.end() :])
     del text
     while more := stream.read(piece_size):
         piece += more
-        found = _close(piece, between)
+        found = _complete_items(piece, between)
         if found is not None:
             items, end = found
             yield Piece(envelope, items)
@@ -133,15 +136,7 @@ def _check_tail(head: bytes, last: bytes) -> None:
         raise InputError(problem, path=repeated[0], hint="delete the wrong one")
 
 
-def _between(first: re.Match[bytes]) -> re.Pattern[bytes]:
-    """Return a pattern for the end of an item that is followed by another one with the same first keys."""
-    pattern = rb"\}(?=\s*,\s*\{\s*" + re.escape(first[1]) + rb"\s*:"
-    if first[2] is not None:
-        pattern += rb'\s*"[^"\\]*"\s*,\s*' + re.escape(first[2]) + rb"\s*:"
-    return re.compile(pattern + rb")")
-
-
-def _close(piece: bytearray, between: re.Pattern[bytes]) -> tuple[list[msgspec.Raw], int] | None:
+def _complete_items(piece: bytearray, between: re.Pattern[bytes]) -> tuple[list[msgspec.Raw], int] | None:
     """Return the complete items that another item follows, and their end; ``None`` if no end is found.
 
     Write the closing bracket into the piece, in place of the character after the last complete item.
@@ -301,7 +296,16 @@ class Reading:
         if self._of_one_cluster:
             self._check_clusters()
         if not self.summary.n_objects and not self._may_be_empty():
-            raise self._nothing_found()
+            summary = self.summary
+            counts = [f"{len(summary.files)} read"]
+            counts += [f"{n} {reason}" for reason, n in sorted(summary.not_read.items())]
+            left_out = ", ".join(f"{n} {kind}" for kind, n in sorted(summary.left_out.items()))
+            raise self._error(
+                "no object that kschedctl reads was found",
+                where=", ".join(map(str, self._paths)),
+                hint=f"files: {', '.join(counts)}"
+                + (f"; kinds left out: {left_out}" if left_out else self._looked_for()),
+            )
 
     def _of_source(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
         """Read a file, and record its content in the summary."""
@@ -415,7 +419,7 @@ class Reading:
                     continue
                 else:
                     problem = _not_an_object(document.location, document.envelope)
-                    seems = seems or seems_object(_plain(document.value))
+                    seems = seems or seems_object(_python_value(document.value))
                 if len(no_objects) <= MAX_PROBLEMS:
                     no_objects.append(problem)
         except InputError as error:
@@ -477,8 +481,14 @@ class Reading:
         api_version, kind, items = envelope.api_version or "", envelope.kind or "", envelope.items
         if items is not msgspec.UNSET:
             return self._list(envelope, items or (), location)
-        if kind.endswith(_LIST) and _is_list_kind(api_version, kind):
-            self.note(_without_items(value), described(location, api_version, kind, value))
+        if kind.endswith(_LIST) and (kind == _LIST or kind_type(api_version, kind.removesuffix(_LIST)) is not None):
+            other = next((name for name, each in top_level(value).items() if isinstance(_python_value(each), list)), "")
+            hint = (
+                f'the list "{other}" is not read: lists of objects are in items'
+                if other
+                else "an empty list has items: []"
+            )
+            self.note(InputError("is missing", path="items", hint=hint), described(location, api_version, kind, value))
             return ()
         read = self._object(value, api_version, kind, location)
         return () if read is None else (read,)
@@ -579,17 +589,6 @@ class Reading:
             return ""
         return f"; looked for: {', '.join(SUFFIXES)}, and these with .gz"
 
-    def _nothing_found(self) -> InputError:
-        summary = self.summary
-        counts = [f"{len(summary.files)} read"]
-        counts += [f"{n} {reason}" for reason, n in sorted(summary.not_read.items())]
-        left_out = ", ".join(f"{n} {kind}" for kind, n in sorted(summary.left_out.items()))
-        return self._error(
-            "no object that kschedctl reads was found",
-            where=", ".join(map(str, self._paths)),
-            hint=f"files: {', '.join(counts)}" + (f"; kinds left out: {left_out}" if left_out else self._looked_for()),
-        )
-
 
 @lru_cache
 def is_only_counted(api_version: str, kind: str) -> bool:
@@ -606,27 +605,12 @@ def is_only_counted(api_version: str, kind: str) -> bool:
     )
 
 
-def _is_list_kind(api_version: str, kind: str) -> bool:
-    return kind == _LIST or kind_type(api_version, kind.removesuffix(_LIST)) is not None
-
-
-def _without_items(value: JsonValue) -> InputError:
-    """Return the error of a list without the field ``items``, which may be there under another name."""
-    other = next((name for name, each in top_level(value).items() if _is_list(each)), "")
-    hint = f'the list "{other}" is not read: lists of objects are in items' if other else "an empty list has items: []"
-    return InputError("is missing", path="items", hint=hint)
-
-
-def _is_list(value: JsonValue) -> bool:
-    return isinstance(_plain(value), list)
-
-
 def _is_failure(value: JsonValue) -> bool:
-    data = _plain(value)
+    data = _python_value(value)
     return isinstance(data, dict) and data.get("status") == "Failure"
 
 
-def _plain(value: JsonValue) -> Any:
+def _python_value(value: JsonValue) -> Any:
     try:
         return plain(value)
     except InputError:
@@ -640,7 +624,7 @@ def _not_an_object(location: Location, envelope: ObjectHeader[Any]) -> InputErro
 
 def described(location: Location, api_version: str, kind: str, value: JsonValue) -> Subject:
     """Return a location with the object at it, and its name if it has one."""
-    data = _plain(value)
+    data = _python_value(value)
     metadata = data.get("metadata") if isinstance(data, dict) else None
     names = [metadata.get(key) for key in ("name", "namespace")] if isinstance(metadata, dict) else []
     name, namespace = (name if isinstance(name, str) else "" for name in names or ("", ""))

@@ -89,7 +89,7 @@ def completed(now: msgspec.Struct, before: msgspec.Struct | None, written: Any) 
         if isinstance(value, msgspec.Struct) and name in plain:
             out[name] = completed(value, was, out.get(name))
         elif isinstance(value, tuple) and value and isinstance(value[0], msgspec.Struct):
-            out[name] = _items(value, was or (), out.get(name), keep_others=same)
+            out[name] = _completed_items(value, was or (), out.get(name), keep_others=same)
         elif name not in plain:
             if not same:
                 out.pop(name, None)
@@ -98,17 +98,17 @@ def completed(now: msgspec.Struct, before: msgspec.Struct | None, written: Any) 
     return out
 
 
-def _items(
+def _completed_items(
     now: Sequence[msgspec.Struct], before: Sequence[msgspec.Struct], written: Any, *, keep_others: bool
 ) -> list[dict[str, Any]]:
     """Return the items of a list, each completed from the original item of its name or, without names, its index."""
     items = [item for item in written if isinstance(item, dict)] if isinstance(written, list) else []
-    texts = {_key(i, item.get(_NAME)): item for i, item in enumerate(items)}
-    were = {_key(i, getattr(each, _NAME, "")): each for i, each in enumerate(before)}
+    texts = {_item_key(i, item.get(_NAME)): item for i, item in enumerate(items)}
+    were = {_item_key(i, getattr(each, _NAME, "")): each for i, each in enumerate(before)}
     found = {
         key: completed(each, were.get(key), texts.get(key))
         for i, each in enumerate(now)
-        for key in (_key(i, getattr(each, _NAME, "")),)
+        for key in (_item_key(i, getattr(each, _NAME, "")),)
     }
     if not keep_others:
         return list(found.values())
@@ -116,5 +116,5 @@ def _items(
     return list({**texts, **found}.values())
 
 
-def _key(index: int, name: object) -> object:
+def _item_key(index: int, name: object) -> object:
     return name if isinstance(name, str) and name else index

@@ -49,13 +49,13 @@ def find_pod(pods: Pods, name: str, namespace: str | None) -> Pod:
     if namespace is not None:
         index = pods.index.get((namespace, name))
         if index is None:
-            raise ManifestError(f"the snapshot has no pod {namespace}/{name}", hint=_hint(pods, name))
+            raise ManifestError(f"the snapshot has no pod {namespace}/{name}", hint=_similar_names_hint(pods, name))
         return pods.pod(index)
     found = [index for (_, own), index in pods.index.items() if own == name]
     if not found:
-        raise ManifestError(f"the snapshot has no pod {name} in any namespace", hint=_hint(pods, name))
+        raise ManifestError(f"the snapshot has no pod {name} in any namespace", hint=_similar_names_hint(pods, name))
     if len(found) > 1:
-        names = _listed(pods.key(index) for index in found)
+        names = _some_names(pods.key(index) for index in found)
         raise ManifestError(f"the snapshot has {len(found)} pods named {name}", hint=f"name one: {names}")
     return pods.pod(found[0])
 
@@ -135,17 +135,17 @@ def defaulted(pod: Pod, where: Where) -> tuple[Pod, Subject]:
     return pod, subject
 
 
-def _hint(pods: Pods, name: str) -> str:
+def _similar_names_hint(pods: Pods, name: str) -> str:
     elsewhere = [pods.key(index) for (_, own), index in pods.index.items() if own == name]
     if elsewhere:
-        return f"did you mean {_listed(elsewhere)}?"
+        return f"did you mean {_some_names(elsewhere)}?"
     close = similar(name, (own for _, own in pods.index))
     if close:
-        return f"did you mean {_listed(pods.key(i) for (_, own), i in pods.index.items() if own in close)}?"
+        return f"did you mean {_some_names(pods.key(i) for (_, own), i in pods.index.items() if own in close)}?"
     return "finished pods are left out" if len(pods) else "the snapshot has no pods"
 
 
-def _listed(names: Iterable[str]) -> str:
+def _some_names(names: Iterable[str]) -> str:
     """Return up to 5 names, and the number of the others."""
     every = list(names)
     shown = ", ".join(every[:_SHOWN])

@@ -3,11 +3,12 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from dataclasses import replace as with_fields
 from functools import partial
 from typing import Final
 
-from msgspec.structs import replace as adjustments_replace
+from msgspec.structs import replace
 
 from kschedctl.cluster.placed_pods import pod_at
 from kschedctl.controllers.workloads.ownership import workload_of
@@ -108,7 +109,11 @@ def compare(
         alone = best(question, seconds=seconds * _WITHOUT_EVICTIONS, goals=goals).placement
         if sum(alone.placed.values()) < question.n_waiting:
             question = evicting
-    question = _scheduled_first(question, simulation)
+    kinds = (
+        with_fields(kind, pods=tuple(sorted(kind.pods, key=lambda pod: not _has_node(simulation, pod))))
+        for kind in question.kinds
+    )
+    question = with_fields(question, kinds=tuple(kinds))
     multi_step = placement_of(question, simulation)
     evicted = any(entry.event is TimelineEvent.PREEMPTED for entry in simulation.timeline)
     # A placement with evictions is not valid for a question without evictions. Pending kinds have the same numbers in
@@ -118,15 +123,6 @@ def compare(
     found = best(question, seconds=max(deadline - time.monotonic(), 0.1), final=final, known=known)
     goals = goals_of(question, final)
     return Comparison(question, simulation, multi_step, found, tuple(goals), finished=not simulation.restless)
-
-
-def _scheduled_first(question: PlacementQuestion, simulation: Simulation) -> PlacementQuestion:
-    """Return the question with the pods first in each kind that the scheduler places: pods of a kind are equal."""
-    kinds = (
-        replace(kind, pods=tuple(sorted(kind.pods, key=lambda pod: not _has_node(simulation, pod))))
-        for kind in question.kinds
-    )
-    return replace(question, kinds=tuple(kinds))
 
 
 def _has_node(simulation: Simulation, pod: Pod) -> bool:
@@ -230,10 +226,18 @@ def _orders(comparison: Comparison, every: Sequence[Pod], choose: Choose) -> Ite
     others = [pod for pod in every if pod.key not in done]
     orders = (
         ("one after another in the order of the best placement", [*placed, *others]),
-        ("one after another, the largest first", sorted(every, key=_size, reverse=True)),
+        ("one after another, the largest first", sorted(every, key=_request_size, reverse=True)),
     )
     for what, order in orders:
-        n_evicted = _one_after_another(comparison, order, choose)
+        start = comparison.question.start
+        index = start.cluster.pods.index
+        without = start.cluster.with_pods(removed=[index[pod.namespace, pod.name] for pod in order])
+        simulation = Simulation(start.moved(without), choose=choose)
+        for pod in order:
+            simulation.create([pod])
+            for _ in simulation:
+                pass
+        n_evicted = _evictions(comparison, simulation)
         if n_evicted is not None:
             yield Adjustment(Lever.ORDER, what, tuple(pod.key for pod in order), n_evicted)
             return
@@ -247,7 +251,7 @@ def _priorities(
         return
 
     def change(pod: Pod) -> Pod:
-        return adjustments_replace(pod, spec=adjustments_replace(pod.spec, priority=first, preemption_policy="Never"))
+        return replace(pod, spec=replace(pod.spec, priority=first, preemption_policy="Never"))
 
     n_evicted = _with_changed(comparison, keys, change, choose)
     if n_evicted is not None:
@@ -256,7 +260,7 @@ def _priorities(
 
 
 def _requests(comparison: Comparison, keys: Sequence[str], choose: Choose, deadline: float) -> Iterator[Adjustment]:
-    pods = _pods(comparison, keys)
+    pods = _pods_with_keys(comparison, keys)
     for resource in (CPU, MEMORY):
         for share in _SHARES:
             if time.monotonic() > deadline:
@@ -273,13 +277,13 @@ def _requested(pod: Pod, resource: str) -> int:
     return sum(parse_quantity(each.resources.requests.get(resource, "0")) for each in pod.spec.containers)
 
 
-def _size(pod: Pod) -> tuple[int, int, int]:
+def _request_size(pod: Pod) -> tuple[int, int, int]:
     return pod.spec.priority or 0, _requested(pod, CPU), _requested(pod, MEMORY)
 
 
 def _cut(pod: Pod, resource: str, share: int) -> Pod:
     containers = tuple(_cut_container(container, resource, share) for container in pod.spec.containers)
-    return adjustments_replace(pod, spec=adjustments_replace(pod.spec, containers=containers))
+    return replace(pod, spec=replace(pod.spec, containers=containers))
 
 
 def _cut_container(container: Container, resource: str, share: int) -> Container:
@@ -288,9 +292,7 @@ def _cut_container(container: Container, resource: str, share: int) -> Container
         return container
     nanos = parse_quantity(requests[resource]) * share // 100
     amount = f"{nanos // _MILLI}m" if resource == CPU else str(nanos // NANO)
-    return adjustments_replace(
-        container, resources=adjustments_replace(container.resources, requests={**requests, resource: amount})
-    )
+    return replace(container, resources=replace(container.resources, requests={**requests, resource: amount}))
 
 
 def _cut_in_words(pod: Pod, resource: str, share: int) -> str:
@@ -301,22 +303,9 @@ def _cut_in_words(pod: Pod, resource: str, share: int) -> str:
     return f"{now} {resource} instead of {was}"
 
 
-def _pods(comparison: Comparison, keys: Sequence[str]) -> list[Pod]:
+def _pods_with_keys(comparison: Comparison, keys: Sequence[str]) -> list[Pod]:
     pods = comparison.question.start.cluster.pods
     return [pods.pod(pods.index[namespace, name]) for namespace, _, name in (key.partition("/") for key in keys)]
-
-
-def _one_after_another(comparison: Comparison, order: Sequence[Pod], choose: Choose) -> int | None:
-    """Simulate pods that arrive one by one; return the number of evictions, ``None`` if too few pods are placed."""
-    start = comparison.question.start
-    index = start.cluster.pods.index
-    without = start.cluster.with_pods(removed=[index[pod.namespace, pod.name] for pod in order])
-    simulation = Simulation(start.moved(without), choose=choose)
-    for pod in order:
-        simulation.create([pod])
-        for _ in simulation:
-            pass
-    return _evictions(comparison, simulation)
 
 
 def _with_changed(
@@ -324,12 +313,11 @@ def _with_changed(
 ) -> int | None:
     """Simulate changed pods; return the number of evictions, ``None`` if nothing changes or too few are placed."""
     start = comparison.question.start
-    before = _pods(comparison, keys)
+    before = _pods_with_keys(comparison, keys)
     after = [change(pod) for pod in before]
     if after == before:
         return None
-    scheduler = start.moved(start.cluster.with_pods(added=after))
-    return _evictions(comparison, simulate_pending(scheduler, choose))
+    return _evictions(comparison, simulate_pending(start.moved(start.cluster.with_pods(added=after)), choose))
 
 
 def _evictions(comparison: Comparison, simulation: Simulation) -> int | None:

@@ -122,8 +122,8 @@ def empty_nodes(scheduler: Scheduler, *, seconds: float, choose: Choose = first_
     drains = _Drains(scheduler, choose, time.monotonic() + seconds)
     lightest = _lightest_first(cluster, goal.movable)
     drained = max(
-        drains.together(wanted, _names(cluster, unused - found.placement.rows)),
-        drains.one_by_one(lightest, _names(cluster, unused)),
+        drains.together(wanted, _names_at(cluster, unused - found.placement.rows)),
+        drains.one_by_one(lightest, _names_at(cluster, unused)),
         drains.one_by_one(lightest, []),
         key=lambda each: (-len(nodes_in_use(each.simulation.cluster)), -len(each.nodes)),
     )
@@ -137,13 +137,13 @@ def empty_nodes(scheduler: Scheduler, *, seconds: float, choose: Choose = first_
     return Consolidation(
         n_used=len(in_use),
         n_used_after=len(used_after),
-        newly_used=tuple(_names(cluster, used_after - in_use.keys())),
+        newly_used=tuple(_names_at(cluster, used_after - in_use.keys())),
         nodes=tuple(drained.nodes),
         closed=drained.closed,
         placed={key: node for key in sorted(came) if index[key] >= 0 and (node := pods.records[index[key]].node_name)},
         given_up=given_up,
         obstacles={name: drains.obstacles[name] for name in given_up if name in drains.obstacles},
-        fixed=tuple(_names(cluster, fixed)),
+        fixed=tuple(_names_at(cluster, fixed)),
         standing=found.standings[0],
         best=found,
     )
@@ -160,13 +160,13 @@ def _may_move(cluster: Cluster, index: int) -> bool:
     )
 
 
-def _names(cluster: Cluster, rows: Iterable[int]) -> list[str]:
+def _names_at(cluster: Cluster, rows: Iterable[int]) -> list[str]:
     return [cluster.nodes.names[row] for row in sorted(rows)]
 
 
 def _lightest_first(cluster: Cluster, rows: Iterable[int]) -> list[str]:
     """Return the names of nodes, those with the fewest pods first."""
-    return sorted(_names(cluster, rows), key=lambda name: (len(cluster.pods.on_node(cluster.nodes.row[name])), name))
+    return sorted(_names_at(cluster, rows), key=lambda name: (len(cluster.pods.on_node(cluster.nodes.row[name])), name))
 
 
 @dataclass(frozen=True, slots=True)

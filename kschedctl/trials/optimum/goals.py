@@ -189,8 +189,7 @@ class Opened(Goal):
                 continue
             opened = model.program.variable(site.n_nodes)
             for k, x in here:
-                most = int(model.capacity.most[k][site.row])
-                model.program.add(x <= min(most, model.n_pods[k]) * opened)
+                model.program.add(x <= min(int(model.capacity.most[k][site.row]), model.n_pods[k]) * opened)
             for name, free in model.capacity.free.items():
                 requests = model.requests_at(s, name)
                 if requests:

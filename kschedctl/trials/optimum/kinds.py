@@ -66,7 +66,7 @@ def evaluate_filters(scheduler: Scheduler, pod: Pod) -> FilterResults:
     affinity: FilterState | None = None
     spread: tuple[DomainCounts, ...] = ()
     try:
-        passes = _filter(framework, pod, allowed, scores)
+        passes = _filter_unmodelled(framework, pod, allowed, scores)
         if passes and InterPodAffinity.name in enabled:
             affinity = framework.plugin(InterPodAffinity.name).hard_counts(pod)  # type: ignore[attr-defined]
         if passes and PodTopologySpread.name in enabled:
@@ -91,7 +91,7 @@ def evaluate_filters(scheduler: Scheduler, pod: Pod) -> FilterResults:
     )
 
 
-def _filter(framework: Framework, pod: Pod, allowed: Mask, scores: Int64Array) -> bool:
+def _filter_unmodelled(framework: Framework, pod: Pod, allowed: Mask, scores: Int64Array) -> bool:
     """Mark and score the nodes that only modelled filters could reject; return False if PreFilter fails."""
     state = framework.new_state(pod)
     try:
@@ -141,7 +141,6 @@ class Occupants:
     pods: tuple[int, ...]
     #: The pods' class and priority.
     class_id: int
-    #: The pods' class and priority.
     priority: int
     #: The kind of the pods that their controller creates instead; -1 if no controller does.
     kind: int

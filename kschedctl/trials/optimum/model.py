@@ -50,10 +50,10 @@ class Model:
         self._domains: dict[str, dict[int, list[int]]] = {}
         self._presence: dict[tuple[int, str, int], Linear] = {}
         self._leave(for_preemptors=for_preemptors)
-        self._place()
+        self._add_placements()
         if for_preemptors:
             self._only_for_preemptors()
-        self._resources()
+        self._limit_resources()
         self._ports()
         self._anti_affinity()
         self._affinity()
@@ -64,8 +64,7 @@ class Model:
         with_others = {number for gang in self.question.gangs if gang.leaves_whole for number in gang.occupants}
         for number, occupants in enumerate(self.question.occupants):
             can = not for_preemptors or occupants.row in self.site_of_row or number in with_others
-            variable = self.program.variable(len(occupants.pods)) if can else None
-            self.leaving.append(variable)
+            self.leaving.append(self.program.variable(len(occupants.pods)) if can else None)
 
     def _any_of(self, variables: Iterable[Linear]) -> Linear:
         """Return a variable that is 1 if any of some variables is positive."""
@@ -78,7 +77,7 @@ class Model:
         """Return the number of occupants that stay."""
         return total((len(self.question.occupants[number].pods), -(self.leaving[number] or Linear())))
 
-    def _place(self) -> None:
+    def _add_placements(self) -> None:
         supply: dict[int, list[Linear]] = defaultdict(list)
         most_again: dict[int, int] = defaultdict(int)
         for number, occupants in enumerate(self.question.occupants):
@@ -94,8 +93,7 @@ class Model:
                 bound = min(every, int(most[site.row]) * site.n_nodes)
                 if bound > 0:
                     self.placed[k, s] = self.program.variable(bound)
-            own = self.of_kind(k)
-            self.program.add(total(own) <= len(kind.pods) + total(supply[k]))
+            self.program.add(total(self.of_kind(k)) <= len(kind.pods) + total(supply[k]))
 
     def of_kind(self, k: int) -> list[Linear]:
         """Return the variables of a kind."""
@@ -143,7 +141,7 @@ class Model:
         amounts = [(self.question.kinds[k].filters.wanted.get(name, 0), x) for k, x in self.at_site(s)]
         return [(amount, x) for amount, x in amounts if amount > 0]
 
-    def _resources(self) -> None:
+    def _limit_resources(self) -> None:
         occupants = self.question.occupants
         for s, site in enumerate(self.sites):
             for name, free in self.capacity.free.items():

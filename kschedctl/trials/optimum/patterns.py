@@ -147,12 +147,12 @@ class _Master:
         self.columns: list[dict[Pattern, Linear]] = [{} for _ in patterns.sites]
         for s, known in enumerate(patterns.of_site):
             for pattern in known:
-                self._add(s, pattern)
+                self._add_pattern(s, pattern)
 
     def _weight(self, goal: Goal, k: int, s: int) -> int:
         return goal.placed_weight(self.question, k, self.patterns.sites[s].row)
 
-    def _add(self, s: int, pattern: Pattern) -> None:
+    def _add_pattern(self, s: int, pattern: Pattern) -> None:
         column = self.columns[s][pattern] = self.program.variable(self.beyond)
         ((x, _),) = column.terms
         self.program.extend(self.nodes[s], x, 1)
@@ -204,7 +204,7 @@ class _Master:
         if not pattern or pattern in self.columns[s]:
             return False
         self.patterns.of_site[s][pattern] = 0
-        self._add(s, pattern)
+        self._add_pattern(s, pattern)
         return True
 
     def placement(self, seconds: float) -> Placement | None:

@@ -99,8 +99,7 @@ def read_catalog(path: str) -> Catalog:
 
     Raises InputError with all problems, each with its line and column.
     """
-    text = file_bytes(path)
-    _, document = next(yaml_documents(text, path), (1, b"null"))
+    _, document = next(yaml_documents(file_bytes(path), path), (1, b"null"))
     try:
         data = decoded_json(document)
     except ValueError as error:
@@ -110,11 +109,11 @@ def read_catalog(path: str) -> Catalog:
     problems = Problems()
     catalog = Decoder(problems, frozenset()).struct(_with_texts(data), Catalog, "")
     found = [*problems.found, *_findings(catalog)]
-    InputError.raise_any([_placed(finding, path) for finding in found])
+    InputError.raise_any([_with_position(finding, path) for finding in found])
     return catalog
 
 
-def _placed(finding: Finding, path: str) -> Finding:
+def _with_position(finding: Finding, path: str) -> Finding:
     """Add line and column to a finding, in the form ``FILE:LINE:COLUMN``, which editors can open."""
     found = with_fields(finding, place=path)
     position = position_of(found)
@@ -134,15 +133,14 @@ def _with_texts(data: Mapping[str, Any]) -> Mapping[str, Any]:
 def _kind_with_texts(kind: Mapping[str, Any]) -> Mapping[str, Any]:
     out = dict(kind)
     if "price" in kind:
-        out["price"] = _text(kind["price"])
+        out["price"] = _number_as_text(kind["price"])
     if isinstance(kind.get("allocatable"), Mapping):
-        out["allocatable"] = {key: _text(amount) for key, amount in kind["allocatable"].items()}
+        out["allocatable"] = {key: _number_as_text(amount) for key, amount in kind["allocatable"].items()}
     return out
 
 
-def _text(value: Any) -> Any:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return json.dumps(value) if is_number else value
+def _number_as_text(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
 def _findings(catalog: Catalog) -> Iterator[Finding]:

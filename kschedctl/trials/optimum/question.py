@@ -62,7 +62,7 @@ class PlacementQuestion:
 
     def kind_number(self, pod: Pod) -> int:
         """Return the kind of a pending or running pod; -1 if there is none."""
-        return self.numbers.get(_key(as_pending(self.start, pod), self.labels), -1)
+        return self.numbers.get(_kind_key(as_pending(self.start, pod), self.labels), -1)
 
     @property
     def cluster(self) -> Cluster:
@@ -111,12 +111,12 @@ def pose(scheduler: Scheduler, may_leave: MayLeave | None = None, *, waiting: bo
     labels = _selector_labels(cluster)
     by_key: dict[object, list[Pod]] = {}
     for pod in found:
-        by_key.setdefault(_key(pod, labels), []).append(pod)
+        by_key.setdefault(_kind_key(pod, labels), []).append(pod)
     recreated: dict[object, Pod] = {}
     for pod in (pod_at(cluster, index) for index in leaving):
         if is_recreated(pod):
             new_pod = as_pending(scheduler, pod)
-            recreated.setdefault(_key(new_pod, labels), new_pod)
+            recreated.setdefault(_kind_key(new_pod, labels), new_pod)
     if (len(by_key) + len(recreated)) * len(cluster.nodes) > _MOST_CELLS:
         recreated = {}
     new = {key: pod for key, pod in recreated.items() if key not in by_key}
@@ -124,7 +124,7 @@ def pose(scheduler: Scheduler, may_leave: MayLeave | None = None, *, waiting: bo
     numbers = {key: number for number, key in enumerate(samples)}
     emptied = move_pods(move_pods(cluster, removed=leaving).cluster, added=list(new.values())).cluster
     over = scheduler.moved(emptied)
-    kinds = tuple(_kind(over, sample, by_key.get(key, ())) for key, sample in samples.items())
+    kinds = tuple(_kind_of_sample(over, sample, by_key.get(key, ())) for key, sample in samples.items())
     occupants = tuple(_occupants(scheduler, leaving, labels, numbers))
     return PlacementQuestion(
         start=scheduler,
@@ -139,7 +139,7 @@ def pose(scheduler: Scheduler, may_leave: MayLeave | None = None, *, waiting: bo
     )
 
 
-def _kind(scheduler: Scheduler, sample: Pod, pods: Iterable[Pod]) -> Kind:
+def _kind_of_sample(scheduler: Scheduler, sample: Pod, pods: Iterable[Pod]) -> Kind:
     there = scheduler.cluster.pods
     index = there.index[sample.namespace, sample.name]
     pod = there.pod(index)
@@ -200,7 +200,7 @@ def _occupants(
     groups: dict[tuple[int, int, int, int, str], list[int]] = {}
     for index in leaving:
         pod = pod_at(cluster, index)
-        kind = numbers.get(_key(as_pending(scheduler, pod), labels), -1) if is_recreated(pod) else -1
+        kind = numbers.get(_kind_key(as_pending(scheduler, pod), labels), -1) if is_recreated(pod) else -1
         priority = pod_priority(cluster, index, rules)
         # Pods of different groups leave independently, even if no selector distinguishes them.
         name = pod.spec.pod_group_name if rules is not None else ""
@@ -217,7 +217,7 @@ def as_pending(scheduler: Scheduler, pod: Pod) -> Pod:
     return successor(pod, scheduler.cluster, release=scheduler.release)
 
 
-def _key(pod: Pod, labels: frozenset[str]) -> object:
+def _kind_key(pod: Pod, labels: frozenset[str]) -> object:
     """Return the key that distinguishes kinds: everything that filters, scores and selectors depend on."""
     read = tuple(sorted((key, value) for key, value in pod.metadata.labels.items() if key in labels))
     owner = pod.metadata.controller

@@ -30,11 +30,9 @@ class Cut:
 
     #: Kinds and node rows, each with a count that must fall, or rise.
     fewer: tuple[tuple[tuple[int, int], int], ...] = ()
-    #: Kinds and node rows, each with a count that must fall, or rise.
     more: tuple[tuple[tuple[int, int], int], ...] = ()
     #: Groups of occupants, each with a number of evictions that must rise, or fall.
     leave_more: tuple[tuple[int, int], ...] = ()
-    #: Groups of occupants, each with a number of evictions that must rise, or fall.
     leave_fewer: tuple[tuple[int, int], ...] = ()
 
 
@@ -214,8 +212,7 @@ class _Search:
     def bound_of(self, before: tuple[int, ...]) -> int | None:
         """Return the known bound of the next goal, given the values of the goals before it."""
         goal = self.goals[len(before)]
-        names = (each.name for each in self.goals)
-        limit = goal.limit(self.question, dict(zip(names, before, strict=False)))
+        limit = goal.limit(self.question, dict(zip((each.name for each in self.goals), before, strict=False)))
         known = [bound for bound in (self.bounds.get(before), limit) if bound is not None]
         return (min if goal.maximize else max)(known, default=None)
 

@@ -67,7 +67,7 @@ def solve(
 
     Returns: ``None`` if no solution was found in time, or there is no goal to solve.
     """
-    start = {} if known is None else _start(model, known)
+    start = {} if known is None else _start_values(model, known)
     found: Solved | None = None
     reached: list[GoalResult] = []
     for goal in goals:
@@ -105,7 +105,7 @@ def solve(
     return None if found is None else replace(found, standings=tuple(reached))
 
 
-def _start(model: Model, placement: Placement) -> dict[int, int]:
+def _start_values(model: Model, placement: Placement) -> dict[int, int]:
     """Return the values of variables at a placement."""
     counts = model.counts_by_site(placement)
     values = [(x, counts[key]) for key, x in model.placed.items()]

@@ -62,7 +62,6 @@ class Refusal:
 
     #: A rejected pod's kind, and the node it was to be placed on.
     kind: int
-    #: A rejected pod's kind, and the node it was to be placed on.
     row: int
     #: The filters that reject the pod.
     plugins: frozenset[str]

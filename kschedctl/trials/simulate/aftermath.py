@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import nominated_to, pod_at
 from kschedctl.cluster.pod_groups import grouped_pods
-from kschedctl.cluster.records import PENDING, PodRecord
+from kschedctl.cluster.records import PENDING
 from kschedctl.controllers.workloads.claims import with_own_claims
 from kschedctl.controllers.workloads.template import MadePod
 from kschedctl.objects.meta import OwnerReference
@@ -101,11 +101,11 @@ def aftermath(scheduler: Scheduler, decision: Decision, candidate: Candidate) ->
         candidate.node,
         max((fate.wait_seconds for fate in fates), default=0),
         fates,
-        _outcome(scheduler, decision, candidate),
+        _simulated_outcome(scheduler, decision, candidate),
     )
 
 
-def _outcome(scheduler: Scheduler, decision: Decision, candidate: Candidate) -> PreemptorOutcome | None:
+def _simulated_outcome(scheduler: Scheduler, decision: Decision, candidate: Candidate) -> PreemptorOutcome | None:
     """Simulate the pod and its victims until the pod is bound or nothing more can happen.
 
     Return ``None`` for a pod that the scheduler does not try.
@@ -155,19 +155,15 @@ def _fate(scheduler: Scheduler, after: Scheduler, index: int, now: datetime | No
         if made.objects:
             after = scheduler.moved(after.cluster.with_added(made.objects))
         replacement = after.decide(made.pod)
+    record = pods.records[index]
+    ends = record.metadata.deletion_timestamp
     return VictimFate(
         index,
-        _wait_seconds(pods.records[index], now),
+        (grace_seconds(record.spec) if ends is None or now is None else max(int((ends - now).total_seconds()), 0)),
         owner,
         owner is not None and owner.kind == "DaemonSet",
         replacement,
     )
-
-
-def _wait_seconds(record: PodRecord, now: datetime | None) -> int:
-    """Return the seconds until a victim is gone at the latest; 0 if its deletion timestamp has passed."""
-    ends = record.metadata.deletion_timestamp
-    return grace_seconds(record.spec) if ends is None or now is None else max(int((ends - now).total_seconds()), 0)
 
 
 # The pod groups that lose members in a simulation.
@@ -182,9 +178,8 @@ _LEAVING: Final = frozenset({TimelineEvent.EVICTED, TimelineEvent.PREEMPTED, Tim
 class GroupLoss:
     """A pod group that loses members."""
 
-    #: The PodGroup.
+    #: The namespace and name of the PodGroup.
     namespace: str
-    #: The PodGroup.
     name: str
     #: The PodGroup; ``None`` if it does not exist.
     pod_group: PodGroup | None
@@ -192,7 +187,6 @@ class GroupLoss:
     before: int
     #: The members that are evicted or deleted, and those that are preempted, ``namespace/name`` in order.
     evicted: list[str] = field(default_factory=list)
-    #: The members that are evicted or deleted, and those that are preempted, ``namespace/name`` in order.
     preempted: list[str] = field(default_factory=list)
     #: The members on nodes at the end.
     on_nodes: set[str] = field(default_factory=set)
@@ -220,7 +214,7 @@ def group_losses(
         if entry.why.startswith(IN_PLACE_OF) and (group := groups.get(entry.why.removeprefix(IN_PLACE_OF))):
             groups[entry.pod] = group
         if entry.pod in groups:
-            _count(losses[groups[entry.pod]], entry)
+            _count_change(losses[groups[entry.pod]], entry)
     return tuple(losses[key] for key in sorted(losses) if losses[key].evicted or losses[key].preempted)
 
 
@@ -228,7 +222,7 @@ def _loss(cluster: Cluster, namespace: str, name: str) -> GroupLoss:
     return GroupLoss(namespace, name, cluster.get(PodGroup, name, namespace), 0)
 
 
-def _count(loss: GroupLoss, entry: TimelineEntry) -> None:
+def _count_change(loss: GroupLoss, entry: TimelineEntry) -> None:
     if entry.event is TimelineEvent.SCHEDULED:
         loss.on_nodes.add(entry.pod)
     elif entry.event in _LEAVING and entry.pod in loss.on_nodes:

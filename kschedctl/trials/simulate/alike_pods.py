@@ -105,7 +105,7 @@ class AlikePods:
         """
         if self._ended or scheduler is not self._after or likeness_of(pod) != self._likeness:
             return None
-        ranking = self._ranking or self._rank()
+        ranking = self._ranking or self._ranking_of_first()
         row = self._first.framework.cluster.nodes.row[self._node]
         if ranking is None or not ranking.take(row, max(self._n_bound, _FIRST)) or not len(ranking.rows):
             self._ended = True
@@ -118,7 +118,7 @@ class AlikePods:
         """Report whether a pod is like these and needs a scheduling cycle, as plugins relate them to each other."""
         return self._is_related and likeness_of(pod) == self._likeness
 
-    def _rank(self) -> Ranking | None:
+    def _ranking_of_first(self) -> Ranking | None:
         first = self._first
         # A nominated pod leaves its nomination behind; without scores the first pod had no choice.
         if first.pod.status.nominated_node_name or first.scores is None:
@@ -153,7 +153,6 @@ class _Kept:
     signature: Hashable
     #: The remaining nodes and their total scores.
     rows: Int64Array
-    #: The remaining nodes and their total scores.
     total: Int64Array
     since: datetime
 
@@ -199,7 +198,7 @@ class OpportunisticBatch:
     def take(self, framework: Framework, hinted: str) -> None:
         """Remove the node that is hinted to a pod from the cache."""
         if self._kept is not None:
-            self._kept = _without(self._kept, framework.cluster.nodes.row[hinted])
+            self._kept = _without_row(self._kept, framework.cluster.nodes.row[hinted])
 
     def store(
         self,
@@ -219,19 +218,19 @@ class OpportunisticBatch:
         if hinted == chosen:
             return
         self._kept = None
-        scores = _scores(search)
+        scores = _total_scores(search)
         alone = search.pod.status.nominated_node_name == chosen
         if signature is not None and scores is not None and len(scores.rows) > 1 and not alone:
             everything = _Kept(signature, scores.rows, scores.total, now)
-            self._kept = _without(everything, search.framework.cluster.nodes.row[chosen])
+            self._kept = _without_row(everything, search.framework.cluster.nodes.row[chosen])
 
 
-def _scores(search: Decision | RankedDecision) -> Scores | RankedDecision | None:
+def _total_scores(search: Decision | RankedDecision) -> Scores | RankedDecision | None:
     """Return the feasible nodes and their total scores; ``None`` if nothing was scored."""
     return search if isinstance(search, RankedDecision) else search.scores
 
 
-def _without(kept: _Kept, row: int) -> _Kept:
+def _without_row(kept: _Kept, row: int) -> _Kept:
     left = kept.rows != row
     return _Kept(kept.signature, kept.rows[left], kept.total[left], kept.since)
 
@@ -239,7 +238,7 @@ def _without(kept: _Kept, row: int) -> _Kept:
 def _with_last(kept: _Kept, search: Decision | RankedDecision, row: int) -> _Kept:
     """Return the cached nodes together with the node chosen last, all of them scored again."""
     rows = np.insert(kept.rows, np.searchsorted(kept.rows, row), row)
-    scores = _scores(search)
+    scores = _total_scores(search)
     if scores is not None and np.array_equal(rows, scores.rows):
         return _Kept(kept.signature, rows, scores.total.copy(), kept.since)
     decision = search if isinstance(search, Decision) else search.decision

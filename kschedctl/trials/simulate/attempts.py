@@ -281,8 +281,7 @@ class Consequences(SimulatedCluster):
         """Return the pods that lose their nomination to the chosen node."""
         if not node or (not victims and self.scheduler.release.queue.skips_terminating_victims):
             return []
-        row = self.cluster.nodes.row[node]
-        found = lower_priority_nominated_pods(self.cluster, decision.pod, row)
+        found = lower_priority_nominated_pods(self.cluster, decision.pod, self.cluster.nodes.row[node])
         return [pod_at(self.cluster, index) for index in found.tolist()]
 
     def _nominate(self, pod: Pod, node: str) -> None:
@@ -502,7 +501,8 @@ class PodGroupAttempts(Consequences):
         group, condition = decision.group.pod_group, decision.condition
         if group is None or condition is None:
             return
-        self.update_group(group, _with_condition(group, condition))
+        others = tuple(each for each in group.status.conditions if each.type != condition.type)
+        self.update_group(group, replace(group, status=replace(group.status, conditions=(*others, condition))))
 
     def update_group(self, old: PodGroup, new: PodGroup) -> None:
         """Change a PodGroup, and notify the queue."""
@@ -527,11 +527,6 @@ class PodGroupAttempts(Consequences):
 
 def _is_ending(info: QueuedPodInfo) -> bool:
     return info.pod.metadata.deletion_timestamp is not None
-
-
-def _with_condition(group: PodGroup, condition: Condition) -> PodGroup:
-    others = tuple(each for each in group.status.conditions if each.type != condition.type)
-    return replace(group, status=replace(group.status, conditions=(*others, condition)))
 
 
 def _rejectors(member: MemberDecision) -> tuple[set[str], set[str]]:

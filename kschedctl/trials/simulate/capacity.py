@@ -81,8 +81,7 @@ def capacity(scheduler: Scheduler, copy: Copy, most: int | None = None) -> CopyC
     if total > MOST_COPIES:
         hint = f"copies are counted up to {MOST_COPIES:,}; --max N ends the count after N copies"
         raise InputError(f"{total:,} copies fit", hint=hint)
-    names = scheduler.cluster.nodes.names
-    placed = list(_placed(copy, zip(names, free.tolist(), strict=True)))
+    placed = list(_bound_copies(copy, zip(scheduler.cluster.nodes.names, free.tolist(), strict=True)))
     full = scheduler.moved(scheduler.cluster.with_pods(added=placed)) if placed else scheduler
     return CopyCount(free, False, _decide(full, copy(len(placed))))
 
@@ -131,7 +130,7 @@ def _one_by_one(scheduler: Scheduler, copy: Copy, most: int) -> CopyCount:
         made = copy(number)
         for claim in made.objects:
             simulation.create_object(claim)
-        simulation.create([_evicting_nobody(made.pod)])
+        simulation.create([replace(made.pod, spec=replace(made.pod.spec, preemption_policy="Never"))])
         attempt = next(iter(simulation.step()), None)
         if attempt is None or not attempt.node:
             if attempt is not None:
@@ -143,11 +142,7 @@ def _one_by_one(scheduler: Scheduler, copy: Copy, most: int) -> CopyCount:
     return CopyCount(counts, number >= most and bool(last.best), last)
 
 
-def _evicting_nobody(pod: Pod) -> Pod:
-    return replace(pod, spec=replace(pod.spec, preemption_policy="Never"))
-
-
-def _placed(copy: Copy, counts: Iterable[tuple[str, int]]) -> Iterator[Pod]:
+def _bound_copies(copy: Copy, counts: Iterable[tuple[str, int]]) -> Iterator[Pod]:
     """Yield copies bound to the nodes, in the numbers given; the copies on a node share one parsed spec."""
     number = 0
     for node, count in counts:
@@ -213,13 +208,14 @@ def gang_capacity(scheduler: Scheduler, gang: Gang, most: int | None = None) -> 
     """
     # ResourceClaims generated from a template are created for each copy, hence ``controllers``.
     simulation = Simulation(scheduler, world=dataclasses.replace(SCHEDULER_ALONE, controllers=True))
-    nodes, key = scheduler.cluster.nodes, _topology_key(scheduler, gang.group)
+    keys = gang.group.spec.topology_keys if scheduler.release.places_groups else ()
+    nodes, key = scheduler.cluster.nodes, (keys[0] if keys else "")
     labels = [node.metadata.labels.get(key, "") for node in nodes.objects]
     counts, total = np.zeros(len(nodes), dtype=np.int64), 0
     domains = dict.fromkeys(sorted({*labels} - {""}), 0)
     before = scheduler
     while most is None or total < most:
-        rows = [nodes.row[node] for node in _place(simulation, gang.copy(total))]
+        rows = [nodes.row[node] for node in _create_and_try(simulation, gang.copy(total))]
         if len(rows) < len(gang.members):
             break
         np.add.at(counts, rows, 1)
@@ -227,7 +223,7 @@ def gang_capacity(scheduler: Scheduler, gang: Gang, most: int | None = None) -> 
             domains[labels[rows[0]]] += 1
         before = simulation.scheduler
         total += 1
-    following = _gang_capacity_decide(before, gang.copy(total))
+    following = _decide_next_copy(before, gang.copy(total))
     return GangCount(total, most is not None and total >= most and is_whole(following), counts, domains, following)
 
 
@@ -237,19 +233,14 @@ def is_whole(decision: Decision) -> bool:
     return group is not None and all(member.node for member in group.members)
 
 
-def _topology_key(scheduler: Scheduler, group: PodGroup) -> str:
-    keys = group.spec.topology_keys if scheduler.release.places_groups else ()
-    return keys[0] if keys else ""
-
-
-def _place(simulation: Simulation, gang: Gang) -> list[str]:
+def _create_and_try(simulation: Simulation, gang: Gang) -> list[str]:
     """Create a group and try it once; return the nodes of its pods that are bound."""
     simulation.create_group(gang.group)
     simulation.create(gang.members)
     return [attempt.node for attempt in simulation.step() if attempt.node]
 
 
-def _gang_capacity_decide(scheduler: Scheduler, gang: Gang) -> Decision:
+def _decide_next_copy(scheduler: Scheduler, gang: Gang) -> Decision:
     """Return the decision for the first pod of a group that finds no node, or for its first pod."""
     cluster = scheduler.cluster.with_added([gang.group])
     made = [with_own_claims(MadePod(pod), cluster) for pod in gang.members]

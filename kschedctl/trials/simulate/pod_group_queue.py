@@ -48,8 +48,8 @@ class PodGroupQueue(SchedulingQueue):
         elif self._trying == key:
             self._returned.setdefault(key, []).append(info)
         else:
-            priority = group.spec.priority or 0
-            self._move_to_active(QueuedPodGroupInfo(group.namespace, group.name, priority, info.timestamp, [info]))
+            place = group.namespace, group.name, group.spec.priority or 0
+            self._move_to_active(QueuedPodGroupInfo(*place, [info], timestamp=info.timestamp))
 
     def pop(self) -> QueueEntry | None:
         entry = super().pop()
@@ -74,8 +74,7 @@ class PodGroupQueue(SchedulingQueue):
         returned = self._returned.pop(entry.key, [])
         if not returned:
             return
-        group = self.scheduler.cluster.get(PodGroup, entry.name, entry.namespace)
-        if group is None:
+        if self.scheduler.cluster.get(PodGroup, entry.name, entry.namespace) is None:
             self._incomplete.setdefault(entry.key, []).extend(returned)
             return
         tried = {member.key for member in entry.members}

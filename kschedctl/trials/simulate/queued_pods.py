@@ -12,13 +12,11 @@ from msgspec.structs import replace
 from kschedctl.objects.pod import Pod
 
 
-@dataclass(slots=True, eq=False)
-class QueuedPodInfo:
-    """A pod in the scheduling queue."""
+@dataclass(slots=True, eq=False, kw_only=True)
+class _QueueRecord:
+    """The queue's record of a pod, or of a pod group as a whole."""
 
-    #: The current pod.
-    pod: Pod
-    #: The time at which the pod arrived, or at which its last attempt failed.
+    #: The time of arrival, or at which the last attempt failed.
     timestamp: datetime
     #: The number of scheduling attempts.
     attempts: int = 0
@@ -26,16 +24,22 @@ class QueuedPodInfo:
     unschedulable_count: int = 0
     #: The number of consecutive attempts that failed with an error instead of a rejection.
     consecutive_errors: int = 0
-    #: The plugins that rejected the last attempt; ``pending_plugins`` are those that returned the status Pending
-    #: because they wait for an event.
-    unschedulable_plugins: set[str] = field(default_factory=set)
-    #: The plugins that rejected the last attempt; ``pending_plugins`` are those that returned the status Pending
-    #: because they wait for an event.
-    pending_plugins: set[str] = field(default_factory=set)
-    #: The PreEnqueue plugin that gates the pod; empty if none does.
+    #: The PreEnqueue plugin that gates the entry; empty if none does.
     gating_plugin: str = ""
     #: The end of the back-off; ``None`` if it has not been computed.
     backoff_expiration: datetime | None = None
+
+
+@dataclass(slots=True, eq=False)
+class QueuedPodInfo(_QueueRecord):
+    """A pod in the scheduling queue."""
+
+    #: The current pod.
+    pod: Pod
+    #: The plugins that rejected the last attempt; ``pending_plugins`` are those that returned the status Pending
+    #: because they wait for an event.
+    unschedulable_plugins: set[str] = field(default_factory=set)
+    pending_plugins: set[str] = field(default_factory=set)
     #: The key by which pods are batched (``framework.signature``); ``None`` if the pod cannot be batched.
     signature: Hashable | None = None
     #: The number of the pod in the order of arrival.
@@ -81,26 +85,16 @@ def queue_key(namespace: str, name: str) -> str:
 
 
 @dataclass(slots=True, eq=False)
-class QueuedPodGroupInfo:
-    """A pod group in the scheduling queue.
-
-    Its attributes are those of ``QueuedPodInfo``, for the group as a whole.
-    """
+class QueuedPodGroupInfo(_QueueRecord):
+    """A pod group in the scheduling queue."""
 
     #: The namespace and name of the PodGroup.
     namespace: str
-    #: The namespace and name of the PodGroup.
     name: str
     #: The priority of the PodGroup.
     priority: int
-    timestamp: datetime
     #: The members in the queue, in the order in which they are tried.
     members: list[QueuedPodInfo] = field(default_factory=list)
-    attempts: int = 0
-    unschedulable_count: int = 0
-    consecutive_errors: int = 0
-    gating_plugin: str = ""
-    backoff_expiration: datetime | None = None
 
     @property
     def key(self) -> str:
@@ -125,7 +119,7 @@ class QueuedPodGroupInfo:
 
     def add(self, info: QueuedPodInfo) -> None:
         """Add a member in its place: by priority, number of attempts, time and name."""
-        insort(self.members, info, key=_place)
+        insort(self.members, info, key=_member_order)
 
     def remove(self, key: str) -> QueuedPodInfo | None:
         """Remove and return a member by its ``namespace/name``; return ``None`` if it is not in the queue."""
@@ -135,7 +129,7 @@ class QueuedPodGroupInfo:
         return info
 
 
-def _place(info: QueuedPodInfo) -> tuple[int, int, datetime, str]:
+def _member_order(info: QueuedPodInfo) -> tuple[int, int, datetime, str]:
     return -(info.pod.spec.priority or 0), -info.attempts, info.timestamp, info.pod.name
 
 

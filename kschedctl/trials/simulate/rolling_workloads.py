@@ -101,16 +101,16 @@ class Revisions:
                 continue
             fewer = fewer or entry.event in _GOING
             if entry.event is TimelineEvent.SCHEDULED:
-                self._start(name)
+                self._mark_ready(name)
         if len(timeline) > self._seen:
             for name in list(self.attaching):
-                self._start(name)
+                self._mark_ready(name)
         self._seen = len(timeline)
         if fewer:
             # Counting only if pods have gone keeps the cost linear in the number of pods.
             self.lowest = min(self.lowest, len(self.available()))
 
-    def _start(self, name: str) -> None:
+    def _mark_ready(self, name: str) -> None:
         """Record that a bound pod is ready, unless one of its volumes is attached to another node."""
         cluster = self.simulation.cluster
         index = cluster.pods.index.get((self.namespace, name))
@@ -329,8 +329,7 @@ class RollingDeployment:
         """Yield pods like the last one of an old ReplicaSet."""
         simulation = self._revisions.simulation
         like = successor(self._last[replica_set], simulation.cluster, release=simulation.scheduler.release)
-        index = simulation.cluster.pods.index
-        taken = {name for namespace, name in index if namespace == like.namespace}
+        taken = {name for namespace, name in simulation.cluster.pods.index if namespace == like.namespace}
         for _ in range(number):
             pod = replacement(like, taken.__contains__)
             taken.add(pod.name)

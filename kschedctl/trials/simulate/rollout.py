@@ -90,9 +90,7 @@ class Rollout:
     steps: list[RolloutStep] = field(default_factory=list)
     #: The number of available pods at first, the smallest number at any time, and the number at the end.
     before: int = 0
-    #: The number of available pods at first, the smallest number at any time, and the number at the end.
     lowest: int = 0
-    #: The number of available pods at first, the smallest number at any time, and the number at the end.
     available: int = 0
     #: The virtual time until the rollout finished or nothing more could happen.
     seconds: float = 0.0
@@ -272,8 +270,7 @@ class _Stage:
 
     def fresh(self, number: int = 0) -> Pod:
         """Return a new pod after admission; the simulation creates the claims that belong to the pod."""
-        pod = self.made[number].pod
-        return self.admit(replace(pod, status=PodStatus(phase="Pending")))
+        return self.admit(replace(self.made[number].pod, status=PodStatus(phase="Pending")))
 
     def simulation(self, owners: Iterable[tuple[str, str, str]]) -> Simulation:
         """Return a simulation of the cluster that does not recreate the pods of ``owners``."""

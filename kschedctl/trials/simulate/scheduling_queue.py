@@ -90,15 +90,14 @@ class BackoffQueue:
         if not self._longest or not count:
             return _LONG_AGO
         if info.backoff_expiration is None:
-            info.backoff_expiration = self._window(info.timestamp + self._duration(count, info.size))
+            # In integers of nanoseconds, as upstream; a group may wait longer, by the square root of its size.
+            longest = int(self._longest // timedelta(microseconds=1) * 1000 * math.sqrt(info.size))
+            shift = count - 1
+            too_long = self._initial // timedelta(microseconds=1) * 1000 > longest >> shift
+            info.backoff_expiration = self._window(
+                info.timestamp + (timedelta(microseconds=longest / 1000) if too_long else self._initial * (1 << shift))
+            )
         return info.backoff_expiration
-
-    def _duration(self, count: int, size: int) -> timedelta:
-        # In integers of nanoseconds, as upstream; a group may wait longer, by the square root of its size.
-        longest = int(self._longest // timedelta(microseconds=1) * 1000 * math.sqrt(size))
-        shift = count - 1
-        too_long = self._initial // timedelta(microseconds=1) * 1000 > longest >> shift
-        return timedelta(microseconds=longest / 1000) if too_long else self._initial * (1 << shift)
 
     def _window(self, moment: datetime) -> datetime:
         return moment.replace(microsecond=0) if self._aligns else moment
@@ -230,7 +229,7 @@ class SchedulingQueue:
 
     def _new(self, pod: Pod) -> QueuedPodInfo:
         self._n_arrived += 1
-        return QueuedPodInfo(pod, self._now(), number=self._n_arrived)
+        return QueuedPodInfo(pod, timestamp=self._now(), number=self._n_arrived)
 
     def pop(self) -> QueueEntry | None:
         """Remove and return the next active entry; return ``None`` if there is none.
@@ -303,7 +302,15 @@ class SchedulingQueue:
     def update(self, old: Pod, new: Pod) -> None:
         """Record the change of a pod in the queue."""
         key = new.key
-        events = list(pod_changes(old, new, _own_pods(self.scheduler), RequestRules.of(self.scheduler.release)))
+        queue = self.scheduler.release.queue
+        events = list(
+            pod_changes(
+                old,
+                new,
+                (EventResource.UNSCHEDULED_POD if queue.unscheduled_pods_wake else EventResource.TARGET_POD),
+                RequestRules.of(self.scheduler.release),
+            )
+        )
         if key in self._in_flight:
             self._happened += [_Happened(event, old, new) for event in events]
             return
@@ -506,12 +513,6 @@ class SchedulingQueue:
         info.gating_plugin = ""
 
 
-def _own_pods(scheduler: Scheduler) -> EventResource:
-    """Return the event resource under which changes of a queued pod are reported."""
-    queue = scheduler.release.queue
-    return EventResource.UNSCHEDULED_POD if queue.unscheduled_pods_wake else EventResource.TARGET_POD
-
-
 # The plugins that rejected a pod; it waits for their events (upstream ``Diagnosis.UnschedulablePlugins``).
 
 
@@ -533,7 +534,6 @@ def rejector_plugins(decision: Decision) -> tuple[set[str], set[str]]:
     elif decision.statuses is not None:
         for run, worlds in decision.statuses.runs:
             unschedulable |= {run.plugins[i] for i in run.deciding_filters(worlds)}
-            waiting = worlds & (run.code == Code.PENDING)
-            pending |= {run.plugins[i] for i in run.deciding_filters(waiting)}
+            pending |= {run.plugins[i] for i in run.deciding_filters(worlds & (run.code == Code.PENDING))}
         unschedulable |= {each.status.plugin for each in decision.statuses.extender_verdicts.values()}
     return unschedulable - pending, pending

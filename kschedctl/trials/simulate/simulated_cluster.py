@@ -39,7 +39,6 @@ from kschedctl.scheduler.framework.events import (
 from kschedctl.scheduler.framework.runtime import sign_pod
 from kschedctl.trials.simulate.alike_pods import GATE
 from kschedctl.trials.simulate.pod_group_queue import PodGroupQueue
-from kschedctl.trials.simulate.queued_pods import QueuedPodInfo
 from kschedctl.trials.simulate.scheduling_queue import SchedulingQueue
 from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineEvent
 from kschedctl.trials.simulate.world import World, grace_seconds, is_recreated_after_deletion, replacement, terminating
@@ -119,7 +118,7 @@ class SimulatedCluster:
     """
 
     def __init__(self, scheduler: Scheduler, *, clock: VirtualClock | None = None, world: World | None = None) -> None:
-        self.clock = clock or VirtualClock(_start(scheduler.cluster))
+        self.clock = clock or VirtualClock(_seconds_at_start(scheduler.cluster))
         self.scheduler = scheduler
         groups = scheduler.release.pod_groups
         self.queue: SchedulingQueue = (PodGroupQueue if groups and groups.queues_groups else SchedulingQueue)(
@@ -207,14 +206,12 @@ class SimulatedCluster:
     def _enqueue(self, pod: Pod) -> None:
         if self._is_queued(pod):
             self.met[pod.key] = pod.metadata
-            self._sign(self.queue.add(pod))
+            info = self.queue.add(pod)
+            # Extenders do not sign pods, so pods are not batched if any extender is configured.
+            if self.scheduler.release.enabled(GATE) and not self.scheduler.configuration.extenders:
+                info.signature = sign_pod(self.scheduler.framework(info.pod.spec.scheduler_name), info.pod)
             if self.scheduler.release.pod_groups is not None:
                 self.queue.move_all(UNSCHEDULED_POD_ADD, None, pod)
-
-    def _sign(self, info: QueuedPodInfo) -> None:
-        # Extenders do not sign pods, so pods are not batched if any extender is configured.
-        if self.scheduler.release.enabled(GATE) and not self.scheduler.configuration.extenders:
-            info.signature = sign_pod(self.scheduler.framework(info.pod.spec.scheduler_name), info.pod)
 
     def evict(self, pod: Pod) -> None:
         """Evict a pod regardless of disruption budgets; ``simulate.eviction`` checks them."""
@@ -349,7 +346,7 @@ class SimulatedCluster:
                 self._move(self.cluster.with_added(budgets))
 
 
-def _start(cluster: Cluster) -> float:
+def _seconds_at_start(cluster: Cluster) -> float:
     """Return the time of the snapshot in seconds since the epoch, or 0 without any time.
 
     Deletion times count only if there is no other: they can be in the future.

@@ -141,7 +141,13 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
         """Let time pass until something happens; return false if nothing more can happen."""
         due = self._next_moment()
         if due is None:
-            return self._flush_leftovers()
+            if not self._world.leftovers or not any(
+                self._tried.get(info.key) != self._changes and not info.gating_plugin
+                for info in self.queue.unschedulable
+            ):
+                return False
+            self.clock.advance(_LEFTOVERS_AFTER)
+            return self.queue.flush_unschedulable()
         self._pass_to(due)
         return True
 
@@ -164,15 +170,6 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
         self.queue.flush_backoff()
         self.scheduler.waiting_pods.due(self.clock.now())
         self._settle_waiting()
-
-    def _flush_leftovers(self) -> bool:
-        """Retry the pods that no event has woken although the cluster has changed; return whether there were any."""
-        if not self._world.leftovers or not any(
-            self._tried.get(info.key) != self._changes and not info.gating_plugin for info in self.queue.unschedulable
-        ):
-            return False
-        self.clock.advance(_LEFTOVERS_AFTER)
-        return self.queue.flush_unschedulable()
 
     def step(self) -> tuple[Attempt, ...]:
         """Try the next pod or group; return the attempts: one per member of a group, none if nothing can be tried."""
@@ -202,7 +199,38 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
         self._alike = None
         decision = self.scheduler.decide(info.pod)
         if not decision.best:
-            return self._fail(info, decision)
+            info.unschedulable_plugins, info.pending_plugins = rejector_plugins(decision)
+            post_filter = decision.post_filter
+            nodes = post_filter.nominated if post_filter is not None else ()
+            node = self._choose(info.pod, nodes) if nodes else ""
+            message = decision.error or decision.message
+            preemption = decision.preemption
+            if node and preemption is not None:
+                message = message.replace(preemption.placement(nodes[0]), preemption.placement(node))
+            victims = self._victims(decision, node)
+            lower = self._lower_nominated(decision, node, victims)
+            if victims:
+                self._preemptions[info.key] += 1
+                if self._preemptions[info.key] > _MOST_PREEMPTIONS:
+                    self.restless.add(info.key)
+                    self.queue.add_unschedulable(info)
+                    self.queue.delete(info.pod)
+                    self._nominate(info.pod, "")
+                    told = decision.message.rstrip(".")
+                    message = f"{told}; not retried: its victims are recreated before its next attempt"
+                    self._note(info.pod, TimelineEvent.FAILED, "", message)
+                    return self._attempt(info, decision, message=message)
+                self.scheduler.preempting.add(uid_of(info.pod))
+            self.queue.add_unschedulable(info)
+            if node or post_filter is None or post_filter.clears_nomination:
+                self._nominate(info.pod, node)
+            for pod in lower:
+                self._nominate(pod, "")
+            self._note(info.pod, TimelineEvent.FAILED, node, message)
+            self._evict(info.pod, victims)
+            return self._attempt(
+                info, decision, message=message, nominated=node, victims=tuple(sorted(victim.key for victim in victims))
+            )
         if alike is None or not alike.excludes(info.pod):
             alike = AlikePods(decision)
         return self._schedule(info, decision, alike)
@@ -214,43 +242,6 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
             alike.bound(node, self.scheduler)
             self._alike = alike
         return self._attempt(info, search, node="" if message else node, waits=waits, message=message)
-
-    def _fail(self, info: QueuedPodInfo, decision: Decision) -> Attempt:
-        info.unschedulable_plugins, info.pending_plugins = rejector_plugins(decision)
-        post_filter = decision.post_filter
-        nodes = post_filter.nominated if post_filter is not None else ()
-        node = self._choose(info.pod, nodes) if nodes else ""
-        message = decision.error or decision.message
-        preemption = decision.preemption
-        if node and preemption is not None:
-            message = message.replace(preemption.placement(nodes[0]), preemption.placement(node))
-        victims = self._victims(decision, node)
-        lower = self._lower_nominated(decision, node, victims)
-        if victims:
-            self._preemptions[info.key] += 1
-            if self._preemptions[info.key] > _MOST_PREEMPTIONS:
-                return self._give_up(info, decision)
-            self.scheduler.preempting.add(uid_of(info.pod))
-        self.queue.add_unschedulable(info)
-        if node or post_filter is None or post_filter.clears_nomination:
-            self._nominate(info.pod, node)
-        for pod in lower:
-            self._nominate(pod, "")
-        self._note(info.pod, TimelineEvent.FAILED, node, message)
-        self._evict(info.pod, victims)
-        return self._attempt(
-            info, decision, message=message, nominated=node, victims=tuple(sorted(victim.key for victim in victims))
-        )
-
-    def _give_up(self, info: QueuedPodInfo, decision: Decision) -> Attempt:
-        """Remove a pod from the queue for good, without evicting its victims."""
-        self.restless.add(info.key)
-        self.queue.add_unschedulable(info)
-        self.queue.delete(info.pod)
-        self._nominate(info.pod, "")
-        message = f"{decision.message.rstrip('.')}; not retried: its victims are recreated before its next attempt"
-        self._note(info.pod, TimelineEvent.FAILED, "", message)
-        return self._attempt(info, decision, message=message)
 
     def _attempt(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
@@ -619,7 +619,19 @@ class TaintNode(NodeEdit):
 
         nodes = {row: cluster.nodes.objects[row] for row in self.rows(cluster)}
         if self.remove:
-            return self._taken_away(cluster, nodes)
+            from kschedctl.common.wording import listed
+            from kschedctl.trials.whatif.nodes import with_replaced
+
+            taken = {row: node for row, node in nodes.items() if any(map(self._is_same, node.spec.taints))}
+            if not taken:
+                its, it = ("its", "it has") if len(nodes) == 1 else ("their", "they have")
+                known = sorted({str(old) for node in nodes.values() for old in node.spec.taints})
+                has = f"{its} taints are {listed(known)}" if known else f"{it} no taints"
+                raise InputError(f"{nodes_in_words(cluster, list(nodes), 'has', 'have')} no such taint", hint=has)
+            gone = dict.fromkeys(str(old) for node in taken.values() for old in node.spec.taints if self._is_same(old))
+            change = nodes_in_words(cluster, list(taken), "no longer has", "no longer have")
+            cluster = with_replaced(cluster, {row: self._tainted(node) for row, node in taken.items()})
+            return cluster, (f"{change} the taint {listed(list(gone))}",)
         change = f"{nodes_in_words(cluster, list(nodes), 'has', 'have')} the taint {self.taint}"
         cluster = with_replaced(cluster, {row: self._tainted(node) for row, node in nodes.items()})
         if self.taint.effect == NO_EXECUTE:
@@ -642,22 +654,6 @@ class TaintNode(NodeEdit):
 
         for each in (self.taint.effect,) if self.taint.effect else EFFECTS:
             yield "taint", f"{self.taint.key}:{each}", "of", node
-
-    def _taken_away(self, cluster: Cluster, nodes: Mapping[int, Node]) -> Changed:
-        """Remove the taint from the nodes that have it; raise ``InputError`` if none has it."""
-        from kschedctl.common.wording import listed
-        from kschedctl.trials.whatif.nodes import with_replaced
-
-        taken = {row: node for row, node in nodes.items() if any(map(self._is_same, node.spec.taints))}
-        if not taken:
-            its, it = ("its", "it has") if len(nodes) == 1 else ("their", "they have")
-            known = sorted({str(old) for node in nodes.values() for old in node.spec.taints})
-            has = f"{its} taints are {listed(known)}" if known else f"{it} no taints"
-            raise InputError(f"{nodes_in_words(cluster, list(nodes), 'has', 'have')} no such taint", hint=has)
-        gone = dict.fromkeys(str(old) for node in taken.values() for old in node.spec.taints if self._is_same(old))
-        change = nodes_in_words(cluster, list(taken), "no longer has", "no longer have")
-        cluster = with_replaced(cluster, {row: self._tainted(node) for row, node in taken.items()})
-        return cluster, (f"{change} the taint {listed(list(gone))}",)
 
     def _is_same(self, old: Taint) -> bool:
         """Report whether a taint is the one to be replaced or removed: same key and, if given, same effect."""

@@ -73,7 +73,7 @@ def apply(
         return _copied(cluster, laid, objects, copies, release)
     changes: list[str] = []
     if len(laid.nodes):
-        changes += _told(Node, cluster.nodes.row, laid.nodes.names)
+        changes += _new_objects(Node, cluster.nodes.row, laid.nodes.names)
         nodes = {node.name: node for node in (*cluster.nodes.objects, *laid.nodes.objects)}
         cluster = cluster.with_nodes(nodes.values())
     n_pods = 0
@@ -82,7 +82,7 @@ def apply(
     for kind in sorted(laid.kinds, key=lambda kind: (kind is PodGroup, kind in MAKERS, kind is PersistentVolumeClaim)):
         before = {_key(obj): obj for obj in cluster.list(kind)}
         after = {_key(obj): _admitted(obj, cluster, places, release) for obj in laid.list(kind)}
-        changes += _told(kind, before, after)
+        changes += _new_objects(kind, before, after)
         cluster = cluster.with_objects(kind, (before | after).values())
         if kind in MAKERS:
             for obj in laid.list(kind):
@@ -92,7 +92,9 @@ def apply(
     pods = [_stored(obj, cluster, place, release) for obj, place in objects if isinstance(obj, Pod)]
     if pods:
         index = cluster.pods.index
-        changes += _told(Pod, [key for key in map(_key, pods) if tuple(key.split("/")) in index], map(_key, pods))
+        changes += _new_objects(
+            Pod, [key for key in map(_key, pods) if tuple(key.split("/")) in index], map(_key, pods)
+        )
         # The cluster has no finished pods: a finished pod only removes the pod of its name. A replaced pod keeps its
         # claims.
         finished = {(pod.namespace, pod.name) for pod in pods} - laid.pods.index.keys()
@@ -182,7 +184,7 @@ def _key(obj: ApiObject) -> str:
     return f"{obj.namespace}/{obj.name}" if obj.namespace else obj.name
 
 
-def _told(kind: type[ApiObject], before: Collection[str], new: Iterable[str]) -> Iterator[str]:
+def _new_objects(kind: type[ApiObject], before: Collection[str], new: Iterable[str]) -> Iterator[str]:
     """Describe the added objects and the replaced objects, one line each."""
     names = list(new)
     replaced = [name for name in names if name in before]

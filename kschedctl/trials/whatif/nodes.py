@@ -106,15 +106,15 @@ def numbered_names(name: str, taken: Collection[str]) -> Iterator[str]:
 def _copy_of_slice(
     one: ResourceSlice, node: str, name: str, own: Sequence[ResourceSlice], shared: Collection[tuple[str, str]]
 ) -> ResourceSlice:
-    pool = replace(one.spec.pool, name=_renamed(one.spec.pool.name, node, name))
+    pool = replace(one.spec.pool, name=_renamed_after_node(one.spec.pool.name, node, name))
     if (one.spec.driver, one.spec.pool.name) in shared:
         # The pool also has slices of other nodes, which the new pool does not have: count only the copied slices.
         alike = [other for other in own if (other.spec.driver, other.spec.pool) == (one.spec.driver, one.spec.pool)]
         pool = replace(pool, resource_slice_count=len(alike))
     spec = replace(one.spec, node_name=name, pool=pool)
-    return replace(one, metadata=ObjectMeta(name=_renamed(one.name, node, name)), spec=spec)
+    return replace(one, metadata=ObjectMeta(name=_renamed_after_node(one.name, node, name)), spec=spec)
 
 
-def _renamed(text: str, node: str, name: str) -> str:
+def _renamed_after_node(text: str, node: str, name: str) -> str:
     """Return ``text`` with the first occurrence of the node's name replaced by ``name``, or else with a suffix."""
     return text.replace(node, name, 1) if node in text else f"{text}-{name}"

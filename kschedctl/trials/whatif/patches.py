@@ -51,7 +51,7 @@ def apply_patch(document: Any, patch: Iterable[Operation]) -> Any:
         *parents, last = [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
         for part in parents:
             target = _member(target, part, path)
-        _change(target, last, op, value, path)
+        _change_member(target, last, op, value, path)
     return document
 
 
@@ -64,7 +64,7 @@ def _member(target: Any, part: str, path: str) -> Any:
     raise PatchError(f"there is no {path}")
 
 
-def _change(target: Any, last: str, op: str, value: Any, path: str) -> None:
+def _change_member(target: Any, last: str, op: str, value: Any, path: str) -> None:
     """Perform an operation on a member of an object or an array."""
     if isinstance(target, list) and op == "add":
         if last != "-" and not (_INDEX.fullmatch(last) and int(last) <= len(target)):
@@ -107,29 +107,29 @@ def make_changes(cluster: Cluster, pod: Pod, changes: Iterable[Change]) -> Patch
     new: list[ApiObject] = []
     for change in changes:
         if isinstance(change, Create):
-            new.append(_read(change.create))
+            new.append(_object_of_manifest(change.create))
             continue
         # Successive creations are added to the cluster in one step.
-        cluster, new = _with(cluster, new), []
+        cluster, new = _with_created(cluster, new), []
         match change:
             case Patch(kind="Pod") if (change.namespace, change.name) == (pod.namespace, pod.name):
                 pod = default_pod(_patched(pod, change.patch))
             case Patch():
-                cluster = _replaced(cluster, _patched(_found(cluster, change), change.patch))
+                cluster = _replaced(cluster, _patched(_object_with_key(cluster, change), change.patch))
             case ObjectDeletion():
-                cluster = _without(cluster, change.delete)
-    return Patched(_with(cluster, new), pod)
+                cluster = _without_object(cluster, change.delete)
+    return Patched(_with_created(cluster, new), pod)
 
 
-def _kind(key: ObjectKey) -> type[ApiObject]:
+def _known_type(key: ObjectKey) -> type[ApiObject]:
     kind = kind_type(key.api_version, key.kind)
     if kind is None:
         raise InputError(f"{key.kind} of {key.api_version} is not a kind that kschedctl reads")
     return kind
 
 
-def _found(cluster: Cluster, key: ObjectKey) -> ApiObject:
-    kind = _kind(key)
+def _object_with_key(cluster: Cluster, key: ObjectKey) -> ApiObject:
+    kind = _known_type(key)
     found: ApiObject | None
     if kind is Node:
         row = cluster.nodes.row.get(key.name)
@@ -153,10 +153,10 @@ def _patched(obj: T, patch: tuple[Operation, ...]) -> T:
         raise InputError(f"{type(obj).__name__} {obj.name} cannot be patched: {error}") from None
 
 
-def _read(manifest: dict[str, Any]) -> ApiObject:
+def _object_of_manifest(manifest: dict[str, Any]) -> ApiObject:
     key = ObjectKey(str(manifest.get("apiVersion", "")), str(manifest.get("kind", "")), "")
     try:
-        return msgspec.convert(manifest, _kind(key))
+        return msgspec.convert(manifest, _known_type(key))
     except msgspec.ValidationError as error:
         raise InputError(f"{key.kind}: {error}") from None
 
@@ -164,10 +164,10 @@ def _read(manifest: dict[str, Any]) -> ApiObject:
 def _replaced(cluster: Cluster, obj: ApiObject) -> Cluster:
     if isinstance(obj, Node):
         return cluster.with_nodes(obj if node.name == obj.name else node for node in cluster.nodes.objects)
-    return _with(cluster, [obj])
+    return _with_created(cluster, [obj])
 
 
-def _with(cluster: Cluster, objects: Sequence[ApiObject]) -> Cluster:
+def _with_created(cluster: Cluster, objects: Sequence[ApiObject]) -> Cluster:
     nodes = [obj for obj in objects if isinstance(obj, Node)]
     pods = [default_pod(obj) for obj in objects if isinstance(obj, Pod)]
     others = [obj for obj in objects if not isinstance(obj, Node | Pod)]
@@ -179,8 +179,8 @@ def _with(cluster: Cluster, objects: Sequence[ApiObject]) -> Cluster:
     return cluster.with_pods(added=pods) if pods else cluster
 
 
-def _without(cluster: Cluster, key: ObjectKey) -> Cluster:
-    obj = _found(cluster, key)
+def _without_object(cluster: Cluster, key: ObjectKey) -> Cluster:
+    obj = _object_with_key(cluster, key)
     if isinstance(obj, Node):
         return cluster.with_nodes(node for node in cluster.nodes.objects if node is not obj)
     if isinstance(obj, Pod):

@@ -87,7 +87,7 @@ class DropConstraint(PodEdit):
             return replace(pod, spec=replace(spec, topology_spread_constraints=kept))
         if spec.affinity is None:
             return pod
-        return replace(pod, spec=replace(spec, affinity=self._without(spec.affinity)))
+        return replace(pod, spec=replace(spec, affinity=self._without_terms(spec.affinity)))
 
     def told(self, cluster: Cluster) -> str:
         """Describe the constraints that the pod lacks after the change."""
@@ -101,18 +101,18 @@ class DropConstraint(PodEdit):
     def _is_meant(self, topology_key: str) -> bool:
         return self.topology_key in ("", topology_key)
 
-    def _without(self, affinity: Affinity) -> Affinity:
+    def _without_terms(self, affinity: Affinity) -> Affinity:
         from msgspec.structs import replace
 
         match self.constraint:
             case "affinity":
-                return replace(affinity, pod_affinity=self._terms(affinity.pod_affinity))
+                return replace(affinity, pod_affinity=self._remaining_terms(affinity.pod_affinity))
             case "anti-affinity":
-                return replace(affinity, pod_anti_affinity=self._terms(affinity.pod_anti_affinity))
+                return replace(affinity, pod_anti_affinity=self._remaining_terms(affinity.pod_anti_affinity))
             case _:
                 return replace(affinity, node_affinity=None)
 
-    def _terms(self, terms: PodAffinity | None) -> PodAffinity | None:
+    def _remaining_terms(self, terms: PodAffinity | None) -> PodAffinity | None:
         """Return the terms without those that the edit removes."""
         from msgspec.structs import replace
 
@@ -270,7 +270,7 @@ class SetPriority(PodEdit):
 
         if isinstance(self.priority, int):
             return replace(pod, spec=replace(pod.spec, priority=self.priority, priority_class_name=""))
-        found = _find(cluster, self.priority)
+        found = _class_named(cluster, self.priority)
         spec = replace(
             pod.spec,
             priority=found.value,
@@ -289,14 +289,14 @@ class SetPriority(PodEdit):
         """
         if isinstance(self.priority, int):
             return f"the pod has priority {self.priority}"
-        return f"the pod has PriorityClass {self.priority} with priority {_find(cluster, self.priority).value}"
+        return f"the pod has PriorityClass {self.priority} with priority {_class_named(cluster, self.priority).value}"
 
     def things(self) -> Iterator[Thing]:
         """Yield the pod's priority."""
         yield ("priority",)
 
 
-def _find(cluster: Cluster, name: str) -> PriorityClass:
+def _class_named(cluster: Cluster, name: str) -> PriorityClass:
     from kschedctl.common.wording import near
     from kschedctl.controllers.admission.priority import priority_class
     from kschedctl.objects.policies import SYSTEM_CLASSES, PriorityClass

@@ -123,7 +123,7 @@ def _without_claims(cluster: Cluster, removed: Sequence[int]) -> tuple[Cluster, 
         leaving.names.add((metadata.namespace, metadata.name))
     kept, freed = [], []
     for claim in claims:
-        after = _after(claim, leaving)
+        after = _after_removal(claim, leaving)
         if claim.status.allocation is not None and (after is None or after.status.allocation is None):
             freed.append(claim.key)
         if after is not None:
@@ -133,7 +133,7 @@ def _without_claims(cluster: Cluster, removed: Sequence[int]) -> tuple[Cluster, 
     return with_claims(cluster, kept), tuple(freed)
 
 
-def _after(claim: ResourceClaim, leaving: _Leaving) -> ResourceClaim | None:
+def _after_removal(claim: ResourceClaim, leaving: _Leaving) -> ResourceClaim | None:
     """Return a claim as it is after the removal of pods, or ``None`` if it is deleted with its owner."""
     owner = claim.metadata.controller
     if owner is not None and owner.kind == _POD and leaving.has(claim.namespace, owner.name, owner.uid):
@@ -227,7 +227,14 @@ def _replicas(
 ) -> Iterator[MadePod]:
     """Yield the missing pod of a workload whose pods differ only in their names, with the number of missing pods."""
     if isinstance(workload, SCALABLE) and existing and not _knows_template(cluster, workload, existing[0]):
-        one = MadePod(_copy(existing[0], workload), wanted_replicas(workload))
+        pod = existing[0]
+        owner, template = pod.metadata.controller, workload.spec.template
+        prefix = f"{owner.name if owner is not None else workload.name}-"
+        fresh = fresh_pod(pod, name=generated_name(prefix))
+        spec = as_in_template(pod, template) if template is not None else fresh.spec
+        one = MadePod(
+            replace(fresh, metadata=replace(fresh.metadata, generate_name=prefix), spec=spec), wanted_replicas(workload)
+        )
     else:
         (one,) = pods_of(workload, cluster, where=where)
         owner = one.pod.metadata.controller
@@ -247,15 +254,6 @@ def _knows_template(cluster: Cluster, workload: Scalable, pod: Pod) -> bool:
         return workload.spec.template is not None
     replica_set = cluster.get(ReplicaSet, owner.name, pod.namespace)
     return replica_set is not None and replica_set.spec.template is not None
-
-
-def _copy(pod: Pod, workload: Scalable) -> Pod:
-    """Return another pod of the owner of an existing one."""
-    owner, template = pod.metadata.controller, workload.spec.template
-    prefix = f"{owner.name if owner is not None else workload.name}-"
-    fresh = fresh_pod(pod, name=generated_name(prefix))
-    spec = as_in_template(pod, template) if template is not None else fresh.spec
-    return replace(fresh, metadata=replace(fresh.metadata, generate_name=prefix), spec=spec)
 
 
 def _names_owner(pod: Pod, owner: OwnerReference | None) -> bool:

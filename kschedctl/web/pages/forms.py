@@ -100,7 +100,6 @@ class ShownJob:
 
     #: The identifier of the job, and its question with its parameters.
     id: str
-    #: The identifier of the job, and its question with its parameters.
     title: str
     state: str
     #: True if the state is final.
@@ -229,13 +228,13 @@ def tried_page(cluster: SchedulingCluster, visit: Visit, manifest: str, handle: 
     sheet = Sheet(cluster, visit, handle)
     text = manifest.encode()
     parts = (
-        _part(sheet, "Scheduling", lambda: _explained(sheet, text)),
-        _part(sheet, "Lint", lambda: _linted(sheet, text)),
+        _attempted_part(sheet, "Scheduling", lambda: _explained(sheet, text)),
+        _attempted_part(sheet, "Lint", lambda: _linted(sheet, text)),
     )
     return sheet.html("try.html.j2", "Try a manifest", parts, manifest=manifest)
 
 
-def _part(sheet: Sheet, heading: str, blocks: Callable[[], Iterable[Block]]) -> Part:
+def _attempted_part(sheet: Sheet, heading: str, blocks: Callable[[], Iterable[Block]]) -> Part:
     try:
         return sheet.laid_out(blocks(), heading)
     except InputError as error:

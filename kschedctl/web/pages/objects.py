@@ -44,7 +44,7 @@ def pod_page(cluster: SchedulingCluster, visit: Visit, handle: AnalysisHandle) -
     parts = [sheet.part(explanation, shown)]
     if explanation.preemption is not None and explanation.preemption.nominated:
         parts.append(sheet.attempt("Preemption", "preempt_pod", names))
-    parts += _volumes(sheet, names)
+    parts += _volumes_part(sheet, names)
     actions = tuple(_belongs_to(sheet, visit))
     return sheet.html("answer.html.j2", f"Pod {query.namespace}/{query.name}", parts, actions=actions)
 
@@ -64,7 +64,7 @@ def _belongs_to(sheet: Sheet, visit: Visit) -> Iterator[tuple[str, str]]:
     yield "Capacity for more copies", visit.address("/capacity", (("pod", pod.key),))
 
 
-def _volumes(sheet: Sheet, names: Values) -> Iterator[Part]:
+def _volumes_part(sheet: Sheet, names: Values) -> Iterator[Part]:
     """Yield the part about the claims of a pod, if it has any."""
     try:
         volumes: PodVolumes = sheet.answer("show_pod_volumes", names)
@@ -75,45 +75,29 @@ def _volumes(sheet: Sheet, names: Values) -> Iterator[Part]:
         yield sheet.part(volumes, sheet.view(), "Volumes")
 
 
-def node_page(cluster: SchedulingCluster, visit: Visit, handle: AnalysisHandle) -> str:
-    """Return the page of a node."""
+#: The pages of one answer: path, question, title, and whether its tables are wide.
+_OBJECTS: Final = (
+    ("/nodes/{name:str}", "show_node", "Node {name}", True),
+    ("/workloads/{kind:str}/{namespace:str}/{name:str}", "show_workload", "{kind} {namespace}/{name}", False),
+    ("/claims/{namespace:str}/{name:str}", "show_claim", "Claim {namespace}/{name}", True),
+    ("/budgets/{namespace:str}/{name:str}", "show_budget", "Budget {namespace}/{name}", False),
+)
+
+
+def object_page(
+    cluster: SchedulingCluster, visit: Visit, question: str, title: str, wide: bool, handle: AnalysisHandle
+) -> str:
+    """Return the page of a node, a workload, a claim or a disruption budget."""
     sheet = Sheet(cluster, visit, handle)
-    part = sheet.part(sheet.answer("show_node", visit.asked), sheet.view(wide=True))
-    return sheet.html("answer.html.j2", f"Node {visit.names['name']}", (part,))
-
-
-def workload_page(cluster: SchedulingCluster, visit: Visit, handle: AnalysisHandle) -> str:
-    """Return the page of a workload: its pods, budgets and claims."""
-    sheet = Sheet(cluster, visit, handle)
-    part = sheet.part(sheet.answer("show_workload", visit.asked), sheet.view())
-    kind, namespace, name = (visit.names[each] for each in ("kind", "namespace", "name"))
-    return sheet.html("answer.html.j2", f"{kind} {namespace}/{name}", (part,))
-
-
-def claim_page(cluster: SchedulingCluster, visit: Visit, handle: AnalysisHandle) -> str:
-    """Return the page of a claim."""
-    sheet = Sheet(cluster, visit, handle)
-    part = sheet.part(sheet.answer("show_claim", visit.asked), sheet.view(wide=True))
-    title = f"Claim {visit.names['namespace']}/{visit.names['name']}"
-    return sheet.html("answer.html.j2", title, (part,))
-
-
-def budget_page(cluster: SchedulingCluster, visit: Visit, handle: AnalysisHandle) -> str:
-    """Return the page of a disruption budget."""
-    sheet = Sheet(cluster, visit, handle)
-    part = sheet.part(sheet.answer("show_budget", visit.asked), sheet.view())
-    title = f"Budget {visit.names['namespace']}/{visit.names['name']}"
-    return sheet.html("answer.html.j2", title, (part,))
+    part = sheet.part(sheet.answer(question, visit.asked), sheet.view(wide=wide))
+    return sheet.html("answer.html.j2", title.format_map(visit.names), (part,))
 
 
 OBJECTS: Final = Router(
     "/",
     route_handlers=[
         page("/pods/{namespace:str}/{name:str}", pod_page),
-        page("/nodes/{name:str}", node_page),
-        page("/workloads/{kind:str}/{namespace:str}/{name:str}", workload_page),
-        page("/claims/{namespace:str}/{name:str}", claim_page),
-        page("/budgets/{namespace:str}/{name:str}", budget_page),
+        *(page(path, object_page, *about) for path, *about in _OBJECTS),
     ],
 )
 

@@ -56,8 +56,7 @@ class Sheet:
     def __init__(
         self, cluster: SchedulingCluster, visit: Visit, handle: AnalysisHandle, *, prefer: str = "Pod"
     ) -> None:
-        question = BY_NAME["show_cluster"]
-        self.cluster = question.asked({}, visit.what_ifs, b"").over(cluster, handle)
+        self.cluster = BY_NAME["show_cluster"].asked({}, visit.what_ifs, b"").over(cluster, handle)
         self.links = Links(visit, self.cluster.cluster, prefer)
         self._visit = visit
         self._handle = handle

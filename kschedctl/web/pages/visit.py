@@ -114,21 +114,21 @@ class Visit:
             return ""
         left = tuple((name, value) for name, value in self.values if name not in (_OPTION, _VALUE))
         new = ((sent[_OPTION], sent.get(_VALUE, "")),) if sent[_OPTION] in _FLAGS and _VALUE in sent else ()
-        return _joined(self.path, (*left, *new))
+        return _with_query(self.path, (*left, *new))
 
     def without(self, what_if: tuple[str, str]) -> str:
         """Return the address without a what-if."""
-        return _joined(self.path, [each for each in self.values if each != what_if])
+        return _with_query(self.path, [each for each in self.values if each != what_if])
 
     @property
     def without_what_ifs(self) -> str:
         """The address without what-ifs."""
-        return _joined(self.path, self.own)
+        return _with_query(self.path, self.own)
 
     @property
     def here(self) -> str:
         """The address."""
-        return _joined(self.path, self.values)
+        return _with_query(self.path, self.values)
 
     def address(self, path: str, values: Iterable[tuple[str, str]] = ()) -> str:
         """Return the address of another page, with the same what-ifs.
@@ -136,7 +136,7 @@ class Visit:
         Args:
             path: The path, percent-encoded.
         """
-        return _joined(path, (*values, *self.what_ifs))
+        return _with_query(path, (*values, *self.what_ifs))
 
 
 def local_path(path: str) -> str:
@@ -159,7 +159,7 @@ def path_of(*parts: str) -> str:
     return "".join(f"/{quote(part, safe='')}" for part in parts)
 
 
-def _joined(path: str, values: Iterable[tuple[str, str]]) -> str:
+def _with_query(path: str, values: Iterable[tuple[str, str]]) -> str:
     query = urlencode(tuple(values))
     return f"{path}?{query}" if query else path
 
@@ -270,7 +270,7 @@ class Links:
 
     def question(self, question: Question) -> str:
         """Return the address of the page that answers a next question; empty if there is none."""
-        values = tuple(_values(question))
+        values = tuple(_page_parameters(question))
         if len(values) < sum(value is not None for value in question.options.values()) or question.snapshot:
             return ""
         page = self(question.about) if question.about else ""
@@ -302,21 +302,16 @@ class Links:
             case "PodDisruptionBudget":
                 return cluster.get(PodDisruptionBudget, name, namespace) is not None
             case _:
-                return (kind, namespace, name) in _workloads_of(cluster)
+                found = _workloads.get(cluster)
+                if found is None:
+                    found = _workloads[cluster] = frozenset(pods_by_workload(cluster))
+                return (kind, namespace, name) in found
 
 
-def _workloads_of(cluster: Cluster) -> frozenset[tuple[str, str, str]]:
-    found = _workloads.get(cluster)
-    if found is None:
-        found = _workloads[cluster] = frozenset(pods_by_workload(cluster))
-    return found
-
-
-def _values(question: Question) -> Iterator[tuple[str, str]]:
+def _page_parameters(question: Question) -> Iterator[tuple[str, str]]:
     """Yield the options of a question as parameters of a page."""
     for name, value in question.options.items():
         if name not in _OPTIONS or value is None:
             continue
-        every = value if isinstance(value, tuple) else (value,)
-        for one in every:
+        for one in value if isinstance(value, tuple) else (value,):
             yield name.replace("_", "-"), "true" if one is True else str(one)

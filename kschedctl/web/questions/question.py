@@ -3,9 +3,9 @@
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
-from typing import Annotated, Any, Final, Generic, Literal, TypeVar
+from typing import Annotated, Any, Final, Generic, Literal, TypeVar, get_args
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -126,25 +126,29 @@ _KINDS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Question:
     """A question."""
 
-    #: The method and the path below ``/api/v1``, with the names of parameters in braces.
-    method: Literal["GET", "POST"] = "GET"
-    #: The method and the path below ``/api/v1``, with the names of parameters in braces.
+    #: The path below ``/api/v1``, with the names of parameters in braces.
     path: str
     #: The function that answers it in a worker process.
     run: Callable[[SchedulingCluster, Asked[Any], AnalysisHandle], Answer]
-    asks: type[Query]
-    #: The types of its answers.
     answers: tuple[type[msgspec.Struct], ...]
+    _: KW_ONLY
+    method: Literal["GET", "POST"] = "GET"
     #: The use of the body, which has manifests.
     body: Body = Body.NONE
     #: True if changes can be tried.
     what_ifs: bool = True
     #: True if it takes long, so that it runs as a job.
     is_job: bool = False
+
+    @property
+    def asks(self) -> type[Query]:
+        """The parameters: those of the request that the function takes."""
+        parameters: type[Query] = get_args(self.run.__annotations__["asked"])[0]
+        return parameters
 
     @property
     def name(self) -> str:
@@ -181,7 +185,14 @@ class Question:
             if name in edits:
                 texts[edits[name]] = (*texts.get(edits[name], ()), value)
             elif name not in fields or name in in_path:
-                raise _no_such_parameter(name, [*(each for each in fields if each not in in_path), *edits])
+                known = [*(each for each in fields if each not in in_path), *edits]
+                close = similar(name, known)
+                hint = (
+                    f"did you mean {listed(close, 'or')}?"
+                    if close
+                    else f"the parameters are {listed(known, most=len(known))}"
+                )
+                raise InputError(f'"{name}" is not a parameter here', hint=hint if known else "there are none")
             elif _is_list(fields[name]):
                 data[name] = (*data.get(name, ()), value)
             elif name in data:
@@ -218,26 +229,9 @@ def _wrong_value(error: msgspec.ValidationError) -> InputError:
     missing = _MISSING.fullmatch(problem)
     if missing:
         return InputError("is missing", path=missing[1])
-    return InputError(_wording(problem), path=place.rstrip("`").partition("[")[0])
-
-
-def _wording(problem: str) -> str:
-    """Return the problem of a parameter in plain words.
-
-    >>> _wording("Expected `int | null`, got `str`")
-    'is not a whole number'
-    >>> _wording("Expected `int` <= 20")
-    'is not a whole number <= 20'
-    """
     for kind, words in _KINDS.items():
         problem = problem.replace(f"Expected `{kind} | null`", words).replace(f"Expected `{kind}`", words)
-    return problem.partition(", got")[0]
-
-
-def _no_such_parameter(name: str, known: list[str]) -> InputError:
-    close = similar(name, known)
-    hint = f"did you mean {listed(close, 'or')}?" if close else f"the parameters are {listed(known, most=len(known))}"
-    return InputError(f'"{name}" is not a parameter here', hint=hint if known else "there are none")
+    return InputError(problem.partition(", got")[0], path=place.rstrip("`").partition("[")[0])
 
 
 # The parameters of a request, from its address or from a form.
@@ -254,7 +248,7 @@ def parameters(request: Request[Any, Any, Any]) -> list[tuple[str, str]]:
     text = request.scope["query_string"]
     if len(text) > _MOST_QUERY:
         raise InputError(f"the parameters are longer than {_MOST_QUERY:,} bytes")
-    return _parsed(text)
+    return _parsed_query(text)
 
 
 async def form_values(request: Request[Any, Any, Any]) -> list[tuple[str, str]]:
@@ -262,10 +256,10 @@ async def form_values(request: Request[Any, Any, Any]) -> list[tuple[str, str]]:
 
     Raises InputError if the body is no form.
     """
-    return _parsed(await request.body())
+    return _parsed_query(await request.body())
 
 
-def _parsed(text: bytes) -> list[tuple[str, str]]:
+def _parsed_query(text: bytes) -> list[tuple[str, str]]:
     try:
         return parse_qsl(
             text.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_PARAMETERS_MOST_VALUES

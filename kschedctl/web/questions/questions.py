@@ -362,8 +362,7 @@ def new_pods(
     """
     manifests = asked.manifests(handle, namespace)
     changed, pods = manifests.pods(asked.over(cluster, handle, manifests.others), handle)
-    named = PodRequest(filenames=(STDIN,))
-    return changed, named.answerable(pods, handle, changed.configuration.profiles)
+    return changed, PodRequest(filenames=(STDIN,)).answerable(pods, handle, changed.configuration.profiles)
 
 
 # Questions about volumes and devices.

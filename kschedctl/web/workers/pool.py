@@ -216,7 +216,7 @@ class Pool:
         except asyncio.CancelledError:
             if not running.done():
                 worker.cancel()
-                ending = asyncio.ensure_future(self._end(worker, running))
+                ending = asyncio.ensure_future(self._end_cancelled(worker, running))
                 self._ending.add(ending)
                 ending.add_done_callback(self._ending.discard)
             raise
@@ -249,7 +249,7 @@ class Pool:
         self._workers.discard(worker)
         worker.kill()
 
-    async def _end(self, worker: Worker, running: asyncio.Future[Any]) -> None:
+    async def _end_cancelled(self, worker: Worker, running: asyncio.Future[Any]) -> None:
         """Wait for the end of a cancelled task, and kill its process if the task does not end."""
         with suppress(Exception):
             _, pending = await asyncio.wait([running], timeout=_GRACE)

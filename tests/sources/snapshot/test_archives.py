@@ -21,16 +21,12 @@ from kschedctl.common.errors import InputError, SnapshotError
 from kschedctl.sources.snapshot.archives import MAX_RATIO, RATIO_FROM, bounded_lines, parse_size
 from kschedctl.sources.snapshot.load import SnapshotReader, load_snapshot
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 NODE = b"apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\n"
 SIZE = RATIO_FROM + 2 * 1024**2
 TIMES = f"unpacks to more than {MAX_RATIO} times its size"
 HINT = "to read it anyway, allow more with --max-unpacked"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @cache

@@ -20,14 +20,10 @@ from kschedctl.sources.snapshot.cache import load_cached
 from kschedctl.sources.snapshot.capture import capture, write_capture
 from kschedctl.sources.snapshot.load import SnapshotReader, names_of_clusters, read_manifest
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 IMAGE = "quay-io-openshift-sha256-" + "0" * 64
 Files = dict[str, str]
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def obj(kind: str, name: str, **metadata: str) -> dict[str, Any]:

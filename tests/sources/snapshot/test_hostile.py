@@ -19,14 +19,10 @@ from kschedctl.objects.selectors import parse_int64
 from kschedctl.output.jsonpath import parse_steps, walk
 from kschedctl.sources.snapshot.load import SnapshotReader, load_snapshot
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 NODE = b"apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\n"
 LONG = "7" * 5000
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def node(cpu: object) -> str:

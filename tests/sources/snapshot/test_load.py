@@ -27,6 +27,8 @@ from kschedctl.sources.snapshot.load import SnapshotReader, load_snapshot, read_
 from kschedctl.sources.snapshot.summary import ReadSummary
 from tests.example_counts import scaled
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 NODE = '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}'
 SERVICE_ACCOUNT = '{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a"}}'
 VERSION = '{"serverVersion": {"gitVersion": "v1.35.2"}}'
@@ -79,12 +81,6 @@ def test_problems_are_told_together(tmp_path: Path) -> None:
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop}\n"
 READING_NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\n"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def reading_write(files: dict[str, str]) -> None:

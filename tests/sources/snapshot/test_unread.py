@@ -19,17 +19,13 @@ from kschedctl.common.errors import ManifestError, SnapshotError
 from kschedctl.linter.lint_files import read_files
 from kschedctl.sources.snapshot.load import SnapshotReader, load_snapshot, read_manifest
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\nstatus: {allocatable: {cpu: '1', pods: '10'}}\n"
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {nodeName: node-1}\n"
 POD_JSON = json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}})
 HEADER = {"kschedctlVersion": "1", "kinds": {"Node": 1, "Pod": 12, "Service": 0}}
 OTHER_NAME = "not named .yaml, .yml, .json, .jsonl, .ndjson or one of these with .gz"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def write(files: dict[str, str | bytes]) -> None:

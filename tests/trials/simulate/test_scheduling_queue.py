@@ -170,7 +170,7 @@ def queue(initial: int = 1, longest: int = 10, *, pops_early: bool = True) -> Ba
 
 
 def failed(name: str, *, at: float = 0.25, unschedulable: int = 0, errors: int = 0) -> QueuedPodInfo:
-    info = QueuedPodInfo(make_pod(name), START + timedelta(seconds=at))
+    info = QueuedPodInfo(make_pod(name), timestamp=START + timedelta(seconds=at))
     info.unschedulable_count, info.consecutive_errors = unschedulable, errors
     info.unschedulable_plugins = {"NodeResourcesFit"} if unschedulable and not errors else set()
     return info

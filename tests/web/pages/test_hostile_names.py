@@ -20,7 +20,7 @@ from kschedctl.common.errors import KschedctlError
 from kschedctl.common.text.characters import is_invisible
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.web.pages.forms import tried_page
-from kschedctl.web.pages.objects import list_page, node_page, overview_page, pod_page, search_page
+from kschedctl.web.pages.objects import list_page, object_page, overview_page, pod_page, search_page
 from kschedctl.web.pages.sheet import framed, problem_page
 from kschedctl.web.pages.visit import ServerState, Visit, path_of
 
@@ -80,7 +80,7 @@ def _pages(name: str) -> Iterator[str]:
     yield list_page(cluster, visit("/budgets"), "show_budgets", "", ("q",), "PodDisruptionBudget", handle)
     yield search_page(cluster, visit("/search", (("q", name[:253]),)), handle)
     if len(cluster.nodes):
-        yield node_page(cluster, visit("/nodes/x", name=name), handle)
+        yield object_page(cluster, visit("/nodes/x", name=name), "show_node", "Node {name}", True, handle)
     if (name, name) in cluster.pods.index:
         try:
             yield pod_page(cluster, visit("/pods/x/x", namespace=name, name=name), handle)
