@@ -11,7 +11,7 @@ from kschedctl.common.errors import InputError
 from kschedctl.linter.fix import Fix
 from kschedctl.linter.fixed_text import CannotChangeError, drops_comment, fixed_text
 from kschedctl.linter.lint_files import LintDocument, LintFile
-from kschedctl.linter.lint_finding import Diagnosis
+from kschedctl.linter.lint_finding import LintFinding
 from kschedctl.linter.run import LintResult
 from kschedctl.linter.values import Steps
 from kschedctl.sources.snapshot.files import replace_file
@@ -127,16 +127,16 @@ class _FindingId(NamedTuple):
     fingerprint: str
 
 
-def _id_of(diagnosis: Diagnosis) -> _FindingId:
-    obj = diagnosis.object
+def _id_of(finding: LintFinding) -> _FindingId:
+    obj = finding.object
     number, inside = (obj.document.number, obj.inside) if obj is not None else (0, ())
-    return _FindingId(diagnosis.file.name, number, inside, diagnosis.fingerprint)
+    return _FindingId(finding.file.name, number, inside, finding.fingerprint)
 
 
 _Fixable: TypeAlias = Mapping[LintDocument, Sequence[tuple[_FindingId, Fix]]]
 
 
-def _fixable(found: Sequence[Diagnosis], *, unsafe: bool) -> _Fixable:
+def _fixable(found: Sequence[LintFinding], *, unsafe: bool) -> _Fixable:
     """Return the fixes to apply, by document."""
     by_document: dict[LintDocument, list[tuple[_FindingId, Fix]]] = defaultdict(list)
     for each in found:

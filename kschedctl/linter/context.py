@@ -15,7 +15,7 @@ from kschedctl.objects.pod import PodAffinityTerm
 from kschedctl.objects.releases.release import LATEST, Release
 
 if TYPE_CHECKING:
-    from kschedctl.linter.overlay import ClusterQueries
+    from kschedctl.linter.overlay import ClusterOverlay
 
 
 # Detection of objects for OpenShift, whose nodes still have the labels and taints that kubeadm dropped.
@@ -87,7 +87,7 @@ class LintContext:
     #: The Kubernetes release whose rules apply.
     release: Release = LATEST
     #: The snapshot with the manifests applied; ``None`` if there is no snapshot.
-    overlay: "ClusterQueries | None" = None
+    overlay: "ClusterOverlay | None" = None
     #: The platform that the settings name; empty if they name none.
     platform: str = ""
     #: The names of the user's own scheduler plugins.

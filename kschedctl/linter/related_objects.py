@@ -153,8 +153,6 @@ def shown(pods: WorkloadPods) -> str:
     return f"{pods.obj.kind} {pods.obj.name}"
 
 
-# The priority and preemption policy that admission computes for pods and PodGroups of manifests.
-
 _CLASS: Final = "scheduling.k8s.io/PriorityClass"
 PREEMPT: Final = "PreemptLowerPriority"
 _BUILT_IN: Final = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}

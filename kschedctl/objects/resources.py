@@ -266,9 +266,6 @@ def _raise_to(total: Nanos, floor: Mapping[str, int]) -> None:
             total[name] = amount
 
 
-# The aggregated limits of a pod's containers, computed by the same rules as its requests.
-
-
 def container_limits(pod: Pod) -> Nanos:
     """Return the aggregated limits of a pod's containers according to its spec, in nano-units by resource."""
     as_requests = RequestRules(pod_level=False, status=False, pod_level_status=False)

@@ -64,8 +64,6 @@ def offers_of_vendor(situation: Situation, resource: str, nodes: Mask) -> list[s
     return [name for name in offered_resources(situation, nodes) if name.partition("/")[0] == domain]
 
 
-# The parts of a pod's request of a resource: the containers, the init containers, the overhead, the pod as a whole.
-
 _SIDECAR = "Always"
 
 

@@ -209,8 +209,6 @@ def _is_region(key: str) -> bool:
     return key.rpartition("/")[2].lower() == "region"
 
 
-# Volumes that one node can use at a time, and that are attached to another node than that of their pod.
-
 _ONE_NODE: Final = {"ReadWriteOnce"}
 _MOST: Final = 3
 _RECREATE: Final = '{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}'
@@ -301,9 +299,6 @@ def _users(cluster: Cluster, pod: Pod, claim: str, node: str) -> list[str]:
 def _workload(cluster: Cluster, key: str) -> tuple[str, str, str]:
     namespace, _, name = key.partition("/")
     return workload_of(cluster, cluster.pods.records[cluster.pods.index[namespace, name]].metadata)
-
-
-# CSI drivers that are not registered on the node of a pod.
 
 
 def unregistered_on(cluster: Cluster, pod: Pod, node: str) -> Iterator[Diagnosis]:

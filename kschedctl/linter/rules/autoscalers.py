@@ -12,14 +12,6 @@ from kschedctl.linter.pods import HPA, SCALED, SCALED_OBJECT, ScaleTarget, Workl
 from kschedctl.linter.rule import Problem, Related, Rule, RuleSubject
 from kschedctl.linter.values import at
 
-_HPA_AND_REPLICAS = """apps/v1 Deployment web
-replicas: 2  # <-
----
-autoscaling/v2 HorizontalPodAutoscaler web
-minReplicas: 2
-maxReplicas: 10
-"""
-
 
 @Rule(
     "KS211",
@@ -28,8 +20,14 @@ maxReplicas: 10
     None,
     RuleSubject.PODS,
     on=False,
-    fails=_HPA_AND_REPLICAS,
-    passes=_HPA_AND_REPLICAS.replace("replicas: 2  # <-\n", ""),
+    fails="""apps/v1 Deployment web
+replicas: 2  # <-
+---
+autoscaling/v2 HorizontalPodAutoscaler web
+minReplicas: 2
+maxReplicas: 10
+""",
+    repair={"replicas: 2  # <-\n": ""},
 )
 def hpa_and_replicas(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """An autoscaler and spec.replicas both set the number of pods: each apply resets it to spec.replicas.
@@ -60,7 +58,13 @@ _GROUP: Final = "apps"
 _FIXED: Final = frozenset(("apps/DaemonSet", "batch/Job", "batch/CronJob"))
 
 
-_HPA_TARGET_MISMATCH = """autoscaling/v2 HorizontalPodAutoscaler db
+@Rule(
+    "KS212",
+    "hpa-target-mismatch",
+    Severity.WARNING,
+    None,
+    "autoscaling/HorizontalPodAutoscaler",
+    fails="""autoscaling/v2 HorizontalPodAutoscaler db
 scaleTargetRef:
   apiVersion: apps/v1
   kind: Deployment  # <-
@@ -68,17 +72,8 @@ scaleTargetRef:
 maxReplicas: 5
 ---
 apps/v1 StatefulSet db
-"""
-
-
-@Rule(
-    "KS212",
-    "hpa-target-mismatch",
-    Severity.WARNING,
-    None,
-    "autoscaling/HorizontalPodAutoscaler",
-    fails=_HPA_TARGET_MISMATCH,
-    passes=_HPA_TARGET_MISMATCH.replace("Deployment", "StatefulSet"),
+""",
+    repair={"Deployment": "StatefulSet"},
 )
 def hpa_target_mismatch(scaler: LintObject, context: LintContext) -> Iterator[Problem]:
     """The target of a HorizontalPodAutoscaler is not what the manifests have under its name, or cannot be scaled.
@@ -137,17 +132,6 @@ def _of_another_kind(scaler: LintObject, target: ScaleTarget, context: LintConte
         )
 
 
-_HPA_TARGET_NOT_GIVEN = """autoscaling/v2 HorizontalPodAutoscaler web
-scaleTargetRef:
-  apiVersion: apps/v1
-  kind: Deployment
-  name: wbe  # <-
-maxReplicas: 5
----
-apps/v1 Deployment web
-"""
-
-
 @Rule(
     "KS213",
     "hpa-target-not-given",
@@ -156,8 +140,16 @@ apps/v1 Deployment web
     "autoscaling/HorizontalPodAutoscaler",
     on=False,
     if_complete=True,
-    fails=_HPA_TARGET_NOT_GIVEN,
-    passes=_HPA_TARGET_NOT_GIVEN.replace("wbe", "web"),
+    fails="""autoscaling/v2 HorizontalPodAutoscaler web
+scaleTargetRef:
+  apiVersion: apps/v1
+  kind: Deployment
+  name: wbe  # <-
+maxReplicas: 5
+---
+apps/v1 Deployment web
+""",
+    repair={"wbe": "web"},
 )
 def hpa_target_not_given(scaler: LintObject, context: LintContext) -> Iterator[Problem]:
     """The target of a HorizontalPodAutoscaler is neither in the manifest set nor in the snapshot.

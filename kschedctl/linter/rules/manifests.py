@@ -21,11 +21,6 @@ from kschedctl.objects.validation.pod_rejections import FAILED_CREATE, FORBIDDEN
 from kschedctl.objects.validation.validate import refuses, validate
 from kschedctl.sources.snapshot.content_sniffing import unrendered
 
-_NOT_YAML = """v1 Pod web
-nodeSelector: {pool: web
-containers: []  # <-
-"""
-
 
 @Rule(
     "KS901",
@@ -33,8 +28,11 @@ containers: []  # <-
     Severity.ERROR,
     Stage.REFUSED,
     RuleSubject.FILE,
-    fails=_NOT_YAML,
-    passes=_NOT_YAML.replace("{pool: web", "{pool: web}"),
+    fails="""v1 Pod web
+nodeSelector: {pool: web
+containers: []  # <-
+""",
+    repair={"{pool: web": "{pool: web}"},
 )
 def not_yaml(file: LintFile, context: LintContext) -> Iterator[Problem]:
     """A document is not YAML, or is YAML that Kubernetes does not read.
@@ -72,23 +70,20 @@ def _problem(document: LintDocument) -> Problem:
 _MARKS: Final = ("{{", "{%", "${", "%{")
 
 
-_UNRENDERED_TEMPLATE = """apiVersion: v1
-kind: Pod
-metadata:
-  name: {{ .Release.Name }}  # <-
-spec:
-  containers: []
-"""
-
-
 @Rule(
     "KS902",
     "unrendered-template",
     Severity.INFO,
     None,
     RuleSubject.FILE,
-    fails=_UNRENDERED_TEMPLATE,
-    passes=_UNRENDERED_TEMPLATE.replace("{{ .Release.Name }}", '"{{ .Release.Name }}"'),
+    fails="""apiVersion: v1
+kind: Pod
+metadata:
+  name: {{ .Release.Name }}  # <-
+spec:
+  containers: []
+""",
+    repair={"{{ .Release.Name }}": '"{{ .Release.Name }}"'},
 )
 def unrendered_template(file: LintFile, context: LintContext) -> Iterator[Problem]:
     """A file is an unfilled template, so it is not YAML.
@@ -134,7 +129,13 @@ def _first_braces(file: LintFile) -> Position:
     return Position(broken.before + 1, 1)
 
 
-_DUPLICATE_KEY = """apiVersion: v1
+@Rule(
+    "KS903",
+    "duplicate-key",
+    Severity.ERROR,
+    Stage.REFUSED,
+    RuleSubject.OBJECT,
+    fails="""apiVersion: v1
 kind: Pod
 metadata:
   name: web
@@ -144,17 +145,8 @@ spec:
   - name: web
     image: nginx
   hostNetwork: false  # <-
-"""
-
-
-@Rule(
-    "KS903",
-    "duplicate-key",
-    Severity.ERROR,
-    Stage.REFUSED,
-    RuleSubject.OBJECT,
-    fails=_DUPLICATE_KEY,
-    passes=_DUPLICATE_KEY.replace("  hostNetwork: true\n", ""),
+""",
+    repair={"  hostNetwork: true\n": ""},
 )
 def duplicate_key(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """A mapping contains a key twice, and which of the values applies depends on the reader.
@@ -187,7 +179,13 @@ _OF_TOOLS: Final = re.compile(r"\$.*|[+=^X<]?\(.*\)")
 _SOPS: Final = ("sops",)
 
 
-_MISPLACED_FIELD = """apiVersion: apps/v1
+@Rule(
+    "KS904",
+    "misplaced-field",
+    Severity.ERROR,
+    Stage.REFUSED,
+    RuleSubject.OBJECT,
+    fails="""apiVersion: apps/v1
 kind: Deployment
 metadata:
   name: web
@@ -203,19 +201,11 @@ spec:
       containers:
       - name: web
         image: nginx
-"""
-
-
-@Rule(
-    "KS904",
-    "misplaced-field",
-    Severity.ERROR,
-    Stage.REFUSED,
-    RuleSubject.OBJECT,
-    fails=_MISPLACED_FIELD,
-    passes=_MISPLACED_FIELD.replace("  nodeSelector:  # <-\n    pool: web\n", "").replace(
-        "      containers:", "      nodeSelector:\n        pool: web\n      containers:"
-    ),
+""",
+    repair={
+        "  nodeSelector:  # <-\n    pool: web\n": "",
+        "      containers:": "      nodeSelector:\n        pool: web\n      containers:",
+    },
 )
 def misplaced_field(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """A field is misspelt, or is at a place where its kind has no such field, so it has no effect.
@@ -326,19 +316,16 @@ _OLD: Final = re.compile(
 )
 
 
-_API_GONE = """policy/v1beta1 PodDisruptionBudget web  # <-
-maxUnavailable: 1
-"""
-
-
 @Rule(
     "KS905",
     "api-gone",
     Severity.ERROR,
     Stage.REFUSED,
     RuleSubject.OBJECT,
-    fails=_API_GONE,
-    passes=_API_GONE.replace("v1beta1", "v1"),
+    fails="""policy/v1beta1 PodDisruptionBudget web  # <-
+maxUnavailable: 1
+""",
+    repair={"v1beta1": "v1"},
 )
 def api_gone(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """The API server does not serve the API version of the object, or not this kind in that version.
@@ -444,9 +431,6 @@ def _glob(folder: str) -> str:
     return path.name if path.is_absolute() else path.as_posix()
 
 
-# Findings of the API server's validation of manifests, as problems of rules.
-
-
 def validation_findings(obj: LintObject, context: LintContext) -> list[Finding]:
     """Return the findings of an API server that creates the object; none for partial objects. Results are cached."""
     if obj.partial:
@@ -470,22 +454,19 @@ def problem(finding: Finding, obj: LintObject) -> Iterator[Problem]:
 _GROUPS: Final = "scheduling.k8s.io"
 
 
-_API_SERVER_REFUSES = """apps/v1 Deployment web
-strategy:
-  rollingUpdate:
-    maxSurge: 0
-    maxUnavailable: 0  # <-
-"""
-
-
 @Rule(
     "KS906",
     "api-server-refuses",
     Severity.ERROR,
     Stage.REFUSED,
     RuleSubject.OBJECT,
-    fails=_API_SERVER_REFUSES,
-    passes=_API_SERVER_REFUSES.replace("maxUnavailable: 0", "maxUnavailable: 1"),
+    fails="""apps/v1 Deployment web
+strategy:
+  rollingUpdate:
+    maxSurge: 0
+    maxUnavailable: 0  # <-
+""",
+    repair={"maxUnavailable: 0": "maxUnavailable: 1"},
 )
 def api_server_refuses(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """The API server's validation refuses the object, for the reason in the message.
@@ -508,20 +489,17 @@ def api_server_refuses(obj: LintObject, context: LintContext) -> Iterator[Proble
 _PRIORITY: Final = ("priority", "preemptionPolicy")
 
 
-_PODS_REFUSED = """apps/v1 Deployment web
-overhead:  # <-
-  cpu: 100m
-"""
-
-
 @Rule(
     "KS907",
     "pods-refused",
     Severity.ERROR,
     Stage.PODS_REFUSED,
     RuleSubject.OBJECT,
-    fails=_PODS_REFUSED,
-    passes=_PODS_REFUSED.replace("overhead:  # <-\n  cpu: 100m\n", "runtimeClassName: gvisor\n"),
+    fails="""apps/v1 Deployment web
+overhead:  # <-
+  cpu: 100m
+""",
+    repair={"overhead:  # <-\n  cpu: 100m\n": "runtimeClassName: gvisor\n"},
 )
 def pods_refused(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """The API server refuses the pods, whatever classes the cluster has, and accepts the workload that creates them.
@@ -589,12 +567,6 @@ def partial(obj: LintObject, context: LintContext) -> Iterator[Problem]:
         )
 
 
-_LIVE = """v1 Pod web
-uid: 4f5a  # <-
-nodeName: node-1
-"""
-
-
 @Rule(
     "KS909",
     "live",
@@ -602,8 +574,11 @@ nodeName: node-1
     None,
     RuleSubject.OBJECT,
     counted=True,
-    fails=_LIVE,
-    passes=_LIVE.replace("uid: 4f5a  # <-\n", "").replace("nodeName: node-1\n", ""),
+    fails="""v1 Pod web
+uid: 4f5a  # <-
+nodeName: node-1
+""",
+    repair={"uid: 4f5a  # <-\n": "", "nodeName: node-1\n": ""},
 )
 def live(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """The object was read from a cluster: it has a uid, a resource version or a status.
@@ -658,13 +633,6 @@ def unused_ignore(ignore: Ignore, context: LintContext) -> Iterator[Problem]:
     yield Problem(message=message, help="remove it, or move it to the finding", line=ignore.line, column=ignore.column)
 
 
-_IGNORE_WITHOUT_REASON = """v1 Pod web
-annotations:
-  ignore.kschedctl.io/KS119: ""  # <-
-nodeName: node-1
-"""
-
-
 @Rule(
     "KS911",
     "ignore-without-reason",
@@ -672,8 +640,12 @@ nodeName: node-1
     None,
     RuleSubject.IGNORES,
     on=False,
-    fails=_IGNORE_WITHOUT_REASON,
-    passes=_IGNORE_WITHOUT_REASON.replace('""', "only node-1 has the device"),
+    fails="""v1 Pod web
+annotations:
+  ignore.kschedctl.io/KS119: ""  # <-
+nodeName: node-1
+""",
+    repair={'""': "only node-1 has the device"},
 )
 def ignore_without_reason(ignore: Ignore, context: LintContext) -> Iterator[Problem]:
     """An ignore has no reason.
@@ -688,7 +660,13 @@ def ignore_without_reason(ignore: Ignore, context: LintContext) -> Iterator[Prob
         yield Problem(message="the ignore has no reason", help="add the reason", line=ignore.line, column=ignore.column)
 
 
-_NOT_AN_OBJECT = """apiVersion: v1
+@Rule(
+    "KS912",
+    "not-an-object",
+    Severity.ERROR,
+    Stage.REFUSED,
+    RuleSubject.FILE,
+    fails="""apiVersion: v1
 Kind: Pod  # <-
 metadata:
   name: web
@@ -696,17 +674,8 @@ spec:
   containers:
   - name: web
     image: nginx
-"""
-
-
-@Rule(
-    "KS912",
-    "not-an-object",
-    Severity.ERROR,
-    Stage.REFUSED,
-    RuleSubject.FILE,
-    fails=_NOT_AN_OBJECT,
-    passes=_NOT_AN_OBJECT.replace("Kind", "kind"),
+""",
+    repair={"Kind": "kind"},
 )
 def not_an_object(file: LintFile, context: LintContext) -> Iterator[Problem]:
     """A document, or an item of a list, is meant as an object but has no kind or apiVersion, or a list has no items.

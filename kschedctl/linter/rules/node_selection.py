@@ -29,7 +29,14 @@ from kschedctl.objects.pod import NO_SCHEDULE, UNSCHEDULABLE_TAINT
 from kschedctl.objects.selectors import DOES_NOT_EXIST, IN, NOT_IN
 from kschedctl.objects.well_known import ARCHITECTURES, BETA_ZONE, HOSTNAME, PRESENT_LABELS, ZONE
 
-_NODE_AFFINITY_UNSATISFIABLE = """v1 Pod web
+
+@Rule(
+    "KS101",
+    "node-affinity-unsatisfiable",
+    Severity.ERROR,
+    Stage.WAITS,
+    RuleSubject.PODS,
+    fails="""v1 Pod web
 nodeSelector:
   disk: ssd
 affinity:
@@ -40,17 +47,8 @@ affinity:
         - key: disk  # <-
           operator: In
           values: [hdd, nvme]
-"""
-
-
-@Rule(
-    "KS101",
-    "node-affinity-unsatisfiable",
-    Severity.ERROR,
-    Stage.WAITS,
-    RuleSubject.PODS,
-    fails=_NODE_AFFINITY_UNSATISFIABLE,
-    passes=_NODE_AFFINITY_UNSATISFIABLE.replace("[hdd, nvme]", "[ssd, nvme]"),
+""",
+    repair={"[hdd, nvme]": "[ssd, nvme]"},
 )
 def node_affinity_unsatisfiable(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """Node selector and required node affinity together can match no node, whatever labels the nodes have.
@@ -160,21 +158,18 @@ _KNOWN: Final = {
 _SHORT: Final = 4
 
 
-_IMPOSSIBLE_NODE_LABEL_VALUE = """v1 Pod web
-nodeSelector:
-  kubernetes.io/arch: x86_64  # <-
-  topology.kubernetes.io/zones: eu-1a  # <-
-"""
-
-
 @Rule(
     "KS103",
     "impossible-node-label-value",
     Severity.ERROR,
     Stage.WAITS,
     RuleSubject.PODS,
-    fails=_IMPOSSIBLE_NODE_LABEL_VALUE,
-    passes=_IMPOSSIBLE_NODE_LABEL_VALUE.replace("x86_64", "amd64").replace("/zones", "/zone"),
+    fails="""v1 Pod web
+nodeSelector:
+  kubernetes.io/arch: x86_64  # <-
+  topology.kubernetes.io/zones: eu-1a  # <-
+""",
+    repair={"x86_64": "amd64", "/zones": "/zone"},
 )
 def impossible_node_label_value(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """The pods require a node label that no node can have: an unknown OS or architecture, or a misspelt well-known key.
@@ -263,23 +258,20 @@ def _misspelt(key: str) -> str | None:
     return f"{domain}/{near[0]}" if near else None
 
 
-_MASTER_LABEL = """v1 Pod web
-nodeSelector:
-  node-role.kubernetes.io/master: ""  # <-
-tolerations:
-- key: node-role.kubernetes.io/control-plane
-  operator: Exists
-"""
-
-
 @Rule(
     "KS104",
     "master-label",
     Severity.WARNING,
     Stage.WAITS,
     RuleSubject.PODS,
-    fails=_MASTER_LABEL,
-    passes=_MASTER_LABEL.replace("node-role.kubernetes.io/master", "node-role.kubernetes.io/control-plane"),
+    fails="""v1 Pod web
+nodeSelector:
+  node-role.kubernetes.io/master: ""  # <-
+tolerations:
+- key: node-role.kubernetes.io/control-plane
+  operator: Exists
+""",
+    repair={"node-role.kubernetes.io/master": "node-role.kubernetes.io/control-plane"},
 )
 def master_label(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """The pods require nodes with the label node-role.kubernetes.io/master, which kubeadm does not set.
@@ -311,20 +303,17 @@ def master_label(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     )
 
 
-_DEPRECATED_NODE_LABEL = """v1 Pod web
-nodeSelector:
-  beta.kubernetes.io/os: linux  # <-
-"""
-
-
 @Rule(
     "KS105",
     "deprecated-node-label",
     Severity.INFO,
     None,
     RuleSubject.PODS,
-    fails=_DEPRECATED_NODE_LABEL,
-    passes=_DEPRECATED_NODE_LABEL.replace("beta.", ""),
+    fails="""v1 Pod web
+nodeSelector:
+  beta.kubernetes.io/os: linux  # <-
+""",
+    repair={"beta.": ""},
 )
 def deprecated_node_label(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """The pods refer to a deprecated node label, such as beta.kubernetes.io/os.
@@ -462,20 +451,17 @@ def _fix(pods: WorkloadPods) -> Fix:
 _UNSCHEDULABLE: Final = UNSCHEDULABLE_TAINT.key
 
 
-_TOLERATES_CORDON = """apps/v1 Deployment web
-tolerations:
-- operator: Exists  # <-
-"""
-
-
 @Rule(
     "KS108",
     "tolerates-cordon",
     Severity.WARNING,
     Stage.HANGS,
     RuleSubject.PODS,
-    fails=_TOLERATES_CORDON,
-    passes=_TOLERATES_CORDON.replace("- operator: Exists", "- key: dedicated\n  operator: Exists"),
+    fails="""apps/v1 Deployment web
+tolerations:
+- operator: Exists  # <-
+""",
+    repair={"- operator: Exists": "- key: dedicated\n  operator: Exists"},
 )
 def tolerates_cordon(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """The pods tolerate the taint of cordoned nodes, so pods that a drain evicts may return to the drained node.
@@ -507,19 +493,16 @@ def tolerates_cordon(pods: WorkloadPods, context: LintContext) -> Iterator[Probl
             )
 
 
-_NODE_NAME_SET = """v1 Pod web
-nodeName: node-1  # <-
-"""
-
-
 @Rule(
     "KS119",
     "node-name-set",
     Severity.WARNING,
     Stage.WAITS,
     RuleSubject.PODS,
-    fails=_NODE_NAME_SET,
-    passes=_NODE_NAME_SET.replace("nodeName: node-1", "nodeSelector:\n  kubernetes.io/hostname: node-1"),
+    fails="""v1 Pod web
+nodeName: node-1  # <-
+""",
+    repair={"nodeName: node-1": "nodeSelector:\n  kubernetes.io/hostname: node-1"},
 )
 def node_name_set(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """The pod template sets nodeName, so no scheduler considers the pods.
@@ -547,20 +530,17 @@ def node_name_set(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]
     )
 
 
-_SELECTS_ONE_HOST = """v1 Pod web
-nodeSelector:
-  kubernetes.io/hostname: node-1  # <-
-"""
-
-
 @Rule(
     "KS125",
     "selects-one-host",
     Severity.INFO,
     Stage.WAITS,
     RuleSubject.PODS,
-    fails=_SELECTS_ONE_HOST,
-    passes=_SELECTS_ONE_HOST.replace("kubernetes.io/hostname: node-1", "pool: web"),
+    fails="""v1 Pod web
+nodeSelector:
+  kubernetes.io/hostname: node-1  # <-
+""",
+    repair={"kubernetes.io/hostname: node-1": "pool: web"},
 )
 def selects_one_host(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """Node selector or required affinity limit the pods to a single node by its hostname.
@@ -609,20 +589,17 @@ _CLOUDS: Final = {
 }
 
 
-_REGION_AS_ZONE = """v1 Pod web
-nodeSelector:
-  topology.kubernetes.io/zone: us-east-1  # <-
-"""
-
-
 @Rule(
     "KS128",
     "region-as-zone",
     Severity.WARNING,
     Stage.WAITS,
     RuleSubject.PODS,
-    fails=_REGION_AS_ZONE,
-    passes=_REGION_AS_ZONE.replace("us-east-1", "us-east-1a"),
+    fails="""v1 Pod web
+nodeSelector:
+  topology.kubernetes.io/zone: us-east-1  # <-
+""",
+    repair={"us-east-1": "us-east-1a"},
 )
 def region_as_zone(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """The pods require a zone by the name of a region of a cloud, which no node has as its zone.

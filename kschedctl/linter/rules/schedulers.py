@@ -33,18 +33,15 @@ from kschedctl.linter.values import Steps, at, is_rendered, numbered, text
 _SINCE: Final = {"v1alpha1": 22, "v1alpha2": 22, "v1beta1": 23, "v1beta2": 28, "v1beta3": 29}
 
 
-_CONFIG_VERSION_GONE = """kubescheduler.config.k8s.io/v1beta3 KubeSchedulerConfiguration  # <-
-"""
-
-
 @Rule(
     "KS601",
     "config-version-gone",
     Severity.ERROR,
     Stage.WAITS,
     "kubescheduler.config.k8s.io/KubeSchedulerConfiguration",
-    fails=_CONFIG_VERSION_GONE,
-    passes=_CONFIG_VERSION_GONE.replace("v1beta3", "v1"),
+    fails="""kubescheduler.config.k8s.io/v1beta3 KubeSchedulerConfiguration  # <-
+""",
+    repair={"v1beta3": "v1"},
 )
 def config_version_gone(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """A scheduler configuration has an API version that kube-scheduler does not support.
@@ -79,23 +76,20 @@ _GONE: Final = {
 }
 
 
-_UNKNOWN_PLUGIN = """kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
-profiles:
-- plugins:
-    score:
-      disabled:
-      - name: NodeResourcesLeastAllocated  # <-
-"""
-
-
 @Rule(
     "KS602",
     "unknown-plugin",
     Severity.WARNING,
     Stage.WAITS,
     "kubescheduler.config.k8s.io/KubeSchedulerConfiguration",
-    fails=_UNKNOWN_PLUGIN,
-    passes=_UNKNOWN_PLUGIN.replace("NodeResourcesLeastAllocated", "NodeResourcesFit"),
+    fails="""kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
+profiles:
+- plugins:
+    score:
+      disabled:
+      - name: NodeResourcesLeastAllocated  # <-
+""",
+    repair={"NodeResourcesLeastAllocated": "NodeResourcesFit"},
 )
 def unknown_plugin(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """A profile names a plugin that kube-scheduler does not have.
@@ -140,24 +134,21 @@ def unknown_plugin(obj: LintObject, context: LintContext) -> Iterator[Problem]:
             )
 
 
-_WEIGHT_WITHOUT_EFFECT = """kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
-profiles:
-- plugins:
-    multiPoint:
-      enabled:
-      - name: NodePorts
-        weight: 5  # <-
-"""
-
-
 @Rule(
     "KS603",
     "weight-without-effect",
     Severity.WARNING,
     None,
     "kubescheduler.config.k8s.io/KubeSchedulerConfiguration",
-    fails=_WEIGHT_WITHOUT_EFFECT,
-    passes=_WEIGHT_WITHOUT_EFFECT.replace("NodePorts", "NodeAffinity"),
+    fails="""kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
+profiles:
+- plugins:
+    multiPoint:
+      enabled:
+      - name: NodePorts
+        weight: 5  # <-
+""",
+    repair={"NodePorts": "NodeAffinity"},
 )
 def weight_without_effect(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """A plugin's weight or arguments have no effect.
@@ -214,23 +205,20 @@ def _enabled_by_default_elsewhere(name: str, known: frozenset[str]) -> bool:
 _VITAL: Final = frozenset(("NodeResourcesFit", "VolumeBinding", "NodePorts"))
 
 
-_FILTER_DISABLED = """kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
-profiles:
-- plugins:
-    multiPoint:
-      disabled:
-      - name: NodeResourcesFit  # <-
-"""
-
-
 @Rule(
     "KS604",
     "filter-disabled",
     Severity.WARNING,
     None,
     "kubescheduler.config.k8s.io/KubeSchedulerConfiguration",
-    fails=_FILTER_DISABLED,
-    passes=_FILTER_DISABLED.replace("multiPoint", "score"),
+    fails="""kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
+profiles:
+- plugins:
+    multiPoint:
+      disabled:
+      - name: NodeResourcesFit  # <-
+""",
+    repair={"multiPoint": "score"},
 )
 def filter_disabled(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """A profile disables a plugin that filters out nodes on which pods cannot run.
@@ -273,21 +261,18 @@ def _disabled_by(name: str, point: str, named: list[PluginEntry]) -> PluginEntry
     return None
 
 
-_PROFILES_CONFLICT = """kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
-profiles:
-- schedulerName: batch
-- schedulerName: batch  # <-
-"""
-
-
 @Rule(
     "KS605",
     "profiles-conflict",
     Severity.ERROR,
     Stage.WAITS,
     "kubescheduler.config.k8s.io/KubeSchedulerConfiguration",
-    fails=_PROFILES_CONFLICT,
-    passes=_PROFILES_CONFLICT.replace("batch  # <-", "web"),
+    fails="""kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
+profiles:
+- schedulerName: batch
+- schedulerName: batch  # <-
+""",
+    repair={"batch  # <-": "web"},
 )
 def profiles_conflict(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """Two profiles of a configuration have the same scheduler name, or different QueueSort plugins.
@@ -335,7 +320,13 @@ def _queue_sort(profile: Any, steps: Steps) -> str:
     return "PrioritySort"
 
 
-_DEFAULT_CONSTRAINTS_IGNORED = """kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
+@Rule(
+    "KS606",
+    "default-constraints-ignored",
+    Severity.ERROR,
+    Stage.WAITS,
+    "kubescheduler.config.k8s.io/KubeSchedulerConfiguration",
+    fails="""kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
 profiles:
 - pluginConfig:
   - name: PodTopologySpread
@@ -344,17 +335,8 @@ profiles:
       - maxSkew: 1
         topologyKey: topology.kubernetes.io/zone
         whenUnsatisfiable: ScheduleAnyway
-"""
-
-
-@Rule(
-    "KS606",
-    "default-constraints-ignored",
-    Severity.ERROR,
-    Stage.WAITS,
-    "kubescheduler.config.k8s.io/KubeSchedulerConfiguration",
-    fails=_DEFAULT_CONSTRAINTS_IGNORED,
-    passes=_DEFAULT_CONSTRAINTS_IGNORED.replace("args:", "args:\n      defaultingType: List"),
+""",
+    repair={"args:": "args:\n      defaultingType: List"},
 )
 def default_constraints_ignored(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """Default topology constraints are set with System defaulting, or have a label selector.
@@ -392,23 +374,20 @@ def default_constraints_ignored(obj: LintObject, context: LintContext) -> Iterat
                     )
 
 
-_SCHEDULER_NAME_UNSERVED = """kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
-profiles:
-- schedulerName: batch
----
-v1 Pod web
-schedulerName: bathc  # <-
-"""
-
-
 @Rule(
     "KS607",
     "schedulername-unserved",
     Severity.WARNING,
     Stage.WAITS,
     RuleSubject.PODS,
-    fails=_SCHEDULER_NAME_UNSERVED,
-    passes=_SCHEDULER_NAME_UNSERVED.replace("bathc", "batch"),
+    fails="""kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
+profiles:
+- schedulerName: batch
+---
+v1 Pod web
+schedulerName: bathc  # <-
+""",
+    repair={"bathc": "batch"},
 )
 def scheduler_name_unserved(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """The pods name a scheduler that no profile of the manifest set's scheduler configuration serves.

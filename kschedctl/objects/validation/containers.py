@@ -126,8 +126,6 @@ def _sleep(seconds: int, spec: Tree, path: str) -> Found:
         yield field_errors.invalid(path, seconds, problem)
 
 
-# Validation of the volume mounts and devices of containers.
-
 _BIDIRECTIONAL: Final = "Bidirectional"
 _PROPAGATIONS: Final = (_BIDIRECTIONAL, "HostToContainer", "None")
 _RECURSIVE: Final = ("Disabled", "Enabled", "IfPossible")

@@ -174,9 +174,6 @@ def _number(text: str, names: Mapping[str, int]) -> int:
     return number
 
 
-# Lists of a Job's completion indexes, such as ``0-3,7``.
-
-
 class IndexesError(ValueError):
     """A text that is not a list of indexes; its message is the API server's."""
 

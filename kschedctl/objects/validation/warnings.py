@@ -72,9 +72,6 @@ def claim_spec(spec: Tree, path: str) -> Found:
             yield from fraction(amounts["storage"], f"{path}.resources.{name}[storage]")
 
 
-# Warnings about files of volumes whose paths are equal, or one below the other.
-
-
 def overlapping_paths(volumes: Iterable[Tree]) -> Iterator[str]:
     """Yield a warning per pair of overlapping file paths of a volume, and per projected source that is empty.
 
