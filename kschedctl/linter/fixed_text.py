@@ -61,7 +61,12 @@ def _changed(value: Any, steps: Steps, change: FieldEdit) -> Any:
         raise CannotChangeError
     step, *rest = steps
     if isinstance(step, int):
-        return _changed_list(value, step, tuple(rest), change)
+        at = tuple(rest)
+        if not isinstance(value, list) or step >= len(value):
+            raise CannotChangeError
+        if not at and change.action is FixAction.REMOVE:
+            return [*value[:step], *value[step + 1 :]]
+        return [*value[:step], _changed(value[step], at, change), *value[step + 1 :]]
     if value is None and change.action is FixAction.SET:
         value = {}
     if not isinstance(value, dict):
@@ -72,14 +77,6 @@ def _changed(value: Any, steps: Steps, change: FieldEdit) -> Any:
         raise CannotChangeError
     renamed = {change.value: value[step]} if change.action is FixAction.RENAME else {}
     return {**{key: item for key, item in value.items() if key != step}, **renamed}
-
-
-def _changed_list(value: Any, step: int, rest: Steps, change: FieldEdit) -> list[Any]:
-    if not isinstance(value, list) or step >= len(value):
-        raise CannotChangeError
-    if not rest and change.action is FixAction.REMOVE:
-        return [*value[:step], *value[step + 1 :]]
-    return [*value[:step], _changed(value[step], rest, change), *value[step + 1 :]]
 
 
 # Changes of fields in the text of a YAML document: comments, order and layout of everything else stay the same.
@@ -187,7 +184,12 @@ class _Text:
             case FixAction.REMOVE:
                 return self._removed(node, parent, step)
             case FixAction.APPEND:
-                return self._appended(node, change.value)
+                if not node.is_list or node.start is None:
+                    raise CannotChangeError
+                if node.flow:
+                    return self._last_of_flow(node, flow(change.value))
+                indent = self._column(node.start)
+                return self._insert_line(node.end, f"{' ' * indent}- {_joined(_block(change.value, indent + _INDENT))}")
 
     def _column(self, offset: int) -> int:
         return offset - self._line_start(offset)
@@ -279,9 +281,25 @@ class _Text:
             # Without its last item the text would mean null, not an empty mapping or list.
             raise CannotChangeError
         if parent.flow:
-            return self._removed_of_flow(node, parent, step)
+            if node.start is None:
+                raise CannotChangeError
+            start = parent.children[step][0] if isinstance(step, str) else node.start
+            end = node.end
+            rest = self._characters[end : parent.end]
+            if (comma := re.match(r"\s*,\s*", rest)) is not None:
+                return TextEdit(start, end + comma.end(), "")
+            before = self._characters[parent.start or 0 : start].rstrip()
+            if not before.endswith(","):
+                raise CannotChangeError
+            return TextEdit((parent.start or 0) + len(before) - 1, end, "")
         if isinstance(step, int):
-            return self._removed_item(node)
+            if node.start is None:
+                raise CannotChangeError
+            dash = self._characters.rfind("-", 0, node.start)
+            line = self._line_start(dash)
+            if dash < 0 or self._characters[line:dash].strip():
+                raise CannotChangeError
+            return TextEdit(line, self._next_line(node.end), "")
         start = parent.children[step][0]
         following = sorted(at for at, _ in parent.children.values() if at > start)
         line = self._line_start(start)
@@ -292,36 +310,6 @@ class _Text:
             return TextEdit(start, following[0], "")
         end = max(node.end if node.start is not None else 0, parent.key_ends[step])
         return TextEdit(line, self._next_line(end), "")
-
-    def _removed_item(self, node: YamlNode) -> TextEdit:
-        if node.start is None:
-            raise CannotChangeError
-        dash = self._characters.rfind("-", 0, node.start)
-        line = self._line_start(dash)
-        if dash < 0 or self._characters[line:dash].strip():
-            raise CannotChangeError
-        return TextEdit(line, self._next_line(node.end), "")
-
-    def _removed_of_flow(self, node: YamlNode, parent: YamlNode, step: str | int) -> TextEdit:
-        if node.start is None:
-            raise CannotChangeError
-        start = parent.children[step][0] if isinstance(step, str) else node.start
-        end = node.end
-        rest = self._characters[end : parent.end]
-        if (comma := re.match(r"\s*,\s*", rest)) is not None:
-            return TextEdit(start, end + comma.end(), "")
-        before = self._characters[parent.start or 0 : start].rstrip()
-        if not before.endswith(","):
-            raise CannotChangeError
-        return TextEdit((parent.start or 0) + len(before) - 1, end, "")
-
-    def _appended(self, node: YamlNode, value: Any) -> TextEdit:
-        if not node.is_list or node.start is None:
-            raise CannotChangeError
-        if node.flow:
-            return self._last_of_flow(node, flow(value))
-        indent = self._column(node.start)
-        return self._insert_line(node.end, f"{' ' * indent}- {_joined(_block(value, indent + _INDENT))}")
 
 
 def _reach(root: YamlNode, steps: Steps) -> tuple[YamlNode, YamlNode | None, int]:

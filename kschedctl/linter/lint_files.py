@@ -365,7 +365,9 @@ def read_files(
             files = list(_files(whole, stdin_name, lines))
             if source.name not in named:
                 for file in files:
-                    file.link_target = _link_target(file, roots)
+                    target = os.path.realpath(file.name)
+                    leaves = file.on_disk and not any(Path(target).is_relative_to(root) for root in roots)
+                    file.link_target = target if leaves else ""
             found.files += files
         except InputError as error:
             found.errors.append(error)
@@ -386,12 +388,6 @@ def _sources(
     summary.drop_markdown()
     for each in hidden:
         yield from read_sources([each.name], None, summary, unpacking)
-
-
-def _link_target(file: LintFile, roots: Sequence[str]) -> str:
-    """Return the file to which a file is a link that leaves all of some folders and files; empty if it does not."""
-    target = os.path.realpath(file.name)
-    return target if file.on_disk and not any(Path(target).is_relative_to(root) for root in roots) else ""
 
 
 def _files(source: Source, stdin_name: str, lines: LineReader) -> Iterator[LintFile]:
@@ -444,7 +440,9 @@ def _read_json(file: LintFile, begin: int) -> bool:
             document.value = msgspec.json.decode(raw)
             if _is_deeper(document.value, MAX_DEPTH):
                 # As YAML of this depth; rules and repairs call themselves for each level.
-                document.value, document.broken = None, _too_deep(document)
+                problem = f"is nested more than {MAX_DEPTH} levels deep"
+                deep = nesting_position(document.text, MAX_DEPTH)
+                document.value, document.broken = None, Finding(problem, place=document.location, position=deep)
             documents.append(document)
     except NotJsonError as broken:
         if not documents and not file.name.lower().endswith(_JSON_SUFFIXES):
@@ -472,12 +470,6 @@ def _is_deeper(value: Any, most: int) -> bool:
             return False
         level = [inner for each in containers for inner in (each.values() if isinstance(each, dict) else each)]
     return True
-
-
-def _too_deep(document: LintDocument) -> Finding:
-    """Return the finding of a JSON document with more than 200 levels."""
-    problem, position = f"is nested more than {MAX_DEPTH} levels deep", nesting_position(document.text, MAX_DEPTH)
-    return Finding(problem, place=document.location, position=position)
 
 
 def _yaml_documents(file: LintFile, lines: LineReader) -> Iterator[LintDocument]:

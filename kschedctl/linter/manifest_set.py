@@ -70,7 +70,9 @@ class Kustomizations(NamedTuple):
 def kustomizations(files: Sequence[LintFile]) -> Kustomizations:
     """Return the relation of files to kustomizations: those among `files`, and those in their folders and above."""
     known = {_normal(file.name): file.name for file in files}
-    found = {path: file for path, file in ((_normal(file.name), file) for file in files) if _is_one(path)}
+    found = {
+        path: file for path, file in ((_normal(file.name), file) for file in files) if os.path.basename(path) in NAMES
+    }
     above = {folder: _up_to_repository(_normal(folder)) for folder in dict.fromkeys(file.folder for file in files)}
     for folder in dict.fromkeys(folder for folders in above.values() for folder in folders):
         found |= {path: file for path, file in _on_disk(folder) if path not in found}
@@ -121,10 +123,6 @@ def _text(node: YamlNode, characters: str) -> str:
     return characters[node.start : node.end] if node.start is not None else ""
 
 
-def _is_one(path: str) -> bool:
-    return os.path.basename(path) in NAMES
-
-
 def _up_to_repository(path: str) -> list[str]:
     """Return a folder and those above it, up to the root of the repository."""
     found: list[str] = []
@@ -150,13 +148,9 @@ def _listed(file: LintFile, fields: Sequence[str]) -> Iterator[str]:
     for document in file.documents:
         for key in fields:
             for entry in items(at(document.value, key)):
-                name = _path_of(entry)
+                name = entry if isinstance(entry, str) else text(at(entry, "path"))
                 if name and "\n" not in name:
                     yield _normal(os.path.join(folder, name))
-
-
-def _path_of(entry: Any) -> str:
-    return entry if isinstance(entry, str) else text(at(entry, "path"))
 
 
 def _normal(name: str) -> str:

@@ -225,20 +225,17 @@ def why_partial(raw: Mapping[str, Any], group: str, api_version: str, kind: str,
             if not mapping(at(raw, *template, "metadata", "labels")):
                 return "its template has no labels"
         if group != "argoproj.io" or not spec.get("workloadRef"):
-            return _without_containers(at(raw, *template, "spec"))
+            place = at(raw, *template, "spec")
+            containers = items(at(place, "containers"))
+            if not containers:
+                return "it has no containers"
+            every = (*containers, *items(at(place, "initContainers")))
+            return "" if all(at(each, "image") for each in every) else "a container has no image"
     if kind == "PersistentVolumeClaim" and not group and not spec.get("accessModes"):
         return "it has no access modes"
     if kind == "PodDisruptionBudget" and group == "policy" and "selector" not in spec and len(spec) < 2:
         return "it has one field only"
     return ""
-
-
-def _without_containers(spec: Any) -> str:
-    containers = items(at(spec, "containers"))
-    if not containers:
-        return "it has no containers"
-    every = (*containers, *items(at(spec, "initContainers")))
-    return "" if all(at(each, "image") for each in every) else "a container has no image"
 
 
 def _has_directive(value: Any) -> bool:

@@ -129,7 +129,7 @@ def default_pod_spec(spec: PodSpec) -> PodSpec:
         spec,
         containers=_default_containers(spec.containers, spec.host_network),
         init_containers=_default_containers(spec.init_containers, spec.host_network),
-        volumes=_default_volumes(spec.volumes),
+        volumes=tuple(_default_source(v) if v.rbd is not None or v.ephemeral is not None else v for v in spec.volumes),
         scheduler_name=spec.scheduler_name or DEFAULT_SCHEDULER_NAME,
         termination_grace_period_seconds=(
             30 if spec.termination_grace_period_seconds is None else spec.termination_grace_period_seconds
@@ -170,11 +170,6 @@ def _default_containers(containers: Iterable[Container], host_network: bool) -> 
         )
         out.append(replace(container, resources=resources, ports=ports))
     return tuple(out)
-
-
-def _default_volumes(volumes: Iterable[Volume]) -> tuple[Volume, ...]:
-    """Set the defaults of RBD and ephemeral volumes, the only volume sources whose defaults scheduling reads."""
-    return tuple(_default_source(v) if v.rbd is not None or v.ephemeral is not None else v for v in volumes)
 
 
 def _default_source(volume: Volume) -> Volume:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from kschedctl.common.wording import counted
 from kschedctl.objects.core import ResourceList
 from kschedctl.objects.names import extended_resource_problems
-from kschedctl.objects.pod import Container, ContainerStatus, Pod, PodSpec, ResourceRequirements
+from kschedctl.objects.pod import Container, ContainerStatus, Pod, ResourceRequirements
 from kschedctl.objects.quantity import NANO, QuantityError, milli_value, parse_quantity, value
 from kschedctl.objects.releases.release import Release
 
@@ -269,14 +269,12 @@ def _raise_to(total: Nanos, floor: Mapping[str, int]) -> None:
 def container_limits(pod: Pod) -> Nanos:
     """Return the aggregated limits of a pod's containers according to its spec, in nano-units by resource."""
     as_requests = RequestRules(pod_level=False, status=False, pod_level_status=False)
-    return container_requests(replace(pod, spec=_limits_as_requests(pod.spec)), as_requests)
 
-
-def _limits_as_requests(spec: PodSpec) -> PodSpec:
     def turn(containers: tuple[Container, ...]) -> tuple[Container, ...]:
         return tuple(replace(c, resources=ResourceRequirements(requests=c.resources.limits)) for c in containers)
 
-    return replace(spec, containers=turn(spec.containers), init_containers=turn(spec.init_containers))
+    spec = replace(pod.spec, containers=turn(pod.spec.containers), init_containers=turn(pod.spec.init_containers))
+    return container_requests(replace(pod, spec=spec), as_requests)
 
 
 # Human-readable amounts of resources: ``2 cpu``, ``1.5Gi memory``, ``3 nvidia.com/gpu``.
@@ -299,7 +297,10 @@ def format_amount(resource: str, amount: int) -> str:
     if resource == CPU:
         return f"{amount / 1000:.3f}".rstrip("0").rstrip(".")
     if resource in (MEMORY, EPHEMERAL_STORAGE, _STORAGE) or resource.startswith(HUGEPAGES_PREFIX):
-        return _format_bytes(amount)
+        for unit, suffix in _BINARY_UNITS:
+            if abs(amount) >= unit:
+                return f"{amount / unit:.2f}".rstrip("0").rstrip(".") + suffix
+        return str(amount)
     return str(amount)
 
 
@@ -340,11 +341,4 @@ def exact_quantity(resource: str, amount: int) -> str:
         for power, suffix in ((40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki")):
             if amount and amount % (1 << power) == 0:
                 return f"{amount >> power}{suffix}"
-    return str(amount)
-
-
-def _format_bytes(amount: int) -> str:
-    for unit, suffix in _BINARY_UNITS:
-        if abs(amount) >= unit:
-            return f"{amount / unit:.2f}".rstrip("0").rstrip(".") + suffix
     return str(amount)

@@ -13,7 +13,7 @@ from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.objects.meta import LabelSelector
-from kschedctl.objects.pod import Container, ContainerPort, Pod, PodAffinityTerm
+from kschedctl.objects.pod import Pod, PodAffinityTerm
 from kschedctl.objects.selectors import IN, Requirement, Selector, SelectorError
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
@@ -274,39 +274,34 @@ def host_port_taken(situation: Situation) -> Iterator[Diagnosis]:
     (port, workload), _ = holders.most_common(1)[0]
     # Replicas of the same workload are spread over nodes on purpose: they need more nodes, no other port.
     if workload != situation.workload:
-        yield _host_port_taken_diagnosis(situation, nodes, port, workload, example[workload])
+        holder = example[workload]
+        number = int(nodes.sum())
+        named = listed(situation.names(nodes)) if number <= 2 else f"{number} nodes"
+        where = f"its node {named}" if situation.is_of_daemon_set else named
+        rest = situation.in_reach & ~nodes
+        cause = f"host port {port} is taken on {where} by {_words(workload)} (pod {holder.key})"
+        advice = Advice(
+            summary=f"remove one of {_words(situation.workload)} and {_words(workload)}: both want host port {port.port}",
+            risk=Risk.MISTAKE if _same_program(situation.pod, holder) else Risk.POD,
+            untried="the snapshot does not show which of the two is needed",
+            command="# helm list -A; then uninstall or disable one of the two",
+        )
+        remedy = _other_port(situation, nodes, port, workload)
+        yield Diagnosis(
+            rule="host-port-taken",
+            cause=together(situation, cause, obstacles_on(situation, rest)),
+            evidence=("both run the same program, by the names of their images",)
+            if _same_program(situation.pod, holder)
+            else (),
+            remedies=(remedy,) if remedy is not None else (),
+            advice=(advice,) if _same_program(situation.pod, holder) or situation.is_of_daemon_set else (),
+        )
 
 
 def _pod(situation: Situation, key: str) -> Pod | None:
     namespace, _, name = key.partition("/")
     index = situation.cluster.pods.index.get((namespace, name))
     return situation.cluster.pods.pod(index) if index is not None else None
-
-
-def _host_port_taken_diagnosis(
-    situation: Situation, nodes: Mask, port: HostPort, workload: Workload, holder: Pod
-) -> Diagnosis:
-    number = int(nodes.sum())
-    named = listed(situation.names(nodes)) if number <= 2 else f"{number} nodes"
-    where = f"its node {named}" if situation.is_of_daemon_set else named
-    rest = situation.in_reach & ~nodes
-    cause = f"host port {port} is taken on {where} by {_words(workload)} (pod {holder.key})"
-    advice = Advice(
-        summary=f"remove one of {_words(situation.workload)} and {_words(workload)}: both want host port {port.port}",
-        risk=Risk.MISTAKE if _same_program(situation.pod, holder) else Risk.POD,
-        untried="the snapshot does not show which of the two is needed",
-        command="# helm list -A; then uninstall or disable one of the two",
-    )
-    remedy = _other_port(situation, nodes, port, workload)
-    return Diagnosis(
-        rule="host-port-taken",
-        cause=together(situation, cause, obstacles_on(situation, rest)),
-        evidence=("both run the same program, by the names of their images",)
-        if _same_program(situation.pod, holder)
-        else (),
-        remedies=(remedy,) if remedy is not None else (),
-        advice=(advice,) if _same_program(situation.pod, holder) or situation.is_of_daemon_set else (),
-    )
 
 
 def _words(workload: Workload) -> str:
@@ -320,11 +315,9 @@ def _same_program(one: Pod, other: Pod) -> bool:
 
 
 def _programs(pod: Pod) -> set[str]:
-    return {_without_version(container) for container in pod.spec.containers} - {""}
-
-
-def _without_version(container: Container) -> str:
-    return container.image.rpartition("/")[2].partition("@")[0].partition(":")[0]
+    return {
+        container.image.rpartition("/")[2].partition("@")[0].partition(":")[0] for container in pod.spec.containers
+    } - {""}
 
 
 def _other_port(situation: Situation, nodes: Mask, port: HostPort, workload: Workload) -> Remedy | None:
@@ -356,12 +349,8 @@ def _patch(pod: Pod, port: HostPort, other: int | None) -> Iterator[Operation]:
     for field, containers in (("containers", pod.spec.containers), ("initContainers", pod.spec.init_containers)):
         for i, container in enumerate(containers):
             for j, each in enumerate(container.ports):
-                if _host_port_taken_is(each, port):
+                if each.host_port == port.port and (each.protocol or "TCP") == port.protocol:
                     at = ("spec", field, i, "ports", j)
                     yield replace_operation(other, *at, "hostPort")
                     if pod.spec.host_network:
                         yield replace_operation(other, *at, "containerPort")
-
-
-def _host_port_taken_is(each: ContainerPort, port: HostPort) -> bool:
-    return each.host_port == port.port and (each.protocol or "TCP") == port.protocol

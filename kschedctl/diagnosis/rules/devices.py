@@ -194,16 +194,20 @@ def _renamed(situation: Situation, resource: str, other: str) -> Remedy:
         for i, container in enumerate(containers):
             own = container.resources
             if resource in own.requests or resource in own.limits:
-                patch.append(add_operation(_with_name(own, resource, other), "spec", field, i, "resources"))
+                requests = {other if name == resource else name: amount for name, amount in own.requests.items()}
+                limits = {other if name == resource else name: amount for name, amount in own.limits.items()}
+                patch.append(
+                    add_operation(
+                        ResourceRequirements(requests=requests, limits=limits, claims=own.claims),
+                        "spec",
+                        field,
+                        i,
+                        "resources",
+                    )
+                )
     return situation.context().pod_patch(
         f"request {other} instead of {resource}", *patch, risk=Risk.MISTAKE, family=("resource", resource)
     )
-
-
-def _with_name(own: ResourceRequirements, resource: str, other: str) -> ResourceRequirements:
-    requests = {other if name == resource else name: amount for name, amount in own.requests.items()}
-    limits = {other if name == resource else name: amount for name, amount in own.limits.items()}
-    return ResourceRequirements(requests=requests, limits=limits, claims=own.claims)
 
 
 #: At most 3 nodes are named.
@@ -228,7 +232,29 @@ def no_device_plugin(situation: Situation) -> Iterator[Diagnosis]:
         silent = situation.in_reach & (situation.offered(resource) == 0)
         signs = {} if offers_of_vendor(situation, resource, silent) else _signs(situation, resource, silent)
         if signs:
-            yield _without_plugin(situation, resource, signs, offering)
+            cluster = situation.cluster
+            row, sign = next(iter(signs.items()))
+            installed, state = plugin_state(cluster, resource, row)
+            names = [cluster.nodes.names[each] for each in signs]
+            offer = "offers" if len(names) == 1 else "offer"
+            others = int(situation.in_reach.sum()) - len(signs) - int(offering.sum())
+            rest = [obstacles_on(situation, offering)] if offering.any() else []
+            if others:
+                rest.append(f"{counted(others, 'other node')} {'shows' if others == 1 else 'show'} no such device")
+            shown = listed(names, most=_MOST)
+            yield Diagnosis(
+                rule="no-device-plugin",
+                cause=together(situation, f"{shown} ({sign}) {offer} no {resource}: {state}", *rest),
+                evidence=tuple(_other_reasons(situation, row)),
+                remedies=tuple(
+                    _offering(situation, cluster.nodes.objects[each], resource, within, installed=installed)
+                    for within, each in enumerate(list(signs)[:_MOST])
+                ),
+                checks=(
+                    f"kubectl describe node {names[0]}",
+                    f"kubectl get pods -A -o wide --field-selector spec.nodeName={names[0]}",
+                ),
+            )
         elif not offering.any() and silent.all():
             yield _nowhere(situation, resource, offers_of_vendor(situation, resource, silent))
 
@@ -238,32 +264,6 @@ def _signs(situation: Situation, resource: str, silent: Mask) -> dict[int, str]:
     objects = situation.cluster.nodes.objects
     found = {row: device_sign(objects[row], resource) for row in all_rows(silent)[:_SEARCHED]}
     return {row: sign for row, sign in found.items() if sign}
-
-
-def _without_plugin(situation: Situation, resource: str, signs: dict[int, str], offering: Mask) -> Diagnosis:
-    cluster = situation.cluster
-    row, sign = next(iter(signs.items()))
-    installed, state = plugin_state(cluster, resource, row)
-    names = [cluster.nodes.names[each] for each in signs]
-    offer = "offers" if len(names) == 1 else "offer"
-    others = int(situation.in_reach.sum()) - len(signs) - int(offering.sum())
-    rest = [obstacles_on(situation, offering)] if offering.any() else []
-    if others:
-        rest.append(f"{counted(others, 'other node')} {'shows' if others == 1 else 'show'} no such device")
-    shown = listed(names, most=_MOST)
-    return Diagnosis(
-        rule="no-device-plugin",
-        cause=together(situation, f"{shown} ({sign}) {offer} no {resource}: {state}", *rest),
-        evidence=tuple(_other_reasons(situation, row)),
-        remedies=tuple(
-            _offering(situation, cluster.nodes.objects[each], resource, within, installed=installed)
-            for within, each in enumerate(list(signs)[:_MOST])
-        ),
-        checks=(
-            f"kubectl describe node {names[0]}",
-            f"kubectl get pods -A -o wide --field-selector spec.nodeName={names[0]}",
-        ),
-    )
 
 
 def _other_reasons(situation: Situation, row: int) -> Iterator[str]:
@@ -467,7 +467,11 @@ def device_claims(situation: Situation) -> Iterator[Diagnosis]:
     if silent:
         yield from silent
     elif usable.any():
-        yield _on_other_nodes(situation, usable, refused)
+        n_refused = int(refused.sum())
+        rest = (
+            f"{counted(n_refused, 'other node')} {'has' if n_refused == 1 else 'have'} no usable devices for the claims"
+        )
+        yield Diagnosis(rule="device-nodes", cause=together(situation, obstacles_on(situation, usable), rest))
     else:
         yield from _all_in_use(situation, refused)
 
@@ -567,13 +571,6 @@ def _drivers_of(found: DeviceClass | None) -> list[str]:
         return []
     expressions = (each.cel.expression for each in found.spec.selectors if each.cel is not None)
     return [driver for expression in expressions for driver in _DRIVER.findall(expression)]
-
-
-def _on_other_nodes(situation: Situation, usable: Mask, refused: Mask) -> Diagnosis:
-    """Return the obstacles on the nodes that have the devices."""
-    n_refused = int(refused.sum())
-    rest = f"{counted(n_refused, 'other node')} {'has' if n_refused == 1 else 'have'} no usable devices for the claims"
-    return Diagnosis(rule="device-nodes", cause=together(situation, obstacles_on(situation, usable), rest))
 
 
 def _all_in_use(situation: Situation, refused: Mask) -> Iterator[Diagnosis]:

@@ -147,7 +147,15 @@ def _phrases(situation: Situation, nodes: Mask, scope: str, *, is_part: bool = F
     def subject(found: Mask) -> str:
         return _subject(situation, found, scope, of_all=int(found.sum()) == total)
 
-    yield from _unhealthy(situation, left, scope, total)
+    unhealthy: dict[str, list[str]] = {}
+    for row in all_rows(left & situation.rejected_by("TaintToleration")):
+        node = situation.cluster.nodes.objects[row]
+        if is_unhealthy(node, situation.pod.spec.tolerations):
+            left[row] = False
+            unhealthy.setdefault(health_problem(node), []).append(node.name)
+    for problem, names in unhealthy.items():
+        where = scope if len(names) == total else ""
+        yield f"{listed(names, most=3)}{where} {'is' if len(names) == 1 else 'are'} {problem}"
     cordoned = left & situation.rejected_by("NodeUnschedulable")
     if cordoned.any():
         left &= ~cordoned
@@ -181,19 +189,6 @@ def _phrases(situation: Situation, nodes: Mask, scope: str, *, is_part: bool = F
             yield f"{subject(found)} {'has' if one else 'have'} the taint {taint_text}, which the pod does not tolerate"
         else:
             yield f"{subject(found)} {'is' if one else 'are'} tainted {taint_text}"
-
-
-def _unhealthy(situation: Situation, left: Mask, scope: str, total: int) -> Iterator[str]:
-    """Yield the problems of unhealthy nodes, and remove these nodes from ``left``."""
-    found: dict[str, list[str]] = {}
-    for row in all_rows(left & situation.rejected_by("TaintToleration")):
-        node = situation.cluster.nodes.objects[row]
-        if is_unhealthy(node, situation.pod.spec.tolerations):
-            left[row] = False
-            found.setdefault(health_problem(node), []).append(node.name)
-    for problem, names in found.items():
-        where = scope if len(names) == total else ""
-        yield f"{listed(names, most=3)}{where} {'is' if len(names) == 1 else 'are'} {problem}"
 
 
 def _subject(situation: Situation, found: Mask, scope: str, *, of_all: bool) -> str:

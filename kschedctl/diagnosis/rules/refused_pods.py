@@ -431,34 +431,29 @@ def _by_quota(one: _Short, workload: str, message: str, demand: _Demand) -> tupl
     said = quota_numbers(message)
     begun = since(one.failure.last_transition_time) if one.failure is not None else ""
     if said is not None and not full:
-        return _by_quota_then(one, said, begun, _raise(one, tight, demand))
+        parts = [
+            _numbers(name, said.used.get(name, "?"), said.limited.get(name, "?"), wanted)
+            for name, wanted in said.requested.items()
+        ]
+        if any(share.quota.name == said.quota for share in one.shares):
+            wait = Advice(
+                summary=f"wait: the controller tries again within {_PAUSE} min, and the quota has room now",
+                risk=Risk.WAIT,
+                untried=UNTRIED,
+            )
+            phrase = f"quota {said.quota} refused {_rest(one)}{begun} ({listed(parts)}), and has room now"
+            return AdmissionRefusal(_BY_QUOTA, phrase, (wait, *_raise(one, tight, demand))), ()
+        phrase = f"quota {said.quota} refuses {_rest(one)}{begun}: {listed(parts)}"
+        limits = {
+            name: _raised(said.used.get(name, "0"), wanted, one.missing) for name, wanted in said.requested.items()
+        }
+        whom = f"all {one.wants} pods"
+        return AdmissionRefusal(_BY_QUOTA, phrase, (_raise_to(said.quota, one.obj.namespace, limits, whom),)), ()
     names = list(dict.fromkeys(share.quota.name for share in full))
     several = len(names) > 1
     parts = [_numbers(share.resource, str(share.used), str(share.hard), str(share.each)) for share in full]
     phrase = f"quota{'s' * several} {listed(names)} refuse{'s' * (not several)} {_rest(one)}{begun}: {listed(parts)}"
     return AdmissionRefusal(_BY_QUOTA, phrase, (*_raise(one, tight, demand), *_lower(one, workload, tight))), ()
-
-
-def _by_quota_then(
-    one: _Short, said: QuotaNumbers, begun: str, raises: tuple[Advice, ...]
-) -> tuple[AdmissionRefusal, tuple[str, ...]]:
-    """Return the refusal by a quota that has room now, or that the snapshot does not contain."""
-    parts = [
-        _numbers(name, said.used.get(name, "?"), said.limited.get(name, "?"), wanted)
-        for name, wanted in said.requested.items()
-    ]
-    if any(share.quota.name == said.quota for share in one.shares):
-        wait = Advice(
-            summary=f"wait: the controller tries again within {_PAUSE} min, and the quota has room now",
-            risk=Risk.WAIT,
-            untried=UNTRIED,
-        )
-        phrase = f"quota {said.quota} refused {_rest(one)}{begun} ({listed(parts)}), and has room now"
-        return AdmissionRefusal(_BY_QUOTA, phrase, (wait, *raises)), ()
-    phrase = f"quota {said.quota} refuses {_rest(one)}{begun}: {listed(parts)}"
-    limits = {name: _raised(said.used.get(name, "0"), wanted, one.missing) for name, wanted in said.requested.items()}
-    whom = f"all {one.wants} pods"
-    return AdmissionRefusal(_BY_QUOTA, phrase, (_raise_to(said.quota, one.obj.namespace, limits, whom),)), ()
 
 
 def _numbers(name: str, used: str, hard: str, each: str) -> str:

@@ -183,28 +183,25 @@ def oversized_request(situation: Situation) -> Iterator[Diagnosis]:
         others = situation.in_reach & ~nodes & (offered >= wanted)
         cordoned = others & situation.rejected_by("NodeUnschedulable")
         if resource.startswith(HUGEPAGES_PREFIX) and not offered[situation.in_reach].any():
-            yield _no_huge_pages(situation, resource)
+            base = next(obstacles.obstacles(situation))
+            need = format_amount(resource, situation.requests[resource])
+            yield Diagnosis(
+                rule="no-huge-pages",
+                cause=base.cause,
+                evidence=(
+                    "huge pages are reserved by the kernel of a node, and its kubelet counts them when it starts",
+                ),
+                advice=(
+                    Advice(
+                        summary=f"reserve {need} of {resource} on a node, and restart its kubelet",
+                        risk=Risk.SHARED,
+                        untried="the kernel reserves the pages, which takes their memory from other pods",
+                        command="# set vm.nr_hugepages or the kernel parameters hugepagesz and hugepages on the node",
+                    ),
+                ),
+            )
         if resource != PODS and 0 < largest < wanted and not cordoned.any():
             yield _Oversized(situation, resource, nodes, others).diagnosis()
-
-
-def _no_huge_pages(situation: Situation, resource: str) -> Diagnosis:
-    """Return the diagnosis of huge pages that no node within reach has reserved."""
-    base = next(obstacles.obstacles(situation))
-    need = format_amount(resource, situation.requests[resource])
-    return Diagnosis(
-        rule="no-huge-pages",
-        cause=base.cause,
-        evidence=("huge pages are reserved by the kernel of a node, and its kubelet counts them when it starts",),
-        advice=(
-            Advice(
-                summary=f"reserve {need} of {resource} on a node, and restart its kubelet",
-                risk=Risk.SHARED,
-                untried="the kernel reserves the pages, which takes their memory from other pods",
-                command="# set vm.nr_hugepages or the kernel parameters hugepagesz and hugepages on the node",
-            ),
-        ),
-    )
 
 
 class _Oversized:
@@ -305,22 +302,16 @@ class _Oversized:
         if parts.whole:
             return f"the pod-level request (spec.resources) {asks}"
         if parts.while_initializing > parts.while_running:
-            return self._initial_blame()
+            worst = max(self._parts.initializing, key=lambda part: part.own + part.beside)
+            beside = f" beside the {self._shown(worst.beside)} of sidecars" if worst.beside else ""
+            later = self._parts.while_running
+            rest = f" (the containers ask for {self._shown(later)} afterwards)" if later else ""
+            return f"{worst.words} asks for {self._shown(worst.own)} {self._resource}{beside}{rest}"
         if parts.overhead and self._wanted - parts.overhead <= self._largest:
             rest = f"the {self._shown(self._wanted - parts.overhead)} that its containers ask for"
             name = self._situation.pod.spec.runtime_class_name
             adds = f"adds an overhead of {self._shown(parts.overhead)} {resource} to {rest}"
             return f"runtime class {name} {adds}" if name else f"the pod {adds}"
-        return self._running_blame()
-
-    def _initial_blame(self) -> str:
-        worst = max(self._parts.initializing, key=lambda part: part.own + part.beside)
-        beside = f" beside the {self._shown(worst.beside)} of sidecars" if worst.beside else ""
-        later = self._parts.while_running
-        rest = f" (the containers ask for {self._shown(later)} afterwards)" if later else ""
-        return f"{worst.words} asks for {self._shown(worst.own)} {self._resource}{beside}{rest}"
-
-    def _running_blame(self) -> str:
         running, resource = self._parts.running, self._resource
         most = max(running, key=lambda part: part.own, default=None)
         if most is None:

@@ -89,12 +89,9 @@ def _is_near(toleration: Toleration, taint: Taint) -> bool:
         # Without a value, the operator Equal tolerates only a taint without one.
         return True
     if same_key and same_effect:
-        return bool(meant(toleration.value, [taint.value])) or _both_yes(toleration, taint)
+        both_yes = {toleration.value.lower(), taint.value.lower()} <= _YES
+        return both_yes or bool(meant(toleration.value, [taint.value]))
     return same_value and same_effect and bool(meant(toleration.key, [taint.key]))
-
-
-def _both_yes(toleration: Toleration, taint: Taint) -> bool:
-    return {toleration.value.lower(), taint.value.lower()} <= _YES
 
 
 def _diagnosis(situation: Situation, i: int, taint: Taint, taints: tuple[Taint, ...], nodes: Mask) -> Diagnosis:
@@ -103,21 +100,6 @@ def _diagnosis(situation: Situation, i: int, taint: Taint, taints: tuple[Taint, 
     of = listed(names) if len(names) <= 3 else counted(len(names), "node")
     rest = situation.in_reach & ~nodes
     cause = f"the pod tolerates {_words(toleration)}, and the taint of {of} is {taint}"
-    return Diagnosis(
-        rule="mistyped-toleration",
-        cause=together(situation, cause, obstacles_on(situation, rest)),
-        remedies=(_corrected(situation, i, taint, taints),),
-    )
-
-
-def _words(toleration: Toleration) -> str:
-    value = f"={toleration.value}" if toleration.operator != "Exists" and toleration.value else ""
-    effect = f":{toleration.effect}" if toleration.effect else ""
-    return f"{toleration.key}{value}{effect}"
-
-
-def _corrected(situation: Situation, i: int, taint: Taint, taints: tuple[Taint, ...]) -> Remedy:
-    """Return the correction. A toleration that matches another taint of the node loses its effect."""
     toleration, at = situation.pod.spec.tolerations[i], ("spec", "tolerations", i)
     hard = [each for each in taints if each.effect in (NO_SCHEDULE, NO_EXECUTE)]
     patch: list[Operation] = []
@@ -131,7 +113,17 @@ def _corrected(situation: Situation, i: int, taint: Taint, taints: tuple[Taint, 
         if toleration.effect:
             patch.append(add_operation(taint.effect, *at, "effect"))
         summary = f"tolerate {taint} instead of {_words(toleration)}"
-    return situation.context().pod_patch(summary, *patch, risk=Risk.MISTAKE, family=("toleration", i))
+    return Diagnosis(
+        rule="mistyped-toleration",
+        cause=together(situation, cause, obstacles_on(situation, rest)),
+        remedies=(situation.context().pod_patch(summary, *patch, risk=Risk.MISTAKE, family=("toleration", i)),),
+    )
+
+
+def _words(toleration: Toleration) -> str:
+    value = f"={toleration.value}" if toleration.operator != "Exists" and toleration.value else ""
+    effect = f":{toleration.effect}" if toleration.effect else ""
+    return f"{toleration.key}{value}{effect}"
 
 
 _UNTRIED: Final = "the snapshot has no such node to copy"

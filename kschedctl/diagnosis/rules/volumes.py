@@ -103,7 +103,11 @@ def volume_places(situation: Situation) -> list[VolumePlace]:
         nodes = check.reachable & _by_labels(cluster.nodes, volume)
         if check.problem or nodes.all():
             continue
-        labels = _required_labels(volume)
+        labels: dict[str, tuple[str, ...]] = {}
+        for requirement in _requirements(volume):
+            labels[requirement.key] = tuple(dict.fromkeys((*labels.get(requirement.key, ()), *requirement.values)))
+        for label in volume_labels(volume):
+            labels.setdefault(label.key, label.values)
         hosts = [key for key in labels if _names_node(cluster.nodes, key)]
         zones = [key for key in labels if _is_zone(key)]
         # A region says less than the zone beside it.
@@ -174,16 +178,6 @@ def _by_labels(nodes: Nodes, volume: PersistentVolume) -> Mask:
     if not labels:
         return np.ones(len(nodes), dtype=np.bool_)
     return reduce(np.logical_and, (label.matches(nodes) for label in labels)) | ~zoned_nodes(nodes)
-
-
-def _required_labels(volume: PersistentVolume) -> dict[str, tuple[str, ...]]:
-    """Return the labels that a volume's node affinity and its zone labels require, with their values."""
-    out: dict[str, tuple[str, ...]] = {}
-    for requirement in _requirements(volume):
-        out[requirement.key] = tuple(dict.fromkeys((*out.get(requirement.key, ()), *requirement.values)))
-    for label in volume_labels(volume):
-        out.setdefault(label.key, label.values)
-    return out
 
 
 def _requirements(volume: PersistentVolume) -> Iterator[Requirement]:
@@ -368,10 +362,33 @@ def volume_place(situation: Situation) -> Iterator[Diagnosis]:
 
 def _no_node_there(situation: Situation, place: VolumePlace) -> Diagnosis:
     nodes = situation.cluster.nodes
-    there = _in_zone(nodes, place.zones)
+    there = np.zeros(len(nodes), dtype=np.bool_)
+    for key in (ZONE, BETA_ZONE):
+        codes = [code for zone in place.zones if (code := nodes.labels[key].code(zone)) is not None]
+        there |= np.isin(nodes.labels[key].codes, codes)
     lacking = [key for key in place.labels if there.any() and not nodes.labels[key].present[there].any()]
     if lacking and place.volume.spec.csi is not None:
-        return _driver_not_registered(situation, place, place.volume.spec.csi.driver, lacking, there)
+        driver = place.volume.spec.csi.driver
+        names, one = listed(situation.names(there), most=3), there.sum() == 1
+        installed = CSINodes.of(situation.cluster).installed(driver)[there].any()
+        why = "" if installed else f": CSI driver {driver} is not registered there"
+        return Diagnosis(
+            rule="csi-driver-not-registered",
+            cause=(
+                f"{place.name} is {place.where}, and {names} there lack{'s' if one else ''} the label {listed(lacking)}, "
+                f"which the CSI driver sets{why}"
+            ),
+            advice=(
+                Advice(
+                    summary=f"get the pod of CSI driver {driver} to run on {names}; it registers the node and its label",
+                    risk=Risk.MISTAKE,
+                    untried="the kubelet sets the label once the driver is registered",
+                    command=f"# look at the node DaemonSet of {driver}: its pods there, its tolerations and node selector",
+                ),
+            ),
+            remedies=tuple(nodes_at(situation, place)),
+            checks=(f"kubectl get csinode {' '.join(situation.names(there)[:3])} -o yaml",),
+        )
     if not place.labels:
         cause = f"{place.name} has a node affinity that matches no node"
     elif there.any() or not place.zones:
@@ -383,31 +400,6 @@ def _no_node_there(situation: Situation, place: VolumePlace) -> Diagnosis:
         cause=cause,
         evidence=_whereabouts(situation),
         remedies=tuple(nodes_at(situation, place)),
-    )
-
-
-def _driver_not_registered(
-    situation: Situation, place: VolumePlace, driver: str, keys: list[str], there: Mask
-) -> Diagnosis:
-    names, one = listed(situation.names(there), most=3), there.sum() == 1
-    installed = CSINodes.of(situation.cluster).installed(driver)[there].any()
-    why = "" if installed else f": CSI driver {driver} is not registered there"
-    return Diagnosis(
-        rule="csi-driver-not-registered",
-        cause=(
-            f"{place.name} is {place.where}, and {names} there lack{'s' if one else ''} the label {listed(keys)}, "
-            f"which the CSI driver sets{why}"
-        ),
-        advice=(
-            Advice(
-                summary=f"get the pod of CSI driver {driver} to run on {names}; it registers the node and its label",
-                risk=Risk.MISTAKE,
-                untried="the kubelet sets the label once the driver is registered",
-                command=f"# look at the node DaemonSet of {driver}: its pods there, its tolerations and node selector",
-            ),
-        ),
-        remedies=tuple(nodes_at(situation, place)),
-        checks=(f"kubectl get csinode {' '.join(situation.names(there)[:3])} -o yaml",),
     )
 
 
@@ -472,15 +464,6 @@ def _apart(situation: Situation, places: list[VolumePlace]) -> Diagnosis:
         f"{'selected ' if not situation.selected.all() else ''}node is in all these places",
         evidence=_whereabouts(situation),
     )
-
-
-def _in_zone(nodes: Nodes, zones: tuple[str, ...]) -> Mask:
-    """Return the nodes of some zones by the standard zone labels: bool, shape (n_nodes,)."""
-    out = np.zeros(len(nodes), dtype=np.bool_)
-    for key in (ZONE, BETA_ZONE):
-        codes = [code for zone in zones if (code := nodes.labels[key].code(zone)) is not None]
-        out |= np.isin(nodes.labels[key].codes, codes)
-    return out
 
 
 def _zones(nodes: Nodes, mask: Mask) -> dict[str, int]:

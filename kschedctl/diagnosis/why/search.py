@@ -340,10 +340,6 @@ def _in_order(collected: Collected, candidates: Iterable[CandidateRemedy]) -> It
     return (remedy for _, remedy in sorted(ranked, key=lambda one: one[0]))
 
 
-def _risk(one: Suggestion | Advice) -> Risk:
-    return max(_risks(one))
-
-
 def _risks(one: Suggestion | Advice) -> list[Risk]:
     return [one.risk] if isinstance(one, Advice) else [remedy.risk for remedy in one.remedies]
 
@@ -351,7 +347,7 @@ def _risks(one: Suggestion | Advice) -> list[Risk]:
 def _with_corrections(ranked: list[Cure]) -> list[Cure]:
     """Leave out what evicts pods, drops a constraint or needs a copy of data if the first cure corrects a mistake."""
     if ranked and Risk.MISTAKE in _risks(ranked[0]):
-        return [one for one in ranked if _risk(one) < Risk.DROPPED and Risk.EVICTION not in _risks(one)]
+        return [one for one in ranked if max(_risks(one)) < Risk.DROPPED and Risk.EVICTION not in _risks(one)]
     return ranked
 
 

@@ -255,7 +255,25 @@ def unblock(scheduler: Scheduler, groups: Sequence[PendingGroup], most: int = MO
         after = _after(scheduler, (*changes, *best.remedy.follows), waiting)
         placed = after.placed - anyway
         if len(placed) > len(together) and _lasts(scheduler, best, rest, later):
-            found.append(_unblocking(scheduler, best, rest, after, placed - together))
+            remedy, cluster = best.remedy, scheduler.cluster
+            through: tuple[Patch, ...] = ()
+            if remedy.scope is RemedyScope.POD:
+                through = through_templates(cluster, rest[min(best.groups)].pods[0], (remedy,))
+            # The remedy is that of one pod; all pods of the group get the same patch.
+            all_alike = dataclasses.replace(remedy, changes=best.changes)
+            found.append(
+                Unblocking(
+                    summary=remedy.summary,
+                    scope=remedy.scope,
+                    changes=best.changes,
+                    through=through,
+                    commands=commands_of(cluster, [all_alike], through),
+                    evicts=remedy.evicts,
+                    violates=broken_budgets(cluster, remedy.evicts),
+                    unplaced=tuple(key for key in remedy.evicts if key in after.unplaced),
+                    placed=tuple(sorted(placed - together)),
+                )
+            )
             left -= Counter(group_of[key] for key in placed - together)
             made, together = changes, placed
     turned_away = {rest[i].pods[0].key: said for i, said in later.items()}
@@ -413,32 +431,6 @@ def _changes_for_all(group: PendingGroup, decided: Pod, remedy: Remedy) -> tuple
     own = [change for change in remedy.changes if isinstance(change, Patch) and change.name == decided.name]
     siblings = [change for change in remedy.changes if change not in own]
     return (*(replace(change, name=pod.name) for pod in alike for change in own), *siblings)
-
-
-def _unblocking(
-    scheduler: Scheduler,
-    candidate: _Candidate,
-    groups: Sequence[PendingGroup],
-    after: "_Placed",
-    placed: frozenset[str],
-) -> Unblocking:
-    remedy, cluster = candidate.remedy, scheduler.cluster
-    through: tuple[Patch, ...] = ()
-    if remedy.scope is RemedyScope.POD:
-        through = through_templates(cluster, groups[min(candidate.groups)].pods[0], (remedy,))
-    # The remedy is that of one pod; all pods of the group get the same patch.
-    all_alike = dataclasses.replace(remedy, changes=candidate.changes)
-    return Unblocking(
-        summary=remedy.summary,
-        scope=remedy.scope,
-        changes=candidate.changes,
-        through=through,
-        commands=commands_of(cluster, [all_alike], through),
-        evicts=remedy.evicts,
-        violates=broken_budgets(cluster, remedy.evicts),
-        unplaced=tuple(key for key in remedy.evicts if key in after.unplaced),
-        placed=tuple(sorted(placed)),
-    )
 
 
 @dataclass(frozen=True, slots=True)

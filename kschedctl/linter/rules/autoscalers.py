@@ -8,7 +8,7 @@ from kschedctl.common.wording import meant, nearest
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import removing, setting
 from kschedctl.linter.manifest_set import LintObject
-from kschedctl.linter.pods import HPA, SCALED, SCALED_OBJECT, ScaleTarget, WorkloadPods, autoscaler, scale_target
+from kschedctl.linter.pods import HPA, SCALED, SCALED_OBJECT, WorkloadPods, autoscaler, scale_target
 from kschedctl.linter.rule import Problem, Related, Rule, RuleSubject
 from kschedctl.linter.values import at
 
@@ -116,20 +116,16 @@ def hpa_target_mismatch(scaler: LintObject, context: LintContext) -> Iterator[Pr
             fix=setting(scaler, f"write kind: {correct[0]}", (target.field("kind"), correct[0]), safe=False),
         )
     elif target.kind in _SERVED and target.group == _GROUP and not context.manifests.has(target.type, target.name):
-        yield from _of_another_kind(scaler, target, context)
-
-
-def _of_another_kind(scaler: LintObject, target: ScaleTarget, context: LintContext) -> Iterator[Problem]:
-    others = (context.manifests.named(scaler, type_, target.name) for type_ in sorted(SCALED))
-    found = [other for other in others if other is not None and not context.manifests.owners(other)]
-    if len(found) == 1:
-        yield Problem(
-            message=f"the target {target.kind} {target.name} is not in the manifest set; {target.name} is a "
-            f"{found[0].kind}",
-            steps=target.field("kind"),
-            help=f"write kind: {found[0].kind}, apiVersion: {found[0].api_version}",
-            related=(Related(found[0], (), "the workload of this name"),),
-        )
+        others = (context.manifests.named(scaler, type_, target.name) for type_ in sorted(SCALED))
+        found = [other for other in others if other is not None and not context.manifests.owners(other)]
+        if len(found) == 1:
+            yield Problem(
+                message=f"the target {target.kind} {target.name} is not in the manifest set; {target.name} is a "
+                f"{found[0].kind}",
+                steps=target.field("kind"),
+                help=f"write kind: {found[0].kind}, apiVersion: {found[0].api_version}",
+                related=(Related(found[0], (), "the workload of this name"),),
+            )
 
 
 @Rule(

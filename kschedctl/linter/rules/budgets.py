@@ -297,7 +297,7 @@ def budget_cannot_count(budget: LintObject, context: LintContext) -> Iterator[Pr
     if limit is None or not needs_scale(*limit):
         return
     found = selected(budget, context)
-    only_bare = all(pods.type == "Pod" and not _is_owned(pods) for pods in found)
+    only_bare = all(pods.type == "Pod" and not items(at(pods.obj.raw, "metadata", "ownerReferences")) for pods in found)
     for pods in found:
         why = WITHOUT_SCALE.get(pods.type)
         if why is not None and (pods.type != "Pod" or only_bare):
@@ -308,10 +308,6 @@ def budget_cannot_count(budget: LintObject, context: LintContext) -> Iterator[Pr
                 help="set minAvailable to a number",
                 related=(Related(pods.obj, (), "the pods"),),
             )
-
-
-def _is_owned(pods: WorkloadPods) -> bool:
-    return pods.type == "Pod" and bool(items(at(pods.obj.raw, "metadata", "ownerReferences")))
 
 
 @Rule(

@@ -351,7 +351,19 @@ def api_gone(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     if new is not None and minor < new[0]:
         yield from _not_yet_served(obj, minor, *new)
     elif gone is None:
-        yield from _never_served(obj)
+        versions = kinds_by_version()
+        served = versions.get(obj.api_version, frozenset())
+        if obj.kind in served or not is_rendered([obj.kind, obj.api_version]):
+            return
+        message = f'no matches for kind "{obj.kind}" in version "{obj.api_version}"'
+        elsewhere = [version for version, kinds in versions.items() if obj.kind in kinds]
+        if not served:
+            if elsewhere and (similar := _similar_versions(obj.api_version, elsewhere)):
+                yield Problem(message=message, steps=("apiVersion",), help=f"did you mean {listed(similar, 'or')}?")
+        elif elsewhere:
+            yield Problem(message=message, steps=("apiVersion",), help=f"{obj.kind} is in {listed(elsewhere, 'or')}")
+        elif meant := nearest(obj.kind, served):
+            yield Problem(message=message, steps=("kind",), help=f"did you mean {meant}?")
     elif minor >= gone[0]:
         yield from _gone(obj, context, *gone)
 
@@ -363,10 +375,13 @@ def _gone(obj: LintObject, context: LintContext, since: int, instead: str) -> It
         same = context.manifests.of_version(obj.api_version, obj.kind)
         in_folder = [other for other in same if _old_folder(other.file.name) == folder]
         if in_folder[0] is obj:
+            # The settings know no absolute paths.
+            path = PurePath(folder)
+            glob = path.name if path.is_absolute() else path.as_posix()
             yield Problem(
                 message=f"{message} ({counted(len(in_folder), 'object')} in {folder})",
                 steps=("apiVersion",),
-                help=f"to leave the folder out, write exclude: [{_glob(folder)}] in the settings",
+                help=f"to leave the folder out, write exclude: [{glob}] in the settings",
                 severity=Severity.INFO,
             )
         return
@@ -381,23 +396,6 @@ def _not_yet_served(obj: LintObject, minor: int, since: int, before: str) -> Ite
         steps=("apiVersion",),
         help=f"use {instead}",
     )
-
-
-def _never_served(obj: LintObject) -> Iterator[Problem]:
-    """Yield the problem of a kind that no release serves in this version."""
-    versions = kinds_by_version()
-    served = versions.get(obj.api_version, frozenset())
-    if obj.kind in served or not is_rendered([obj.kind, obj.api_version]):
-        return
-    message = f'no matches for kind "{obj.kind}" in version "{obj.api_version}"'
-    elsewhere = [version for version, kinds in versions.items() if obj.kind in kinds]
-    if not served:
-        if elsewhere and (similar := _similar_versions(obj.api_version, elsewhere)):
-            yield Problem(message=message, steps=("apiVersion",), help=f"did you mean {listed(similar, 'or')}?")
-    elif elsewhere:
-        yield Problem(message=message, steps=("apiVersion",), help=f"{obj.kind} is in {listed(elsewhere, 'or')}")
-    elif meant := nearest(obj.kind, served):
-        yield Problem(message=message, steps=("kind",), help=f"did you mean {meant}?")
 
 
 def _similar_versions(api_version: str, served: Sequence[str]) -> Sequence[str]:
@@ -423,12 +421,6 @@ def _old_folder(name: str) -> str:
     """Return the outermost folder of old manifests or test data around a file; empty if there is none."""
     outermost_first = (folder for folder in reversed(PurePath(name).parents) if _OLD.fullmatch(folder.name))
     return str(next(outermost_first, ""))
-
-
-def _glob(folder: str) -> str:
-    """Return the glob for a folder; the settings know no absolute paths, so that the name of such a folder is used."""
-    path = PurePath(folder)
-    return path.name if path.is_absolute() else path.as_posix()
 
 
 def validation_findings(obj: LintObject, context: LintContext) -> list[Finding]:
@@ -689,15 +681,12 @@ def not_an_object(file: LintFile, context: LintContext) -> Iterator[Problem]:
 
     Repair: as the message says.
     """
-    if file.name in context.manifests.kustomizations.patches or _is_chart_input(file, context):
+    # The values of a chart have keys of any names.
+    in_chart = context.manifests.unreadable.chart_of(file) and TEMPLATES not in PurePath(file.folder).parts
+    if in_chart or file.name in context.manifests.kustomizations.patches:
         return
     for document in file.documents:
         for flaw in found_in(document.value):
             if isinstance(flaw, Flaw):
                 region = document.region(flaw.steps, key=flaw.key)
                 yield Problem(message=flaw.problem, help=flaw.hint, line=region.line, column=region.column)
-
-
-def _is_chart_input(file: LintFile, context: LintContext) -> bool:
-    """Report whether a file is in a chart but not one of its templates: values have keys of any names."""
-    return bool(context.manifests.unreadable.chart_of(file)) and TEMPLATES not in PurePath(file.folder).parts

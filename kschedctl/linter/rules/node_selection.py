@@ -184,17 +184,6 @@ def impossible_node_label_value(pods: WorkloadPods, context: LintContext) -> Ite
 
     Repair: write a label and value that nodes can have.
     """
-    yield from _of_selector(pods)
-    yield from _of_terms(pods)
-    topologies: list[AnyPart] = [*pods.spread, *pods.terms("podAffinity", required=True)]
-    for part in topologies:
-        key, steps = text(part.raw.get("topologyKey")), (*part.steps, "topologyKey")
-        hard = part.raw.get("whenUnsatisfiable", DO_NOT_SCHEDULE) == DO_NOT_SCHEDULE
-        if hard and (meant := _misspelt(key)) is not None:
-            yield _of_key(key, meant, steps, setting(pods.obj, f"write {meant}", (steps, meant)))
-
-
-def _of_selector(pods: WorkloadPods) -> Iterator[Problem]:
     for key, value in pods.node_selector.items():
         steps = pods.of_spec("nodeSelector", key)
         if (meant := _misspelt(key)) is not None:
@@ -202,9 +191,6 @@ def _of_selector(pods: WorkloadPods) -> Iterator[Problem]:
             yield replace(_of_key(key, meant, steps, fix), key=True)
         elif is_rendered(value) and (wrong := _wrong(key, (text(value),))):
             yield _of_value(pods, key, wrong, steps)
-
-
-def _of_terms(pods: WorkloadPods) -> Iterator[Problem]:
     terms = pods.node_terms or []
     severity = Severity.WARNING if len(terms) > 1 else None
     for demand in (demand for steps, term in terms for demand in demands_of(term, steps)):
@@ -216,6 +202,12 @@ def _of_terms(pods: WorkloadPods) -> Iterator[Problem]:
             yield _of_key(demand.key, meant, at_key, fix, severity)
         elif demand.operator == IN and (wrong := _wrong(demand.key, demand.values)):
             yield _of_value(pods, demand.key, wrong, (*demand.steps, "values", 0), severity)
+    topologies: list[AnyPart] = [*pods.spread, *pods.terms("podAffinity", required=True)]
+    for part in topologies:
+        key, steps = text(part.raw.get("topologyKey")), (*part.steps, "topologyKey")
+        hard = part.raw.get("whenUnsatisfiable", DO_NOT_SCHEDULE) == DO_NOT_SCHEDULE
+        if hard and (meant := _misspelt(key)) is not None:
+            yield _of_key(key, meant, steps, setting(pods.obj, f"write {meant}", (steps, meant)))
 
 
 def _of_key(name: str, meant: str, steps: Steps, fix: Fix | None, severity: Severity | None = None) -> Problem:
@@ -227,7 +219,9 @@ def _of_value(
     pods: WorkloadPods, key: str, wrong: tuple[str, ...], steps: Steps, severity: Severity | None = None
 ) -> Problem:
     known = sorted(_VALUES[key])
-    guess = _guess(key, wrong[0])
+    lower = wrong[0].lower()
+    meant = ARCHITECTURES.get(lower, lower) if "arch" in key else lower
+    guess = meant if meant in _VALUES[key] else ""
     return Problem(
         message=f"no node has {key}={' or '.join(wrong)}",
         steps=steps,
@@ -241,12 +235,6 @@ def _wrong(key: str, values: tuple[str, ...]) -> tuple[str, ...]:
     """Return the values if none of them is known, else nothing."""
     known = _VALUES.get(key)
     return values if known is not None and known.isdisjoint(values) else ()
-
-
-def _guess(key: str, value: str) -> str:
-    lower = value.lower()
-    meant = ARCHITECTURES.get(lower, lower) if "arch" in key else lower
-    return meant if meant in _VALUES[key] else ""
 
 
 def _misspelt(key: str) -> str | None:

@@ -31,7 +31,7 @@ from kschedctl.linter.rule import Problem, Related, Rule, RuleSubject, Stage
 from kschedctl.linter.scheduler_profiles import DEFAULT_SCHEDULER
 from kschedctl.linter.values import Steps, at, is_rendered, mapping, numbered, text, whole
 from kschedctl.objects.releases.release import LATEST
-from kschedctl.objects.releases.rules import GENERIC_WORKLOAD, GROUP_PREEMPTION_POLICY, TOPOLOGY_AWARE, PodGroupRules
+from kschedctl.objects.releases.rules import GENERIC_WORKLOAD, GROUP_PREEMPTION_POLICY, TOPOLOGY_AWARE
 
 
 @Rule(
@@ -409,20 +409,15 @@ def pod_group_gate_off(obj: LintObject, context: LintContext) -> Iterator[Proble
         elif not context.release.enabled(GENERIC_WORKLOAD):
             yield _off(GENERIC_WORKLOAD, steps, context)
     elif obj.type == POD_GROUP and rules is not None and context.release.enabled(GENERIC_WORKLOAD):
-        for steps, gate in _gated_fields(rules):
+        for steps, gate in (
+            (("spec", "schedulingPolicy", "gang"), rules.gang_gate),
+            (("spec", "schedulingConstraints"), TOPOLOGY_AWARE),
+            (("spec", "disruptionMode"), rules.preemption_gate),
+            (("spec", "priorityClassName"), rules.preemption_gate),
+            (("spec", "preemptionPolicy"), GROUP_PREEMPTION_POLICY),
+        ):
             if at(obj.raw, *steps) is not None and not context.release.enabled(gate):
                 yield _off(gate, steps, context)
-
-
-def _gated_fields(rules: PodGroupRules) -> tuple[tuple[Steps, str], ...]:
-    """Return the fields of a PodGroup that need a feature gate, each with the gate."""
-    return (
-        (("spec", "schedulingPolicy", "gang"), rules.gang_gate),
-        (("spec", "schedulingConstraints"), TOPOLOGY_AWARE),
-        (("spec", "disruptionMode"), rules.preemption_gate),
-        (("spec", "priorityClassName"), rules.preemption_gate),
-        (("spec", "preemptionPolicy"), GROUP_PREEMPTION_POLICY),
-    )
 
 
 def _off(gate: str, steps: Steps, context: LintContext) -> Problem:

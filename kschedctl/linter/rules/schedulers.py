@@ -188,18 +188,13 @@ def weight_without_effect(obj: LintObject, context: LintContext) -> Iterator[Pro
             name = text(at(raw, "name"))
             if not name or name in enabled or is_enabled_at_multi_point(name, named, context.release):
                 continue
-            if name == ALL or _enabled_by_default_elsewhere(name, known):
+            if name == ALL or (name not in known and not name[:1].isupper()):
                 continue
             yield Problem(
                 message=f"no extension point of the profile has {name}: its arguments are not used",
                 steps=(*way, "name"),
                 help="enable it, or leave the arguments out",
             )
-
-
-def _enabled_by_default_elsewhere(name: str, known: frozenset[str]) -> bool:
-    """Report whether a name is unknown and begins in lower case, so that it is no plugin's; KS602 reports it."""
-    return name not in known and not name[:1].isupper()
 
 
 _VITAL: Final = frozenset(("NodeResourcesFit", "VolumeBinding", "NodePorts"))

@@ -294,24 +294,21 @@ class Release:
         UnsupportedError
             If kube-scheduler of this release refuses a gate, or a gate would change decisions and is not modelled.
         """
-        new = self._with_features(gates)
+        idle = idle_gates(self.version, gates, self.features)
+        modelled = {name: value for name, value in gates.items() if name in self.features}
+        queue = {name: value for name, value in gates.items() if name in self.queue_gates}
+        new = replace(
+            self,
+            features=MappingProxyType({**self.features, **modelled}),
+            queue_gates=MappingProxyType({**self.queue_gates, **queue}),
+            idle_gates=idle,
+        )
         for gate, others in self.gate_dependencies.items():
             off = [other for other in others if not new.enabled(other)]
             if new.enabled(gate) and off:
                 text = f"{gate} is enabled, but depends on features that are disabled: [{' '.join(off)}]"
                 raise UnsupportedError(text, hint=f"add {','.join(f'{other}=true' for other in off)}")
         return new
-
-    def _with_features(self, gates: Mapping[str, bool]) -> "Release":
-        idle = idle_gates(self.version, gates, self.features)
-        modelled = {name: value for name, value in gates.items() if name in self.features}
-        queue = {name: value for name, value in gates.items() if name in self.queue_gates}
-        return replace(
-            self,
-            features=MappingProxyType({**self.features, **modelled}),
-            queue_gates=MappingProxyType({**self.queue_gates, **queue}),
-            idle_gates=idle,
-        )
 
 
 def _weighted(plugins: tuple[tuple[str, int], ...], **weights: int) -> tuple[tuple[str, int], ...]:

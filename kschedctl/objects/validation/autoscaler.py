@@ -50,7 +50,21 @@ def horizontal_pod_autoscaler(tree: Tree, context: ValidationContext) -> Found:
     for name in ("scaleUp", "scaleDown"):
         rules = spec.get("behavior", {}).get(name)
         if rules is not None:
-            yield from _scaling(rules, f"spec.behavior.{name}")
+            path = f"spec.behavior.{name}"
+            window = rules.get("stabilizationWindowSeconds")
+            at = f"{path}.stabilizationWindowSeconds"
+            if window is not None and window < 0:
+                yield field_errors.invalid(at, window, "must be greater than or equal to zero")
+            if window is not None and window > _LONGEST_WINDOW:
+                yield field_errors.invalid(at, window, f"must be less than or equal to {_LONGEST_WINDOW}")
+            if "selectPolicy" in rules:
+                yield from one_of(rules["selectPolicy"], ("Disabled", "Max", "Min"), f"{path}.selectPolicy")
+            if "policies" in rules:
+                yield from require(rules["policies"], f"{path}.policies", "must specify at least one Policy")
+            for i, policy in enumerate(rules.get("policies", ())):
+                yield from _policy(policy, f"{path}.policies[{i}]")
+            if "tolerance" in rules:
+                yield from not_negative_amount(rules["tolerance"], f"{path}.tolerance")
     if bounds_last:
         yield from _bounds(spec, to_zero, "")
 
@@ -86,23 +100,6 @@ def _reference(reference: Tree, path: str, *, core: bool) -> Found:
         yield field_errors.invalid(f"{path}.apiVersion", version, problem)
     elif not core and not version.rpartition("/")[0]:
         yield field_errors.invalid(f"{path}.apiVersion", version, "apiVersion must specify API group")
-
-
-def _scaling(rules: Tree, path: str) -> Found:
-    window = rules.get("stabilizationWindowSeconds")
-    at = f"{path}.stabilizationWindowSeconds"
-    if window is not None and window < 0:
-        yield field_errors.invalid(at, window, "must be greater than or equal to zero")
-    if window is not None and window > _LONGEST_WINDOW:
-        yield field_errors.invalid(at, window, f"must be less than or equal to {_LONGEST_WINDOW}")
-    if "selectPolicy" in rules:
-        yield from one_of(rules["selectPolicy"], ("Disabled", "Max", "Min"), f"{path}.selectPolicy")
-    if "policies" in rules:
-        yield from require(rules["policies"], f"{path}.policies", "must specify at least one Policy")
-    for i, policy in enumerate(rules.get("policies", ())):
-        yield from _policy(policy, f"{path}.policies[{i}]")
-    if "tolerance" in rules:
-        yield from not_negative_amount(rules["tolerance"], f"{path}.tolerance")
 
 
 def _policy(policy: Tree, path: str) -> Found:

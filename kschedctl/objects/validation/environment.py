@@ -75,7 +75,18 @@ def _value_from(variable: Tree, path: str, context: ValidationContext) -> Found:
     files = context.on("EnvFiles")
     if files and "fileKeyRef" in source:
         number += 1
-        yield from _file_key(source["fileKeyRef"], f"{path}.fileKeyRef")
+        reference = source["fileKeyRef"]
+        at = f"{path}.fileKeyRef"
+        key, file = reference.get("key", ""), reference.get("path", "")
+        if not key:
+            yield field_errors.required(f"{at}.key")
+        else:
+            yield from invalid_findings(env_var_problems(key, relaxed=True), key, f"{at}.key")
+        yield from given_label_name(reference.get("volumeName", ""), f"{at}.volumeName")
+        if not file:
+            yield field_errors.required(f"{at}.path")
+        else:
+            yield from without_backsteps(file, f"{at}.path")
     if not number:
         names = ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", *(["fileKeyRef"] if files else [])]
         listed = f"{', '.join(f'`{name}`' for name in names[:-1])} or `{names[-1]}`"
@@ -148,19 +159,6 @@ def _key(reference: Tree, path: str) -> Found:
         yield field_errors.required(f"{path}.key")
     else:
         yield from invalid_findings(config_key_problems(key), key, f"{path}.key")
-
-
-def _file_key(reference: Tree, path: str) -> Found:
-    key, file = reference.get("key", ""), reference.get("path", "")
-    if not key:
-        yield field_errors.required(f"{path}.key")
-    else:
-        yield from invalid_findings(env_var_problems(key, relaxed=True), key, f"{path}.key")
-    yield from given_label_name(reference.get("volumeName", ""), f"{path}.volumeName")
-    if not file:
-        yield field_errors.required(f"{path}.path")
-    else:
-        yield from without_backsteps(file, f"{path}.path")
 
 
 def environment_from(sources: Sequence[Tree], path: str, context: ValidationContext) -> Found:

@@ -350,12 +350,6 @@ def job_spec(spec: Tree, path: str, context: ValidationContext, *, of_cron_job: 
         for name in ("backoffLimitPerIndex", "maxFailedIndexes"):
             if name in spec:
                 yield field_errors.invalid(f"{path}.{name}", spec[name], "requires indexed completion mode")
-    yield from _policies(spec, mode, path)
-    yield from pod_template(spec.get("template", {}), f"{path}.template", context)
-    yield from _restart_policy(spec, f"{path}.template.spec.restartPolicy")
-
-
-def _policies(spec: Tree, mode: str, path: str) -> Found:
     if "podFailurePolicy" in spec:
         yield from _failure_policy(spec, f"{path}.podFailurePolicy")
     if "successPolicy" in spec:
@@ -363,6 +357,8 @@ def _policies(spec: Tree, mode: str, path: str) -> Found:
     if "podReplacementPolicy" in spec:
         known = ("Failed",) if "podFailurePolicy" in spec else ("Failed", "TerminatingOrFailed")
         yield from one_of(spec["podReplacementPolicy"], known, f"{path}.podReplacementPolicy")
+    yield from pod_template(spec.get("template", {}), f"{path}.template", context)
+    yield from _restart_policy(spec, f"{path}.template.spec.restartPolicy")
 
 
 def _restart_policy(spec: Tree, path: str) -> Found:

@@ -221,7 +221,11 @@ def _source(spec: Tree, name: str, context: ValidationContext) -> Found:
         return _iscsi(source, name, path)
 
     def local(source: Tree, path: str, context: ValidationContext) -> Found:
-        yield from _local(source, path)
+        place = source.get("path", "")
+        if not place:
+            yield field_errors.required(f"{path}.path")
+        else:
+            yield from no_backsteps(place, f"{path}.path")
         if "nodeAffinity" not in spec:
             yield field_errors.required("spec.nodeAffinity", "Local volume requires node affinity")
 
@@ -243,14 +247,6 @@ def _iscsi(source: Tree, name: str, path: str) -> Found:
     if "secretRef" in source:
         yield from require(source["secretRef"].get("name"), f"{path}.secretRef.name")
     yield from sources.initiator(source, path, form=_FORM)
-
-
-def _local(source: Tree, path: str) -> Found:
-    place = source.get("path", "")
-    if not place:
-        yield field_errors.required(f"{path}.path")
-    else:
-        yield from no_backsteps(place, f"{path}.path")
 
 
 def _glusterfs(source: Tree, path: str, context: ValidationContext) -> Found:
@@ -276,13 +272,11 @@ def _csi(source: Tree, path: str, context: ValidationContext) -> Found:
     yield from require(source.get("volumeHandle"), f"{path}.volumeHandle")
     for field in _SECRETS:
         if field in source:
-            yield from _secret(source[field], f"{path}.{field}")
-
-
-def _secret(secret: dict[str, Any], path: str) -> Found:
-    name, namespace = secret.get("name", ""), secret.get("namespace", "")
-    yield from subdomain_name(name, f"{path}.name") if name else require(name, f"{path}.name")
-    yield from label_name(namespace, f"{path}.namespace") if namespace else require(namespace, f"{path}.namespace")
+            secret = source[field]
+            at = f"{path}.{field}"
+            name, namespace = secret.get("name", ""), secret.get("namespace", "")
+            yield from subdomain_name(name, f"{at}.name") if name else require(name, f"{at}.name")
+            yield from label_name(namespace, f"{at}.namespace") if namespace else require(namespace, f"{at}.namespace")
 
 
 def _replaced(source: Tree, path: str, context: ValidationContext) -> Found:

@@ -320,7 +320,22 @@ def _validated(tree: Tree, context: ValidationContext, *, struct: Struct, versio
     if struct is _GROUP and _PARENT.name in spec and _WORKLOAD_REF.name not in spec:
         yield field_errors.required("spec.workloadRef", f"must be set when {_PARENT.name} is set")
     if struct is _WORKLOAD:
-        yield from _templates_together(spec)
+        templates, composites = _TEMPLATES.value(spec) or [], _composites(spec)
+        path = f"spec.{_COMPOSITES.name}"
+        yield from _unique_names(composites, path, {each.get("name", "") for each in templates})
+        for i, each in enumerate(composites):
+            if _is_too_deep(each, 1):
+                inside = _COMPOSITE_TEMPLATE.printed(each, is_internal=True)["CompositePodGroupTemplates"]
+                problem = f"maximum template hierarchy depth is {_TOO_DEEP}"
+                yield field_errors.invalid(f"{path}[{i}]", inside, problem)
+        of_templates = [_priority(each) for each in templates]
+        if len(set(of_templates)) > 1:
+            yield field_errors.invalid("spec", None, "detected multiple priority configurations")
+        elif len({*of_templates, *(_priority(each) for top in composites for each in _below(top))}) > 1:
+            problem = "all priority and priorityClassName values must be identical, detected multiple values"
+            yield field_errors.invalid("spec", None, problem)
+        for i, each in enumerate(composites):
+            yield from _has_children(each, f"{path}[{i}]")
     yield from struct(spec, "spec")
 
 
@@ -379,26 +394,6 @@ def scheduling_group(group: Tree, path: str) -> Found:
         yield field_errors.invalid(at, None, "must specify one of: `podGroupName`")
     else:
         yield from invalid_findings(subdomain_problems(name), name, at)
-
-
-def _templates_together(spec: Tree) -> Found:
-    """Yield the problems between the templates of a Workload."""
-    templates, composites = _TEMPLATES.value(spec) or [], _composites(spec)
-    path = f"spec.{_COMPOSITES.name}"
-    yield from _unique_names(composites, path, {each.get("name", "") for each in templates})
-    for i, each in enumerate(composites):
-        if _is_too_deep(each, 1):
-            inside = _COMPOSITE_TEMPLATE.printed(each, is_internal=True)["CompositePodGroupTemplates"]
-            problem = f"maximum template hierarchy depth is {_TOO_DEEP}"
-            yield field_errors.invalid(f"{path}[{i}]", inside, problem)
-    of_templates = [_priority(each) for each in templates]
-    if len(set(of_templates)) > 1:
-        yield field_errors.invalid("spec", None, "detected multiple priority configurations")
-    elif len({*of_templates, *(_priority(each) for top in composites for each in _below(top))}) > 1:
-        problem = "all priority and priorityClassName values must be identical, detected multiple values"
-        yield field_errors.invalid("spec", None, problem)
-    for i, each in enumerate(composites):
-        yield from _has_children(each, f"{path}[{i}]")
 
 
 def _composites(tree: Tree) -> list[Tree]:

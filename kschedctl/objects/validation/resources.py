@@ -103,26 +103,22 @@ def _resources(resources: Tree, name_rule: NameRule, claims: Collection[str], pa
         at = f"{path}.requests[{name}]"
         yield from name_rule(name, at)
         yield from resource_amount(name, amount, at)
-        yield from _within_limit(name, amount, limits, path)
+        limit = limits.get(name)
+        whole = not _overcommit_allowed(name)
+        if limit is None:
+            if whole:
+                yield field_errors.required(f"{path}.limits", "Limit must be set for non overcommitable resources")
+        elif whole and amount.nanos != limit.nanos:
+            yield field_errors.invalid(f"{path}.requests", str(amount), f"must be equal to {name} limit of {limit}")
+        elif amount.nanos > limit.nanos:
+            problem = f"must be less than or equal to {name} limit of {limit}"
+            yield field_errors.invalid(f"{path}.requests", str(amount), problem)
         yield from _huge_pages(name, amount, at)
     names = {*limits, *requests}
     if not names & _COMPUTE and any(name.startswith(HUGEPAGES_PREFIX) for name in names):
         yield field_errors.forbidden(path, "HugePages require cpu or memory")
     if "claims" in resources:
         yield from _claims(resources["claims"], claims, f"{path}.claims")
-
-
-def _within_limit(name: str, request: Amount, limits: Amounts, path: str) -> Found:
-    limit = limits.get(name)
-    whole = not _overcommit_allowed(name)
-    if limit is None:
-        if whole:
-            yield field_errors.required(f"{path}.limits", "Limit must be set for non overcommitable resources")
-    elif whole and request.nanos != limit.nanos:
-        yield field_errors.invalid(f"{path}.requests", str(request), f"must be equal to {name} limit of {limit}")
-    elif request.nanos > limit.nanos:
-        problem = f"must be less than or equal to {name} limit of {limit}"
-        yield field_errors.invalid(f"{path}.requests", str(request), problem)
 
 
 @lru_cache(maxsize=4096)
@@ -212,7 +208,7 @@ def _claims(claims: Iterable[Tree], known: Collection[str], path: str) -> Found:
 def _consistent(spec: Tree, resources: Tree, path: str) -> Found:
     """Yield the problems of pod-level requests and limits that the aggregated containers exceed."""
     requests, limits = _amounts(resources, "requests"), _amounts(resources, "limits")
-    pod = _containers_of(spec)
+    pod = Pod(spec=msgspec.convert({k: spec[k] for k in ("containers", "initContainers") if k in spec}, PodSpec))
     every = [c.get("resources", {}) for name in ("containers", "initContainers") for c in spec.get(name, ())]
     written = forms(each.get("requests", {}) for each in every)
     for name, nanos in sorted(container_requests(pod, _BY_SPEC).items()):
@@ -249,7 +245,3 @@ def amount_of(text: str | float) -> Amount:
     if not rest:
         return amount
     return Amount(amount.nanos + (_MILLI - rest) * (1 if amount.nanos > 0 else -1), amount.form)
-
-
-def _containers_of(spec: Tree) -> Pod:
-    return Pod(spec=msgspec.convert({k: spec[k] for k in ("containers", "initContainers") if k in spec}, PodSpec))

@@ -214,7 +214,18 @@ class _Projection:
         signer = source.get("signerName", "")
         yield from signer_name(signer, f"{path}.signerName")
         if "userAnnotations" in source:
-            yield from _user_annotations(source["userAnnotations"], f"{path}.userAnnotations")
+            values = source["userAnnotations"]
+            place = f"{path}.userAnnotations"
+            for key in values:
+                small = key.lower()
+                problems = qualified_name_problems(small)
+                if not small:
+                    yield field_errors.required(place)
+                elif problems:
+                    yield from invalid_findings(problems, small, place)
+                elif "/" not in small:
+                    yield field_errors.invalid(place, small, 'must be a domain-prefixed key (such as "acme.io/foo")')
+            yield from (finding for finding in annotations_given(values, place) if finding.rule == "FieldValueTooLong")
         key_type = source.get("keyType", "")
         if key_type not in _KEY_TYPES:
             yield field_errors.unsupported(f"{path}.keyType", key_type, _KEY_TYPES, plain=True)
@@ -259,19 +270,6 @@ def projected(source: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of a projected volume, which combines the files of several sources."""
     yield from _mode(source, "defaultMode", path)
     yield from _Projection(path, context).sources(source.get("sources", ()))
-
-
-def _user_annotations(values: dict[str, str], path: str) -> Found:
-    for key in values:
-        small = key.lower()
-        problems = qualified_name_problems(small)
-        if not small:
-            yield field_errors.required(path)
-        elif problems:
-            yield from invalid_findings(problems, small, path)
-        elif "/" not in small:
-            yield field_errors.invalid(path, small, 'must be a domain-prefixed key (such as "acme.io/foo")')
-    yield from (finding for finding in annotations_given(values, path) if finding.rule == "FieldValueTooLong")
 
 
 _LONGEST_ISCSI: Final = 64
