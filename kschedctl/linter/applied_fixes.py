@@ -59,7 +59,7 @@ class FixResult:
         failed: dict[str, bytes] = {}
         for name, (before, after) in self.texts.items():
             try:
-                _write(name, before, after)
+                _write_file(name, before, after)
             except InputError as error:
                 failed[name] = before
                 errors.append(error)
@@ -72,7 +72,7 @@ class FixResult:
         return errors
 
 
-def _write(name: str, before: bytes, after: bytes) -> None:
+def _write_file(name: str, before: bytes, after: bytes) -> None:
     """Write a changed file.
 
     Raises InputError if the file was changed since it was read, is not UTF-8, or cannot be written.
@@ -166,10 +166,10 @@ def _round(by_document: _Fixable, *, unsafe: bool, tried: set[_FindingId]) -> di
                 tried.add(key)
         if text != document.text:
             changes[document] = text
-    return {file.name: _whole(file, changes) for file in {document.file for document in changes}}
+    return {file.name: _whole_file(file, changes) for file in {document.file for document in changes}}
 
 
-def _whole(file: LintFile, changes: dict[LintDocument, bytes]) -> bytes:
+def _whole_file(file: LintFile, changes: dict[LintDocument, bytes]) -> bytes:
     out, at = [], 0
     for document in file.documents:
         out += [file.text[at : document.start], changes.get(document, document.text)]

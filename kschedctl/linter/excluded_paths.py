@@ -161,9 +161,9 @@ class ExcludedPaths:
         above = _up_to_repository(top)
         # If git ignores the folder that the user names, its content is meant nevertheless.
         known = [] if self._is_ignored(top, above[1:], is_folder=True) else above[1:]
-        return partial(self._why, top, known)
+        return partial(self._reason_for_leaving_out, top, known)
 
-    def _why(self, top: str, above: Sequence[str], path: str, is_folder: bool) -> str:
+    def _reason_for_leaving_out(self, top: str, above: Sequence[str], path: str, is_folder: bool) -> str:
         if is_folder and os.path.basename(path) in _DEPENDENCIES:
             return os.path.basename(path)
         if any(path_matches(path, glob, self._folder) for glob in self._globs):

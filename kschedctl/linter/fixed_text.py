@@ -49,10 +49,10 @@ def changed(value: Any, change: FieldEdit) -> Any:
     Raises CannotChangeError if the field or list item to change does not exist, or a rename meets an existing
         field.
     """
-    return _changed(value, change.steps, change)
+    return _changed_value(value, change.steps, change)
 
 
-def _changed(value: Any, steps: Steps, change: FieldEdit) -> Any:
+def _changed_value(value: Any, steps: Steps, change: FieldEdit) -> Any:
     if not steps:
         if change.action is FixAction.SET:
             return change.value
@@ -66,13 +66,13 @@ def _changed(value: Any, steps: Steps, change: FieldEdit) -> Any:
             raise CannotChangeError
         if not at and change.action is FixAction.REMOVE:
             return [*value[:step], *value[step + 1 :]]
-        return [*value[:step], _changed(value[step], at, change), *value[step + 1 :]]
+        return [*value[:step], _changed_value(value[step], at, change), *value[step + 1 :]]
     if value is None and change.action is FixAction.SET:
         value = {}
     if not isinstance(value, dict):
         raise CannotChangeError
     if rest or change.action in (FixAction.SET, FixAction.APPEND):
-        return {**value, step: _changed(value.get(step), tuple(rest), change)}
+        return {**value, step: _changed_value(value.get(step), tuple(rest), change)}
     if step not in value or (change.action is FixAction.RENAME and change.value in value):
         raise CannotChangeError
     renamed = {change.value: value[step]} if change.action is FixAction.RENAME else {}
@@ -141,19 +141,19 @@ def _block(value: Any, indent: int) -> list[str]:
         lines = []
         for key, each in value.items():
             if isinstance(each, dict) and each:
-                lines += [f"{scalar(key)}:", f"{pad}{' ' * _INDENT}{_joined(_block(each, indent + _INDENT))}"]
+                lines += [f"{scalar(key)}:", f"{pad}{' ' * _INDENT}{_joined_lines(_block(each, indent + _INDENT))}"]
             elif isinstance(each, list) and each and any(isinstance(item, dict) for item in each):
-                lines += [f"{scalar(key)}:", f"{pad}{_joined(_block(each, indent))}"]
+                lines += [f"{scalar(key)}:", f"{pad}{_joined_lines(_block(each, indent))}"]
             else:
                 lines.append(f"{scalar(key)}: {flow(each)}")
         return [lines[0], *(line if line.startswith(pad) and pad else f"{pad}{line}" for line in lines[1:])]
     if isinstance(value, list) and value:
-        lines = [f"- {_joined(_block(item, indent + _INDENT))}" for item in value]
+        lines = [f"- {_joined_lines(_block(item, indent + _INDENT))}" for item in value]
         return [lines[0], *(f"{pad}{line}" for line in lines[1:])]
     return [flow(value)]
 
 
-def _joined(lines: list[str]) -> str:
+def _joined_lines(lines: list[str]) -> str:
     return "\n".join(lines)
 
 
@@ -165,7 +165,7 @@ class _Text:
         self._newline = "\r\n" if "\r\n" in characters else "\n"
 
     def edit(self, root: YamlNode, change: FieldEdit) -> TextEdit:
-        node, parent, reached = _reach(root, change.steps)
+        node, parent, reached = _node_at(root, change.steps)
         left = change.steps[reached:]
         if left:
             # Below the existing part of the path only mapping keys can be added.
@@ -178,9 +178,9 @@ class _Text:
         step = change.steps[-1]
         match change.action:
             case FixAction.SET:
-                return self._set(node, parent, step, change.value)
+                return self._set_edit(node, parent, step, change.value)
             case FixAction.RENAME:
-                return self._renamed(parent, step, change.value)
+                return self._rename_edit(parent, step, change.value)
             case FixAction.REMOVE:
                 return self._removed(node, parent, step)
             case FixAction.APPEND:
@@ -189,7 +189,9 @@ class _Text:
                 if node.flow:
                     return self._last_of_flow(node, flow(change.value))
                 indent = self._column(node.start)
-                return self._insert_line(node.end, f"{' ' * indent}- {_joined(_block(change.value, indent + _INDENT))}")
+                return self._insert_line(
+                    node.end, f"{' ' * indent}- {_joined_lines(_block(change.value, indent + _INDENT))}"
+                )
 
     def _column(self, offset: int) -> int:
         return offset - self._line_start(offset)
@@ -204,7 +206,7 @@ class _Text:
         found = self._characters.find("\n", offset)
         return found + 1 if found >= 0 else len(self._characters)
 
-    def _lines(self, text: str) -> str:
+    def _with_newlines(self, text: str) -> str:
         return text.replace("\n", self._newline)
 
     def _insert_line(self, after: int, text: str) -> TextEdit:
@@ -212,9 +214,9 @@ class _Text:
         at = self._next_line(after)
         ends = at == 0 or self._characters[at - 1] == "\n"
         before = "" if ends else self._newline
-        return TextEdit(at, at, f"{before}{self._lines(text)}{self._newline if ends else ''}")
+        return TextEdit(at, at, f"{before}{self._with_newlines(text)}{self._newline if ends else ''}")
 
-    def _set(self, node: YamlNode, parent: YamlNode, step: str | int, value: Any) -> TextEdit:
+    def _set_edit(self, node: YamlNode, parent: YamlNode, step: str | int, value: Any) -> TextEdit:
         if node.start is None:
             if not isinstance(step, str):
                 raise CannotChangeError
@@ -225,7 +227,7 @@ class _Text:
             return TextEdit(node.start, node.end, flow(value))
         kind = dict if node.is_map else list
         if isinstance(value, kind) and value:
-            text = self._lines(_joined(_block(value, self._column(node.start))))
+            text = self._with_newlines(_joined_lines(_block(value, self._column(node.start))))
             return TextEdit(node.start, self._written_end(node), text)
         if not isinstance(step, str):
             return TextEdit(node.start, self._written_end(node), flow(value))
@@ -256,20 +258,20 @@ class _Text:
         if node.flow:
             return self._last_of_flow(node, f"{scalar(key)}: {flow(value)}")
         indent = self._column(node.start)
-        text = f"{' ' * indent}{_joined(_block({key: value}, indent))}"
+        text = f"{' ' * indent}{_joined_lines(_block({key: value}, indent))}"
         own = sorted((at, child) for name, (at, child) in node.children.items() if name not in node.borrowed)
         if not own:
             raise CannotChangeError
         # Insert before the first block value, so that short fields stay together; never before the first key.
         for (_, before), (_, child) in pairwise(own):
             if (child.is_map or child.is_list) and not child.flow:
-                return self._insert_line(_end(before, own, self._characters), text)
-        return self._insert_line(_end(own[-1][1], own, self._characters), text)
+                return self._insert_line(_end_of_value(before, own, self._characters), text)
+        return self._insert_line(_end_of_value(own[-1][1], own, self._characters), text)
 
     def _last_of_flow(self, node: YamlNode, text: str) -> TextEdit:
         return TextEdit(node.end - 1, node.end - 1, f"{', ' if node.children or node.elements else ''}{text}")
 
-    def _renamed(self, parent: YamlNode, step: str | int, name: str) -> TextEdit:
+    def _rename_edit(self, parent: YamlNode, step: str | int, name: str) -> TextEdit:
         if not isinstance(step, str) or step in parent.borrowed:
             raise CannotChangeError
         start, end = parent.children[step][0], parent.key_ends[step]
@@ -312,7 +314,7 @@ class _Text:
         return TextEdit(line, self._next_line(end), "")
 
 
-def _reach(root: YamlNode, steps: Steps) -> tuple[YamlNode, YamlNode | None, int]:
+def _node_at(root: YamlNode, steps: Steps) -> tuple[YamlNode, YamlNode | None, int]:
     """Return the node that the steps reach, its parent, and the number of steps that exist."""
     node, parent = root, None
     for index, step in enumerate(steps):
@@ -331,7 +333,7 @@ def _reach(root: YamlNode, steps: Steps) -> tuple[YamlNode, YamlNode | None, int
     return node, parent, len(steps)
 
 
-def _end(child: YamlNode, own: list[tuple[int, YamlNode]], characters: str) -> int:
+def _end_of_value(child: YamlNode, own: list[tuple[int, YamlNode]], characters: str) -> int:
     """Return the end offset of a value; for a key without a value, the end of its line."""
     if child.start is not None:
         return child.end

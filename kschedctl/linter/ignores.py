@@ -220,7 +220,7 @@ class Baseline:
         counts: Counter[FindingKey] = Counter()
         for number, line in enumerate(file_bytes(file, ConfigError, hint=_HINT).splitlines(), 1):
             if line.strip():
-                known, count = _parsed(line, file, number)
+                known, count = _baseline_line(line, file, number)
                 counts[known] += count
         return cls(file, counts)
 
@@ -239,7 +239,7 @@ class Baseline:
         return new, old, sum(left.values())
 
 
-def _parsed(line: bytes, file: str, number: int) -> tuple[FindingKey, int]:
+def _baseline_line(line: bytes, file: str, number: int) -> tuple[FindingKey, int]:
     try:
         entry = _ENTRIES.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -166,7 +166,7 @@ def line_in_template(template: list[str], line: str) -> int:
     >>> line_in_template(["spec:", "  replicas: {{ .Values.replicas }}", "  paused: true"], "  replicas: 3")
     2
     """
-    for text_of in (str.strip, _key):
+    for text_of in (str.strip, _key_of_line):
         wanted = text_of(line)
         same = [number for number, each in enumerate(template, 1) if wanted and text_of(each) == wanted]
         if len(same) == 1:
@@ -174,7 +174,7 @@ def line_in_template(template: list[str], line: str) -> int:
     return 1
 
 
-def _key(line: str) -> str:
+def _key_of_line(line: str) -> str:
     found = _KEY.match(line.strip())
     return found[1] if found is not None else ""
 
@@ -362,7 +362,7 @@ def read_files(
         seen.add(source.identity)
         try:
             whole = whole_source(source, unpacking) if source.path else source
-            files = list(_files(whole, stdin_name, lines))
+            files = list(_files_of_source(whole, stdin_name, lines))
             if source.name not in named:
                 for file in files:
                     target = os.path.realpath(file.name)
@@ -390,7 +390,7 @@ def _sources(
         yield from read_sources([each.name], None, summary, unpacking)
 
 
-def _files(source: Source, stdin_name: str, lines: LineReader) -> Iterator[LintFile]:
+def _files_of_source(source: Source, stdin_name: str, lines: LineReader) -> Iterator[LintFile]:
     text = utf8_text(source.content, source.name)
     if source.name == "standard input":
         yield from rendered_files(text, stdin_name)
@@ -563,8 +563,8 @@ def _flaw(raw: Any, inside: Steps) -> Flaw | None:
     if not inside and not _seems_object(raw):
         return None
     flaw = _type_flaw(raw, inside)
-    if flaw is None and _is_list(raw) and "items" not in raw:
-        return _missing(raw, inside, "items", "an empty list has items: []")
+    if flaw is None and _is_object_list(raw) and "items" not in raw:
+        return _missing_field(raw, inside, "items", "an empty list has items: []")
     return flaw
 
 
@@ -580,10 +580,10 @@ def _type_flaw(raw: Any, inside: Steps) -> Flaw | None:
     if envelope.kind and envelope.api_version:
         return None
     missing = "apiVersion" if envelope.kind else "kind"
-    return _missing(raw, inside, missing, "every object needs apiVersion and kind")
+    return _missing_field(raw, inside, missing, "every object needs apiVersion and kind")
 
 
-def _missing(raw: Mapping[str, Any], inside: Steps, name: str, hint: str) -> Flaw:
+def _missing_field(raw: Mapping[str, Any], inside: Steps, name: str, hint: str) -> Flaw:
     """Return the flaw of a value without a field, which it may have under a misspelt name."""
     if name in raw:
         return Flaw((*inside, name), f"{name} is missing", hint)
@@ -598,7 +598,7 @@ def _misspelt(name: str, raw: Mapping[str, Any]) -> str:
     return next(iter(meant(name, (key for key in raw if isinstance(key, str)))), "")
 
 
-def _is_list(raw: Any) -> bool:
+def _is_object_list(raw: Any) -> bool:
     """Report whether a value is meant as a list of objects: of any kinds, or of a kind that scheduling reads."""
     kind = text(at(raw, "kind"))
     return kind == LIST or (
@@ -612,11 +612,13 @@ def _seems_object(raw: Any) -> bool:
     It has metadata, a spec or items, and both kind and version, however they are spelt, or one of them as Kubernetes
     itself has it. Other tools have files with a kind of their own and without a version.
     """
-    if not isinstance(raw, dict) or not (_has_content(raw) or _is_list(raw)):
+    if not isinstance(raw, dict) or not (_has_content(raw) or _is_object_list(raw)):
         return False
     kind, version = (name if name in raw else _misspelt(name, raw) for name in _TYPE_FIELDS)
     if kind and version:
         return True
     if version:
         return isinstance(raw[version], str)
-    return bool(kind) and (_is_list(raw) or any(text(raw[kind]) in kinds for kinds in kinds_by_version().values()))
+    return bool(kind) and (
+        _is_object_list(raw) or any(text(raw[kind]) in kinds for kinds in kinds_by_version().values())
+    )

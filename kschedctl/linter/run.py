@@ -35,11 +35,11 @@ def check(rules: Iterable[Rule], context: LintContext) -> list[LintFinding]:
     for rule in rules:
         if rule.snapshot and context.overlay is None:
             continue
-        found += _found(rule, context)
+        found += _rule_findings(rule, context)
     return sorted_findings(found)
 
 
-def _found(rule: Rule, context: LintContext) -> Iterator[LintFinding]:
+def _rule_findings(rule: Rule, context: LintContext) -> Iterator[LintFinding]:
     match rule.about:
         case RuleSubject.PODS:
             for pods in context.workloads:

@@ -142,14 +142,14 @@ def steps_of(value: Any, path: str) -> Steps:
     >>> steps_of({"limits": {"nvidia.com/gpu": 1}}, "limits.nvidia.com/gpu"), steps_of({"spec": {}}, "spec.ports[0]")
     (('limits', 'nvidia.com/gpu'), ('spec', 'ports', 0))
     """
-    steps, rest = _reach(value, path)
-    return (*steps, *_written(rest))
+    steps, rest = _reached_field(value, path)
+    return (*steps, *_written_steps(rest))
 
 
-def _reach(value: Any, path: str) -> tuple[Steps, str]:
+def _reached_field(value: Any, path: str) -> tuple[Steps, str]:
     best: tuple[Steps, str] = ((), path)
     for step, inner, rest in _branches(value, path) if path else ():
-        steps, left = _reach(inner, rest)
+        steps, left = _reached_field(inner, rest)
         if not left:
             return (step, *steps), ""
         if len(left) < len(best[1]):
@@ -172,7 +172,7 @@ def _branches(value: Any, path: str) -> Iterator[tuple[Step, Any, str]]:
                 yield key, value[key], bare[len(key) :]
 
 
-def _written(path: str) -> Iterator[Step]:
+def _written_steps(path: str) -> Iterator[Step]:
     for found in _NEXT.finditer(path):
         if found[1] is not None:
             yield found[1]

@@ -71,10 +71,10 @@ def default_resource_slice(obj: ResourceSlice) -> ResourceSlice:
     """Return a ResourceSlice converted to v1."""
     if all(device.basic is None for device in obj.spec.devices):
         return obj
-    return replace(obj, spec=replace(obj.spec, devices=tuple(map(_device, obj.spec.devices))))
+    return replace(obj, spec=replace(obj.spec, devices=tuple(map(_default_device, obj.spec.devices))))
 
 
-def _device(device: Device) -> Device:
+def _default_device(device: Device) -> Device:
     if device.basic is None:
         return device
     values = {name: getattr(device.basic, name) for name in DeviceFeatures.__struct_fields__}
@@ -82,10 +82,10 @@ def _device(device: Device) -> Device:
 
 
 def _claim_spec(spec: ResourceClaimSpec) -> ResourceClaimSpec:
-    return replace(spec, devices=replace(spec.devices, requests=tuple(map(_request, spec.devices.requests))))
+    return replace(spec, devices=replace(spec.devices, requests=tuple(map(_default_request, spec.devices.requests))))
 
 
-def _request(request: DeviceRequest) -> DeviceRequest:
+def _default_request(request: DeviceRequest) -> DeviceRequest:
     exactly = request.exactly
     if exactly is None and request.device_class_name:
         values = {name: getattr(request, name) for name in ExactDeviceRequest.__struct_fields__}
@@ -103,11 +103,11 @@ def _amount(request: R) -> R:
         request,
         allocation_mode=mode,
         count=1 if mode == EXACT_COUNT and request.count == 0 else request.count,
-        tolerations=tuple(map(_toleration, request.tolerations)),
+        tolerations=tuple(map(_default_device_toleration, request.tolerations)),
     )
 
 
-def _toleration(toleration: DeviceToleration) -> DeviceToleration:
+def _default_device_toleration(toleration: DeviceToleration) -> DeviceToleration:
     return replace(toleration, operator=toleration.operator or "Equal")
 
 

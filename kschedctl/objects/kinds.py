@@ -89,7 +89,7 @@ def kind_type(api_version: str, kind: str) -> type[ApiObject] | None:
         api_version: The object's ``apiVersion``, such as ``v1`` or ``storage.k8s.io/v1``.
         kind: The object's ``kind``, such as ``Pod``.
     """
-    return KINDS.get((_group(api_version), kind))
+    return KINDS.get((_group_of_version(api_version), kind))
 
 
 def file_type(api_version: str, kind: str) -> type[ApiObject] | None:
@@ -98,7 +98,7 @@ def file_type(api_version: str, kind: str) -> type[ApiObject] | None:
     Args:
         api_version, kind: The same parameters as those of ``kind_type``.
     """
-    return FILE_KINDS.get((_group(api_version), kind))
+    return FILE_KINDS.get((_group_of_version(api_version), kind))
 
 
 def lock_type(api_version: str, kind: str) -> type[ApiObject] | None:
@@ -107,10 +107,10 @@ def lock_type(api_version: str, kind: str) -> type[ApiObject] | None:
     Args:
         api_version, kind: The same parameters as those of ``kind_type``.
     """
-    return LOCK_KINDS.get((_group(api_version), kind))
+    return LOCK_KINDS.get((_group_of_version(api_version), kind))
 
 
-def _group(api_version: str) -> str:
+def _group_of_version(api_version: str) -> str:
     group, slash, _ = api_version.rpartition("/")
     return group if slash else ""
 
@@ -156,12 +156,12 @@ def kind_by_name(name: str) -> type[ApiObject] | None:
     >>> [kind_by_name(name).__name__ for name in ("po", "StorageClasses", "deployments.apps")]
     ['Pod', 'StorageClass', 'Deployment']
     """
-    return _names().get(name.lower())
+    return _kinds_by_name().get(name.lower())
 
 
 def kind_names() -> tuple[str, ...]:
     """Return all known names, without those that contain an API group."""
-    return tuple(name for name in _names() if "." not in name)
+    return tuple(name for name in _kinds_by_name() if "." not in name)
 
 
 def is_namespaced(kind: type[ApiObject]) -> bool:
@@ -188,7 +188,7 @@ def with_namespace(obj: T, namespace: str) -> T:
 
 
 @cache
-def _names() -> dict[str, type[ApiObject]]:
+def _kinds_by_name() -> dict[str, type[ApiObject]]:
     names: dict[str, type[ApiObject]] = {}
     for (group, kind), type_ in KINDS.items():
         singular = kind.lower()

@@ -119,7 +119,7 @@ def pod_requests(pod: Pod, rules: RequestRules, *, non_missing: Mapping[str, int
             requests |= {name: amount for name, amount in effective.items() if is_pod_level_resource(name)}
         else:
             requests |= {name: effective.get(name, 0) for name in pod_level}
-    _add(requests, parse_resources(pod.spec.overhead, "spec.overhead"))
+    _add_amounts(requests, parse_resources(pod.spec.overhead, "spec.overhead"))
     return requests
 
 
@@ -226,17 +226,17 @@ def _summed(pod: Pod, requests_of: Callable[[Container, str], Nanos], non_missin
     """Return the sum over containers and sidecars, or the peak of the initialization phase if that is larger."""
     running: Nanos = {}
     for i, container in enumerate(pod.spec.containers):
-        _add(running, {**non_missing, **requests_of(container, f"spec.containers[{i}]")})
+        _add_amounts(running, {**non_missing, **requests_of(container, f"spec.containers[{i}]")})
     sidecars: Nanos = {}
     initializing: Nanos = {}
     for i, container in enumerate(pod.spec.init_containers):
         requests = {**non_missing, **requests_of(container, f"spec.initContainers[{i}]")}
         if container.restart_policy == "Always":
-            _add(running, requests)
-            _add(sidecars, requests)
+            _add_amounts(running, requests)
+            _add_amounts(sidecars, requests)
             _raise_to(initializing, sidecars)
         else:
-            _add(requests, sidecars)
+            _add_amounts(requests, sidecars)
             _raise_to(initializing, requests)
     _raise_to(running, initializing)
     return running
@@ -255,7 +255,7 @@ def _resize_is_infeasible(pod: Pod) -> bool:
     return pending is not None and pending.reason == "Infeasible"
 
 
-def _add(total: Nanos, more: Mapping[str, int]) -> None:
+def _add_amounts(total: Nanos, more: Mapping[str, int]) -> None:
     for name, amount in more.items():
         total[name] = total.get(name, 0) + amount
 

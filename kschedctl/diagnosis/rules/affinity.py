@@ -51,7 +51,7 @@ def affinity_matches_no_pod(situation: Situation) -> Iterator[Diagnosis]:
         except SelectorError:
             continue
         if term.selector and not _matches_a_pod(situation, term):
-            yield _diagnosis(situation, i, written, term, term.selector)
+            yield _unmatched_term(situation, i, written, term, term.selector)
 
 
 def _matches_a_pod(situation: Situation, term: AffinityTerm) -> bool:
@@ -69,7 +69,7 @@ def _on_nodes(situation: Situation, classes: Mask) -> Mask:
     return found
 
 
-def _diagnosis(
+def _unmatched_term(
     situation: Situation, i: int, written: PodAffinityTerm, term: AffinityTerm, selector: Selector
 ) -> Diagnosis:
     wanted = listed([str(each) for each in selector])
@@ -174,16 +174,18 @@ def anti_affinity(situation: Situation) -> Iterator[Diagnosis]:
     found = [
         each for row in all_rows(nodes) for each in situation.operands(row, _PLUGIN) if isinstance(each, PodsInTheWay)
     ]
-    advice = tuple(_advice(situation, found))
+    advice = tuple(_advice_on_owners(situation, found))
     if advice:
         base = next(obstacles.obstacles(situation))
         yield Diagnosis(rule="anti-affinity", cause=base.cause, evidence=base.evidence, advice=advice)
 
 
-def _advice(situation: Situation, found: list[PodsInTheWay]) -> Iterator[Advice]:
+def _advice_on_owners(situation: Situation, found: list[PodsInTheWay]) -> Iterator[Advice]:
     kind, namespace, name = situation.workload
     own = [each for each in found if isinstance(each, OwnAntiAffinity)]
-    domains = {(each.topology_key, each.domain) for each in own if _owner(situation, each) == situation.workload}
+    domains = {
+        (each.topology_key, each.domain) for each in own if _owner_in_the_way(situation, each) == situation.workload
+    }
     keys = {key for key, _ in domains}
     if len(keys) == 1 and kind in _KINDS:
         key = next(iter(keys))
@@ -203,7 +205,7 @@ def _advice(situation: Situation, found: list[PodsInTheWay]) -> Iterator[Advice]
                 untried="its controller then deletes the pods that are too many",
                 command=f"kubectl scale {kind.lower()} {name} -n {namespace} --replicas={fitting}",
             )
-    existing = Counter(_owner(situation, each) for each in found if isinstance(each, ExistingAntiAffinity))
+    existing = Counter(_owner_in_the_way(situation, each) for each in found if isinstance(each, ExistingAntiAffinity))
     for (other, space, title), _ in existing.most_common(1):
         yield Advice(
             summary=f"correct the required anti-affinity of {other} {space}/{title}, if it is not meant for this pod",
@@ -228,7 +230,7 @@ def _running(situation: Situation) -> int:
     return int((situation.cluster.pods.node_row[made] >= 0).sum())
 
 
-def _owner(situation: Situation, each: PodsInTheWay) -> tuple[str, str, str]:
+def _owner_in_the_way(situation: Situation, each: PodsInTheWay) -> tuple[str, str, str]:
     namespace, _, name = each.pod.partition("/")
     index = situation.cluster.pods.index.get((namespace, name))
     if index is None:
@@ -264,7 +266,7 @@ def host_port_taken(situation: Situation) -> Iterator[Diagnosis]:
     example: dict[Workload, Pod] = {}
     for row in all_rows(nodes)[:_SAMPLE]:
         for one in situation.operands(row, _HOST_PORT_TAKEN_PLUGIN):
-            found = _pod(situation, one.pod) if isinstance(one, PortInUse) else None
+            found = _pod_of_key(situation, one.pod) if isinstance(one, PortInUse) else None
             if isinstance(one, PortInUse) and found is not None:
                 workload = workload_of(situation.cluster, found.metadata)
                 holders[one.port, workload] += 1
@@ -279,9 +281,9 @@ def host_port_taken(situation: Situation) -> Iterator[Diagnosis]:
         named = listed(situation.names(nodes)) if number <= 2 else f"{number} nodes"
         where = f"its node {named}" if situation.is_of_daemon_set else named
         rest = situation.in_reach & ~nodes
-        cause = f"host port {port} is taken on {where} by {_words(workload)} (pod {holder.key})"
+        cause = f"host port {port} is taken on {where} by {_workload_words(workload)} (pod {holder.key})"
         advice = Advice(
-            summary=f"remove one of {_words(situation.workload)} and {_words(workload)}: both want host port {port.port}",
+            summary=f"remove one of {_workload_words(situation.workload)} and {_workload_words(workload)}: both want host port {port.port}",
             risk=Risk.MISTAKE if _same_program(situation.pod, holder) else Risk.POD,
             untried="the snapshot does not show which of the two is needed",
             command="# helm list -A; then uninstall or disable one of the two",
@@ -298,13 +300,13 @@ def host_port_taken(situation: Situation) -> Iterator[Diagnosis]:
         )
 
 
-def _pod(situation: Situation, key: str) -> Pod | None:
+def _pod_of_key(situation: Situation, key: str) -> Pod | None:
     namespace, _, name = key.partition("/")
     index = situation.cluster.pods.index.get((namespace, name))
     return situation.cluster.pods.pod(index) if index is not None else None
 
 
-def _words(workload: Workload) -> str:
+def _workload_words(workload: Workload) -> str:
     kind, namespace, name = workload
     return f"{kind} {namespace}/{name}"
 
@@ -331,7 +333,7 @@ def _other_port(situation: Situation, nodes: Mask, port: HostPort, workload: Wor
         return None
     listening = "; the container must listen there, too" if situation.pod.spec.host_network else ""
     return situation.context().pod_patch(
-        f"host port {other} instead of {port.port}, which {_words(workload)} uses{listening}",
+        f"host port {other} instead of {port.port}, which {_workload_words(workload)} uses{listening}",
         *patch,
         risk=Risk.POD,
         family=("other host port", port),

@@ -69,7 +69,7 @@ def recreation_command(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]
 
 def other_classes(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> Iterator[Remedy]:
     """Yield the change of the claims' class to one that waits for the first consumer, so that it can be tried."""
-    for i, storage_class in enumerate(_candidates(cluster, claims, waits=True)):
+    for i, storage_class in enumerate(_candidate_classes(cluster, claims, waits=True)):
         yield Remedy(
             summary=_change_of_class(cluster, claims, storage_class.name),
             scope=RemedyScope.CLUSTER,
@@ -83,8 +83,8 @@ def other_classes(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> 
 
 def other_immediate_classes(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> Iterator[Advice]:
     """Yield the change to a class that provisions at once, if there is none that waits; it cannot be tried."""
-    waiting = any(True for _ in _candidates(cluster, claims, waits=True))
-    for storage_class in list(_candidates(cluster, claims, waits=False))[: 0 if waiting else 1]:
+    waiting = any(True for _ in _candidate_classes(cluster, claims, waits=True))
+    for storage_class in list(_candidate_classes(cluster, claims, waits=False))[: 0 if waiting else 1]:
         yield Advice(
             summary=_change_of_class(cluster, claims, storage_class.name),
             risk=Risk.MISTAKE,
@@ -93,7 +93,9 @@ def other_immediate_classes(cluster: Cluster, claims: Sequence[PersistentVolumeC
         )
 
 
-def _candidates(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], *, waits: bool) -> Iterator[StorageClass]:
+def _candidate_classes(
+    cluster: Cluster, claims: Sequence[PersistentVolumeClaim], *, waits: bool
+) -> Iterator[StorageClass]:
     """Yield classes with a provisioner, at most 3: those of a similar name first, then the default class."""
     name, default = claim_class(claims[0]), default_storage_class(cluster)
     usable = [
@@ -169,7 +171,7 @@ def diagnose_unbound(cluster: Cluster, claims: Iterable[PersistentVolumeClaim]) 
         if claim.spec.volume_name:
             yield _names_volume(cluster, claim)
             continue
-        groups.setdefault(_problem(cluster, claim), []).append(claim)
+        groups.setdefault(_class_problem(cluster, claim), []).append(claim)
     for (problem, name), members in groups.items():
         match problem:
             case "no such class":
@@ -182,7 +184,7 @@ def diagnose_unbound(cluster: Cluster, claims: Iterable[PersistentVolumeClaim]) 
                 yield _not_provisioned(cluster, members, name)
 
 
-def _problem(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[str, str]:
+def _class_problem(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[str, str]:
     name = claim_class(claim)
     if not name:
         return ("static" if has_class(claim) else "no class"), ""
@@ -314,7 +316,7 @@ def _names_volume(cluster: Cluster, claim: PersistentVolumeClaim) -> Diagnosis:
     # The controller ignores the phase and the labels of a volume that the claim names.
     fields = {one.field for one in found} - {"phase", "selector"}
     if fields:
-        differs = _differences(claim, found)
+        differs = _mismatch_text(claim, found)
         return Diagnosis(
             rule="claim-and-volume-disagree",
             cause=f"claim {claim.name} names volume {name}, which cannot be bound to it: {name} {differs}",
@@ -346,7 +348,7 @@ def no_volume_matches(cluster: Cluster, claim: PersistentVolumeClaim) -> Diagnos
         only = f"wants class {name}, which only volumes name: there is no such StorageClass to provision one"
     else:
         only = f"wants class {name}, which has no provisioner"
-    about_to_be = next(_matching(cluster, claim), None)
+    about_to_be = next(_volumes_that_match(cluster, claim), None)
     if about_to_be is not None:
         cause = f"claim {claim.name} is not bound yet: the PersistentVolume controller can bind {about_to_be.name}"
         return Diagnosis(rule="binding-not-complete", cause=cause, checks=(_describe(claim),))
@@ -404,7 +406,7 @@ def adapted_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[Ad
 
 def creation_advice(claim: PersistentVolumeClaim) -> Advice:
     """Return the advice to create a volume that matches a claim."""
-    wanted = _wanted(claim)
+    wanted = _claim_words(claim)
     return Advice(
         summary=f"create a PersistentVolume of {wanted}",
         risk=Risk.CAPACITY,
@@ -413,7 +415,7 @@ def creation_advice(claim: PersistentVolumeClaim) -> Advice:
     )
 
 
-def _wanted(claim: PersistentVolumeClaim) -> str:
+def _claim_words(claim: PersistentVolumeClaim) -> str:
     """Return the size, access modes and class that a claim wants, as text."""
     size, name = show_storage(requested_storage(claim) or 0), claim_class(claim)
     modes = ", ".join(claim.spec.access_modes)
@@ -432,7 +434,7 @@ def _mismatches(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[tupl
         yield volume, list(mismatches(claim, volume, selector))
 
 
-def _matching(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[PersistentVolume]:
+def _volumes_that_match(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[PersistentVolume]:
     return (volume for volume, why in _mismatches(cluster, claim) if not why)
 
 
@@ -447,17 +449,17 @@ def why_no_volume(cluster: Cluster, claim: PersistentVolumeClaim) -> str:
     if len(taken) == len(found) > 1:
         return f"all {len(found)} volumes{scope} are bound to other claims"
     free = [(volume, why) for volume, why in found if why and volume.status.phase != "Bound"]
-    told = [f"{volume.name} {_differences(claim, why)}" for volume, why in free[:_MOST_NAMED]]
+    told = [f"{volume.name} {_mismatch_text(claim, why)}" for volume, why in free[:_MOST_NAMED]]
     if more := len(free) - len(told):
         told.append(f"{counted(more, 'more volume')} {'does' if more == 1 else 'do'} not match either")
     if len(taken) > 1:
         told.append(f"{len(taken)} are bound to other claims")
     else:
-        told += [f"{volume.name} {_differences(claim, why)}" for volume, why in found if volume.name in taken]
+        told += [f"{volume.name} {_mismatch_text(claim, why)}" for volume, why in found if volume.name in taken]
     return f"no volume{scope} matches it: {'; '.join(told)}"
 
 
-def _differences(claim: PersistentVolumeClaim, found: Sequence[Mismatch]) -> str:
+def _mismatch_text(claim: PersistentVolumeClaim, found: Sequence[Mismatch]) -> str:
     """Return the reasons why a volume does not match as text; a taken volume is only called taken."""
     fields = {one.field: one for one in found}
     if "claimRef" in fields:

@@ -90,12 +90,12 @@ def device_sign(node: Node, resource: str) -> str:
         return f"instance type {machine}"
     for key, value in labels.items():
         known = domain in _LABELS and re.fullmatch(_LABELS[domain], f"{key}={value}", re.IGNORECASE)
-        if known or (_is_of(key, domain) and value.lower() not in ("false", "0", "no")):
+        if known or (_is_vendor_label(key, domain) and value.lower() not in ("false", "0", "no")):
             return f"label {key}={value}"
     return ""
 
 
-def _is_of(key: str, domain: str) -> bool:
+def _is_vendor_label(key: str, domain: str) -> bool:
     """Report whether a label is one by which a vendor marks nodes with its devices."""
     where, slash, name = key.partition("/")
     # Labels of a vendor about software, such as the state of an operator's components, do not depend on a device.
@@ -168,7 +168,7 @@ def mistyped_resource(situation: Situation) -> Iterator[Diagnosis]:
                 rule="mistyped-resource",
                 cause=f"no node offers {resource}; {counted(n_nodes, 'node')} {have} {other}",
                 evidence=(f"nodes offer {listed(offers)}",) if domain != other.partition("/")[0] else (),
-                remedies=(_renamed(situation, resource, other),),
+                remedies=(_resource_renamed(situation, resource, other),),
             )
 
 
@@ -187,7 +187,7 @@ def intended(situation: Situation, resource: str) -> list[str]:
     return meant(resource, offers) or (same_name if len(same_name) == 1 else [])
 
 
-def _renamed(situation: Situation, resource: str, other: str) -> Remedy:
+def _resource_renamed(situation: Situation, resource: str, other: str) -> Remedy:
     spec = situation.pod.spec
     patch: list[Operation] = []
     for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
@@ -286,7 +286,7 @@ def _offering(situation: Situation, node: Node, resource: str, within: int, *, i
     summary = (
         f"{'repair' if installed else 'install or repair'} the {plugin} so that {node.name} offers {amount} {resource}"
     )
-    tolerated = _toleration(situation, node)
+    tolerated = _toleration_of_devices(situation, node)
     return Remedy(
         summary=f"{summary}, and {tolerated.summary}" if tolerated is not None else summary,
         scope=RemedyScope.NODE,
@@ -299,7 +299,7 @@ def _offering(situation: Situation, node: Node, resource: str, within: int, *, i
     )
 
 
-def _toleration(situation: Situation, node: Node) -> Remedy | None:
+def _toleration_of_devices(situation: Situation, node: Node) -> Remedy | None:
     """Return the toleration of the taint that reserves a node for its devices, if the pod does not tolerate it."""
     taint = untolerated_taint(node.spec.taints, situation.pod.spec.tolerations)
     if taint is None:
@@ -380,7 +380,7 @@ def _taken(situation: Situation, resource: str, having: Mask) -> str:
     total, used = int(situation.offered(resource)[having].sum()), int(situation.used(resource)[having].sum())
     where = situation.names(having)[0] if having.sum() == 1 else counted(int(having.sum()), "node")
     holders = Counter[str]()
-    pods, amounts = situation.cluster.pods, _amounts(situation, resource)
+    pods, amounts = situation.cluster.pods, _requests_by_pod(situation, resource)
     on = having[pods.node_row] & (pods.node_row >= 0) & (amounts > 0)
     records = list(pods.records)
     for index in np.flatnonzero(on).tolist():
@@ -402,7 +402,7 @@ def _used_up(situation: Situation, resource: str, nodes: Mask) -> str:
     return f"{counted(n_nodes, 'node')} {'has' if n_nodes == 1 else 'have'} too few {resource} free"
 
 
-def _amounts(situation: Situation, resource: str) -> Int64Array:
+def _requests_by_pod(situation: Situation, resource: str) -> Int64Array:
     """Return the amount of a resource that each pod of the cluster requests: int64, shape (n_pods,)."""
     columns, pods = situation.columns, situation.cluster.pods
     amounts: Int64Array = columns.per_class[columns.index[resource]][pods.class_id]
@@ -412,11 +412,11 @@ def _amounts(situation: Situation, resource: str) -> Int64Array:
 def _strangers(situation: Situation, resource: str, free: Mask) -> Iterator[str]:
     """Yield what pods without a device use on nodes with free devices and too little of something else."""
     pods = situation.cluster.pods
-    on = free[pods.node_row] & (pods.node_row >= 0) & (_amounts(situation, resource) == 0)
+    on = free[pods.node_row] & (pods.node_row >= 0) & (_requests_by_pod(situation, resource) == 0)
     for other in (CPU, MEMORY):
         if other not in situation.requests or not (free & situation.short_of(other)).any():
             continue
-        amounts = _amounts(situation, other)
+        amounts = _requests_by_pod(situation, other)
         used = int(amounts[on].sum())
         if used:
             n_pods = int((on & (amounts > 0)).sum())

@@ -45,7 +45,7 @@ def gang_members(situation: Situation) -> Iterator[Diagnosis]:
     for plugin, rejected in situation.rejected.items():
         if plugin != _FIT:
             nodes &= ~rejected
-    short = {row: missing for row in all_rows(nodes) if (missing := _missing(situation, row))}
+    short = {row: missing for row in all_rows(nodes) if (missing := _missing_amounts(situation, row))}
     if not short:
         return
     least = min(short, key=lambda row: (len(short[row]), sum(short[row].values()), row))
@@ -65,7 +65,7 @@ def _shortage(situation: Situation, group: PodGroupDecision, amounts: str) -> st
     return f"the other {n} lack {amounts} each" if alike else f"{situation.pod.name} lacks {amounts}"
 
 
-def _missing(situation: Situation, row: int) -> Mapping[str, int]:
+def _missing_amounts(situation: Situation, row: int) -> Mapping[str, int]:
     """Return the missing amount per resource on a node; empty if the member would not fit on the empty node."""
     found = [operands.shortfall() for operands in situation.operands(row, _FIT)]
     if any(each is None or each.hopeless for each in found):

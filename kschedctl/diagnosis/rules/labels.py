@@ -87,7 +87,7 @@ def mistyped_label(situation: Situation) -> Iterator[Diagnosis]:
         phrases = []
         for wanted, found in zip(unmet, corrections, strict=True):
             field = "the node affinity" if wanted.field == "node affinity" else wanted.field
-            have = [f"{_named(situation, _label(each))} {each.words}" for each in found]
+            have = [f"{_nodes_as_subject(situation, _label(each))} {each.words}" for each in found]
             phrases.append(f"{field} wants {wanted.requirement}, which no node has; {listed(have)}")
         every = [found[0] for found in corrections]
         remedies = [_correcting(situation, every, 0)]
@@ -181,7 +181,7 @@ def _label(found: _Correction) -> Requirement:
     return Requirement(found.key, old.operator, (found.value,) if old.operator == IN else old.values)
 
 
-def _named(situation: Situation, requirement: Requirement) -> str:
+def _nodes_as_subject(situation: Situation, requirement: Requirement) -> str:
     """Return the nodes that meet a requirement as the subject of a sentence, with its verb."""
     rows = np.flatnonzero(_holds(situation, requirement))
     if len(rows) > 3:
@@ -239,10 +239,10 @@ def _unknown(situation: Situation, unmet: list[_Wanted]) -> Diagnosis:
         values = sorted(situation.cluster.nodes.labels[each.requirement.key].values)
         have = f"nodes have {listed([f'{each.requirement.key}={value}' for value in values])}" if values else ""
         facts.append(have or f"no node has a label {each.requirement.key}")
-    return replace(base, evidence=tuple(facts), advice=tuple(_places(situation, unmet)))
+    return replace(base, evidence=tuple(facts), advice=tuple(_advice_on_places(situation, unmet)))
 
 
-def _places(situation: Situation, unmet: list[_Wanted]) -> Iterator[Advice]:
+def _advice_on_places(situation: Situation, unmet: list[_Wanted]) -> Iterator[Advice]:
     """Yield the places that nodes have, for the zone, region or node that the pod requires and no node has."""
     for each in unmet:
         key, values = each.requirement.key, sorted(situation.cluster.nodes.labels[each.requirement.key].values)

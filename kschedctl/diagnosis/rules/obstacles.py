@@ -160,7 +160,7 @@ def _phrases(situation: Situation, nodes: Mask, scope: str, *, is_part: bool = F
     if cordoned.any():
         left &= ~cordoned
         verb = "is" if cordoned.sum() == 1 else "are"
-        yield f"{_named(situation, cordoned)}{scope if int(cordoned.sum()) == total else ''} {verb} cordoned"
+        yield f"{_nodes_in_words(situation, cordoned)}{scope if int(cordoned.sum()) == total else ''} {verb} cordoned"
     tainted = left & situation.rejected_by("TaintToleration")
     left &= ~tainted
     while left.any():
@@ -200,7 +200,7 @@ def _subject(situation: Situation, found: Mask, scope: str, *, of_all: bool) -> 
     return f"all {n_found} nodes{scope}" if of_all else f"{n_found} nodes"
 
 
-def _named(situation: Situation, found: Mask) -> str:
+def _nodes_in_words(situation: Situation, found: Mask) -> str:
     return listed(situation.names(found), most=3)
 
 
@@ -255,13 +255,13 @@ def _worded(situation: Situation, plugin: str, found: Mask, subject: str) -> str
     operands = [one for row in rows for one in situation.operands(row, plugin)]
     has = "has" if found.sum() == 1 else "have"
     if in_the_way := [one for one in operands if isinstance(one, PodsInTheWay)]:
-        owners = Counter(_owner(situation, one.pod) for one in in_the_way)
+        owners = Counter(_owner_of_pod(situation, one.pod) for one in in_the_way)
         return f"{subject} {_pods_in_the_way(in_the_way, listed(list(owners), most=2), has)}"
     if near := [one for one in operands if isinstance(one, NoPodNear)]:
         wanted, where = near[0].wanted, near[0].topology_key
         return f"pod affinity wants a pod with {wanted} in the same {where}, and {subject} {has} none"
     if ports := [one for one in operands if isinstance(one, PortInUse)]:
-        owners = Counter(_owner(situation, one.pod) for one in ports)
+        owners = Counter(_owner_of_pod(situation, one.pod) for one in ports)
         first = f" ({ports[0].pod})" if len(ports) == 1 else ""
         return f"host port {ports[0].port} is taken on {subject} by {listed(list(owners), most=2)}{first}"
     if skewed := [one for one in operands if isinstance(one, SkewTooHigh)]:
@@ -311,7 +311,7 @@ def _pods_in_the_way(found: list[PodsInTheWay], owners: str, has: str) -> str:
     return f"{where} of {owners}, from which anti-affinity keeps the pod apart"
 
 
-def _owner(situation: Situation, key: str) -> str:
+def _owner_of_pod(situation: Situation, key: str) -> str:
     namespace, _, name = key.partition("/")
     index = situation.cluster.pods.index.get((namespace, name))
     return situation.owner_of(index) if index is not None else f"Pod {key}"

@@ -66,7 +66,7 @@ def missing_claim(situation: Situation) -> Iterator[Diagnosis]:
         if found is None and situation.cluster.is_forbidden(PersistentVolumeClaim, situation.pod.namespace):
             continue
         if found is None:
-            yield _uncreated(situation, use) if use.ephemeral else _missing(situation, use.claim)
+            yield _uncreated(situation, use) if use.ephemeral else _missing_claim_cause(situation, use.claim)
         elif use.ephemeral and not_owned(found, situation.pod):
             namespace = situation.pod.namespace
             yield Diagnosis(
@@ -112,7 +112,7 @@ def _has_lost_volume(cluster: Cluster, claim: PersistentVolumeClaim) -> bool:
     return bool(name) and cluster.get(PersistentVolume, name) is None
 
 
-def _missing(situation: Situation, name: str) -> Diagnosis:
+def _missing_claim_cause(situation: Situation, name: str) -> Diagnosis:
     namespace = situation.pod.namespace
     every = list(situation.cluster.list(PersistentVolumeClaim))
     elsewhere = sorted(claim.namespace for claim in every if claim.name == name)

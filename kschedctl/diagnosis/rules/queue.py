@@ -94,7 +94,7 @@ def other_scheduler(situation: Situation) -> Iterator[Diagnosis]:
     own = situation.decision.framework.profile.scheduler_name
     close = meant_profile(name, situation.decision.framework.handle.scheduler_names)
     running = list(_running(situation.cluster, name)) if not close else []
-    placed = _placed(situation.cluster, name)
+    placed = _pods_of_scheduler(situation.cluster, name)
     if running or placed:
         yield _runs(situation, running, placed)
         return
@@ -111,13 +111,13 @@ def other_scheduler(situation: Situation) -> Iterator[Diagnosis]:
         rule=_RULE,
         cause=f"its schedulerName is {name}, and no such scheduler runs here{why}",
         evidence=(*_with_default(situation, own), *([] if close else [_PROFILE_HINT.format(name)])),
-        remedies=(_named(situation, own, mistyped=bool(close)),),
+        remedies=(_scheduler_named(situation, own, mistyped=bool(close)),),
         advice=tuple(advice if not close else ()),
         checks=(f"kubectl get pods,leases -A | grep {name}",),
     )
 
 
-def _named(situation: Situation, own: str, *, mistyped: bool) -> Remedy:
+def _scheduler_named(situation: Situation, own: str, *, mistyped: bool) -> Remedy:
     name = situation.pod.spec.scheduler_name
     if mistyped:
         summary = f"correct schedulerName: {own} instead of {name}"
@@ -199,7 +199,7 @@ def _pod_problem(cluster: Cluster, index: int) -> str:
     return ""
 
 
-def _placed(cluster: Cluster, name: str) -> list[str]:
+def _pods_of_scheduler(cluster: Cluster, name: str) -> list[str]:
     """Return the pods with a node that have a ``schedulerName``."""
     pods = cluster.pods
     specs = {id(record.spec) for record in pods.records if record.spec.scheduler_name == name}
@@ -303,7 +303,7 @@ def rolling_update(situation: Situation) -> Iterator[Diagnosis]:
     deployment = situation.cluster.get(Deployment, name, namespace)
     if deployment is None or _may_be_unavailable(deployment):
         return
-    node = next(_places(situation), "")
+    node = next(_nodes_once_replaced(situation), "")
     if node:
         from kschedctl.diagnosis.rules.obstacles import obstacles
 
@@ -334,7 +334,7 @@ def _may_be_unavailable(deployment: Deployment) -> bool:
     return rolling.recreate or rolling.max_unavailable > 0
 
 
-def _places(situation: Situation) -> Iterator[str]:
+def _nodes_once_replaced(situation: Situation) -> Iterator[str]:
     """Yield the nodes on which the pod fits if one old pod of its Deployment is gone."""
     cluster, (_, namespace, name), older = situation.cluster, situation.workload, _older_replica_sets(situation)
     if not older:

@@ -217,13 +217,13 @@ def volumes_attached_elsewhere(cluster: Cluster, pod: Pod, node: str) -> Iterato
         for attachment in cluster.list(VolumeAttachment):
             place = attachment.spec
             if place.source.persistent_volume_name == volume.name and place.node_name != node:
-                yield _diagnosis(cluster, pod, claim.name, attachment)
+                yield _attachment_cause(cluster, pod, claim.name, attachment)
                 break
 
 
-def _diagnosis(cluster: Cluster, pod: Pod, claim: str, attachment: VolumeAttachment) -> Diagnosis:
+def _attachment_cause(cluster: Cluster, pod: Pod, claim: str, attachment: VolumeAttachment) -> Diagnosis:
     node, volume = attachment.spec.node_name, attachment.spec.source.persistent_volume_name
-    users = _users(cluster, pod, claim, node)
+    users = _users_on_node(cluster, pod, claim, node)
     row = cluster.nodes.row.get(node)
     if row is None:
         state = f"{node}, which no longer exists"
@@ -235,12 +235,12 @@ def _diagnosis(cluster: Cluster, pod: Pod, claim: str, attachment: VolumeAttachm
     return Diagnosis(
         rule="volume-attached-elsewhere",
         cause=f"volume {volume} of its claim {claim} is ReadWriteOnce and attached to {state}{use}",
-        advice=tuple(_advice(cluster, pod, attachment, users)),
+        advice=tuple(_detaching_advice(cluster, pod, attachment, users)),
         checks=(f"kubectl get volumeattachment {attachment.name} -o yaml",),
     )
 
 
-def _advice(cluster: Cluster, pod: Pod, attachment: VolumeAttachment, users: list[str]) -> Iterator[Advice]:
+def _detaching_advice(cluster: Cluster, pod: Pod, attachment: VolumeAttachment, users: list[str]) -> Iterator[Advice]:
     node, volume = attachment.spec.node_name, attachment.spec.source.persistent_volume_name
     row = cluster.nodes.row.get(node)
     if row is None:
@@ -255,7 +255,7 @@ def _advice(cluster: Cluster, pod: Pod, attachment: VolumeAttachment, users: lis
         yield from silent_node_advice(node, back, f", which detaches {volume}")
     elif users:
         own = workload_of(cluster, pod.metadata)
-        same = any(_workload(cluster, user) == own for user in users)
+        same = any(_workload_of_key(cluster, user) == own for user in users)
         if same and own[0] == "Deployment":
             yield Advice(
                 summary=f"set strategy Recreate in Deployment {own[2]}: the old pod then ends first",
@@ -278,7 +278,7 @@ def _advice(cluster: Cluster, pod: Pod, attachment: VolumeAttachment, users: lis
         )
 
 
-def _users(cluster: Cluster, pod: Pod, claim: str, node: str) -> list[str]:
+def _users_on_node(cluster: Cluster, pod: Pod, claim: str, node: str) -> list[str]:
     """Return the pods on a node that use a claim of the pod's namespace."""
     row = cluster.nodes.row.get(node)
     on_node = cluster.pods.on_node(row).tolist() if row is not None else []
@@ -290,7 +290,7 @@ def _users(cluster: Cluster, pod: Pod, claim: str, node: str) -> list[str]:
     ]
 
 
-def _workload(cluster: Cluster, key: str) -> tuple[str, str, str]:
+def _workload_of_key(cluster: Cluster, key: str) -> tuple[str, str, str]:
     namespace, _, name = key.partition("/")
     return workload_of(cluster, cluster.pods.records[cluster.pods.index[namespace, name]].metadata)
 
@@ -443,7 +443,7 @@ def _lost_disk(situation: Situation, place: VolumePlace) -> Diagnosis:
 
 def _outside_selection(situation: Situation, place: VolumePlace) -> Diagnosis:
     selected, nodes = situation.selected, situation.cluster.nodes
-    zones = sorted(_zones(nodes, selected))
+    zones = sorted(_nodes_by_zone(nodes, selected))
     if situation.is_of_daemon_set and selected.sum() == 1:
         but = f"the pod of the DaemonSet is for {situation.names(selected)[0]}"
     elif place.zones and not place.hosts and zones and set(zones).isdisjoint(place.zones):
@@ -466,7 +466,7 @@ def _apart(situation: Situation, places: list[VolumePlace]) -> Diagnosis:
     )
 
 
-def _zones(nodes: Nodes, mask: Mask) -> dict[str, int]:
+def _nodes_by_zone(nodes: Nodes, mask: Mask) -> dict[str, int]:
     """Return the zones of some nodes, each with its number of nodes."""
     column = nodes.labels[ZONE]
     codes, counts = np.unique(column.codes[mask & column.present], return_counts=True)
@@ -475,7 +475,7 @@ def _zones(nodes: Nodes, mask: Mask) -> dict[str, int]:
 
 def _whereabouts(situation: Situation) -> tuple[str, ...]:
     """Return the zones of the selected nodes as evidence; nothing if they have none."""
-    zones = sorted(_zones(situation.cluster.nodes, situation.selected).items())
+    zones = sorted(_nodes_by_zone(situation.cluster.nodes, situation.selected).items())
     text = listed([f"{zone} ({counted(n, 'node')})" for zone, n in zones], most=_MOST_ZONES)
     return (f"the {'' if situation.selected.all() else 'selected '}nodes are in {text}",) if zones else ()
 

@@ -92,7 +92,7 @@ def _fitted(operation: Operation, own: PodSpec, template: PodSpec) -> list[Opera
         at = names.index(before.name)
         there = _containers(template, field)[at]
         if rest == "resources":
-            return list(_resources(f"{_SPEC}/{field}/{at}/resources", operation["value"], before, there))
+            return list(_amount_changes(f"{_SPEC}/{field}/{at}/resources", operation["value"], before, there))
         if before.ports != there.ports:
             return None
         return [{**operation, "path": f"{_SPEC}/{field}/{at}/{rest}"}]
@@ -117,7 +117,7 @@ def _containers(spec: PodSpec, field: str) -> tuple[Container, ...]:
     return spec.containers if field == "containers" else spec.init_containers
 
 
-def _resources(path: str, wanted: dict[str, Any], before: Container, there: Container) -> Iterator[Operation]:
+def _amount_changes(path: str, wanted: dict[str, Any], before: Container, there: Container) -> Iterator[Operation]:
     """Yield the operations that give a template's container the amounts that a patch changes."""
     for field in ("requests", "limits"):
         known = getattr(before.resources, field)

@@ -220,7 +220,7 @@ def hpas_conflict(scaler: LintObject, context: LintContext) -> Iterator[Problem]
             if context.manifests.owner(other) is not None:
                 continue
             # Each pair is reported once: two HorizontalPodAutoscalers at the later one.
-            if type_ == HPA and _order(other) > _order(scaler):
+            if type_ == HPA and _sort_key(other) > _sort_key(scaler):
                 continue
             if (same := scale_target(other)) is not None and (same.kind, same.name) == (target.kind, target.name):
                 yield Problem(
@@ -232,5 +232,5 @@ def hpas_conflict(scaler: LintObject, context: LintContext) -> Iterator[Problem]
                 )
 
 
-def _order(scaler: LintObject) -> tuple[str, int, str]:
+def _sort_key(scaler: LintObject) -> tuple[str, int, str]:
     return scaler.file.name, scaler.document.number, scaler.name

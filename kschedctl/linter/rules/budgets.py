@@ -141,7 +141,7 @@ def budgets_overlap(budget: LintObject, context: LintContext) -> Iterator[Proble
     """
     own = {pods.obj: pods for pods in selected(budget, context)}
     for other in context.manifests.beside(budget, PDB):
-        if other is budget or other.key == budget.key or _order(other) > _order(budget):
+        if other is budget or other.key == budget.key or _sort_key(other) > _sort_key(budget):
             continue
         both = [pods for pods in selected(other, context) if pods.obj in own]
         if both:
@@ -155,7 +155,7 @@ def budgets_overlap(budget: LintObject, context: LintContext) -> Iterator[Proble
             )
 
 
-def _order(budget: LintObject) -> tuple[str, int, str]:
+def _sort_key(budget: LintObject) -> tuple[str, int, str]:
     return budget.file.name, budget.document.number, budget.name
 
 

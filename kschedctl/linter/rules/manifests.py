@@ -53,10 +53,10 @@ def not_yaml(file: LintFile, context: LintContext) -> Iterator[Problem]:
         return
     for document in file.documents:
         if document.broken is not None:
-            yield _problem(document)
+            yield _document_problem(document)
 
 
-def _problem(document: LintDocument) -> Problem:
+def _document_problem(document: LintDocument) -> Problem:
     broken = document.broken
     assert broken is not None
     line, column = document.before + 1, 1

@@ -189,7 +189,7 @@ def impossible_node_label_value(pods: WorkloadPods, context: LintContext) -> Ite
         if (meant := _misspelt(key)) is not None:
             fix = renaming(pods.obj, steps, meant) if meant not in pods.node_selector else None
             yield replace(_of_key(key, meant, steps, fix), key=True)
-        elif is_rendered(value) and (wrong := _wrong(key, (text(value),))):
+        elif is_rendered(value) and (wrong := _unknown_values(key, (text(value),))):
             yield _of_value(pods, key, wrong, steps)
     terms = pods.node_terms or []
     severity = Severity.WARNING if len(terms) > 1 else None
@@ -200,7 +200,7 @@ def impossible_node_label_value(pods: WorkloadPods, context: LintContext) -> Ite
         if (meant := _misspelt(demand.key)) is not None:
             fix = setting(pods.obj, f"write {meant}", (at_key, meant))
             yield _of_key(demand.key, meant, at_key, fix, severity)
-        elif demand.operator == IN and (wrong := _wrong(demand.key, demand.values)):
+        elif demand.operator == IN and (wrong := _unknown_values(demand.key, demand.values)):
             yield _of_value(pods, demand.key, wrong, (*demand.steps, "values", 0), severity)
     topologies: list[AnyPart] = [*pods.spread, *pods.terms("podAffinity", required=True)]
     for part in topologies:
@@ -231,7 +231,7 @@ def _of_value(
     )
 
 
-def _wrong(key: str, values: tuple[str, ...]) -> tuple[str, ...]:
+def _unknown_values(key: str, values: tuple[str, ...]) -> tuple[str, ...]:
     """Return the values if none of them is known, else nothing."""
     known = _VALUES.get(key)
     return values if known is not None and known.isdisjoint(values) else ()

@@ -368,7 +368,7 @@ def more_replicas_than_domains(pods: WorkloadPods, context: LintContext) -> Iter
     for steps, key in self_terms(pods):
         left = pinned(pods, key)
         if left is not None and count.low > len(left):
-            yield _problem(count, key, left, steps, "repel one another")
+            yield _domain_problem(count, key, left, steps, "repel one another")
         elif left is None and key == ZONE and count.low > _MOST_ZONES and not context.has_no_domain(key):
             yield Problem(
                 message=f"{count.low} pods that repel one another need {count.low} zones; most regions have "
@@ -381,10 +381,10 @@ def more_replicas_than_domains(pods: WorkloadPods, context: LintContext) -> Iter
     ports = host_ports(pods)
     left = pinned(pods, HOSTNAME) if ports else None
     if left is not None and count.low > len(left):
-        yield _problem(count, HOSTNAME, left, ports[0].steps, f"use port {ports[0]} of their node")
+        yield _domain_problem(count, HOSTNAME, left, ports[0].steps, f"use port {ports[0]} of their node")
 
 
-def _problem(count: Replicas, key: str, left: set[str], steps: Steps, why: str) -> Problem:
+def _domain_problem(count: Replicas, key: str, left: set[str], steps: Steps, why: str) -> Problem:
     return Problem(
         message=f"{count.low} pods {why}, and can be scheduled to {len(left)} {key} domains "
         f"({', '.join(sorted(left))}): {len(left)} of {count.low} fit",

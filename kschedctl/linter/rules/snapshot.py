@@ -55,12 +55,12 @@ def no_such_label(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]
 
     values = overlay_of(context).label_values
     for demand in selector_demands(pods):
-        if (why := _missing(demand, values)) is not None:
+        if (why := _unmet_requirement(demand, values)) is not None:
             yield Problem(message=why[0], steps=demand.steps, help=why[1])
     terms = pods.node_terms or []
     for steps, term in terms:
         for demand in demands_of(term, steps):
-            why = _missing(demand, values)
+            why = _unmet_requirement(demand, values)
             if why is not None:
                 severity = None if len(terms) == 1 else Severity.INFO
                 yield Problem(message=why[0], steps=demand.steps, help=why[1], severity=severity)
@@ -77,7 +77,7 @@ def no_such_label(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]
             )
 
 
-def _missing(demand: Demand, values: dict[str, set[str]]) -> tuple[str, str] | None:
+def _unmet_requirement(demand: Demand, values: dict[str, set[str]]) -> tuple[str, str] | None:
     """Return what no node has of a requirement, and a hint; ``None`` if some node meets the requirement."""
     if demand.key.startswith("field ") or demand.operator not in ("In", "Exists", "Gt", "Lt"):
         return None

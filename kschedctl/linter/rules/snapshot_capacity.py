@@ -358,9 +358,9 @@ def quota(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
         )
         return
     low = count.low
-    if (why := _beyond(trial, low)) is not None:
+    if (why := _quota_exceeded(trial, low)) is not None:
         yield Problem(message=f"{low} pods: {why}", steps=replicas_steps(pods), help="raise the quota, or request less")
-    elif context.new_pods_first(pods) is not None and (why := _beyond(trial, low + 1)) is not None:
+    elif context.new_pods_first(pods) is not None and (why := _quota_exceeded(trial, low + 1)) is not None:
         yield Problem(
             message=f"all {low} pods are admitted, but not the additional pod that a rollout needs: {why}",
             steps=replicas_steps(pods),
@@ -383,7 +383,7 @@ def _refusals(pods: WorkloadPods, context: LintContext) -> Iterator[Finding]:
     yield from (each for each in trial.refusals if each.field.rpartition(".")[2] not in _OF_CLASSES)
 
 
-def _beyond(trial: "Trial", n: int) -> str | None:
+def _quota_exceeded(trial: "Trial", n: int) -> str | None:
     """Return the reason why `n` pods exceed a quota; ``None`` if they do not."""
     from kschedctl.controllers.admission.resource_quota import quota_shares
 

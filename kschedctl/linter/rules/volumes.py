@@ -196,7 +196,7 @@ def claim_and_volume_disagree(claim: LintObject, context: LintContext) -> Iterat
     if volume is None:
         return
     of_volume = mapping(volume.raw.get("spec"))
-    for own, other, why in _differences(claim, spec, of_volume):
+    for own, other, why in _claim_differences(claim, spec, of_volume):
         if is_rendered(at(claim.raw, *own)) and is_rendered(at(volume.raw, *other)):
             yield Problem(
                 message=f"the claim cannot be bound to volume {name}, which it names: {why}",
@@ -206,7 +206,7 @@ def claim_and_volume_disagree(claim: LintObject, context: LintContext) -> Iterat
             )
 
 
-def _differences(claim: LintObject, spec: object, volume: object) -> Iterator[tuple[Steps, Steps, str]]:
+def _claim_differences(claim: LintObject, spec: object, volume: object) -> Iterator[tuple[Steps, Steps, str]]:
     wanted, has = at(spec, "storageClassName"), text(at(volume, "storageClassName"))
     if isinstance(wanted, str) and wanted != has:
         of = ("spec", "storageClassName")
@@ -358,7 +358,7 @@ def claim_of_several_workloads(claim: LintObject, context: LintContext) -> Itera
     modes = at(claim.raw, *_MODES)
     if modes not in ([RWO], [RWOP]) or (modes == [RWO] and not attaches_to_one_node(claim, context.manifests)):
         return
-    users = dict(_users(claim, context))
+    users = dict(_workloads_of_claim(claim, context))
     apart = {
         pods: None for pair in combinations(users, 2) if modes == [RWOP] or not _are_together(*pair) for pods in pair
     }
@@ -374,7 +374,7 @@ def claim_of_several_workloads(claim: LintObject, context: LintContext) -> Itera
         )
 
 
-def _users(claim: LintObject, context: LintContext) -> Iterator[tuple[WorkloadPods, Steps]]:
+def _workloads_of_claim(claim: LintObject, context: LintContext) -> Iterator[tuple[WorkloadPods, Steps]]:
     """Yield the workloads with pods that mount a claim, each with the path of the claim's name."""
     mounting = {
         pods: mounted.steps

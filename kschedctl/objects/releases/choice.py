@@ -43,11 +43,11 @@ class ReleaseChoice:
         if self.shown_gates:
             *first, last = self.shown_gates
             gates = f"{', '.join(first)} and {last} are" if first else f"{last} is"
-            return f"{self._why}; its pod groups show that {gates} on"
-        return self._why
+            return f"{self._reason_words}; its pod groups show that {gates} on"
+        return self._reason_words
 
     @property
-    def _why(self) -> str:
+    def _reason_words(self) -> str:
         match self.chosen_by:
             case ChosenBy.OPTION:
                 return "as requested"

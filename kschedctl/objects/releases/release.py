@@ -315,7 +315,7 @@ def _weighted(plugins: tuple[tuple[str, int], ...], **weights: int) -> tuple[tup
     return tuple((name, weights.get(name, weight)) for name, weight in plugins)
 
 
-def _without(plugins: tuple[tuple[str, int], ...], name: str) -> tuple[tuple[str, int], ...]:
+def _without_plugin(plugins: tuple[tuple[str, int], ...], name: str) -> tuple[tuple[str, int], ...]:
     return tuple(plugin for plugin in plugins if plugin[0] != name)
 
 
@@ -365,7 +365,7 @@ _V1_34: Final = Release(
 _V1_33: Final = replace(
     _V1_34,
     version="1.33",
-    ungated_plugins=_without(_DEFAULT_PLUGINS, "DynamicResources"),
+    ungated_plugins=_without_plugin(_DEFAULT_PLUGINS, "DynamicResources"),
     features=MappingProxyType(_GATES | _OFF_IN_1_33),
     names_untolerated_taint=True,
     fit_gives_up=False,

@@ -120,7 +120,7 @@ def _metric(metric: Tree, path: str) -> Found:
     yield from one_of(kind, _METRICS, f"{path}.type")
     present = [name for name in _FIELDS if name in metric]
     if present:
-        yield from _source(present[0], metric[present[0]], f"{path}.{present[0]}")
+        yield from _check_metric_source(present[0], metric[present[0]], f"{path}.{present[0]}")
     expected = _FIELD_OF.get(kind)
     if expected is None:
         yield from one_of(kind, _METRICS, f"{path}.type")
@@ -133,7 +133,7 @@ def _metric(metric: Tree, path: str) -> Found:
                 yield field_errors.forbidden(f"{path}.{name}", "must populate the given metric source only")
 
 
-def _source(name: str, source: Tree, path: str) -> Found:
+def _check_metric_source(name: str, source: Tree, path: str) -> Found:
     target: dict[str, Any] = source.get("target", {})
     at = f"{path}.target"
     if name == "object":
@@ -143,7 +143,7 @@ def _source(name: str, source: Tree, path: str) -> Found:
     else:
         yield from _resource(name, source, path)
     yield from _target(target, at)
-    yield from _amounts(name, target.keys(), at)
+    yield from _check_amounts(name, target.keys(), at)
 
 
 def _identifier(name: str, path: str) -> Found:
@@ -163,7 +163,7 @@ def _resource(name: str, source: Tree, path: str) -> Found:
         yield from label_name(container, f"{path}.container")
 
 
-def _amounts(name: str, target: Any, path: str) -> Found:
+def _check_amounts(name: str, target: Any, path: str) -> Found:
     """Yield the problems of missing or conflicting amounts in a metric's target."""
     value, average, share = ("value" in target, "averageValue" in target, "averageUtilization" in target)
     if name in ("object", "external"):

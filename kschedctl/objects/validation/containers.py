@@ -147,11 +147,11 @@ def volume_mounts(container: Tree, volumes: Volumes, path: str) -> Found:
         if place in devices.values():
             problem = "must not already exist as a path in volumeDevices"
             yield field_errors.invalid(f"{at}.mountPath", place, problem)
-        yield from _below(mount, path, at)
+        yield from _check_subpath(mount, path, at)
         yield from _propagation(mount, privileged, path)
 
 
-def _below(mount: Tree, path: str, at: str) -> Found:
+def _check_subpath(mount: Tree, path: str, at: str) -> Found:
     """Yield the problems of the subpath of a mount; the path of most messages does not contain the mount's index."""
     if mount.get("subPath"):
         yield from relative_path(mount["subPath"], f"{path}.subPath")
@@ -371,7 +371,7 @@ def _common(container: Tree, pod: ContainerValidation, path: str) -> Found:
         yield from environment(container["env"], f"{path}.env", context)
     if "envFrom" in container:
         yield from environment_from(container["envFrom"], f"{path}.envFrom", context)
-    yield from _volumes(container, pod, path)
+    yield from _check_mounts(container, pod, path)
     if container.get("imagePullPolicy"):
         yield from one_of(container["imagePullPolicy"], PULL_POLICIES, f"{path}.imagePullPolicy")
     if "resources" in container:
@@ -395,7 +395,7 @@ def _common(container: Tree, pod: ContainerValidation, path: str) -> Found:
         yield from container_security(container["securityContext"], f"{path}.securityContext", context)
 
 
-def _volumes(container: Tree, pod: ContainerValidation, path: str) -> Found:
+def _check_mounts(container: Tree, pod: ContainerValidation, path: str) -> Found:
     if "volumeMounts" in container and not pod.context.partial:
         yield from volume_mounts(container, pod.volumes, f"{path}.volumeMounts")
     if "volumeDevices" in container:

@@ -71,7 +71,7 @@ def _value_from(variable: Tree, path: str, context: ValidationContext) -> Found:
     for name in ("configMapKeyRef", "secretKeyRef"):
         if name in source:
             number += 1
-            yield from _key(source[name], f"{path}.{name}")
+            yield from _check_key(source[name], f"{path}.{name}")
     files = context.on("EnvFiles")
     if files and "fileKeyRef" in source:
         number += 1
@@ -152,7 +152,7 @@ def resource_field(reference: Tree, path: str, *, of_volume: bool) -> Found:
     yield field_errors.invalid(f"{path}.divisor", resource, problem)
 
 
-def _key(reference: Tree, path: str) -> Found:
+def _check_key(reference: Tree, path: str) -> Found:
     name, key = reference.get("name", ""), reference.get("key", "")
     yield from invalid_findings(subdomain_problems(name), name, f"{path}.name")
     if not key:

@@ -169,12 +169,12 @@ def persistent_volume(tree: Tree, context: ValidationContext) -> Found:
     modes = spec.get("accessModes", ())
     yield from require(modes, "spec.accessModes")
     yield from access_modes(modes, "spec.accessModes")
-    yield from _capacity(spec)
+    yield from _check_capacity(spec)
     policy = spec.get("persistentVolumeReclaimPolicy") or "Retain"
     yield from one_of(policy, _POLICIES, "spec.persistentVolumeReclaimPolicy")
     if "nodeAffinity" in spec:
-        yield from _node_affinity(spec["nodeAffinity"], "spec.nodeAffinity")
-    yield from _source(spec, metadata.get("name", ""), context)
+        yield from _check_node_affinity(spec["nodeAffinity"], "spec.nodeAffinity")
+    yield from _check_source(spec, metadata.get("name", ""), context)
     if policy == "Recycle" and posixpath.normpath(spec.get("hostPath", {}).get("path") or ".") in ("/", "//"):
         problem = "may not be 'recycle' for a hostPath mount of '/'"
         yield field_errors.forbidden("spec.persistentVolumeReclaimPolicy", problem)
@@ -193,7 +193,7 @@ def persistent_volume(tree: Tree, context: ValidationContext) -> Found:
         yield field_errors.forbidden(f"metadata.annotations.{_MOUNT_OPTIONS}", problem)
 
 
-def _capacity(spec: Tree) -> Found:
+def _check_capacity(spec: Tree) -> Found:
     capacity = spec.get("capacity")
     yield from require(capacity, "spec.capacity")
     if not capacity or "storage" not in capacity or len(capacity) > 1:
@@ -207,14 +207,14 @@ def _capacity(spec: Tree) -> Found:
         yield from positive_amount(str(amount), f"spec.capacity[{name}]")
 
 
-def _node_affinity(rules: Tree, path: str) -> Found:
+def _check_node_affinity(rules: Tree, path: str) -> Found:
     if "required" in rules:
         yield from node_selector(rules["required"], f"{path}.required")
     else:
         yield field_errors.required(f"{path}.required", "must specify required node constraints")
 
 
-def _source(spec: Tree, name: str, context: ValidationContext) -> Found:
+def _check_source(spec: Tree, name: str, context: ValidationContext) -> Found:
     rules = dict(_SOURCES)
 
     def iscsi(source: Tree, path: str, context: ValidationContext) -> Found:

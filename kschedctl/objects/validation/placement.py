@@ -157,13 +157,13 @@ _DECIMAL: Final = re.compile(r"0|-?[1-9][0-9]*").fullmatch
 def affinity(rules: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of node affinity, pod affinity and pod anti-affinity."""
     if "nodeAffinity" in rules:
-        yield from _node_affinity(rules["nodeAffinity"], f"{path}.nodeAffinity")
+        yield from _check_node_affinity(rules["nodeAffinity"], f"{path}.nodeAffinity")
     for name in ("podAffinity", "podAntiAffinity"):
         if name in rules:
             yield from _pod_affinity(rules[name], f"{path}.{name}", context)
 
 
-def _node_affinity(rules: Tree, path: str) -> Found:
+def _check_node_affinity(rules: Tree, path: str) -> Found:
     if _REQUIRED in rules:
         yield from node_selector(rules[_REQUIRED], f"{path}.{_REQUIRED}")
     for i, preferred in enumerate(rules.get(_PREFERRED, ())):
@@ -229,10 +229,10 @@ def _label_keys(holder: Tree, selector: Tree | None, path: str, context: Validat
 def tolerations(given: Sequence[Tree], path: str, context: ValidationContext) -> Found:
     """Yield the problems of tolerations."""
     for i, toleration in enumerate(given):
-        yield from _toleration(toleration, f"{path}[{i}]", context)
+        yield from _check_toleration(toleration, f"{path}[{i}]", context)
 
 
-def _toleration(toleration: Tree, path: str, context: ValidationContext) -> Found:
+def _check_toleration(toleration: Tree, path: str, context: ValidationContext) -> Found:
     key, operator = toleration.get("key", ""), toleration.get("operator", "")
     value, effect = toleration.get("value", ""), toleration.get("effect", "")
     if key:

@@ -281,7 +281,7 @@ def pod_spec(spec: Tree, path: str, context: ValidationContext, *, annotations: 
         if too_long(name, _LONGEST_HOSTNAME):
             yield field_errors.too_long(at, _LONGEST_HOSTNAME)
         yield from invalid_findings(subdomain_problems(name), name, at)
-    yield from _names(spec, path)
+    yield from _check_names(spec, path)
     yield from _classes(spec, path, context)
     if "schedulingGroup" in spec and context.on("GenericWorkload"):
         yield from scheduling_group(spec["schedulingGroup"], f"{path}.schedulingGroup")
@@ -317,7 +317,7 @@ def _placement(spec: Tree, path: str, context: ValidationContext) -> Found:
         yield from topology_spread(spec["topologySpreadConstraints"], at, context)
 
 
-def _names(spec: Tree, path: str) -> Found:
+def _check_names(spec: Tree, path: str) -> Found:
     # The field's old name, serviceAccount, counts if the new one is absent.
     account = spec.get("serviceAccountName") or spec.get("serviceAccount", "")
     node = spec.get("nodeName", "")

@@ -331,7 +331,7 @@ def _validated(tree: Tree, context: ValidationContext, *, struct: Struct, versio
         of_templates = [_priority(each) for each in templates]
         if len(set(of_templates)) > 1:
             yield field_errors.invalid("spec", None, "detected multiple priority configurations")
-        elif len({*of_templates, *(_priority(each) for top in composites for each in _below(top))}) > 1:
+        elif len({*of_templates, *(_priority(each) for top in composites for each in _templates_below(top))}) > 1:
             problem = "all priority and priorityClassName values must be identical, detected multiple values"
             yield field_errors.invalid("spec", None, problem)
         for i, each in enumerate(composites):
@@ -423,12 +423,12 @@ def _priority(template: Tree) -> tuple[str, int | None]:
     return template.get("priorityClassName", ""), template.get("priority")
 
 
-def _below(composite: Tree) -> Iterator[Tree]:
+def _templates_below(composite: Tree) -> Iterator[Tree]:
     """Yield a composite template and all templates below it."""
     yield composite
     yield from composite.get(_TEMPLATES.name, ())
     for child in _composites(composite):
-        yield from _below(child)
+        yield from _templates_below(child)
 
 
 def _has_children(composite: Tree, path: str) -> Found:

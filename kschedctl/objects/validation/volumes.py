@@ -94,14 +94,14 @@ def secret(source: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of a Secret volume."""
     yield from require(source.get("secretName"), f"{path}.secretName")
     yield from _mode(source, "defaultMode", path)
-    yield from _items(source, path)
+    yield from _check_items(source, path)
 
 
 def config_map(source: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of a ConfigMap volume."""
     yield from require(source.get("name"), f"{path}.name")
     yield from _mode(source, "defaultMode", path)
-    yield from _items(source, path)
+    yield from _check_items(source, path)
 
 
 def downward_api(source: Tree, path: str, context: ValidationContext) -> Found:
@@ -117,7 +117,7 @@ def _mode(holder: Tree, name: str, path: str) -> Found:
         yield field_errors.invalid(f"{path}.{name}", mode, _MODE)
 
 
-def _items(source: Tree, path: str) -> Found:
+def _check_items(source: Tree, path: str) -> Found:
     for i, item in enumerate(source.get("items", ())):
         yield from _item(item, f"{path}.items[{i}]")
 
@@ -292,7 +292,7 @@ def pod_volumes(volumes: Sequence[Tree], path: str, context: ValidationContext, 
     for i, volume in enumerate(volumes):
         at = f"{path}[{i}]"
         name = volume.get("name", "")
-        found = [*_source(volume, at, context), *given_label_name(name, f"{at}.name")]
+        found = [*_check_volume_source(volume, at, context), *given_label_name(name, f"{at}.name")]
         if name in names:
             found.append(field_errors.duplicate(f"{at}.name", name))
         if not found:
@@ -305,7 +305,7 @@ def pod_volumes(volumes: Sequence[Tree], path: str, context: ValidationContext, 
             yield field_errors.invalid(f"{at}.persistentVolumeClaim.claimName", claim, problem)
 
 
-def _source(volume: Tree, path: str, context: ValidationContext) -> Found:
+def _check_volume_source(volume: Tree, path: str, context: ValidationContext) -> Found:
     if context.partial:
         if "persistentVolumeClaim" in volume:
             own = {"persistentVolumeClaim": _SOURCES["persistentVolumeClaim"]}

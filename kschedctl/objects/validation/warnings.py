@@ -81,8 +81,8 @@ def overlapping_paths(volumes: Iterable[Tree]) -> Iterator[str]:
         name = go_quote(volume.get("name", ""))
         for field in ("configMap", "secret", "downwardAPI"):
             source = volume.get(field, {})
-            for two in _overlaps((path, "") for path in _items(source)):
-                shown = _named(field, source.get("secretName" if field == "secret" else "name", ""))
+            for two in _overlaps((path, "") for path in _item_paths(source)):
+                shown = _name_in_field(field, source.get("secretName" if field == "secret" else "name", ""))
                 yield f"volume {name} ({shown}): overlapping paths: {two}"
         if "projected" in volume:
             paths: list[tuple[str, str]] = []
@@ -99,8 +99,8 @@ def _of_source(source: Tree) -> Iterator[tuple[str, str]]:
     """Yield the paths of a source of a projected volume, each with a description of the source."""
     for field in ("configMap", "secret", "downwardAPI"):
         if source.get(field, {}).get("items") is not None:
-            shown = _named(field, source[field].get("name", ""))
-            yield from ((path, shown) for path in _items(source[field]))
+            shown = _name_in_field(field, source[field].get("name", ""))
+            yield from ((path, shown) for path in _item_paths(source[field]))
             return
     if "serviceAccountToken" in source:
         yield source["serviceAccountToken"].get("path", ""), "ServiceAccountToken"
@@ -117,13 +117,13 @@ def _of_source(source: Tree) -> Iterator[tuple[str, str]]:
                 yield path, f"PodCertificate {what}"
 
 
-def _named(field: str, name: str) -> str:
+def _name_in_field(field: str, name: str) -> str:
     if field == "downwardAPI":
         return "DownwardAPI"
     return f"{'ConfigMap' if field == 'configMap' else 'Secret'} {go_quote(name)}"
 
 
-def _items(holder: Tree) -> list[str]:
+def _item_paths(holder: Tree) -> list[str]:
     return [item.get("path", "") for item in holder.get("items", ())]
 
 
@@ -134,11 +134,11 @@ def _overlaps(paths: Iterable[tuple[str, str]], seen: list[tuple[str, str]] | No
         path = written.rstrip("/")
         for other, whose in seen if path else ():
             if other and (f"{other}/".startswith(f"{path}/") or f"{path}/".startswith(f"{other}/")):
-                yield f"{_shown(path, source)} with {_shown(other, whose)}"
+                yield f"{_shown_path(path, source)} with {_shown_path(other, whose)}"
         seen.append((path, source))
 
 
-def _shown(path: str, source: str) -> str:
+def _shown_path(path: str, source: str) -> str:
     return f"{go_quote(path)} ({source})" if source else go_quote(path)
 
 
@@ -168,7 +168,7 @@ def pod_warnings(spec: Tree, own: dict[str, str], path: str) -> Found:
     for key in spec.get("nodeSelector", ()):
         if message := OLD_NODE_LABELS.get(key):
             yield warning(f"{at}.nodeSelector[{key}]", message)
-    yield from _node_affinity(spec.get("affinity", {}).get("nodeAffinity", {}), f"{at}.affinity.nodeAffinity")
+    yield from _node_affinity_warnings(spec.get("affinity", {}).get("nodeAffinity", {}), f"{at}.affinity.nodeAffinity")
     place = f"{at}.topologySpreadConstraints"
     for i, constraint in enumerate(spec.get("topologySpreadConstraints", ())):
         key, field = constraint.get("topologyKey", ""), f"{place}[{i}]"
@@ -179,7 +179,7 @@ def pod_warnings(spec: Tree, own: dict[str, str], path: str) -> Found:
     for key, message in _ANNOTATIONS.items():
         if key in own:
             yield warning(f"{path}metadata.annotations[{key}]", message)
-    yield from _volumes(spec.get("volumes", ()), f"{at}.volumes")
+    yield from _volume_warnings(spec.get("volumes", ()), f"{at}.volumes")
     yield from _repeated(spec, at)
     yield from _fractions(spec.get("overhead", {}), f"{at}.overhead")
     yield from _profiles(spec, own, path)
@@ -203,7 +203,7 @@ def pod_warnings(spec: Tree, own: dict[str, str], path: str) -> Found:
         yield from _address(alias.get("ip", ""), f"{at}.hostAliases[{i}].ip")
 
 
-def _volumes(volumes: Sequence[Tree], path: str) -> Found:
+def _volume_warnings(volumes: Sequence[Tree], path: str) -> Found:
     for i, volume in enumerate(volumes):
         for name, (shown, message) in OLD_VOLUMES.items():
             if name in volume:
@@ -214,7 +214,7 @@ def _volumes(volumes: Sequence[Tree], path: str) -> Found:
         yield warning("", problem)
 
 
-def _node_affinity(rules: Tree, path: str) -> Found:
+def _node_affinity_warnings(rules: Tree, path: str) -> Found:
     for i, term in enumerate(rules.get(_REQUIRED, {}).get("nodeSelectorTerms", ())):
         yield from node_term(term, f"{path}.{_REQUIRED}.nodeSelectorTerms[{i}]", values=False)
     for i, preferred in enumerate(rules.get(_PREFERRED, ())):
@@ -370,7 +370,7 @@ def warnings(tree: Tree, kind: str, path: str) -> Found:
         case "v1/PersistentVolume":
             yield from _volume(tree)
         case "v1/PersistentVolumeClaim":
-            yield from _claim(tree)
+            yield from _claim_warnings(tree)
         case "storage.k8s.io/v1/StorageClass":
             for i, term in enumerate(tree.get("allowedTopologies", ())):
                 for n, requirement in enumerate(term.get("matchLabelExpressions", ())):
@@ -392,7 +392,7 @@ def warnings(tree: Tree, kind: str, path: str) -> Found:
             yield warning("spec.revisionHistoryLimit", problem)
 
 
-def _claim(tree: Tree) -> Found:
+def _claim_warnings(tree: Tree) -> Found:
     if _STORAGE_CLASS in tree.get("metadata", {}).get("annotations", {}):
         yield warning(f"metadata.annotations[{_STORAGE_CLASS}]", _VOLUME_ANNOTATIONS[_STORAGE_CLASS])
     yield from claim_spec(tree.get("spec", {}), "spec")
