@@ -109,7 +109,10 @@ class LintContext:
     @cached_property
     def pods(self) -> list[WorkloadPods]:
         """The pods and the objects with a pod template, without partial objects, also those that others create."""
-        return [pods for obj in self.manifests.whole if (pods := self._pods_of(obj)) is not None]
+        found = (
+            WorkloadPods(obj, *self.templates[obj.type]) for obj in self.manifests.whole if obj.type in self.templates
+        )
+        return [pods for pods in found if pods.spec]
 
     @cached_property
     def workloads(self) -> list[WorkloadPods]:
@@ -130,13 +133,6 @@ class LintContext:
     @cached_property
     def _by_object(self) -> dict[LintObject, WorkloadPods]:
         return {pods.obj: pods for pods in self.pods}
-
-    def _pods_of(self, obj: LintObject) -> WorkloadPods | None:
-        found = self.templates.get(obj.type)
-        if found is None:
-            return None
-        pods = WorkloadPods(obj, *found)
-        return pods if pods.spec else None
 
     def pods_seen_from(self, obj: LintObject) -> Iterator[WorkloadPods]:
         """Yield the pods in the namespace of `obj` that a rule relates to it; other variants of `obj` are left out."""

@@ -354,8 +354,7 @@ def fixed_text(text: bytes, fix: Fix) -> bytes:
         if wanted == value:
             continue
         try:
-            root = next(yaml_trees(text))
-            after = edited(text.decode(), root, change).encode()
+            after = edited(text.decode(), next(yaml_trees(text)), change).encode()
             said, _ = yaml_value(after, "")
         except (yaml.YAMLError, NoTreeError, InputError, UnicodeDecodeError, StopIteration):
             raise CannotChangeError from None

@@ -11,13 +11,13 @@ from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Severity
 from kschedctl.linter.context import LintContext, Undecided
 from kschedctl.linter.excluded_paths import REASONS, ExcludedPaths
-from kschedctl.linter.ignore import Ignore, Ignored
+from kschedctl.linter.ignore import Ignored
 from kschedctl.linter.ignores import Ignores
 from kschedctl.linter.lint_files import LintDocument, LintFile, read_files
 from kschedctl.linter.lint_finding import ORDER, LintFinding, file_finding, object_finding, sorted_findings
 from kschedctl.linter.manifest_set import LintManifests, LintObject, kustomizations
 from kschedctl.linter.rendering import Rendering, render
-from kschedctl.linter.rule import Problem, Rule, RuleSubject
+from kschedctl.linter.rule import Rule, RuleSubject
 from kschedctl.linter.settings import Settings
 from kschedctl.objects.releases.release import LATEST, Release
 
@@ -72,14 +72,11 @@ def unused_ignores(rule: Rule, ignores: Ignores, asked: Sequence[Rule], context:
         if ignore.object in context.owned:
             continue
         for problem in rule.check(ignore, context):
-            yield _ignore_finding(rule, problem, ignore, context)
-
-
-def _ignore_finding(rule: Rule, problem: Problem, ignore: Ignore, context: LintContext) -> LintFinding:
-    if ignore.object is not None:
-        return object_finding(rule, problem, ignore.object)
-    file = next((each for each in context.manifests.files if each.name == ignore.file), None)
-    return file_finding(rule, problem, file if file is not None else LintFile(ignore.file, b""))
+            if ignore.object is not None:
+                yield object_finding(rule, problem, ignore.object)
+            else:
+                file = next((each for each in context.manifests.files if each.name == ignore.file), None)
+                yield file_finding(rule, problem, file if file is not None else LintFile(ignore.file, b""))
 
 
 #: The rule that is not decided for what cannot be rendered.

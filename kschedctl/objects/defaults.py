@@ -23,7 +23,7 @@ from kschedctl.objects.device import (
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Container, Pod, PodSpec, ResourceRequirements
 from kschedctl.objects.pod_group import CompositePodGroup, PodGroup, Workload
-from kschedctl.objects.policies import LimitRange, LimitRangeItem, LimitRangeSpec, ResourceQuota
+from kschedctl.objects.policies import LimitRange, LimitRangeSpec, ResourceQuota
 from kschedctl.objects.quantity import Amount, QuantityFormat, forms
 from kschedctl.objects.resources import (
     HUGEPAGES_PREFIX,
@@ -209,15 +209,10 @@ def _default_namespace(obj: Namespace) -> Namespace:
     return replace(obj, metadata=replace(obj.metadata, labels=labels))
 
 
-def _default_claim(obj: PersistentVolumeClaim) -> PersistentVolumeClaim:
-    return replace(
-        obj,
-        spec=replace(obj.spec, volume_mode=obj.spec.volume_mode or FILESYSTEM),
-        status=replace(obj.status, phase=obj.status.phase or "Pending"),
-    )
+_ClaimOrVolume = TypeVar("_ClaimOrVolume", PersistentVolumeClaim, PersistentVolume)
 
 
-def _default_volume(obj: PersistentVolume) -> PersistentVolume:
+def _default_volume(obj: _ClaimOrVolume) -> _ClaimOrVolume:
     return replace(
         obj,
         spec=replace(obj.spec, volume_mode=obj.spec.volume_mode or FILESYSTEM),
@@ -230,14 +225,13 @@ def _default_storage_class(obj: StorageClass) -> StorageClass:
 
 
 def _default_limit_range(obj: LimitRange) -> LimitRange:
-    return replace(obj, spec=LimitRangeSpec(limits=tuple(map(_default_limit_range_item, obj.spec.limits))))
-
-
-def _default_limit_range_item(item: LimitRangeItem) -> LimitRangeItem:
-    if item.type != "Container":
-        return item
-    limits = {**item.max, **item.default}
-    return replace(item, default=limits, default_request={**item.min, **limits, **item.default_request})
+    items = []
+    for item in obj.spec.limits:
+        if item.type == "Container":
+            limits = {**item.max, **item.default}
+            item = replace(item, default=limits, default_request={**item.min, **limits, **item.default_request})
+        items.append(item)
+    return replace(obj, spec=LimitRangeSpec(limits=tuple(items)))
 
 
 NAMESPACED: Final = frozenset(
@@ -270,7 +264,7 @@ NAMESPACED: Final = frozenset(
 _DEFAULTS: Final[Mapping[type, Callable[..., ApiObject]]] = {
     Namespace: _default_namespace,
     LimitRange: _default_limit_range,
-    PersistentVolumeClaim: _default_claim,
+    PersistentVolumeClaim: _default_volume,
     PersistentVolume: _default_volume,
     StorageClass: _default_storage_class,
     ResourceClaim: default_resource_claim,

@@ -142,7 +142,7 @@ def waiting_gang(situation: Situation) -> Iterator[Diagnosis]:
     if gated:
         yield Diagnosis(
             rule="waiting-gang",
-            cause=f"its group {group.key} waits for {listed(gated, most=3)} to lose {_its(gated)} scheduling gate",
+            cause=f"its group {group.key} waits for {listed(gated, most=3)} to lose {'its' if len(gated) == 1 else 'their'} scheduling gate",
             checks=(f"kubectl get pod -n {pod.namespace} {gated[0].partition('/')[2]} -o yaml",),
         )
 
@@ -161,7 +161,3 @@ def _with_all(situation: Situation, least: int, n_missing: int) -> str:
     if group.outcome is not GroupOutcome.UNSCHEDULABLE:
         return ""
     return f"; of {least} like these, {group.n_fitting + least - len(group.group.unscheduled)} would find a node"
-
-
-def _its(names: list[str]) -> str:
-    return "its" if len(names) == 1 else "their"

@@ -103,13 +103,12 @@ def missing_claim(situation: Situation) -> Iterator[Diagnosis]:
                 advice=(*_retained(cluster, found), _until_gone(situation, found, users, again)),
                 checks=(f"kubectl describe pvc -n {namespace} {found.name}",),
             )
-        elif not is_undecidable(situation.cluster, found) and _has_lost_volume(situation.cluster, found):
+        elif (
+            not is_undecidable(situation.cluster, found)
+            and (name := found.spec.volume_name)
+            and situation.cluster.get(PersistentVolume, name) is None
+        ):
             yield from _lost(situation, found)
-
-
-def _has_lost_volume(cluster: Cluster, claim: PersistentVolumeClaim) -> bool:
-    name = claim.spec.volume_name
-    return bool(name) and cluster.get(PersistentVolume, name) is None
 
 
 def _missing_claim_cause(situation: Situation, name: str) -> Diagnosis:
@@ -249,8 +248,7 @@ def claim_in_use(situation: Situation) -> Iterator[Diagnosis]:
 def _in_use(situation: Situation, used: ClaimInUse) -> Diagnosis:
     cluster, pod = situation.cluster, situation.pod
     namespace, _, name = used.pod.partition("/")
-    index = cluster.pods.index[namespace, name]
-    record = cluster.pods.records[index]
+    record = cluster.pods.records[cluster.pods.index[namespace, name]]
     workload = workload_of(cluster, record.metadata)
     owner = f" ({workload[0]} {workload[1]}/{workload[2]})" if workload[0] != "Pod" else ""
     ending = record.metadata.deletion_timestamp is not None

@@ -408,8 +408,7 @@ def _admitted(situation: ClusterSituation, pod: Pod) -> tuple[Admitted | None, s
     try:
         admitted = admit(pod, situation.cluster, release=situation.release)
     except InputError as error:
-        first = error.findings[0]
-        return None, first.problem
+        return None, error.findings[0].problem
     except SnapshotError:
         return None, ""
     # A quota that is used up is found by its shares, with numbers; any other refusal is in the message alone.

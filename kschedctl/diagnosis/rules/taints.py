@@ -64,8 +64,7 @@ def mistyped_toleration(situation: Situation) -> Iterator[Diagnosis]:
             if taint.key.startswith(UNSAFE_TAINTS) and not _is_renamed(toleration, taint):
                 continue
             if _is_renamed(toleration, taint) or _is_near(toleration, taint):
-                same = nodes & (table.taint_list == number)
-                yield _mistyped_cause(situation, i, taint, taints, same)
+                yield _mistyped_cause(situation, i, taint, taints, nodes & (table.taint_list == number))
                 return
 
 

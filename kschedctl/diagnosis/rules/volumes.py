@@ -111,7 +111,7 @@ def volume_places(situation: Situation) -> list[VolumePlace]:
         hosts = [key for key in labels if _names_node(cluster.nodes, key)]
         zones = [key for key in labels if _is_zone(key)]
         # A region says less than the zone beside it.
-        zones = [key for key in zones if not _is_region(key)] or zones
+        zones = [key for key in zones if key.rpartition("/")[2].lower() != "region"] or zones
         found.append(
             VolumePlace(
                 claim.name,
@@ -197,10 +197,6 @@ def _names_node(nodes: Nodes, key: str) -> bool:
 
 def _is_zone(key: str) -> bool:
     return key in (ZONE, BETA_ZONE) or key.rpartition("/")[2].lower() in _ZONE_NAMES
-
-
-def _is_region(key: str) -> bool:
-    return key.rpartition("/")[2].lower() == "region"
 
 
 _ONE_NODE: Final = {"ReadWriteOnce"}

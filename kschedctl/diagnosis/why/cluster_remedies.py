@@ -233,8 +233,7 @@ def freeing_deletions(decision: Decision, row: int, kept: Collection[str] = ()) 
     cluster, lacking = decision.cluster, _lacking(decision, row)
     if not lacking:
         return
-    rules = RequestRules.of(decision.release)
-    columns = cluster.resources(rules)
+    columns = cluster.resources(RequestRules.of(decision.release))
     per_class = {name: columns.per_class[columns.index[name]] for name in lacking if name in columns.index}
     if len(per_class) < len(lacking):
         return

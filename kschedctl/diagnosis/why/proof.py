@@ -73,8 +73,7 @@ class Suggestion:
     @property
     def scope(self) -> RemedyScope:
         """The widest scope of the remedies."""
-        order = list(RemedyScope)
-        return max((remedy.scope for remedy in self.remedies), key=order.index)
+        return max((remedy.scope for remedy in self.remedies), key=list(RemedyScope).index)
 
     @property
     def changes(self) -> tuple[Change, ...]:

@@ -350,8 +350,7 @@ def _extended_suggestions(
                 continue
             changes = _changes_for_all(group, decision.pod, remedy)
             hoped = _hoped(scheduler, group, decision, remedy)
-            key = msgspec.json.encode(changes)
-            one = found.setdefault(key, _Candidate(remedy, changes, set()))
+            one = found.setdefault(msgspec.json.encode(changes), _Candidate(remedy, changes, set()))
             if hoped:
                 one.groups.add(number)
                 one.hoped += hoped

@@ -408,13 +408,10 @@ def _similar_versions(api_version: str, served: Sequence[str]) -> Sequence[str]:
     """
     # Without a slash, the text is a version of the core group, or a group without its version.
     group = api_version.partition("/")[0].removesuffix(_SUFFIX)
-    similar = [each for each in served if _is_similar(group, each.rpartition("/")[0].removesuffix(_SUFFIX))]
-    return similar or ([] if "." in group else served)
-
-
-def _is_similar(group: str, other: str) -> bool:
+    groups = [(each, each.rpartition("/")[0].removesuffix(_SUFFIX)) for each in served]
     is_custom = group.endswith(_CUSTOM_SUFFIX)
-    return not is_custom and (group == other or mistakes(group, other) > 0)
+    similar = [each for each, other in groups if not is_custom and (group == other or mistakes(group, other) > 0)]
+    return similar or ([] if "." in group else served)
 
 
 def _old_folder(name: str) -> str:

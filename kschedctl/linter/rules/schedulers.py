@@ -20,7 +20,6 @@ from kschedctl.linter.scheduler_profiles import (
     OUT_OF_TREE,
     QUEUE_SORTS,
     SCORES,
-    PluginEntry,
     in_tree,
     is_enabled,
     is_enabled_at_multi_point,
@@ -233,7 +232,8 @@ def filter_disabled(obj: LintObject, context: LintContext) -> Iterator[Problem]:
         for name in filters:
             for point in ("filter", *NEEDED.get(name, ())):
                 if not is_enabled(name, point, named, context.release):
-                    by = _disabled_by(name, point, named)
+                    off = [each for each in named if not each.enabled and each.name in (name, ALL)]
+                    by = next((each for place in (point, MULTI_POINT) for each in off if each.point == place), None)
                     if by is not None:
                         lost.setdefault(by.steps, []).append(name)
                     break
@@ -245,15 +245,6 @@ def filter_disabled(obj: LintObject, context: LintContext) -> Iterator[Problem]:
                 help="disable it only at score, or enable it at filter again",
                 severity=Severity.ERROR if vital else None,
             )
-
-
-def _disabled_by(name: str, point: str, named: list[PluginEntry]) -> PluginEntry | None:
-    """Return the entry of a profile that disables a plugin at an extension point, if any."""
-    for place in (point, MULTI_POINT):
-        for each in named:
-            if each.point == place and not each.enabled and each.name in (name, ALL):
-                return each
-    return None
 
 
 @Rule(

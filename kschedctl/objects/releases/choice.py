@@ -95,8 +95,7 @@ def choose_release(requested: str, server_version: str, kubelet_versions: Iterab
         return _nearest(ReleaseChoice(LATEST, ChosenBy.CONTROL_PLANE, server_version))
     kubelets = [version for version in kubelet_versions if _minor(version)]
     if kubelets:
-        newest = max(kubelets, key=_patch)
-        return _nearest(ReleaseChoice(LATEST, ChosenBy.KUBELET, newest))
+        return _nearest(ReleaseChoice(LATEST, ChosenBy.KUBELET, max(kubelets, key=_patch)))
     return ReleaseChoice(LATEST, ChosenBy.DEFAULT)
 
 

@@ -72,8 +72,7 @@ def horizontal_pod_autoscaler(tree: Tree, context: ValidationContext) -> Found:
 def horizontal_pod_autoscaler_v1(tree: Tree, context: ValidationContext) -> Found:
     """Yield the problems of a HorizontalPodAutoscaler of autoscaling/v1, whose only metric is cpu."""
     spec = dict(tree.get("spec", {}))
-    percentage = spec.pop("targetCPUUtilizationPercentage", 80)
-    target = {"type": "Utilization", "averageUtilization": percentage}
+    target = {"type": "Utilization", "averageUtilization": spec.pop("targetCPUUtilizationPercentage", 80)}
     metrics = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
     yield from horizontal_pod_autoscaler({**tree, "spec": {**spec, "metrics": metrics}}, context)
 
