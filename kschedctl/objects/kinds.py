@@ -35,44 +35,31 @@ from kschedctl.objects.workload import (
     StatefulSet,
 )
 
-#: The type by API group (empty for core) and kind. All versions of a group use the same type.
-KINDS: Final[dict[tuple[str, str], type[ApiObject]]] = {
-    ("", "Node"): Node,
-    ("", "Pod"): Pod,
-    ("", "Namespace"): Namespace,
-    ("", "Service"): Service,
-    ("", "ReplicationController"): ReplicationController,
-    ("", "PodTemplate"): PodTemplate,
-    ("", "LimitRange"): LimitRange,
-    ("", "ResourceQuota"): ResourceQuota,
-    ("", "PersistentVolume"): PersistentVolume,
-    ("", "PersistentVolumeClaim"): PersistentVolumeClaim,
-    ("apps", "Deployment"): Deployment,
-    ("apps", "ReplicaSet"): ReplicaSet,
-    ("apps", "StatefulSet"): StatefulSet,
-    ("apps", "DaemonSet"): DaemonSet,
-    ("batch", "Job"): Job,
-    ("batch", "CronJob"): CronJob,
-    ("policy", "PodDisruptionBudget"): PodDisruptionBudget,
-    ("scheduling.k8s.io", "PriorityClass"): PriorityClass,
-    ("scheduling.k8s.io", "PodGroup"): PodGroup,
-    ("scheduling.k8s.io", "Workload"): Workload,
-    ("scheduling.k8s.io", "CompositePodGroup"): CompositePodGroup,
-    ("node.k8s.io", "RuntimeClass"): RuntimeClass,
-    ("storage.k8s.io", "StorageClass"): StorageClass,
-    ("storage.k8s.io", "CSINode"): CSINode,
-    ("storage.k8s.io", "CSIDriver"): CSIDriver,
-    ("storage.k8s.io", "CSIStorageCapacity"): CSIStorageCapacity,
-    ("storage.k8s.io", "VolumeAttachment"): VolumeAttachment,
-    ("storage.k8s.io", "VolumeAttributesClass"): VolumeAttributesClass,
-    ("resource.k8s.io", "ResourceClaim"): ResourceClaim,
-    ("resource.k8s.io", "ResourceClaimTemplate"): ResourceClaimTemplate,
-    ("resource.k8s.io", "ResourceSlice"): ResourceSlice,
-    ("resource.k8s.io", "DeviceClass"): DeviceClass,
-    ("resource.k8s.io", "DeviceTaintRule"): DeviceTaintRule,
-    ("coordination.k8s.io", "Lease"): Lease,
-    ("coordination.k8s.io", "LeaseCandidate"): LeaseCandidate,
+#: The types of each API group; the empty group is core.
+_TYPES: Final[dict[str, tuple[type[ApiObject], ...]]] = {
+    "": (
+        Node,
+        Pod,
+        Namespace,
+        Service,
+        ReplicationController,
+        PodTemplate,
+        LimitRange,
+        ResourceQuota,
+        PersistentVolume,
+        PersistentVolumeClaim,
+    ),
+    "apps": (Deployment, ReplicaSet, StatefulSet, DaemonSet),
+    "batch": (Job, CronJob),
+    "policy": (PodDisruptionBudget,),
+    "scheduling.k8s.io": (PriorityClass, PodGroup, Workload, CompositePodGroup),
+    "node.k8s.io": (RuntimeClass,),
+    "storage.k8s.io": (StorageClass, CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment, VolumeAttributesClass),
+    "resource.k8s.io": (ResourceClaim, ResourceClaimTemplate, ResourceSlice, DeviceClass, DeviceTaintRule),
+    "coordination.k8s.io": (Lease, LeaseCandidate),
 }
+#: The type by API group (empty for core) and kind. All versions of a group use the same type.
+KINDS: Final = {(group, type_.__name__): type_ for group, types in _TYPES.items() for type_ in types}
 #: The kinds that can have a leader election record as an annotation. They are read only from files and never requested
 #: from an API server.
 LOCK_KINDS: Final[dict[tuple[str, str], type[ApiObject]]] = {("", "ConfigMap"): ConfigMap, ("", "Endpoints"): Endpoints}

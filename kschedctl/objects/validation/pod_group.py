@@ -20,8 +20,7 @@ from kschedctl.objects.validation.values import Found, Tree, ValidationContext, 
 # Validation by rules that are declared at the fields of a type (apimachinery's ``validate``), as newer kinds have it.
 #
 # A type is a table: its fields in the order of the Go struct, each with its check. The table also defines which fields
-# an
-# API server drops because their feature gate is off, and how messages print a value of the type.
+# an API server drops because their feature gate is off, and how messages print a value of the type.
 
 Check: TypeAlias = Callable[[Any, str], Found]
 #: The value of an absent struct that Go holds in place, not by a pointer.
