@@ -1,21 +1,17 @@
 """Lint texts in tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.lint_files import read_text
 from kschedctl.linter.lint_finding import LintFinding
 from kschedctl.linter.manifest_set import LintManifests
+from kschedctl.linter.overlay import ClusterOverlay
 from kschedctl.linter.rule import Rule, RuleSubject
 from kschedctl.linter.rules import RULES
 from kschedctl.linter.run import LintRequest, check, lint_files
-
-if TYPE_CHECKING:
-    from kschedctl.linter.overlay import ClusterOverlay
 
 
 def lint(
@@ -37,7 +33,6 @@ def lint(
 
 def overlay_of(snapshot: str, given: LintManifests, gates: Mapping[str, bool] | None = None) -> ClusterOverlay:
     """Return manifests applied to a snapshot, which is a text, with some feature gates."""
-    from kschedctl.linter.overlay import ClusterOverlay
     from kschedctl.questions.loading import load
 
     return ClusterOverlay(load("-", stdin=BytesIO(snapshot.encode()), feature_gates=gates), given)

@@ -1,7 +1,5 @@
 """Objects that a controller has created, as a dump of a cluster contains them, are no second workload beside it."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from typing import Any, Final
