@@ -180,7 +180,11 @@ class _Text:
             case FixAction.SET:
                 return self._set_edit(node, parent, step, change.value)
             case FixAction.RENAME:
-                return self._rename_edit(parent, step, change.value)
+                if not isinstance(step, str) or step in parent.borrowed:
+                    raise CannotChangeError
+                start, end = parent.children[step][0], parent.key_ends[step]
+                quote = self._characters[start]
+                return TextEdit(start, end, f"{quote}{change.value}{quote}" if quote in "\"'" else scalar(change.value))
             case FixAction.REMOVE:
                 return self._removed(node, parent, step)
             case FixAction.APPEND:
@@ -270,13 +274,6 @@ class _Text:
 
     def _last_of_flow(self, node: YamlNode, text: str) -> TextEdit:
         return TextEdit(node.end - 1, node.end - 1, f"{', ' if node.children or node.elements else ''}{text}")
-
-    def _rename_edit(self, parent: YamlNode, step: str | int, name: str) -> TextEdit:
-        if not isinstance(step, str) or step in parent.borrowed:
-            raise CannotChangeError
-        start, end = parent.children[step][0], parent.key_ends[step]
-        quote = self._characters[start]
-        return TextEdit(start, end, f"{quote}{name}{quote}" if quote in "\"'" else scalar(name))
 
     def _removed(self, node: YamlNode, parent: YamlNode, step: str | int) -> TextEdit:
         if len(parent.children) + len(parent.elements) < 2:

@@ -220,7 +220,11 @@ class Baseline:
         counts: Counter[FindingKey] = Counter()
         for number, line in enumerate(file_bytes(file, ConfigError, hint=_HINT).splitlines(), 1):
             if line.strip():
-                known, count = _baseline_line(line, file, number)
+                try:
+                    entry = _ENTRIES.decode(line)
+                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                    raise ConfigError(f"line {number} is not an entry of a baseline", where=file, hint=_HINT) from None
+                known, count = FindingKey(*(getattr(entry, field) for field in FindingKey._fields)), entry.count
                 counts[known] += count
         return cls(file, counts)
 
@@ -237,14 +241,6 @@ class Baseline:
             else:
                 new.append(finding)
         return new, old, sum(left.values())
-
-
-def _baseline_line(line: bytes, file: str, number: int) -> tuple[FindingKey, int]:
-    try:
-        entry = _ENTRIES.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise ConfigError(f"line {number} is not an entry of a baseline", where=file, hint=_HINT) from None
-    return FindingKey(*(getattr(entry, field) for field in FindingKey._fields)), entry.count
 
 
 def baseline_text(found: Iterable[LintFinding]) -> str:

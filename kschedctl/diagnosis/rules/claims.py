@@ -348,7 +348,7 @@ def no_volume_matches(cluster: Cluster, claim: PersistentVolumeClaim) -> Diagnos
         only = f"wants class {name}, which only volumes name: there is no such StorageClass to provision one"
     else:
         only = f"wants class {name}, which has no provisioner"
-    about_to_be = next(_volumes_that_match(cluster, claim), None)
+    about_to_be = next((volume for volume, why in _mismatches(cluster, claim) if not why), None)
     if about_to_be is not None:
         cause = f"claim {claim.name} is not bound yet: the PersistentVolume controller can bind {about_to_be.name}"
         return Diagnosis(rule="binding-not-complete", cause=cause, checks=(_describe(claim),))
@@ -406,20 +406,15 @@ def adapted_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[Ad
 
 def creation_advice(claim: PersistentVolumeClaim) -> Advice:
     """Return the advice to create a volume that matches a claim."""
-    wanted = _claim_words(claim)
+    size, name = show_storage(requested_storage(claim) or 0), claim_class(claim)
+    modes = ", ".join(claim.spec.access_modes)
+    wanted = f"{size} or more with {modes or 'any access mode'}{f' and class {name}' if name else ' and no class'}"
     return Advice(
         summary=f"create a PersistentVolume of {wanted}",
         risk=Risk.CAPACITY,
         untried="the claim is bound to it later; the snapshot does not contain the disk",
         command=f"# apply a PersistentVolume of {wanted}, with its disk",
     )
-
-
-def _claim_words(claim: PersistentVolumeClaim) -> str:
-    """Return the size, access modes and class that a claim wants, as text."""
-    size, name = show_storage(requested_storage(claim) or 0), claim_class(claim)
-    modes = ", ".join(claim.spec.access_modes)
-    return f"{size} or more with {modes or 'any access mode'}{f' and class {name}' if name else ' and no class'}"
 
 
 def _mismatches(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[tuple[PersistentVolume, list[Mismatch]]]:
@@ -432,10 +427,6 @@ def _mismatches(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[tupl
     own = [volume for volume in every if volume_class(volume) == claim_class(claim)]
     for volume in own or every:
         yield volume, list(mismatches(claim, volume, selector))
-
-
-def _volumes_that_match(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[PersistentVolume]:
-    return (volume for volume, why in _mismatches(cluster, claim) if not why)
 
 
 def why_no_volume(cluster: Cluster, claim: PersistentVolumeClaim) -> str:

@@ -160,7 +160,7 @@ def _phrases(situation: Situation, nodes: Mask, scope: str, *, is_part: bool = F
     if cordoned.any():
         left &= ~cordoned
         verb = "is" if cordoned.sum() == 1 else "are"
-        yield f"{_nodes_in_words(situation, cordoned)}{scope if int(cordoned.sum()) == total else ''} {verb} cordoned"
+        yield f"{listed(situation.names(cordoned), most=3)}{scope if int(cordoned.sum()) == total else ''} {verb} cordoned"
     tainted = left & situation.rejected_by("TaintToleration")
     left &= ~tainted
     while left.any():
@@ -198,10 +198,6 @@ def _subject(situation: Situation, found: Mask, scope: str, *, of_all: bool) -> 
         name = situation.names(found)[0]
         return f"its node {name}" if situation.is_of_daemon_set else f"{name}{scope if of_all else ''}"
     return f"all {n_found} nodes{scope}" if of_all else f"{n_found} nodes"
-
-
-def _nodes_in_words(situation: Situation, found: Mask) -> str:
-    return listed(situation.names(found), most=3)
 
 
 def _short(situation: Situation, found: Mask, scope: str, total: int) -> Iterator[str]:

@@ -94,7 +94,10 @@ def other_scheduler(situation: Situation) -> Iterator[Diagnosis]:
     own = situation.decision.framework.profile.scheduler_name
     close = meant_profile(name, situation.decision.framework.handle.scheduler_names)
     running = list(_running(situation.cluster, name)) if not close else []
-    placed = _pods_of_scheduler(situation.cluster, name)
+    pods = situation.cluster.pods
+    specs = {id(record.spec) for record in pods.records if record.spec.scheduler_name == name}
+    rows = np.flatnonzero(pods.node_row >= 0).tolist() if specs else []
+    placed = [pods.key(index) for index in rows if id(pods.records[index].spec) in specs]
     if running or placed:
         yield _runs(situation, running, placed)
         return
@@ -197,14 +200,6 @@ def _pod_problem(cluster: Cluster, index: int) -> str:
     if ready is not None and ready.status == "False":
         return f"is not ready{since(ready.last_transition_time)}"
     return ""
-
-
-def _pods_of_scheduler(cluster: Cluster, name: str) -> list[str]:
-    """Return the pods with a node that have a ``schedulerName``."""
-    pods = cluster.pods
-    specs = {id(record.spec) for record in pods.records if record.spec.scheduler_name == name}
-    rows = np.flatnonzero(pods.node_row >= 0).tolist() if specs else []
-    return [pods.key(index) for index in rows if id(pods.records[index].spec) in specs]
 
 
 def idle_scheduler(situation: Situation) -> Iterator[Diagnosis]:

@@ -219,7 +219,14 @@ def volumes_attached_elsewhere(cluster: Cluster, pod: Pod, node: str) -> Iterato
 
 def _attachment_cause(cluster: Cluster, pod: Pod, claim: str, attachment: VolumeAttachment) -> Diagnosis:
     node, volume = attachment.spec.node_name, attachment.spec.source.persistent_volume_name
-    users = _users_on_node(cluster, pod, claim, node)
+    row = cluster.nodes.row.get(node)
+    on_node = cluster.pods.on_node(row).tolist() if row is not None else []
+    users = [
+        cluster.pods.key(index)
+        for index in on_node
+        if cluster.pods.records[index].metadata.namespace == pod.namespace
+        and any(use.claim == claim for use in claim_uses(cluster.pods.pod(index)))
+    ]
     row = cluster.nodes.row.get(node)
     if row is None:
         state = f"{node}, which no longer exists"
@@ -272,18 +279,6 @@ def _detaching_advice(cluster: Cluster, pod: Pod, attachment: VolumeAttachment, 
             untried="the volume is detached outside the scheduler",
             command=f"kubectl describe volumeattachment {attachment.name}",
         )
-
-
-def _users_on_node(cluster: Cluster, pod: Pod, claim: str, node: str) -> list[str]:
-    """Return the pods on a node that use a claim of the pod's namespace."""
-    row = cluster.nodes.row.get(node)
-    on_node = cluster.pods.on_node(row).tolist() if row is not None else []
-    return [
-        cluster.pods.key(index)
-        for index in on_node
-        if cluster.pods.records[index].metadata.namespace == pod.namespace
-        and any(use.claim == claim for use in claim_uses(cluster.pods.pod(index)))
-    ]
 
 
 def _workload_of_key(cluster: Cluster, key: str) -> tuple[str, str, str]:

@@ -48,29 +48,26 @@ def test_the_message_is_that_of_the_api_server() -> None:
     assert (found.stop, found.finding.field) == ("A", "spec.replicas")
 
 
-OLD_INGRESS = "apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: web}\n"
+INGRESS = "apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: web}\n"
 OLD_DEPLOYMENT = "apiVersion: extensions/v1beta1\nkind: Deployment\nmetadata: {name: web}\n"
 
 
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
-        ({"web.yaml": OLD_INGRESS, "b.yaml": OLD_INGRESS}, ["error", "error"]),
-        ({"older/web.yaml": OLD_INGRESS}, ["error"]),
-        ({"bold/old.yaml": OLD_INGRESS}, ["error"]),
-        ({"old/web.yaml": OLD_INGRESS}, ["info (1 object in old), exclude: [old]"]),
-        (
-            {"a/old-manifests/x/web.yaml": OLD_INGRESS},
-            ["info (1 object in a/old-manifests), exclude: [a/old-manifests]"],
-        ),
-        ({"api/testdata/web.yaml": OLD_INGRESS}, ["info (1 object in api/testdata), exclude: [api/testdata]"]),
+        ({"web.yaml": INGRESS, "b.yaml": INGRESS}, ["error", "error"]),
+        ({"older/web.yaml": INGRESS}, ["error"]),
+        ({"bold/old.yaml": INGRESS}, ["error"]),
+        ({"old/web.yaml": INGRESS}, ["info (1 object in old), exclude: [old]"]),
+        ({"a/old-manifests/x/web.yaml": INGRESS}, ["info (1 object in a/old-manifests), exclude: [a/old-manifests]"]),
+        ({"api/testdata/web.yaml": INGRESS}, ["info (1 object in api/testdata), exclude: [api/testdata]"]),
         # Once per version and kind.
         (
-            {"old/a.yaml": OLD_INGRESS, "old/b/c.yaml": OLD_INGRESS, "old/b/d.yaml": OLD_DEPLOYMENT},
+            {"old/a.yaml": INGRESS, "old/b/c.yaml": INGRESS, "old/b/d.yaml": OLD_DEPLOYMENT},
             ["info (2 objects in old), exclude: [old]", "info (1 object in old), exclude: [old]"],
         ),
         (
-            {"a/legacy/a.yaml": OLD_INGRESS, "b/Deprecated/a.yaml": OLD_INGRESS},
+            {"a/legacy/a.yaml": INGRESS, "b/Deprecated/a.yaml": INGRESS},
             [
                 "info (1 object in a/legacy), exclude: [a/legacy]",
                 "info (1 object in b/Deprecated), exclude: [b/Deprecated]",
