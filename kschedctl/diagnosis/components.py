@@ -49,9 +49,9 @@ def ill_provisioner(cluster: Cluster, provisioner: str) -> tuple[str, str] | Non
     Returns: The workload, such as ``Deployment kube-system/ebs-csi-controller``, and a clause such as ``Deployment
         kube-system/ebs-csi-controller is not ready``; ``None`` if a pod is ready or none is recognized.
     """
-    words = _words(provisioner)
-    found = [record for record in _active(cluster) if _is_of(record, words)]
-    central = [record for record in found if _kind(record) != "DaemonSet"] or found
+    words = _provisioner_words(provisioner)
+    found = [record for record in _active(cluster) if _has_words(record, words)]
+    central = [record for record in found if _component_kind(record) != "DaemonSet"] or found
     if not central or any(record.node_name and _is_ready(record) for record in central):
         return None
     kind, namespace, name = workload_of(cluster, central[0].metadata)
@@ -62,7 +62,7 @@ def ill_provisioner(cluster: Cluster, provisioner: str) -> tuple[str, str] | Non
     return workload, f"{workload} is not ready{since(ready.last_transition_time) if ready is not None else ''}"
 
 
-def _words(provisioner: str) -> list[str]:
+def _provisioner_words(provisioner: str) -> list[str]:
     """Return the words that tell a provisioner apart, such as ``ebs`` of ``ebs.csi.aws.com``."""
     before, _, after = provisioner.partition("csi.")
     for part in (before, after):
@@ -72,7 +72,7 @@ def _words(provisioner: str) -> list[str]:
     return []
 
 
-def _is_of(record: PodRecord, words: list[str]) -> bool:
+def _has_words(record: PodRecord, words: list[str]) -> bool:
     name = f"{record.metadata.namespace}/{record.metadata.name}".lower()
     if not _PROVISIONER.search(record.metadata.name):
         return False
@@ -86,7 +86,7 @@ def _active(cluster: Cluster) -> Iterator[PodRecord]:
             yield record
 
 
-def _kind(record: PodRecord) -> str:
+def _component_kind(record: PodRecord) -> str:
     owner = record.metadata.controller
     return owner.kind if owner is not None else ""
 

@@ -219,9 +219,6 @@ def all_rows(nodes: Mask) -> Sequence[int]:
     return rows
 
 
-# Diagnoses about a cluster: problems of workloads, nodes and components that no decision for a pod shows.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterDiagnosis(Diagnosis):
     """The cause of a problem of an object."""

@@ -103,7 +103,7 @@ def _blocked(
     has = f"{needs} and has {status.current_healthy} of {max(found.expected, len(found.pods))}"
     return BlockedEviction(
         rule="budget-waits",
-        cause=f"{has}{_missing(found, unhealthy, pending, why_pending)}",
+        cause=f"{has}{_missing_pods_words(found, unhealthy, pending, why_pending)}",
         pods=pods,
         budgets=budgets,
         never=False,
@@ -160,7 +160,7 @@ def _replicas(found: BudgetedPods, n: int) -> str:
     return f"{names[0]} has {'one replica' if n == 1 else counted(n, 'replica')}"
 
 
-def _missing(
+def _missing_pods_words(
     found: BudgetedPods, unhealthy: Sequence[Pod], pending: Sequence[Pod], why_pending: Callable[[Pod], str]
 ) -> str:
     parts = []

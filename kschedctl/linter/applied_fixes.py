@@ -11,7 +11,7 @@ from kschedctl.common.errors import InputError
 from kschedctl.linter.fix import Fix
 from kschedctl.linter.fixed_text import CannotChangeError, drops_comment, fixed_text
 from kschedctl.linter.lint_files import LintDocument, LintFile
-from kschedctl.linter.lint_finding import Diagnosis
+from kschedctl.linter.lint_finding import LintFinding
 from kschedctl.linter.run import LintResult
 from kschedctl.linter.values import Steps
 from kschedctl.sources.snapshot.files import replace_file
@@ -59,7 +59,7 @@ class FixResult:
         failed: dict[str, bytes] = {}
         for name, (before, after) in self.texts.items():
             try:
-                _write(name, before, after)
+                _write_file(name, before, after)
             except InputError as error:
                 failed[name] = before
                 errors.append(error)
@@ -72,7 +72,7 @@ class FixResult:
         return errors
 
 
-def _write(name: str, before: bytes, after: bytes) -> None:
+def _write_file(name: str, before: bytes, after: bytes) -> None:
     """Write a changed file.
 
     Raises InputError if the file was changed since it was read, is not UTF-8, or cannot be written.
@@ -127,16 +127,16 @@ class _FindingId(NamedTuple):
     fingerprint: str
 
 
-def _id_of(diagnosis: Diagnosis) -> _FindingId:
-    obj = diagnosis.object
+def _id_of(finding: LintFinding) -> _FindingId:
+    obj = finding.object
     number, inside = (obj.document.number, obj.inside) if obj is not None else (0, ())
-    return _FindingId(diagnosis.file.name, number, inside, diagnosis.fingerprint)
+    return _FindingId(finding.file.name, number, inside, finding.fingerprint)
 
 
 _Fixable: TypeAlias = Mapping[LintDocument, Sequence[tuple[_FindingId, Fix]]]
 
 
-def _fixable(found: Sequence[Diagnosis], *, unsafe: bool) -> _Fixable:
+def _fixable(found: Sequence[LintFinding], *, unsafe: bool) -> _Fixable:
     """Return the fixes to apply, by document."""
     by_document: dict[LintDocument, list[tuple[_FindingId, Fix]]] = defaultdict(list)
     for each in found:
@@ -166,10 +166,10 @@ def _round(by_document: _Fixable, *, unsafe: bool, tried: set[_FindingId]) -> di
                 tried.add(key)
         if text != document.text:
             changes[document] = text
-    return {file.name: _whole(file, changes) for file in {document.file for document in changes}}
+    return {file.name: _whole_file(file, changes) for file in {document.file for document in changes}}
 
 
-def _whole(file: LintFile, changes: dict[LintDocument, bytes]) -> bytes:
+def _whole_file(file: LintFile, changes: dict[LintDocument, bytes]) -> bytes:
     out, at = [], 0
     for document in file.documents:
         out += [file.text[at : document.start], changes.get(document, document.text)]

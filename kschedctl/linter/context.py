@@ -15,7 +15,7 @@ from kschedctl.objects.pod import PodAffinityTerm
 from kschedctl.objects.releases.release import LATEST, Release
 
 if TYPE_CHECKING:
-    from kschedctl.linter.overlay import ClusterQueries
+    from kschedctl.linter.overlay import ClusterOverlay
 
 
 # Detection of objects for OpenShift, whose nodes still have the labels and taints that kubeadm dropped.
@@ -87,7 +87,7 @@ class LintContext:
     #: The Kubernetes release whose rules apply.
     release: Release = LATEST
     #: The snapshot with the manifests applied; ``None`` if there is no snapshot.
-    overlay: "ClusterQueries | None" = None
+    overlay: "ClusterOverlay | None" = None
     #: The platform that the settings name; empty if they name none.
     platform: str = ""
     #: The names of the user's own scheduler plugins.
@@ -109,7 +109,10 @@ class LintContext:
     @cached_property
     def pods(self) -> list[WorkloadPods]:
         """The pods and the objects with a pod template, without partial objects, also those that others create."""
-        return [pods for obj in self.manifests.whole if (pods := self._pods_of(obj)) is not None]
+        found = (
+            WorkloadPods(obj, *self.templates[obj.type]) for obj in self.manifests.whole if obj.type in self.templates
+        )
+        return [pods for pods in found if pods.spec]
 
     @cached_property
     def workloads(self) -> list[WorkloadPods]:
@@ -130,13 +133,6 @@ class LintContext:
     @cached_property
     def _by_object(self) -> dict[LintObject, WorkloadPods]:
         return {pods.obj: pods for pods in self.pods}
-
-    def _pods_of(self, obj: LintObject) -> WorkloadPods | None:
-        found = self.templates.get(obj.type)
-        if found is None:
-            return None
-        pods = WorkloadPods(obj, *found)
-        return pods if pods.spec else None
 
     def pods_seen_from(self, obj: LintObject) -> Iterator[WorkloadPods]:
         """Yield the pods in the namespace of `obj` that a rule relates to it; other variants of `obj` are left out."""

@@ -76,23 +76,19 @@ def _pattern(line: str) -> _Pattern | None:
     # A pattern with a slash is relative to the folder of the file; any other matches at every depth.
     depth = "" if "/" in bare else "(?:.*/)?"
     try:
-        return _Pattern(re.compile(depth + _regex(segments), re.DOTALL), not negated, only_folders)
+        last = len(segments) - 1
+        found = ""
+        for index, segment in enumerate(segments):
+            if segment != _DEEP:
+                found += _segment(segment) + ("/" if index < last else "")
+            elif index < last:
+                found += "(?:.*/)?"
+            else:
+                found += ".+" if index else ".*"
+        return _Pattern(re.compile(depth + found, re.DOTALL), not negated, only_folders)
     except re.error:
         # git, too, matches nothing with a range that is not valid.
         return None
-
-
-def _regex(segments: Sequence[str]) -> str:
-    last = len(segments) - 1
-    found = ""
-    for index, segment in enumerate(segments):
-        if segment != _DEEP:
-            found += _segment(segment) + ("/" if index < last else "")
-        elif index < last:
-            found += "(?:.*/)?"
-        else:
-            found += ".+" if index else ".*"
-    return found
 
 
 def _segment(text: str) -> str:
@@ -165,9 +161,9 @@ class ExcludedPaths:
         above = _up_to_repository(top)
         # If git ignores the folder that the user names, its content is meant nevertheless.
         known = [] if self._is_ignored(top, above[1:], is_folder=True) else above[1:]
-        return partial(self._why, top, known)
+        return partial(self._reason_for_leaving_out, top, known)
 
-    def _why(self, top: str, above: Sequence[str], path: str, is_folder: bool) -> str:
+    def _reason_for_leaving_out(self, top: str, above: Sequence[str], path: str, is_folder: bool) -> str:
         if is_folder and os.path.basename(path) in _DEPENDENCIES:
             return os.path.basename(path)
         if any(path_matches(path, glob, self._folder) for glob in self._globs):
@@ -179,23 +175,20 @@ class ExcludedPaths:
     def _is_ignored(self, path: str, folders: Sequence[str], *, is_folder: bool) -> bool:
         """Report whether git ignores a path by the files in some folders, nearest first: the first match decides."""
         for folder in folders:
-            patterns = self._patterns_in(folder)
+            if folder not in self._patterns:
+                file = Path(folder, NAME)
+                try:
+                    text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+                except OSError:
+                    text = ""
+                self._patterns[folder] = GitIgnore.of(text) if text else None
+            patterns = self._patterns[folder]
             if patterns is None:
                 continue
             found = patterns.ignores(os.path.relpath(path, folder).replace(os.sep, "/"), is_folder=is_folder)
             if found is not None:
                 return found
         return False
-
-    def _patterns_in(self, folder: str) -> GitIgnore | None:
-        if folder not in self._patterns:
-            file = Path(folder, NAME)
-            try:
-                text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
-            except OSError:
-                text = ""
-            self._patterns[folder] = GitIgnore.of(text) if text else None
-        return self._patterns[folder]
 
 
 def _up_to_repository(folder: str) -> list[str]:

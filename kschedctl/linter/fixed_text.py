@@ -49,10 +49,10 @@ def changed(value: Any, change: FieldEdit) -> Any:
     Raises CannotChangeError if the field or list item to change does not exist, or a rename meets an existing
         field.
     """
-    return _changed(value, change.steps, change)
+    return _changed_value(value, change.steps, change)
 
 
-def _changed(value: Any, steps: Steps, change: FieldEdit) -> Any:
+def _changed_value(value: Any, steps: Steps, change: FieldEdit) -> Any:
     if not steps:
         if change.action is FixAction.SET:
             return change.value
@@ -61,25 +61,22 @@ def _changed(value: Any, steps: Steps, change: FieldEdit) -> Any:
         raise CannotChangeError
     step, *rest = steps
     if isinstance(step, int):
-        return _changed_list(value, step, tuple(rest), change)
+        at = tuple(rest)
+        if not isinstance(value, list) or step >= len(value):
+            raise CannotChangeError
+        if not at and change.action is FixAction.REMOVE:
+            return [*value[:step], *value[step + 1 :]]
+        return [*value[:step], _changed_value(value[step], at, change), *value[step + 1 :]]
     if value is None and change.action is FixAction.SET:
         value = {}
     if not isinstance(value, dict):
         raise CannotChangeError
     if rest or change.action in (FixAction.SET, FixAction.APPEND):
-        return {**value, step: _changed(value.get(step), tuple(rest), change)}
+        return {**value, step: _changed_value(value.get(step), tuple(rest), change)}
     if step not in value or (change.action is FixAction.RENAME and change.value in value):
         raise CannotChangeError
     renamed = {change.value: value[step]} if change.action is FixAction.RENAME else {}
     return {**{key: item for key, item in value.items() if key != step}, **renamed}
-
-
-def _changed_list(value: Any, step: int, rest: Steps, change: FieldEdit) -> list[Any]:
-    if not isinstance(value, list) or step >= len(value):
-        raise CannotChangeError
-    if not rest and change.action is FixAction.REMOVE:
-        return [*value[:step], *value[step + 1 :]]
-    return [*value[:step], _changed(value[step], rest, change), *value[step + 1 :]]
 
 
 # Changes of fields in the text of a YAML document: comments, order and layout of everything else stay the same.
@@ -144,19 +141,19 @@ def _block(value: Any, indent: int) -> list[str]:
         lines = []
         for key, each in value.items():
             if isinstance(each, dict) and each:
-                lines += [f"{scalar(key)}:", f"{pad}{' ' * _INDENT}{_joined(_block(each, indent + _INDENT))}"]
+                lines += [f"{scalar(key)}:", f"{pad}{' ' * _INDENT}{_joined_lines(_block(each, indent + _INDENT))}"]
             elif isinstance(each, list) and each and any(isinstance(item, dict) for item in each):
-                lines += [f"{scalar(key)}:", f"{pad}{_joined(_block(each, indent))}"]
+                lines += [f"{scalar(key)}:", f"{pad}{_joined_lines(_block(each, indent))}"]
             else:
                 lines.append(f"{scalar(key)}: {flow(each)}")
         return [lines[0], *(line if line.startswith(pad) and pad else f"{pad}{line}" for line in lines[1:])]
     if isinstance(value, list) and value:
-        lines = [f"- {_joined(_block(item, indent + _INDENT))}" for item in value]
+        lines = [f"- {_joined_lines(_block(item, indent + _INDENT))}" for item in value]
         return [lines[0], *(f"{pad}{line}" for line in lines[1:])]
     return [flow(value)]
 
 
-def _joined(lines: list[str]) -> str:
+def _joined_lines(lines: list[str]) -> str:
     return "\n".join(lines)
 
 
@@ -168,7 +165,7 @@ class _Text:
         self._newline = "\r\n" if "\r\n" in characters else "\n"
 
     def edit(self, root: YamlNode, change: FieldEdit) -> TextEdit:
-        node, parent, reached = _reach(root, change.steps)
+        node, parent, reached = _node_at(root, change.steps)
         left = change.steps[reached:]
         if left:
             # Below the existing part of the path only mapping keys can be added.
@@ -181,13 +178,24 @@ class _Text:
         step = change.steps[-1]
         match change.action:
             case FixAction.SET:
-                return self._set(node, parent, step, change.value)
+                return self._set_edit(node, parent, step, change.value)
             case FixAction.RENAME:
-                return self._renamed(parent, step, change.value)
+                if not isinstance(step, str) or step in parent.borrowed:
+                    raise CannotChangeError
+                start, end = parent.children[step][0], parent.key_ends[step]
+                quote = self._characters[start]
+                return TextEdit(start, end, f"{quote}{change.value}{quote}" if quote in "\"'" else scalar(change.value))
             case FixAction.REMOVE:
                 return self._removed(node, parent, step)
             case FixAction.APPEND:
-                return self._appended(node, change.value)
+                if not node.is_list or node.start is None:
+                    raise CannotChangeError
+                if node.flow:
+                    return self._last_of_flow(node, flow(change.value))
+                indent = self._column(node.start)
+                return self._insert_line(
+                    node.end, f"{' ' * indent}- {_joined_lines(_block(change.value, indent + _INDENT))}"
+                )
 
     def _column(self, offset: int) -> int:
         return offset - self._line_start(offset)
@@ -202,7 +210,7 @@ class _Text:
         found = self._characters.find("\n", offset)
         return found + 1 if found >= 0 else len(self._characters)
 
-    def _lines(self, text: str) -> str:
+    def _with_newlines(self, text: str) -> str:
         return text.replace("\n", self._newline)
 
     def _insert_line(self, after: int, text: str) -> TextEdit:
@@ -210,9 +218,9 @@ class _Text:
         at = self._next_line(after)
         ends = at == 0 or self._characters[at - 1] == "\n"
         before = "" if ends else self._newline
-        return TextEdit(at, at, f"{before}{self._lines(text)}{self._newline if ends else ''}")
+        return TextEdit(at, at, f"{before}{self._with_newlines(text)}{self._newline if ends else ''}")
 
-    def _set(self, node: YamlNode, parent: YamlNode, step: str | int, value: Any) -> TextEdit:
+    def _set_edit(self, node: YamlNode, parent: YamlNode, step: str | int, value: Any) -> TextEdit:
         if node.start is None:
             if not isinstance(step, str):
                 raise CannotChangeError
@@ -223,7 +231,7 @@ class _Text:
             return TextEdit(node.start, node.end, flow(value))
         kind = dict if node.is_map else list
         if isinstance(value, kind) and value:
-            text = self._lines(_joined(_block(value, self._column(node.start))))
+            text = self._with_newlines(_joined_lines(_block(value, self._column(node.start))))
             return TextEdit(node.start, self._written_end(node), text)
         if not isinstance(step, str):
             return TextEdit(node.start, self._written_end(node), flow(value))
@@ -254,34 +262,43 @@ class _Text:
         if node.flow:
             return self._last_of_flow(node, f"{scalar(key)}: {flow(value)}")
         indent = self._column(node.start)
-        text = f"{' ' * indent}{_joined(_block({key: value}, indent))}"
+        text = f"{' ' * indent}{_joined_lines(_block({key: value}, indent))}"
         own = sorted((at, child) for name, (at, child) in node.children.items() if name not in node.borrowed)
         if not own:
             raise CannotChangeError
         # Insert before the first block value, so that short fields stay together; never before the first key.
         for (_, before), (_, child) in pairwise(own):
             if (child.is_map or child.is_list) and not child.flow:
-                return self._insert_line(_end(before, own, self._characters), text)
-        return self._insert_line(_end(own[-1][1], own, self._characters), text)
+                return self._insert_line(_end_of_value(before, own, self._characters), text)
+        return self._insert_line(_end_of_value(own[-1][1], own, self._characters), text)
 
     def _last_of_flow(self, node: YamlNode, text: str) -> TextEdit:
         return TextEdit(node.end - 1, node.end - 1, f"{', ' if node.children or node.elements else ''}{text}")
-
-    def _renamed(self, parent: YamlNode, step: str | int, name: str) -> TextEdit:
-        if not isinstance(step, str) or step in parent.borrowed:
-            raise CannotChangeError
-        start, end = parent.children[step][0], parent.key_ends[step]
-        quote = self._characters[start]
-        return TextEdit(start, end, f"{quote}{name}{quote}" if quote in "\"'" else scalar(name))
 
     def _removed(self, node: YamlNode, parent: YamlNode, step: str | int) -> TextEdit:
         if len(parent.children) + len(parent.elements) < 2:
             # Without its last item the text would mean null, not an empty mapping or list.
             raise CannotChangeError
         if parent.flow:
-            return self._removed_of_flow(node, parent, step)
+            if node.start is None:
+                raise CannotChangeError
+            start = parent.children[step][0] if isinstance(step, str) else node.start
+            end = node.end
+            rest = self._characters[end : parent.end]
+            if (comma := re.match(r"\s*,\s*", rest)) is not None:
+                return TextEdit(start, end + comma.end(), "")
+            before = self._characters[parent.start or 0 : start].rstrip()
+            if not before.endswith(","):
+                raise CannotChangeError
+            return TextEdit((parent.start or 0) + len(before) - 1, end, "")
         if isinstance(step, int):
-            return self._removed_item(node)
+            if node.start is None:
+                raise CannotChangeError
+            dash = self._characters.rfind("-", 0, node.start)
+            line = self._line_start(dash)
+            if dash < 0 or self._characters[line:dash].strip():
+                raise CannotChangeError
+            return TextEdit(line, self._next_line(node.end), "")
         start = parent.children[step][0]
         following = sorted(at for at, _ in parent.children.values() if at > start)
         line = self._line_start(start)
@@ -293,38 +310,8 @@ class _Text:
         end = max(node.end if node.start is not None else 0, parent.key_ends[step])
         return TextEdit(line, self._next_line(end), "")
 
-    def _removed_item(self, node: YamlNode) -> TextEdit:
-        if node.start is None:
-            raise CannotChangeError
-        dash = self._characters.rfind("-", 0, node.start)
-        line = self._line_start(dash)
-        if dash < 0 or self._characters[line:dash].strip():
-            raise CannotChangeError
-        return TextEdit(line, self._next_line(node.end), "")
 
-    def _removed_of_flow(self, node: YamlNode, parent: YamlNode, step: str | int) -> TextEdit:
-        if node.start is None:
-            raise CannotChangeError
-        start = parent.children[step][0] if isinstance(step, str) else node.start
-        end = node.end
-        rest = self._characters[end : parent.end]
-        if (comma := re.match(r"\s*,\s*", rest)) is not None:
-            return TextEdit(start, end + comma.end(), "")
-        before = self._characters[parent.start or 0 : start].rstrip()
-        if not before.endswith(","):
-            raise CannotChangeError
-        return TextEdit((parent.start or 0) + len(before) - 1, end, "")
-
-    def _appended(self, node: YamlNode, value: Any) -> TextEdit:
-        if not node.is_list or node.start is None:
-            raise CannotChangeError
-        if node.flow:
-            return self._last_of_flow(node, flow(value))
-        indent = self._column(node.start)
-        return self._insert_line(node.end, f"{' ' * indent}- {_joined(_block(value, indent + _INDENT))}")
-
-
-def _reach(root: YamlNode, steps: Steps) -> tuple[YamlNode, YamlNode | None, int]:
+def _node_at(root: YamlNode, steps: Steps) -> tuple[YamlNode, YamlNode | None, int]:
     """Return the node that the steps reach, its parent, and the number of steps that exist."""
     node, parent = root, None
     for index, step in enumerate(steps):
@@ -343,7 +330,7 @@ def _reach(root: YamlNode, steps: Steps) -> tuple[YamlNode, YamlNode | None, int
     return node, parent, len(steps)
 
 
-def _end(child: YamlNode, own: list[tuple[int, YamlNode]], characters: str) -> int:
+def _end_of_value(child: YamlNode, own: list[tuple[int, YamlNode]], characters: str) -> int:
     """Return the end offset of a value; for a key without a value, the end of its line."""
     if child.start is not None:
         return child.end
@@ -364,8 +351,7 @@ def fixed_text(text: bytes, fix: Fix) -> bytes:
         if wanted == value:
             continue
         try:
-            root = next(yaml_trees(text))
-            after = edited(text.decode(), root, change).encode()
+            after = edited(text.decode(), next(yaml_trees(text)), change).encode()
             said, _ = yaml_value(after, "")
         except (yaml.YAMLError, NoTreeError, InputError, UnicodeDecodeError, StopIteration):
             raise CannotChangeError from None

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import date
 
-from kschedctl.linter.lint_finding import Diagnosis
+from kschedctl.linter.lint_finding import LintFinding
 from kschedctl.linter.manifest_set import LintObject
 
 
@@ -39,5 +39,5 @@ class Ignore:
 class Ignored:
     """A suppressed finding, with the ignore that suppressed it."""
 
-    diagnosis: Diagnosis
+    finding: LintFinding
     by: Ignore

@@ -18,7 +18,7 @@ from kschedctl.linter.context import LintContext
 from kschedctl.linter.excluded_paths import path_matches
 from kschedctl.linter.ignore import Ignore, Ignored
 from kschedctl.linter.lint_files import LintFile
-from kschedctl.linter.lint_finding import Diagnosis, named_path
+from kschedctl.linter.lint_finding import LintFinding, named_path
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.selection import rules_of
 from kschedctl.linter.settings import Settings, SettingsIgnore
@@ -52,16 +52,16 @@ class Ignores:
         self._per_path = [(glob, frozenset(codes)) for glob, codes in settings.per_path.items()]
         self._folder = settings.folder
 
-    def split(self, found: Iterable[Diagnosis]) -> tuple[list[Diagnosis], list[Ignored]]:
+    def split(self, found: Iterable[LintFinding]) -> tuple[list[LintFinding], list[Ignored]]:
         """Return the findings that remain, and the suppressed findings."""
         stay, left_out = [], []
-        for diagnosis in found:
-            by = self._by(diagnosis)
+        for finding in found:
+            by = self._by(finding)
             if by is None:
-                stay.append(diagnosis)
+                stay.append(finding)
             else:
                 by.used = True
-                left_out.append(Ignored(diagnosis, by))
+                left_out.append(Ignored(finding, by))
         return stay, left_out
 
     def every(self) -> Iterator[Ignore]:
@@ -72,21 +72,21 @@ class Ignores:
             yield from dict.fromkeys(ignore for found in lines.values() for ignore in found)
         yield from (ignore for _, ignore in self._of_settings)
 
-    def _by(self, diagnosis: Diagnosis) -> Ignore | None:
-        code = diagnosis.rule.code
-        lines = self._of_lines.get(diagnosis.file.name, {})
-        places: list[Sequence[Ignore]] = [lines.get(diagnosis.region.line, ())]
-        if diagnosis.object is not None:
-            places.append(self._of_objects.get(diagnosis.object, ()))
+    def _by(self, finding: LintFinding) -> Ignore | None:
+        code = finding.rule.code
+        lines = self._of_lines.get(finding.file.name, {})
+        places: list[Sequence[Ignore]] = [lines.get(finding.region.line, ())]
+        if finding.object is not None:
+            places.append(self._of_objects.get(finding.object, ()))
         for found in places:
             for ignore in found:
                 if ignore.names(code):
                     return ignore
         for settings, ignore in self._of_settings:
-            if ignore.names(code) and ignore.ended is None and _meant(settings, diagnosis, self._folder):
+            if ignore.names(code) and ignore.ended is None and _meant(settings, finding, self._folder):
                 return ignore
         for glob, codes in self._per_path:
-            if code in codes and path_matches(diagnosis.file.name, glob, self._folder):
+            if code in codes and path_matches(finding.file.name, glob, self._folder):
                 return Ignore(codes, f"per-path {glob}", "settings", "", 1, used=True)
         return None
 
@@ -146,8 +146,8 @@ def _of_settings(each: SettingsIgnore, file: str, line: int, today: date) -> Ign
     return Ignore(frozenset(each.rules) or None, each.reason, "settings", file, line, ended=ended)
 
 
-def _meant(ignore: SettingsIgnore, diagnosis: Diagnosis, folder: Path) -> bool:
-    obj = diagnosis.object
+def _meant(ignore: SettingsIgnore, finding: LintFinding, folder: Path) -> bool:
+    obj = finding.object
     if obj is None:
         of_object = not (ignore.kinds or ignore.namespaces or ignore.names)
     else:
@@ -155,7 +155,7 @@ def _meant(ignore: SettingsIgnore, diagnosis: Diagnosis, folder: Path) -> bool:
             not globs or any(fnmatchcase(value, glob) for glob in globs)
             for value, globs in ((obj.kind, ignore.kinds), (obj.namespace, ignore.namespaces), (obj.name, ignore.names))
         )
-    in_path = not ignore.paths or any(path_matches(diagnosis.file.name, glob, folder) for glob in ignore.paths)
+    in_path = not ignore.paths or any(path_matches(finding.file.name, glob, folder) for glob in ignore.paths)
     return of_object and in_path
 
 
@@ -193,13 +193,13 @@ class _Entry(msgspec.Struct):
 _ENTRIES: Final = msgspec.json.Decoder(_Entry)
 
 
-def finding_key(diagnosis: Diagnosis) -> FindingKey:
+def finding_key(finding: LintFinding) -> FindingKey:
     """Return the key of a finding."""
-    obj = diagnosis.object
+    obj = finding.object
     if obj is None:
-        return FindingKey(diagnosis.rule.code, "", "", encodable(diagnosis.file.name), "", diagnosis.message)
-    path = named_path(obj.raw, diagnosis.steps)
-    return FindingKey(diagnosis.rule.code, obj.kind, obj.namespace, obj.name, path, diagnosis.message)
+        return FindingKey(finding.rule.code, "", "", encodable(finding.file.name), "", finding.message)
+    path = named_path(obj.raw, finding.steps)
+    return FindingKey(finding.rule.code, obj.kind, obj.namespace, obj.name, path, finding.message)
 
 
 @dataclass
@@ -220,34 +220,30 @@ class Baseline:
         counts: Counter[FindingKey] = Counter()
         for number, line in enumerate(file_bytes(file, ConfigError, hint=_HINT).splitlines(), 1):
             if line.strip():
-                known, count = _parsed(line, file, number)
+                try:
+                    entry = _ENTRIES.decode(line)
+                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                    raise ConfigError(f"line {number} is not an entry of a baseline", where=file, hint=_HINT) from None
+                known, count = FindingKey(*(getattr(entry, field) for field in FindingKey._fields)), entry.count
                 counts[known] += count
         return cls(file, counts)
 
-    def split(self, found: Iterable[Diagnosis]) -> tuple[list[Diagnosis], list[Ignored], int]:
+    def split(self, found: Iterable[LintFinding]) -> tuple[list[LintFinding], list[Ignored], int]:
         """Return the new findings, the known findings, and the number of known findings that no longer occur."""
         left = self.counts.copy()
         new, old = [], []
         by = Ignore(None, "in the baseline", "baseline", self.file, 1, used=True)
-        for diagnosis in found:
-            known = finding_key(diagnosis)
+        for finding in found:
+            known = finding_key(finding)
             if left[known] > 0:
                 left[known] -= 1
-                old.append(Ignored(diagnosis, by))
+                old.append(Ignored(finding, by))
             else:
-                new.append(diagnosis)
+                new.append(finding)
         return new, old, sum(left.values())
 
 
-def _parsed(line: bytes, file: str, number: int) -> tuple[FindingKey, int]:
-    try:
-        entry = _ENTRIES.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise ConfigError(f"line {number} is not an entry of a baseline", where=file, hint=_HINT) from None
-    return FindingKey(*(getattr(entry, field) for field in FindingKey._fields)), entry.count
-
-
-def baseline_text(found: Iterable[Diagnosis]) -> str:
+def baseline_text(found: Iterable[LintFinding]) -> str:
     """Return findings as the text of a baseline, sorted."""
     counts = Counter(map(finding_key, found))
     lines = (

@@ -166,7 +166,7 @@ def line_in_template(template: list[str], line: str) -> int:
     >>> line_in_template(["spec:", "  replicas: {{ .Values.replicas }}", "  paused: true"], "  replicas: 3")
     2
     """
-    for text_of in (str.strip, _key):
+    for text_of in (str.strip, _key_of_line):
         wanted = text_of(line)
         same = [number for number, each in enumerate(template, 1) if wanted and text_of(each) == wanted]
         if len(same) == 1:
@@ -174,7 +174,7 @@ def line_in_template(template: list[str], line: str) -> int:
     return 1
 
 
-def _key(line: str) -> str:
+def _key_of_line(line: str) -> str:
     found = _KEY.match(line.strip())
     return found[1] if found is not None else ""
 
@@ -362,10 +362,12 @@ def read_files(
         seen.add(source.identity)
         try:
             whole = whole_source(source, unpacking) if source.path else source
-            files = list(_files(whole, stdin_name, lines))
+            files = list(_files_of_source(whole, stdin_name, lines))
             if source.name not in named:
                 for file in files:
-                    file.link_target = _link_target(file, roots)
+                    target = os.path.realpath(file.name)
+                    leaves = file.on_disk and not any(Path(target).is_relative_to(root) for root in roots)
+                    file.link_target = target if leaves else ""
             found.files += files
         except InputError as error:
             found.errors.append(error)
@@ -388,13 +390,7 @@ def _sources(
         yield from read_sources([each.name], None, summary, unpacking)
 
 
-def _link_target(file: LintFile, roots: Sequence[str]) -> str:
-    """Return the file to which a file is a link that leaves all of some folders and files; empty if it does not."""
-    target = os.path.realpath(file.name)
-    return target if file.on_disk and not any(Path(target).is_relative_to(root) for root in roots) else ""
-
-
-def _files(source: Source, stdin_name: str, lines: LineReader) -> Iterator[LintFile]:
+def _files_of_source(source: Source, stdin_name: str, lines: LineReader) -> Iterator[LintFile]:
     text = utf8_text(source.content, source.name)
     if source.name == "standard input":
         yield from rendered_files(text, stdin_name)
@@ -444,7 +440,9 @@ def _read_json(file: LintFile, begin: int) -> bool:
             document.value = msgspec.json.decode(raw)
             if _is_deeper(document.value, MAX_DEPTH):
                 # As YAML of this depth; rules and repairs call themselves for each level.
-                document.value, document.broken = None, _too_deep(document)
+                problem = f"is nested more than {MAX_DEPTH} levels deep"
+                deep = nesting_position(document.text, MAX_DEPTH)
+                document.value, document.broken = None, Finding(problem, place=document.location, position=deep)
             documents.append(document)
     except NotJsonError as broken:
         if not documents and not file.name.lower().endswith(_JSON_SUFFIXES):
@@ -472,12 +470,6 @@ def _is_deeper(value: Any, most: int) -> bool:
             return False
         level = [inner for each in containers for inner in (each.values() if isinstance(each, dict) else each)]
     return True
-
-
-def _too_deep(document: LintDocument) -> Finding:
-    """Return the finding of a JSON document with more than 200 levels."""
-    problem, position = f"is nested more than {MAX_DEPTH} levels deep", nesting_position(document.text, MAX_DEPTH)
-    return Finding(problem, place=document.location, position=position)
 
 
 def _yaml_documents(file: LintFile, lines: LineReader) -> Iterator[LintDocument]:
@@ -571,8 +563,8 @@ def _flaw(raw: Any, inside: Steps) -> Flaw | None:
     if not inside and not _seems_object(raw):
         return None
     flaw = _type_flaw(raw, inside)
-    if flaw is None and _is_list(raw) and "items" not in raw:
-        return _missing(raw, inside, "items", "an empty list has items: []")
+    if flaw is None and _is_object_list(raw) and "items" not in raw:
+        return _missing_field(raw, inside, "items", "an empty list has items: []")
     return flaw
 
 
@@ -588,10 +580,10 @@ def _type_flaw(raw: Any, inside: Steps) -> Flaw | None:
     if envelope.kind and envelope.api_version:
         return None
     missing = "apiVersion" if envelope.kind else "kind"
-    return _missing(raw, inside, missing, "every object needs apiVersion and kind")
+    return _missing_field(raw, inside, missing, "every object needs apiVersion and kind")
 
 
-def _missing(raw: Mapping[str, Any], inside: Steps, name: str, hint: str) -> Flaw:
+def _missing_field(raw: Mapping[str, Any], inside: Steps, name: str, hint: str) -> Flaw:
     """Return the flaw of a value without a field, which it may have under a misspelt name."""
     if name in raw:
         return Flaw((*inside, name), f"{name} is missing", hint)
@@ -606,7 +598,7 @@ def _misspelt(name: str, raw: Mapping[str, Any]) -> str:
     return next(iter(meant(name, (key for key in raw if isinstance(key, str)))), "")
 
 
-def _is_list(raw: Any) -> bool:
+def _is_object_list(raw: Any) -> bool:
     """Report whether a value is meant as a list of objects: of any kinds, or of a kind that scheduling reads."""
     kind = text(at(raw, "kind"))
     return kind == LIST or (
@@ -620,11 +612,13 @@ def _seems_object(raw: Any) -> bool:
     It has metadata, a spec or items, and both kind and version, however they are spelt, or one of them as Kubernetes
     itself has it. Other tools have files with a kind of their own and without a version.
     """
-    if not isinstance(raw, dict) or not (_has_content(raw) or _is_list(raw)):
+    if not isinstance(raw, dict) or not (_has_content(raw) or _is_object_list(raw)):
         return False
     kind, version = (name if name in raw else _misspelt(name, raw) for name in _TYPE_FIELDS)
     if kind and version:
         return True
     if version:
         return isinstance(raw[version], str)
-    return bool(kind) and (_is_list(raw) or any(text(raw[kind]) in kinds for kinds in kinds_by_version().values()))
+    return bool(kind) and (
+        _is_object_list(raw) or any(text(raw[kind]) in kinds for kinds in kinds_by_version().values())
+    )

@@ -32,7 +32,7 @@ class RelatedPlace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnosis:
+class LintFinding:
     """A finding of a lint rule, with its rule and its place in a file."""
 
     #: The rule.
@@ -94,12 +94,12 @@ class Diagnosis:
         can_write = fix is not None and fix.object.file.on_disk and not fix.object.document.json
         return fix if can_write else None
 
-    def with_severity(self, severity: Severity) -> "Diagnosis":
-        """Return the diagnosis with another severity."""
+    def with_severity(self, severity: Severity) -> "LintFinding":
+        """Return the finding with another severity."""
         return replace(self, finding=replace(self.finding, severity=severity))
 
-    def with_comments_kept(self) -> "Diagnosis":
-        """Return the diagnosis; its fix is unsafe if it drops a comment."""
+    def with_comments_kept(self) -> "LintFinding":
+        """Return the finding; its fix is unsafe if it drops a comment."""
         fix = self.fix
         if fix is None or not fix.safe or not fix_drops_comment(fix):
             return self
@@ -132,8 +132,8 @@ def named_path(raw: object, steps: Steps) -> str:
     return field_path(path).replace("[[", "[").replace("]]", "]")
 
 
-def object_diagnosis(rule: Rule, problem: Problem, obj: LintObject) -> Diagnosis:
-    """Return the diagnosis of a problem of an object."""
+def object_finding(rule: Rule, problem: Problem, obj: LintObject) -> LintFinding:
+    """Return the finding of a problem of an object."""
     region = obj.region(problem.steps, key=problem.key)
     if problem.line is not None:
         column = problem.column or 1
@@ -152,7 +152,7 @@ def object_diagnosis(rule: Rule, problem: Problem, obj: LintObject) -> Diagnosis
         RelatedPlace(other.object.shown, other.object.file, other.object.region(other.steps), other.message)
         for other in problem.related
     )
-    return Diagnosis(
+    return LintFinding(
         rule=rule,
         finding=finding,
         stop=problem.stop or rule.stop,
@@ -165,8 +165,8 @@ def object_diagnosis(rule: Rule, problem: Problem, obj: LintObject) -> Diagnosis
     )
 
 
-def file_diagnosis(rule: Rule, problem: Problem, file: LintFile) -> Diagnosis:
-    """Return the diagnosis of a problem of a file, or of a document without an object."""
+def file_finding(rule: Rule, problem: Problem, file: LintFile) -> LintFinding:
+    """Return the finding of a problem of a file, or of a document without an object."""
     line, column = problem.line or 1, problem.column or 1
     finding = Finding(
         problem.message,
@@ -179,9 +179,9 @@ def file_diagnosis(rule: Rule, problem: Problem, file: LintFile) -> Diagnosis:
         Position(line, column),
     )
     region = Region(line, column, line, column)
-    return Diagnosis(rule=rule, finding=finding, stop=problem.stop or rule.stop, file=file, region=region)
+    return LintFinding(rule=rule, finding=finding, stop=problem.stop or rule.stop, file=file, region=region)
 
 
-def sorted_diagnoses(found: Iterable[Diagnosis]) -> list[Diagnosis]:
-    """Return diagnoses sorted by file, region, rule and message."""
+def sorted_findings(found: Iterable[LintFinding]) -> list[LintFinding]:
+    """Return findings sorted by file, region, rule and message."""
     return sorted(found, key=lambda each: (each.file.name, each.region, each.rule.code, each.message))

@@ -70,12 +70,14 @@ class Kustomizations(NamedTuple):
 def kustomizations(files: Sequence[LintFile]) -> Kustomizations:
     """Return the relation of files to kustomizations: those among `files`, and those in their folders and above."""
     known = {_normal(file.name): file.name for file in files}
-    found = {path: file for path, file in ((_normal(file.name), file) for file in files) if _is_one(path)}
+    found = {
+        path: file for path, file in ((_normal(file.name), file) for file in files) if os.path.basename(path) in NAMES
+    }
     above = {folder: _up_to_repository(_normal(folder)) for folder in dict.fromkeys(file.folder for file in files)}
     for folder in dict.fromkeys(folder for folders in above.values() for folder in folders):
         found |= {path: file for path, file in _on_disk(folder) if path not in found}
-    patches = {path for file in found.values() for path in _listed(file, _PATCHES)}
-    resources = {path for file in found.values() for path in _listed(file, _RESOURCES)}
+    patches = {path for file in found.values() for path in _listed_files(file, _PATCHES)}
+    resources = {path for file in found.values() for path in _listed_files(file, _RESOURCES)}
     folders = {os.path.dirname(path) for path in found}
     return Kustomizations(
         frozenset(known[path] for path in patches & known.keys()),
@@ -94,35 +96,32 @@ def value_in_build(document: LintDocument) -> Any:
     # The tree of a document takes long to make.
     if document.json or not differs or document.tree is None:
         return document.value
-    value = _read(document.value, document.tree, document.characters)
+    value = _value_as_written(document.value, document.tree, document.characters)
     metadata = document.tree.children.get("metadata")
     found = metadata[1].children.get("annotations") if metadata is not None else None
     annotations = at(value, "metadata", "annotations")
     if found is not None and isinstance(annotations, dict):
         nodes = {key: node for key, (_, node) in found[1].children.items() if isinstance(annotations.get(key), _QUOTED)}
-        annotations.update({key: _text(node, document.characters) for key, node in nodes.items()})
+        annotations.update({key: _node_text(node, document.characters) for key, node in nodes.items()})
     return value
 
 
-def _read(value: Any, node: YamlNode, characters: str) -> Any:
+def _value_as_written(value: Any, node: YamlNode, characters: str) -> Any:
     if isinstance(value, dict):
         children = node.children
         return {
-            key: _read(each, children[key][1], characters) if key in children else each for key, each in value.items()
+            key: _value_as_written(each, children[key][1], characters) if key in children else each
+            for key, each in value.items()
         }
     if isinstance(value, list) and len(value) == len(node.elements):
-        return [_read(each, inner, characters) for each, inner in zip(value, node.elements, strict=True)]
-    if isinstance(value, bool) and (text := _text(node, characters)).lower() not in _BOOLEANS:
+        return [_value_as_written(each, inner, characters) for each, inner in zip(value, node.elements, strict=True)]
+    if isinstance(value, bool) and (text := _node_text(node, characters)).lower() not in _BOOLEANS:
         return text
     return value
 
 
-def _text(node: YamlNode, characters: str) -> str:
+def _node_text(node: YamlNode, characters: str) -> str:
     return characters[node.start : node.end] if node.start is not None else ""
-
-
-def _is_one(path: str) -> bool:
-    return os.path.basename(path) in NAMES
 
 
 def _up_to_repository(path: str) -> list[str]:
@@ -145,18 +144,14 @@ def _on_disk(folder: str) -> Iterator[tuple[str, LintFile]]:
             continue
 
 
-def _listed(file: LintFile, fields: Sequence[str]) -> Iterator[str]:
+def _listed_files(file: LintFile, fields: Sequence[str]) -> Iterator[str]:
     folder = os.path.dirname(file.name)
     for document in file.documents:
         for key in fields:
             for entry in items(at(document.value, key)):
-                name = _path_of(entry)
+                name = entry if isinstance(entry, str) else text(at(entry, "path"))
                 if name and "\n" not in name:
                     yield _normal(os.path.join(folder, name))
-
-
-def _path_of(entry: Any) -> str:
-    return entry if isinstance(entry, str) else text(at(entry, "path"))
 
 
 def _normal(name: str) -> str:

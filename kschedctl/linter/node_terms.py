@@ -54,14 +54,14 @@ class _OfKey:
         for each in self.demands:
             if each.operator == NOT_IN:
                 left -= set(each.values)
-            elif each.operator in (GT, LT) and (bound := _bound(each)) is not None:
-                left = {value for value in left if _beyond(each.operator, value, bound)}
+            elif each.operator in (GT, LT) and (bound := _compared_number(each)) is not None:
+                left = {value for value in left if _is_beyond_bound(each.operator, value, bound)}
         return left
 
     def clash(self) -> Clash | None:
         """Return the reason why no value is allowed, if that is so."""
         for each in self.demands:
-            if each.operator in (GT, LT) and _bound(each) is None:
+            if each.operator in (GT, LT) and _compared_number(each) is None:
                 return Clash(
                     f'{each.operator} compares with "{each.values[0]}", which is not a whole number', each.steps
                 )
@@ -74,8 +74,8 @@ class _OfKey:
             narrowing = [each for each in self.demands if each.operator in (IN, NOT_IN, GT, LT)]
             words = " and ".join(map(str, narrowing))
             return Clash(f"{words} allow no value", narrowing[-1].steps)
-        above = [(_bound(each), each) for each in self.demands if each.operator == GT]
-        below = [(_bound(each), each) for each in self.demands if each.operator == LT]
+        above = [(_compared_number(each), each) for each in self.demands if each.operator == GT]
+        below = [(_compared_number(each), each) for each in self.demands if each.operator == LT]
         for low, lower in above:
             for high, upper in below:
                 if low is not None and high is not None and high - low < 2:
@@ -83,11 +83,11 @@ class _OfKey:
         return None
 
 
-def _bound(demand: Demand) -> int | None:
+def _compared_number(demand: Demand) -> int | None:
     return parse_int64(demand.values[0])
 
 
-def _beyond(operator: str, value: str, bound: int) -> bool:
+def _is_beyond_bound(operator: str, value: str, bound: int) -> bool:
     number = parse_int64(value)
     return number is not None and (number > bound if operator == GT else number < bound)
 

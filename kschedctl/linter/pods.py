@@ -312,28 +312,28 @@ def replicas(pods: WorkloadPods, given: LintManifests) -> Replicas | None:
         return Replicas(1, 1)
     if pods.type in ("batch/Job", "batch/CronJob"):
         job = mapping(at(spec, "jobTemplate", "spec")) if pods.type == "batch/CronJob" else spec
-        at_a_time, in_all = _count(job, "parallelism", 1), _count(job, "completions", 1)
+        at_a_time, in_all = _count_of_field(job, "parallelism", 1), _count_of_field(job, "completions", 1)
         if at_a_time is None or in_all is None:
             return None
         n = min(at_a_time, in_all) if job.get("completions") is not None else at_a_time
         return Replicas(n, n)
     if pods.type not in SCALED and not pods.custom:
         return None
-    own = _count(spec, "replicas", 1)
+    own = _count_of_field(spec, "replicas", 1)
     scaler = autoscaler(pods, given)
     if scaler is None or own == 0:
         return None if own is None else Replicas(own, own)
     keda = scaler.type == SCALED_OBJECT
     scaling = mapping(scaler.raw.get("spec"))
-    low = _count(scaling, "minReplicaCount" if keda else "minReplicas", 0 if keda else 1)
-    high = _count(scaling, "maxReplicaCount" if keda else "maxReplicas", _KEDA_MOST if keda else None)
+    low = _count_of_field(scaling, "minReplicaCount" if keda else "minReplicas", 0 if keda else 1)
+    high = _count_of_field(scaling, "maxReplicaCount" if keda else "maxReplicas", _KEDA_MOST if keda else None)
     if low is None or high is None:
         return None
     low = max(low, 1)
     return Replicas(low, max(low, high), scaler)
 
 
-def _count(spec: Any, field: str, default: int | None) -> int | None:
+def _count_of_field(spec: Any, field: str, default: int | None) -> int | None:
     value = spec.get(field)
     if value is None:
         return default

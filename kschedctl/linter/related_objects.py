@@ -116,18 +116,18 @@ def counted_members(group: LintObject, context: LintContext) -> list[tuple[Workl
 def is_named_elsewhere(group: LintObject, context: LintContext) -> bool:
     """Report whether a custom resource or a partial object names a PodGroup, so that it may have other members."""
     return any(
-        (other.partial or other.type not in context.templates) and _names(other.raw, group.name)
+        (other.partial or other.type not in context.templates) and _has_name(other.raw, group.name)
         for other in context.manifests.objects
         if other is not group
     )
 
 
-def _names(value: Any, name: str) -> bool:
+def _has_name(value: Any, name: str) -> bool:
     if isinstance(value, dict):
         own = value.get(GROUP_NAME[-1])
         # A placeholder may become the name.
-        return own == name or not is_rendered(own) or any(_names(each, name) for each in value.values())
-    return isinstance(value, list) and any(_names(each, name) for each in value)
+        return own == name or not is_rendered(own) or any(_has_name(each, name) for each in value.values())
+    return isinstance(value, list) and any(_has_name(each, name) for each in value)
 
 
 def is_started_in_order(pods: WorkloadPods) -> bool:
@@ -152,8 +152,6 @@ def shown(pods: WorkloadPods) -> str:
     """Return a workload as text, such as ``Job train``."""
     return f"{pods.obj.kind} {pods.obj.name}"
 
-
-# The priority and preemption policy that admission computes for pods and PodGroups of manifests.
 
 _CLASS: Final = "scheduling.k8s.io/PriorityClass"
 PREEMPT: Final = "PreemptLowerPriority"

@@ -122,12 +122,12 @@ def attaches_to_one_node(claim: LintObject, given: LintManifests) -> bool:
         bound = pv.name == volume if volume else bool(class_name) and of_pv.get("storageClassName") == class_name
         ref = mapping(of_pv.get("claimRef"))
         claimed = ref.get("name") == claim.name and ref.get("namespace", claim.namespace) == claim.namespace
-        if bound or claimed or _selected(pv, spec):
+        if bound or claimed or _is_selected(pv, spec):
             names += [text(at(of_pv, "csi", "driver")), *(name for name in of_pv if isinstance(of_pv[name], dict))]
     return not any(map(is_shared_or_local, names))
 
 
-def _selected(pv: LintObject, claim_spec: object) -> bool:
+def _is_selected(pv: LintObject, claim_spec: object) -> bool:
     wanted = mapping(at(claim_spec, "selector", "matchLabels"))
     labels = mapping(at(pv.raw, "metadata", "labels"))
     return bool(wanted) and all(labels.get(key) == value for key, value in wanted.items())

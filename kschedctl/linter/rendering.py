@@ -67,15 +67,15 @@ def render(files: Sequence[LintFile], namespace: str = "") -> Rendering:
     out = Rendering([])
     replaced: set[str] = set()
     for source in _kustomizations(files):
-        output = _run(_kustomize(source.file.folder))
+        output = _command_output(_kustomize(source.file.folder))
         if isinstance(output, bytes):
             built = read_text(output, source.file.name, rendered=True)
             built.built = True
             _take(out, [built], source, replaced)
         else:
             out.failures.append(Failure(source.file.folder, output))
-    for source in _charts(files):
-        output = _run(_helm(source.file.folder, namespace))
+    for source in _chart_sources(files):
+        output = _command_output(_helm(source.file.folder, namespace))
         if isinstance(output, bytes):
             _take(out, rendered_files(output, source.file.folder), source, replaced)
         else:
@@ -107,7 +107,7 @@ def _path(folder: str) -> str:
     return folder if os.path.isabs(folder) else os.path.join(".", folder)
 
 
-def _run(words: Sequence[str]) -> bytes | str:
+def _command_output(words: Sequence[str]) -> bytes | str:
     """Return the output of a command, or the reason why there is none."""
     if shutil.which(words[0]) is None:
         return "helm is not installed" if words[0] == "helm" else "neither kustomize nor kubectl is installed"
@@ -189,7 +189,7 @@ def _texts(file: LintFile) -> Iterator[str]:
             yield value.rpartition("=")[2]
 
 
-def _charts(files: Sequence[LintFile]) -> Iterator[_Source]:
+def _chart_sources(files: Sequence[LintFile]) -> Iterator[_Source]:
     own = [file for file in files if PurePath(file.name).name == CHART and file.on_disk]
     folders = {PurePath(file.folder) for file in own}
     for file in own:

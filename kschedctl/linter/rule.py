@@ -98,9 +98,12 @@ class Rule:
     #: The subject that is checked: an ``RuleSubject``, or a kind.
     about: str
     _: KW_ONLY
-    #: An example with problems, in which each line with a finding ends with ``# <-``, and the same after the repair.
+    #: An example with problems, in which each line with a finding ends with ``# <-``.
     fails: str
-    passes: str
+    #: The texts of the example that the repair replaces, with the new ones.
+    repair: Mapping[str, str] = field(default_factory=dict)
+    #: The example after the repair, if the repair replaces no text.
+    passes: str = ""
     #: The options to lint the examples with: ``snapshot``, ``settings``, ``name`` of the file, ``release``.
     options: Mapping[str, Any] = field(default_factory=dict)
     #: True if the rule runs without being selected.
@@ -132,4 +135,7 @@ class Rule:
     @property
     def passing_manifests(self) -> str:
         """The same example after the repair, without marks."""
-        return manifests(self.passes).replace(MARK, "")
+        text = self.passes or self.fails
+        for old, new in self.repair.items():
+            text = text.replace(old, new)
+        return manifests(text).replace(MARK, "")

@@ -11,56 +11,53 @@ from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Severity
 from kschedctl.linter.context import LintContext, Undecided
 from kschedctl.linter.excluded_paths import REASONS, ExcludedPaths
-from kschedctl.linter.ignore import Ignore, Ignored
+from kschedctl.linter.ignore import Ignored
 from kschedctl.linter.ignores import Ignores
 from kschedctl.linter.lint_files import LintDocument, LintFile, read_files
-from kschedctl.linter.lint_finding import ORDER, Diagnosis, file_diagnosis, object_diagnosis, sorted_diagnoses
+from kschedctl.linter.lint_finding import ORDER, LintFinding, file_finding, object_finding, sorted_findings
 from kschedctl.linter.manifest_set import LintManifests, LintObject, kustomizations
 from kschedctl.linter.rendering import Rendering, render
-from kschedctl.linter.rule import Problem, Rule, RuleSubject
+from kschedctl.linter.rule import Rule, RuleSubject
 from kschedctl.linter.settings import Settings
 from kschedctl.objects.releases.release import LATEST, Release
 
 if TYPE_CHECKING:
-    from kschedctl.linter.overlay import ClusterQueries
+    from kschedctl.linter.overlay import ClusterOverlay
 
 
-# Running of rules on their subjects, with the problems that they find as diagnoses.
-
-
-def check(rules: Iterable[Rule], context: LintContext) -> list[Diagnosis]:
+def check(rules: Iterable[Rule], context: LintContext) -> list[LintFinding]:
     """Return the findings of rules.
 
     Args:
         rules: The rules to run. Rules that need a snapshot are skipped if there is none.
     """
-    found: list[Diagnosis] = []
+    found: list[LintFinding] = []
     for rule in rules:
         if rule.snapshot and context.overlay is None:
             continue
-        found += _found(rule, context)
-    return sorted_diagnoses(found)
+        found += _rule_findings(rule, context)
+    return sorted_findings(found)
 
 
-def _found(rule: Rule, context: LintContext) -> Iterator[Diagnosis]:
+def _rule_findings(rule: Rule, context: LintContext) -> Iterator[LintFinding]:
     match rule.about:
         case RuleSubject.PODS:
             for pods in context.workloads:
-                yield from (object_diagnosis(rule, problem, pods.obj) for problem in rule.check(pods, context))
+                yield from (object_finding(rule, problem, pods.obj) for problem in rule.check(pods, context))
         case RuleSubject.OBJECT:
             for obj in context.manifests.objects:
-                yield from (object_diagnosis(rule, problem, obj) for problem in rule.check(obj, context))
+                yield from (object_finding(rule, problem, obj) for problem in rule.check(obj, context))
         case RuleSubject.FILE:
             for file in context.manifests.files:
-                yield from (file_diagnosis(rule, problem, file) for problem in rule.check(file, context))
+                yield from (file_finding(rule, problem, file) for problem in rule.check(file, context))
         case RuleSubject.IGNORES:
             return
         case kind:
             for obj in context.manifests.by_type.get(kind, ()):
-                yield from (object_diagnosis(rule, problem, obj) for problem in rule.check(obj, context))
+                yield from (object_finding(rule, problem, obj) for problem in rule.check(obj, context))
 
 
-def unused_ignores(rule: Rule, ignores: Ignores, asked: Sequence[Rule], context: LintContext) -> Iterator[Diagnosis]:
+def unused_ignores(rule: Rule, ignores: Ignores, asked: Sequence[Rule], context: LintContext) -> Iterator[LintFinding]:
     """Yield the findings of a rule about ignores.
 
     Args:
@@ -75,14 +72,11 @@ def unused_ignores(rule: Rule, ignores: Ignores, asked: Sequence[Rule], context:
         if ignore.object in context.owned:
             continue
         for problem in rule.check(ignore, context):
-            yield _diagnosis(rule, problem, ignore, context)
-
-
-def _diagnosis(rule: Rule, problem: Problem, ignore: Ignore, context: LintContext) -> Diagnosis:
-    if ignore.object is not None:
-        return object_diagnosis(rule, problem, ignore.object)
-    file = next((each for each in context.manifests.files if each.name == ignore.file), None)
-    return file_diagnosis(rule, problem, file if file is not None else LintFile(ignore.file, b""))
+            if ignore.object is not None:
+                yield object_finding(rule, problem, ignore.object)
+            else:
+                file = next((each for each in context.manifests.files if each.name == ignore.file), None)
+                yield file_finding(rule, problem, file if file is not None else LintFile(ignore.file, b""))
 
 
 #: The rule that is not decided for what cannot be rendered.
@@ -101,7 +95,7 @@ class LintRequest:
     namespace: str = ""
     release: Release = LATEST
     #: Applies the manifests to a snapshot.
-    overlay: "Callable[[LintManifests], ClusterQueries] | None" = None
+    overlay: "Callable[[LintManifests], ClusterOverlay] | None" = None
     #: The least severity to report.
     least: Severity = Severity.INFO
     #: True if annotations, comments and the settings can suppress findings.
@@ -128,7 +122,7 @@ class LintResult:
     #: The rules that would have run, too, if there were a cluster.
     not_run: Sequence[Rule] = ()
     #: The findings, by file and region.
-    found: list[Diagnosis] = field(default_factory=list)
+    found: list[LintFinding] = field(default_factory=list)
     #: The suppressed findings, each with its ignore.
     ignored: list[Ignored] = field(default_factory=list)
     #: The rules that could not be decided, each with object and reason.
@@ -213,7 +207,7 @@ def lint_files(files: Sequence[LintFile], request: LintRequest) -> LintResult:
     linted = LintResult(rules=request.rules, files=files, not_run=request.not_run)
     sets = [[file] for file in files] if request.single_files else [files]
     linted.gone = min((_lint_set(one, request, linted) for one in sets), default=0)
-    linted.found = sorted_diagnoses(each for each in linted.found if ORDER[each.severity] <= ORDER[request.least])
+    linted.found = sorted_findings(each for each in linted.found if ORDER[each.severity] <= ORDER[request.least])
     return linted
 
 

@@ -54,15 +54,15 @@ def selected_rules(
     chosen: dict[str, int] = {}
     if not select:
         chosen = {rule.code: 0 for rule in RULES if rule.on or (complete and rule.if_complete)}
-    for rule, letters in _named((*select, *extend)):
+    for rule, letters in _rules_of_words((*select, *extend)):
         chosen[rule.code] = max(letters, chosen.get(rule.code, 0))
-    for rule, letters in _named(ignore):
+    for rule, letters in _rules_of_words(ignore):
         if chosen.get(rule.code, len(rule.name)) <= letters:
             chosen.pop(rule.code, None)
     return [rule for rule in RULES if rule.code in chosen]
 
 
-def _named(words: Iterable[str]) -> Iterable[tuple[Rule, int]]:
+def _rules_of_words(words: Iterable[str]) -> Iterable[tuple[Rule, int]]:
     """Yield the rules that words select, each with the length of the word: 0 for ``ALL``; a name counts as a code."""
     for word in words:
         for rule in rules_of(word):

@@ -175,7 +175,21 @@ def read_settings(path: str | Path) -> Settings:
     content = file_bytes(path, ConfigError)
     section = ""
     if file.suffix == ".toml":
-        value, content = _of_toml(content, str(path)), b""
+        name = str(path)
+        try:
+            found = tomllib.loads(content.decode())
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ConfigError(str(error), where=name) from None
+        except ValueError:
+            raise ConfigError("a number has more than 4,300 digits", where=name) from None
+        except RecursionError:
+            raise ConfigError("is nested too deeply", where=name) from None
+        for depth, step in enumerate(_TABLE, 1):
+            found = found.get(step, {})
+            if not isinstance(found, dict):
+                hint = f"settings are in [{'.'.join(_TABLE)}]"
+                raise ConfigError("is not a table", where=name, path=".".join(_TABLE[:depth]), hint=hint)
+        value, content = found, b""
     else:
         try:
             value, _ = yaml_value(content, str(path))
@@ -196,23 +210,6 @@ def read_settings(path: str | Path) -> Settings:
     places = [position(f"ignores[{i}]") for i in range(len(written.ignores))]
     lines = tuple(place.line if place is not None else 1 for place in places)
     return Settings(**msgspec.structs.asdict(written), file=str(path), folder=file.parent, lines=lines)
-
-
-def _of_toml(content: bytes, name: str) -> Any:
-    try:
-        found = tomllib.loads(content.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(str(error), where=name) from None
-    except ValueError:
-        raise ConfigError("a number has more than 4,300 digits", where=name) from None
-    except RecursionError:
-        raise ConfigError("is nested too deeply", where=name) from None
-    for depth, step in enumerate(_TABLE, 1):
-        found = found.get(step, {})
-        if not isinstance(found, dict):
-            hint = f"settings are in [{'.'.join(_TABLE)}]"
-            raise ConfigError("is not a table", where=name, path=".".join(_TABLE[:depth]), hint=hint)
-    return found
 
 
 def _converted(value: Any) -> _Written:

@@ -79,10 +79,7 @@ class Trial:
     @cached_property
     def without_own(self) -> LoadedCluster:
         """The cluster without the workload's own pods."""
-        return self._with_pods_removed(self.own) if self.own else self.cluster
-
-    def _with_pods_removed(self, removed: list[int]) -> LoadedCluster:
-        return self.cluster.over(self.cluster.cluster.with_pods(removed=removed))
+        return self.cluster.over(self.cluster.cluster.with_pods(removed=self.own)) if self.own else self.cluster
 
     @cached_property
     def made(self) -> tuple[MadePod, ...]:

@@ -44,7 +44,7 @@ class UnreadableFiles:
     def of(self) -> dict[str, Unreadable]:
         """The reason why a file cannot be read, by the name of the file; readable files are left out."""
         broken = ((file, first) for file in self._files if (first := _first_broken(file)) is not None)
-        return {file.name: self._why(file, document) for file, document in broken}
+        return {file.name: self._reason_of(file, document) for file, document in broken}
 
     @property
     def no_manifests(self) -> list[LintDocument]:
@@ -52,7 +52,7 @@ class UnreadableFiles:
         files = (file for file in self._files if self.of.get(file.name) is Unreadable.OTHER)
         return [document for file in files if (document := _first_broken(file)) is not None]
 
-    def _why(self, file: LintFile, broken: LintDocument) -> Unreadable:
+    def _reason_of(self, file: LintFile, broken: LintDocument) -> Unreadable:
         folders = PurePath(file.folder).parts
         has_braces = not is_helm_output(file.text) and any(braces in file.text for braces in _BRACES)
         if has_braces or (TEMPLATES in folders and not file.rendered):
@@ -84,10 +84,10 @@ class UnreadableFiles:
         >>> UnreadableFiles([file]).chart_of(file)
         'charts/web'
         """
-        return self._charts[file.folder]
+        return self._charts_by_folder[file.folder]
 
     @cached_property
-    def _charts(self) -> dict[str, str]:
+    def _charts_by_folder(self) -> dict[str, str]:
         roots = {file.folder for file in self._files if PurePath(file.name).name == CHART}
         found: dict[str, str] = {}
         for folder in dict.fromkeys(file.folder for file in self._files):

@@ -142,14 +142,14 @@ def steps_of(value: Any, path: str) -> Steps:
     >>> steps_of({"limits": {"nvidia.com/gpu": 1}}, "limits.nvidia.com/gpu"), steps_of({"spec": {}}, "spec.ports[0]")
     (('limits', 'nvidia.com/gpu'), ('spec', 'ports', 0))
     """
-    steps, rest = _reach(value, path)
-    return (*steps, *_written(rest))
+    steps, rest = _reached_field(value, path)
+    return (*steps, *_written_steps(rest))
 
 
-def _reach(value: Any, path: str) -> tuple[Steps, str]:
+def _reached_field(value: Any, path: str) -> tuple[Steps, str]:
     best: tuple[Steps, str] = ((), path)
     for step, inner, rest in _branches(value, path) if path else ():
-        steps, left = _reach(inner, rest)
+        steps, left = _reached_field(inner, rest)
         if not left:
             return (step, *steps), ""
         if len(left) < len(best[1]):
@@ -172,7 +172,7 @@ def _branches(value: Any, path: str) -> Iterator[tuple[Step, Any, str]]:
                 yield key, value[key], bare[len(key) :]
 
 
-def _written(path: str) -> Iterator[Step]:
+def _written_steps(path: str) -> Iterator[Step]:
     for found in _NEXT.finditer(path):
         if found[1] is not None:
             yield found[1]
@@ -225,20 +225,17 @@ def why_partial(raw: Mapping[str, Any], group: str, api_version: str, kind: str,
             if not mapping(at(raw, *template, "metadata", "labels")):
                 return "its template has no labels"
         if group != "argoproj.io" or not spec.get("workloadRef"):
-            return _without_containers(at(raw, *template, "spec"))
+            place = at(raw, *template, "spec")
+            containers = items(at(place, "containers"))
+            if not containers:
+                return "it has no containers"
+            every = (*containers, *items(at(place, "initContainers")))
+            return "" if all(at(each, "image") for each in every) else "a container has no image"
     if kind == "PersistentVolumeClaim" and not group and not spec.get("accessModes"):
         return "it has no access modes"
     if kind == "PodDisruptionBudget" and group == "policy" and "selector" not in spec and len(spec) < 2:
         return "it has one field only"
     return ""
-
-
-def _without_containers(spec: Any) -> str:
-    containers = items(at(spec, "containers"))
-    if not containers:
-        return "it has no containers"
-    every = (*containers, *items(at(spec, "initContainers")))
-    return "" if all(at(each, "image") for each in every) else "a container has no image"
 
 
 def _has_directive(value: Any) -> bool:

@@ -23,7 +23,7 @@ from kschedctl.objects.device import (
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Container, Pod, PodSpec, ResourceRequirements
 from kschedctl.objects.pod_group import CompositePodGroup, PodGroup, Workload
-from kschedctl.objects.policies import LimitRange, LimitRangeItem, LimitRangeSpec, ResourceQuota
+from kschedctl.objects.policies import LimitRange, LimitRangeSpec, ResourceQuota
 from kschedctl.objects.quantity import Amount, QuantityFormat, forms
 from kschedctl.objects.resources import (
     HUGEPAGES_PREFIX,
@@ -71,10 +71,10 @@ def default_resource_slice(obj: ResourceSlice) -> ResourceSlice:
     """Return a ResourceSlice converted to v1."""
     if all(device.basic is None for device in obj.spec.devices):
         return obj
-    return replace(obj, spec=replace(obj.spec, devices=tuple(map(_device, obj.spec.devices))))
+    return replace(obj, spec=replace(obj.spec, devices=tuple(map(_default_device, obj.spec.devices))))
 
 
-def _device(device: Device) -> Device:
+def _default_device(device: Device) -> Device:
     if device.basic is None:
         return device
     values = {name: getattr(device.basic, name) for name in DeviceFeatures.__struct_fields__}
@@ -82,10 +82,10 @@ def _device(device: Device) -> Device:
 
 
 def _claim_spec(spec: ResourceClaimSpec) -> ResourceClaimSpec:
-    return replace(spec, devices=replace(spec.devices, requests=tuple(map(_request, spec.devices.requests))))
+    return replace(spec, devices=replace(spec.devices, requests=tuple(map(_default_request, spec.devices.requests))))
 
 
-def _request(request: DeviceRequest) -> DeviceRequest:
+def _default_request(request: DeviceRequest) -> DeviceRequest:
     exactly = request.exactly
     if exactly is None and request.device_class_name:
         values = {name: getattr(request, name) for name in ExactDeviceRequest.__struct_fields__}
@@ -103,11 +103,11 @@ def _amount(request: R) -> R:
         request,
         allocation_mode=mode,
         count=1 if mode == EXACT_COUNT and request.count == 0 else request.count,
-        tolerations=tuple(map(_toleration, request.tolerations)),
+        tolerations=tuple(map(_default_device_toleration, request.tolerations)),
     )
 
 
-def _toleration(toleration: DeviceToleration) -> DeviceToleration:
+def _default_device_toleration(toleration: DeviceToleration) -> DeviceToleration:
     return replace(toleration, operator=toleration.operator or "Equal")
 
 
@@ -129,7 +129,7 @@ def default_pod_spec(spec: PodSpec) -> PodSpec:
         spec,
         containers=_default_containers(spec.containers, spec.host_network),
         init_containers=_default_containers(spec.init_containers, spec.host_network),
-        volumes=_default_volumes(spec.volumes),
+        volumes=tuple(_default_source(v) if v.rbd is not None or v.ephemeral is not None else v for v in spec.volumes),
         scheduler_name=spec.scheduler_name or DEFAULT_SCHEDULER_NAME,
         termination_grace_period_seconds=(
             30 if spec.termination_grace_period_seconds is None else spec.termination_grace_period_seconds
@@ -172,11 +172,6 @@ def _default_containers(containers: Iterable[Container], host_network: bool) -> 
     return tuple(out)
 
 
-def _default_volumes(volumes: Iterable[Volume]) -> tuple[Volume, ...]:
-    """Set the defaults of RBD and ephemeral volumes, the only volume sources whose defaults scheduling reads."""
-    return tuple(_default_source(v) if v.rbd is not None or v.ephemeral is not None else v for v in volumes)
-
-
 def _default_source(volume: Volume) -> Volume:
     if volume.rbd is not None:
         volume = replace(volume, rbd=replace(volume.rbd, pool=volume.rbd.pool or "rbd"))
@@ -214,15 +209,10 @@ def _default_namespace(obj: Namespace) -> Namespace:
     return replace(obj, metadata=replace(obj.metadata, labels=labels))
 
 
-def _default_claim(obj: PersistentVolumeClaim) -> PersistentVolumeClaim:
-    return replace(
-        obj,
-        spec=replace(obj.spec, volume_mode=obj.spec.volume_mode or FILESYSTEM),
-        status=replace(obj.status, phase=obj.status.phase or "Pending"),
-    )
+_ClaimOrVolume = TypeVar("_ClaimOrVolume", PersistentVolumeClaim, PersistentVolume)
 
 
-def _default_volume(obj: PersistentVolume) -> PersistentVolume:
+def _default_volume(obj: _ClaimOrVolume) -> _ClaimOrVolume:
     return replace(
         obj,
         spec=replace(obj.spec, volume_mode=obj.spec.volume_mode or FILESYSTEM),
@@ -235,14 +225,13 @@ def _default_storage_class(obj: StorageClass) -> StorageClass:
 
 
 def _default_limit_range(obj: LimitRange) -> LimitRange:
-    return replace(obj, spec=LimitRangeSpec(limits=tuple(map(_default_limit_range_item, obj.spec.limits))))
-
-
-def _default_limit_range_item(item: LimitRangeItem) -> LimitRangeItem:
-    if item.type != "Container":
-        return item
-    limits = {**item.max, **item.default}
-    return replace(item, default=limits, default_request={**item.min, **limits, **item.default_request})
+    items = []
+    for item in obj.spec.limits:
+        if item.type == "Container":
+            limits = {**item.max, **item.default}
+            item = replace(item, default=limits, default_request={**item.min, **limits, **item.default_request})
+        items.append(item)
+    return replace(obj, spec=LimitRangeSpec(limits=tuple(items)))
 
 
 NAMESPACED: Final = frozenset(
@@ -275,7 +264,7 @@ NAMESPACED: Final = frozenset(
 _DEFAULTS: Final[Mapping[type, Callable[..., ApiObject]]] = {
     Namespace: _default_namespace,
     LimitRange: _default_limit_range,
-    PersistentVolumeClaim: _default_claim,
+    PersistentVolumeClaim: _default_volume,
     PersistentVolume: _default_volume,
     StorageClass: _default_storage_class,
     ResourceClaim: default_resource_claim,

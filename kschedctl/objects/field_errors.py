@@ -75,7 +75,7 @@ def invalid(field: str, value: Any, detail: str) -> Finding:
     >>> print(invalid("weight", 0, "must be greater than zero"))
     weight: Invalid value: 0: must be greater than zero
     """
-    return _finding("FieldValueInvalid", field, _with("Invalid value", value), detail)
+    return _finding("FieldValueInvalid", field, _with_value("Invalid value", value), detail)
 
 
 def forbidden(field: str, detail: str) -> Finding:
@@ -85,12 +85,12 @@ def forbidden(field: str, detail: str) -> Finding:
 
 def duplicate(field: str, value: Any) -> Finding:
     """Return the finding for a duplicate value."""
-    return _finding("FieldValueDuplicate", field, _with("Duplicate value", value))
+    return _finding("FieldValueDuplicate", field, _with_value("Duplicate value", value))
 
 
 def not_found(field: str, value: Any, detail: str = "") -> Finding:
     """Return the finding for a reference to something that does not exist."""
-    return _finding("FieldValueNotFound", field, _with("Not found", value), detail)
+    return _finding("FieldValueNotFound", field, _with_value("Not found", value), detail)
 
 
 def unsupported(field: str, value: Any, supported: Iterable[str], *, plain: bool = False) -> Finding:
@@ -104,7 +104,7 @@ def unsupported(field: str, value: Any, supported: Iterable[str], *, plain: bool
     """
     detail = f"supported values: {', '.join(map(go_quote, supported))}"
     return _finding(
-        "FieldValueNotSupported", field, _with("Unsupported value", value if plain else _typed(value)), detail
+        "FieldValueNotSupported", field, _with_value("Unsupported value", value if plain else _typed(value)), detail
     )
 
 
@@ -127,7 +127,7 @@ def _typed(value: Any) -> Any:
     return Typed(value) if isinstance(value, str) else value
 
 
-def _with(problem: str, value: Any) -> str:
+def _with_value(problem: str, value: Any) -> str:
     return problem if value is OMITTED else f"{problem}: {shown(value)}"
 
 

@@ -35,44 +35,31 @@ from kschedctl.objects.workload import (
     StatefulSet,
 )
 
-#: The type by API group (empty for core) and kind. All versions of a group use the same type.
-KINDS: Final[dict[tuple[str, str], type[ApiObject]]] = {
-    ("", "Node"): Node,
-    ("", "Pod"): Pod,
-    ("", "Namespace"): Namespace,
-    ("", "Service"): Service,
-    ("", "ReplicationController"): ReplicationController,
-    ("", "PodTemplate"): PodTemplate,
-    ("", "LimitRange"): LimitRange,
-    ("", "ResourceQuota"): ResourceQuota,
-    ("", "PersistentVolume"): PersistentVolume,
-    ("", "PersistentVolumeClaim"): PersistentVolumeClaim,
-    ("apps", "Deployment"): Deployment,
-    ("apps", "ReplicaSet"): ReplicaSet,
-    ("apps", "StatefulSet"): StatefulSet,
-    ("apps", "DaemonSet"): DaemonSet,
-    ("batch", "Job"): Job,
-    ("batch", "CronJob"): CronJob,
-    ("policy", "PodDisruptionBudget"): PodDisruptionBudget,
-    ("scheduling.k8s.io", "PriorityClass"): PriorityClass,
-    ("scheduling.k8s.io", "PodGroup"): PodGroup,
-    ("scheduling.k8s.io", "Workload"): Workload,
-    ("scheduling.k8s.io", "CompositePodGroup"): CompositePodGroup,
-    ("node.k8s.io", "RuntimeClass"): RuntimeClass,
-    ("storage.k8s.io", "StorageClass"): StorageClass,
-    ("storage.k8s.io", "CSINode"): CSINode,
-    ("storage.k8s.io", "CSIDriver"): CSIDriver,
-    ("storage.k8s.io", "CSIStorageCapacity"): CSIStorageCapacity,
-    ("storage.k8s.io", "VolumeAttachment"): VolumeAttachment,
-    ("storage.k8s.io", "VolumeAttributesClass"): VolumeAttributesClass,
-    ("resource.k8s.io", "ResourceClaim"): ResourceClaim,
-    ("resource.k8s.io", "ResourceClaimTemplate"): ResourceClaimTemplate,
-    ("resource.k8s.io", "ResourceSlice"): ResourceSlice,
-    ("resource.k8s.io", "DeviceClass"): DeviceClass,
-    ("resource.k8s.io", "DeviceTaintRule"): DeviceTaintRule,
-    ("coordination.k8s.io", "Lease"): Lease,
-    ("coordination.k8s.io", "LeaseCandidate"): LeaseCandidate,
+#: The types of each API group; the empty group is core.
+_TYPES: Final[dict[str, tuple[type[ApiObject], ...]]] = {
+    "": (
+        Node,
+        Pod,
+        Namespace,
+        Service,
+        ReplicationController,
+        PodTemplate,
+        LimitRange,
+        ResourceQuota,
+        PersistentVolume,
+        PersistentVolumeClaim,
+    ),
+    "apps": (Deployment, ReplicaSet, StatefulSet, DaemonSet),
+    "batch": (Job, CronJob),
+    "policy": (PodDisruptionBudget,),
+    "scheduling.k8s.io": (PriorityClass, PodGroup, Workload, CompositePodGroup),
+    "node.k8s.io": (RuntimeClass,),
+    "storage.k8s.io": (StorageClass, CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment, VolumeAttributesClass),
+    "resource.k8s.io": (ResourceClaim, ResourceClaimTemplate, ResourceSlice, DeviceClass, DeviceTaintRule),
+    "coordination.k8s.io": (Lease, LeaseCandidate),
 }
+#: The type by API group (empty for core) and kind. All versions of a group use the same type.
+KINDS: Final = {(group, type_.__name__): type_ for group, types in _TYPES.items() for type_ in types}
 #: The kinds that can have a leader election record as an annotation. They are read only from files and never requested
 #: from an API server.
 LOCK_KINDS: Final[dict[tuple[str, str], type[ApiObject]]] = {("", "ConfigMap"): ConfigMap, ("", "Endpoints"): Endpoints}
@@ -89,7 +76,7 @@ def kind_type(api_version: str, kind: str) -> type[ApiObject] | None:
         api_version: The object's ``apiVersion``, such as ``v1`` or ``storage.k8s.io/v1``.
         kind: The object's ``kind``, such as ``Pod``.
     """
-    return KINDS.get((_group(api_version), kind))
+    return KINDS.get((_group_of_version(api_version), kind))
 
 
 def file_type(api_version: str, kind: str) -> type[ApiObject] | None:
@@ -98,7 +85,7 @@ def file_type(api_version: str, kind: str) -> type[ApiObject] | None:
     Args:
         api_version, kind: The same parameters as those of ``kind_type``.
     """
-    return FILE_KINDS.get((_group(api_version), kind))
+    return FILE_KINDS.get((_group_of_version(api_version), kind))
 
 
 def lock_type(api_version: str, kind: str) -> type[ApiObject] | None:
@@ -107,10 +94,10 @@ def lock_type(api_version: str, kind: str) -> type[ApiObject] | None:
     Args:
         api_version, kind: The same parameters as those of ``kind_type``.
     """
-    return LOCK_KINDS.get((_group(api_version), kind))
+    return LOCK_KINDS.get((_group_of_version(api_version), kind))
 
 
-def _group(api_version: str) -> str:
+def _group_of_version(api_version: str) -> str:
     group, slash, _ = api_version.rpartition("/")
     return group if slash else ""
 
@@ -156,12 +143,12 @@ def kind_by_name(name: str) -> type[ApiObject] | None:
     >>> [kind_by_name(name).__name__ for name in ("po", "StorageClasses", "deployments.apps")]
     ['Pod', 'StorageClass', 'Deployment']
     """
-    return _names().get(name.lower())
+    return _kinds_by_name().get(name.lower())
 
 
 def kind_names() -> tuple[str, ...]:
     """Return all known names, without those that contain an API group."""
-    return tuple(name for name in _names() if "." not in name)
+    return tuple(name for name in _kinds_by_name() if "." not in name)
 
 
 def is_namespaced(kind: type[ApiObject]) -> bool:
@@ -188,7 +175,7 @@ def with_namespace(obj: T, namespace: str) -> T:
 
 
 @cache
-def _names() -> dict[str, type[ApiObject]]:
+def _kinds_by_name() -> dict[str, type[ApiObject]]:
     names: dict[str, type[ApiObject]] = {}
     for (group, kind), type_ in KINDS.items():
         singular = kind.lower()

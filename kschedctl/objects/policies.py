@@ -82,9 +82,6 @@ class ResourceQuota(ApiObject, frozen=True, kw_only=True):
     status: ResourceQuotaStatus = ResourceQuotaStatus()
 
 
-# The usage of pods (metrics.k8s.io), as far as suggestions read it.
-
-
 class ContainerMetrics(ApiStruct, frozen=True):
     name: str = ""
     usage: ResourceList = {}

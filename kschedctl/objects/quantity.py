@@ -78,14 +78,14 @@ def parse_quantity(text: QuantityText) -> int:
         text = text.strip()
         if len(text) > _MAX_LENGTH:
             raise QuantityError(f'"{shortened(text)}" is longer than any quantity')
-        return _parse(text)
+        return _parse_nanos(text)
     if isinstance(text, bool):
         raise QuantityError(f"{str(text).lower()} is not a quantity")
-    return _parse(repr(text))
+    return _parse_nanos(repr(text))
 
 
 @lru_cache(maxsize=1 << 16)
-def _parse(text: str) -> int:
+def _parse_nanos(text: str) -> int:
     match = _FORM.fullmatch(text)
     if match is None or not text:
         raise QuantityError(f'"{shortened(text)}" is not a quantity')
@@ -113,7 +113,7 @@ def check_quantities(value: Any) -> None:
 
     Raises QuantityError if a text is not a quantity; with the path of its field.
     """
-    for step, item in _parts(value):
+    for step, item in _scale_parts(value):
         try:
             if isinstance(item, _CONTAINERS):
                 check_quantities(item)
@@ -124,7 +124,7 @@ def check_quantities(value: Any) -> None:
             raise QuantityError(str(error), f"{joined('', step)}{path}") from None
 
 
-def _parts(value: Any) -> Iterable[tuple[str | int, Any]]:
+def _scale_parts(value: Any) -> Iterable[tuple[str | int, Any]]:
     if isinstance(value, msgspec.Struct):
         return [(written, getattr(value, name)) for name, written in _fields_with_quantities(type(value))]
     parts: Iterable[tuple[str | int, Any]] = value.items() if isinstance(value, dict) else enumerate(value)

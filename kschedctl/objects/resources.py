@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from kschedctl.common.wording import counted
 from kschedctl.objects.core import ResourceList
 from kschedctl.objects.names import extended_resource_problems
-from kschedctl.objects.pod import Container, ContainerStatus, Pod, PodSpec, ResourceRequirements
+from kschedctl.objects.pod import Container, ContainerStatus, Pod, ResourceRequirements
 from kschedctl.objects.quantity import NANO, QuantityError, milli_value, parse_quantity, value
 from kschedctl.objects.releases.release import Release
 
@@ -119,7 +119,7 @@ def pod_requests(pod: Pod, rules: RequestRules, *, non_missing: Mapping[str, int
             requests |= {name: amount for name, amount in effective.items() if is_pod_level_resource(name)}
         else:
             requests |= {name: effective.get(name, 0) for name in pod_level}
-    _add(requests, parse_resources(pod.spec.overhead, "spec.overhead"))
+    _add_amounts(requests, parse_resources(pod.spec.overhead, "spec.overhead"))
     return requests
 
 
@@ -226,17 +226,17 @@ def _summed(pod: Pod, requests_of: Callable[[Container, str], Nanos], non_missin
     """Return the sum over containers and sidecars, or the peak of the initialization phase if that is larger."""
     running: Nanos = {}
     for i, container in enumerate(pod.spec.containers):
-        _add(running, {**non_missing, **requests_of(container, f"spec.containers[{i}]")})
+        _add_amounts(running, {**non_missing, **requests_of(container, f"spec.containers[{i}]")})
     sidecars: Nanos = {}
     initializing: Nanos = {}
     for i, container in enumerate(pod.spec.init_containers):
         requests = {**non_missing, **requests_of(container, f"spec.initContainers[{i}]")}
         if container.restart_policy == "Always":
-            _add(running, requests)
-            _add(sidecars, requests)
+            _add_amounts(running, requests)
+            _add_amounts(sidecars, requests)
             _raise_to(initializing, sidecars)
         else:
-            _add(requests, sidecars)
+            _add_amounts(requests, sidecars)
             _raise_to(initializing, requests)
     _raise_to(running, initializing)
     return running
@@ -255,7 +255,7 @@ def _resize_is_infeasible(pod: Pod) -> bool:
     return pending is not None and pending.reason == "Infeasible"
 
 
-def _add(total: Nanos, more: Mapping[str, int]) -> None:
+def _add_amounts(total: Nanos, more: Mapping[str, int]) -> None:
     for name, amount in more.items():
         total[name] = total.get(name, 0) + amount
 
@@ -266,20 +266,15 @@ def _raise_to(total: Nanos, floor: Mapping[str, int]) -> None:
             total[name] = amount
 
 
-# The aggregated limits of a pod's containers, computed by the same rules as its requests.
-
-
 def container_limits(pod: Pod) -> Nanos:
     """Return the aggregated limits of a pod's containers according to its spec, in nano-units by resource."""
     as_requests = RequestRules(pod_level=False, status=False, pod_level_status=False)
-    return container_requests(replace(pod, spec=_limits_as_requests(pod.spec)), as_requests)
 
-
-def _limits_as_requests(spec: PodSpec) -> PodSpec:
     def turn(containers: tuple[Container, ...]) -> tuple[Container, ...]:
         return tuple(replace(c, resources=ResourceRequirements(requests=c.resources.limits)) for c in containers)
 
-    return replace(spec, containers=turn(spec.containers), init_containers=turn(spec.init_containers))
+    spec = replace(pod.spec, containers=turn(pod.spec.containers), init_containers=turn(pod.spec.init_containers))
+    return container_requests(replace(pod, spec=spec), as_requests)
 
 
 # Human-readable amounts of resources: ``2 cpu``, ``1.5Gi memory``, ``3 nvidia.com/gpu``.
@@ -302,7 +297,10 @@ def format_amount(resource: str, amount: int) -> str:
     if resource == CPU:
         return f"{amount / 1000:.3f}".rstrip("0").rstrip(".")
     if resource in (MEMORY, EPHEMERAL_STORAGE, _STORAGE) or resource.startswith(HUGEPAGES_PREFIX):
-        return _format_bytes(amount)
+        for unit, suffix in _BINARY_UNITS:
+            if abs(amount) >= unit:
+                return f"{amount / unit:.2f}".rstrip("0").rstrip(".") + suffix
+        return str(amount)
     return str(amount)
 
 
@@ -343,11 +341,4 @@ def exact_quantity(resource: str, amount: int) -> str:
         for power, suffix in ((40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki")):
             if amount and amount % (1 << power) == 0:
                 return f"{amount >> power}{suffix}"
-    return str(amount)
-
-
-def _format_bytes(amount: int) -> str:
-    for unit, suffix in _BINARY_UNITS:
-        if abs(amount) >= unit:
-            return f"{amount / unit:.2f}".rstrip("0").rstrip(".") + suffix
     return str(amount)

@@ -20,7 +20,7 @@ from kschedctl.output.forms import Form, Medium
 if TYPE_CHECKING:
     from kschedctl.linter.ignore import Ignored
     from kschedctl.linter.lint_files import LintFile, Region
-    from kschedctl.linter.lint_finding import Diagnosis
+    from kschedctl.linter.lint_finding import LintFinding
     from kschedctl.linter.rule import Rule
     from kschedctl.output.forms import Answers
     from kschedctl.questions.frame import View
@@ -137,9 +137,9 @@ def _run(run: LintView) -> dict[str, Any]:
     root = repository_root(Path.cwd())
     rules = list(run.linted.rules)
     index = {rule.code: i for i, rule in enumerate(rules)}
-    found: Sequence[Diagnosis] = run.told[:_MOST]
+    found: Sequence[LintFinding] = run.told[:_MOST]
     results = [_result(each, index, root) for each in found]
-    ignored = [each for each in run.linted.ignored if not each.diagnosis.counted]
+    ignored = [each for each in run.linted.ignored if not each.finding.counted]
     results += [_ignored(each, index, root) for each in ignored[: _MOST - len(results)]]
     return {
         "tool": {
@@ -171,7 +171,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _result(each: Diagnosis, index: dict[str, int], root: Path) -> dict[str, Any]:
+def _result(each: LintFinding, index: dict[str, int], root: Path) -> dict[str, Any]:
     about = f"{each.shown_object}: " if each.shown_object else ""
     place = f" [{each.stop.value}: {each.stop.words}]" if each.stop is not None else ""
     help_ = f" Help: {each.help}." if each.help else ""
@@ -199,7 +199,7 @@ def _result(each: Diagnosis, index: dict[str, int], root: Path) -> dict[str, Any
 def _ignored(each: Ignored, index: dict[str, int], root: Path) -> dict[str, Any]:
     kind = "external" if each.by.source in ("settings", "baseline") else "inSource"
     suppression = {"kind": kind, "status": "accepted", "justification": each.by.reason or "no reason given"}
-    return {**_result(each.diagnosis, index, root), "suppressions": [suppression]}
+    return {**_result(each.finding, index, root), "suppressions": [suppression]}
 
 
 def _location(name: str, region: Region, root: Path) -> dict[str, Any]:
@@ -216,7 +216,7 @@ def _location(name: str, region: Region, root: Path) -> dict[str, Any]:
     }
 
 
-def _logical(each: Diagnosis) -> dict[str, Any]:
+def _logical(each: LintFinding) -> dict[str, Any]:
     if each.object is None:
         return {}
     field = f".{each.finding.field}" if each.finding.field else ""
@@ -246,7 +246,7 @@ class GitLab(FindingsForm):
         yield f"{json_text(msgspec.json.format(encoded_json(entries), indent=2))}\n"
 
 
-def _entry(each: Diagnosis, root: Path, seen: Counter[str]) -> dict[str, Any]:
+def _entry(each: LintFinding, root: Path, seen: Counter[str]) -> dict[str, Any]:
     # GitLab drops all but one of the entries with equal fingerprints.
     seen[each.fingerprint] += 1
     n = seen[each.fingerprint]
@@ -292,7 +292,7 @@ def _files(run: LintView) -> list[LintFile]:
     return [*run.linted.files, *dict.fromkeys(others)]
 
 
-def _cases(file: LintFile, found: Sequence[Diagnosis]) -> Iterator[tuple[str, list[Diagnosis]]]:
+def _cases(file: LintFile, found: Sequence[LintFinding]) -> Iterator[tuple[str, list[LintFinding]]]:
     """Yield the objects of a file by name with their findings; findings without an object belong to the file itself."""
     # Imported here so that the lint rules are loaded only if they are used.
     from kschedctl.linter.manifest_set import objects_of
@@ -311,12 +311,12 @@ def _cases(file: LintFile, found: Sequence[Diagnosis]) -> Iterator[tuple[str, li
         yield file.name, of_file
 
 
-def _counts(cases: Sequence[tuple[str, list[Diagnosis]]]) -> str:
+def _counts(cases: Sequence[tuple[str, list[LintFinding]]]) -> str:
     failed = sum(any(each.severity is not Severity.INFO for each in found) for _, found in cases)
     return f'tests="{len(cases)}" failures="{failed}" errors="0"'
 
 
-def _case(file: LintFile, name: str, found: Sequence[Diagnosis]) -> Iterator[str]:
+def _case(file: LintFile, name: str, found: Sequence[LintFinding]) -> Iterator[str]:
     head = f'    <testcase name={_attribute(name)} classname={_attribute(file.name)} time="0"'
     failures = [each for each in found if each.severity is not Severity.INFO]
     infos = [each for each in found if each.severity is Severity.INFO]
@@ -337,7 +337,7 @@ def _case(file: LintFile, name: str, found: Sequence[Diagnosis]) -> Iterator[str
     yield "    </testcase>\n"
 
 
-def _line(each: Diagnosis) -> str:
+def _line(each: LintFinding) -> str:
     help_ = f" (help: {each.help})" if each.help else ""
     where = f"{each.file.name}:{each.region.line}:{each.region.column}"
     return f"{where} {each.rule.code} {each.severity} {each.message}{help_}"

@@ -1,16 +1,14 @@
 """Lint texts in tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from io import BytesIO
 from typing import Any
 
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.lint_files import read_text
-from kschedctl.linter.lint_finding import Diagnosis
+from kschedctl.linter.lint_finding import LintFinding
 from kschedctl.linter.manifest_set import LintManifests
-from kschedctl.linter.overlay import ClusterQueries
+from kschedctl.linter.overlay import ClusterOverlay
 from kschedctl.linter.rule import Rule, RuleSubject
 from kschedctl.linter.rules import RULES
 from kschedctl.linter.run import LintRequest, check, lint_files
@@ -18,7 +16,7 @@ from kschedctl.linter.run import LintRequest, check, lint_files
 
 def lint(
     texts: str | Mapping[str, str], rules: str | Iterable[Rule] = RULES, *, namespace: str = "", **options: Any
-) -> list[Diagnosis]:
+) -> list[LintFinding]:
     """Return the findings of rules in texts by file name; a string selects rules by prefix, whether enabled or not."""
     named = {"manifest.yaml": texts} if isinstance(texts, str) else texts
     files = [read_text(text.encode(), name) for name, text in named.items()]
@@ -33,14 +31,13 @@ def lint(
     return check(asked, LintContext(given, overlay=overlay, **options))
 
 
-def overlay_of(snapshot: str, given: LintManifests, gates: Mapping[str, bool] | None = None) -> ClusterQueries:
+def overlay_of(snapshot: str, given: LintManifests, gates: Mapping[str, bool] | None = None) -> ClusterOverlay:
     """Return manifests applied to a snapshot, which is a text, with some feature gates."""
-    from kschedctl.linter.cluster import ClusterOverlay
     from kschedctl.questions.loading import load
 
     return ClusterOverlay(load("-", stdin=BytesIO(snapshot.encode()), feature_gates=gates), given)
 
 
-def told(found: Iterable[Diagnosis]) -> list[str]:
+def told(found: Iterable[LintFinding]) -> list[str]:
     """Return findings as short texts."""
     return [f"{each.region.line}:{each.region.column} {each.rule.code} {each.severity}" for each in found]

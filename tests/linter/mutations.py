@@ -1,7 +1,5 @@
 """Manifests with comments at random places, for property tests of repairs."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Repairs keep comments and layout, and what they make of a text says what it is meant to say."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

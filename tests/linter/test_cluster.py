@@ -1,7 +1,5 @@
 """Rules with a snapshot decide where placeholders do not matter, and say where they do."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.linter.context import LintContext

@@ -1,7 +1,5 @@
 """Each rule finds what its failing example marks, and nothing in the passing one."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

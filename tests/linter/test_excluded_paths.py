@@ -1,7 +1,5 @@
 """The paths that are left out: what git ignores, dependencies, and the globs of the settings."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

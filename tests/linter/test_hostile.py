@@ -1,7 +1,5 @@
 """Whatever stands in a manifest, lint ends with findings: mutated examples of all rules, and their repairs."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random

@@ -1,7 +1,5 @@
 """The rules that an ignore names: known ones are suppressed, unknown ones are reported."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.linter.rules import RULES

@@ -1,7 +1,5 @@
 """Rules about nodes report nothing that the nodes of a snapshot, or of a dump, contradict."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest

@@ -1,7 +1,5 @@
 """Matching of selectors with labels of pods that do not exist yet."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Files and their documents: what is broken, and where things stand."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

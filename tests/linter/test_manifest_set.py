@@ -1,7 +1,5 @@
 """The objects of a manifest set, and lookups from one object to another."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

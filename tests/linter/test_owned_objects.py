@@ -1,7 +1,5 @@
 """Objects that a controller has created, as a dump of a cluster contains them, are no second workload beside it."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from typing import Any, Final
@@ -11,7 +9,7 @@ import yaml
 
 from kschedctl.linter.examples import node
 from kschedctl.linter.lint_files import read_text
-from kschedctl.linter.lint_finding import Diagnosis
+from kschedctl.linter.lint_finding import LintFinding
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.rule import Rule
 from kschedctl.linter.rules import RULES
@@ -79,7 +77,7 @@ def owned_objects(text: str) -> list[dict[str, Any]]:
     return [made for obj in given.whole if at(obj.raw, "metadata", "name") for made in created_by(obj)]
 
 
-def places(found: list[Diagnosis]) -> list[tuple[int, str, str]]:
+def places(found: list[LintFinding]) -> list[tuple[int, str, str]]:
     return [(each.region.line, each.rule.code, each.message) for each in found if each.rule.code != LIVE]
 
 

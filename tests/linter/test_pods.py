@@ -1,7 +1,5 @@
 """The number of pods of a workload, and rollouts that start new pods first."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.linter.context import LintContext

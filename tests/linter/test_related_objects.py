@@ -1,7 +1,5 @@
 """Disruption budgets whose pods the disruption controller cannot count."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.linter.linting import lint

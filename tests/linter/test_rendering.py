@@ -4,8 +4,6 @@
 is about a tool that fails, is missing, or does not end.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Mapping

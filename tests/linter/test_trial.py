@@ -1,7 +1,5 @@
 """Refusals by admission in the cluster are errors, at their place in the manifest, and the reason is named."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.linter.examples import manifests, node, snapshot

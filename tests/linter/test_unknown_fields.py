@@ -1,7 +1,5 @@
 """Unknown fields and kinds of manifests: which are found, and which belong to tools."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.linter.linting import lint

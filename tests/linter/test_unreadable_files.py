@@ -1,7 +1,5 @@
 """Unreadable files: manifests with an error are found fault with, templates are named, others are counted."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.linter.lint_files import read_text

@@ -1,7 +1,5 @@
 """Rules about claims of several workloads, regions in place of zones, and replicas without a budget."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.linter.examples import manifests

@@ -1,7 +1,5 @@
 """Texts of other forms than names: what is right, and what is said of what is not."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.objects import names

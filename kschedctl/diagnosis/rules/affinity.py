@@ -13,7 +13,7 @@ from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.objects.meta import LabelSelector
-from kschedctl.objects.pod import Container, ContainerPort, Pod, PodAffinityTerm
+from kschedctl.objects.pod import Pod, PodAffinityTerm
 from kschedctl.objects.selectors import IN, Requirement, Selector, SelectorError
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
@@ -51,7 +51,7 @@ def affinity_matches_no_pod(situation: Situation) -> Iterator[Diagnosis]:
         except SelectorError:
             continue
         if term.selector and not _matches_a_pod(situation, term):
-            yield _diagnosis(situation, i, written, term, term.selector)
+            yield _unmatched_term(situation, i, written, term, term.selector)
 
 
 def _matches_a_pod(situation: Situation, term: AffinityTerm) -> bool:
@@ -69,7 +69,7 @@ def _on_nodes(situation: Situation, classes: Mask) -> Mask:
     return found
 
 
-def _diagnosis(
+def _unmatched_term(
     situation: Situation, i: int, written: PodAffinityTerm, term: AffinityTerm, selector: Selector
 ) -> Diagnosis:
     wanted = listed([str(each) for each in selector])
@@ -174,16 +174,18 @@ def anti_affinity(situation: Situation) -> Iterator[Diagnosis]:
     found = [
         each for row in all_rows(nodes) for each in situation.operands(row, _PLUGIN) if isinstance(each, PodsInTheWay)
     ]
-    advice = tuple(_advice(situation, found))
+    advice = tuple(_advice_on_owners(situation, found))
     if advice:
         base = next(obstacles.obstacles(situation))
         yield Diagnosis(rule="anti-affinity", cause=base.cause, evidence=base.evidence, advice=advice)
 
 
-def _advice(situation: Situation, found: list[PodsInTheWay]) -> Iterator[Advice]:
+def _advice_on_owners(situation: Situation, found: list[PodsInTheWay]) -> Iterator[Advice]:
     kind, namespace, name = situation.workload
     own = [each for each in found if isinstance(each, OwnAntiAffinity)]
-    domains = {(each.topology_key, each.domain) for each in own if _owner(situation, each) == situation.workload}
+    domains = {
+        (each.topology_key, each.domain) for each in own if _owner_in_the_way(situation, each) == situation.workload
+    }
     keys = {key for key, _ in domains}
     if len(keys) == 1 and kind in _KINDS:
         key = next(iter(keys))
@@ -203,7 +205,7 @@ def _advice(situation: Situation, found: list[PodsInTheWay]) -> Iterator[Advice]
                 untried="its controller then deletes the pods that are too many",
                 command=f"kubectl scale {kind.lower()} {name} -n {namespace} --replicas={fitting}",
             )
-    existing = Counter(_owner(situation, each) for each in found if isinstance(each, ExistingAntiAffinity))
+    existing = Counter(_owner_in_the_way(situation, each) for each in found if isinstance(each, ExistingAntiAffinity))
     for (other, space, title), _ in existing.most_common(1):
         yield Advice(
             summary=f"correct the required anti-affinity of {other} {space}/{title}, if it is not meant for this pod",
@@ -228,7 +230,7 @@ def _running(situation: Situation) -> int:
     return int((situation.cluster.pods.node_row[made] >= 0).sum())
 
 
-def _owner(situation: Situation, each: PodsInTheWay) -> tuple[str, str, str]:
+def _owner_in_the_way(situation: Situation, each: PodsInTheWay) -> tuple[str, str, str]:
     namespace, _, name = each.pod.partition("/")
     index = situation.cluster.pods.index.get((namespace, name))
     if index is None:
@@ -264,7 +266,7 @@ def host_port_taken(situation: Situation) -> Iterator[Diagnosis]:
     example: dict[Workload, Pod] = {}
     for row in all_rows(nodes)[:_SAMPLE]:
         for one in situation.operands(row, _HOST_PORT_TAKEN_PLUGIN):
-            found = _pod(situation, one.pod) if isinstance(one, PortInUse) else None
+            found = _pod_of_key(situation, one.pod) if isinstance(one, PortInUse) else None
             if isinstance(one, PortInUse) and found is not None:
                 workload = workload_of(situation.cluster, found.metadata)
                 holders[one.port, workload] += 1
@@ -274,42 +276,37 @@ def host_port_taken(situation: Situation) -> Iterator[Diagnosis]:
     (port, workload), _ = holders.most_common(1)[0]
     # Replicas of the same workload are spread over nodes on purpose: they need more nodes, no other port.
     if workload != situation.workload:
-        yield _host_port_taken_diagnosis(situation, nodes, port, workload, example[workload])
+        holder = example[workload]
+        number = int(nodes.sum())
+        named = listed(situation.names(nodes)) if number <= 2 else f"{number} nodes"
+        where = f"its node {named}" if situation.is_of_daemon_set else named
+        rest = situation.in_reach & ~nodes
+        cause = f"host port {port} is taken on {where} by {_workload_words(workload)} (pod {holder.key})"
+        advice = Advice(
+            summary=f"remove one of {_workload_words(situation.workload)} and {_workload_words(workload)}: both want host port {port.port}",
+            risk=Risk.MISTAKE if _same_program(situation.pod, holder) else Risk.POD,
+            untried="the snapshot does not show which of the two is needed",
+            command="# helm list -A; then uninstall or disable one of the two",
+        )
+        remedy = _other_port(situation, nodes, port, workload)
+        yield Diagnosis(
+            rule="host-port-taken",
+            cause=together(situation, cause, obstacles_on(situation, rest)),
+            evidence=("both run the same program, by the names of their images",)
+            if _same_program(situation.pod, holder)
+            else (),
+            remedies=(remedy,) if remedy is not None else (),
+            advice=(advice,) if _same_program(situation.pod, holder) or situation.is_of_daemon_set else (),
+        )
 
 
-def _pod(situation: Situation, key: str) -> Pod | None:
+def _pod_of_key(situation: Situation, key: str) -> Pod | None:
     namespace, _, name = key.partition("/")
     index = situation.cluster.pods.index.get((namespace, name))
     return situation.cluster.pods.pod(index) if index is not None else None
 
 
-def _host_port_taken_diagnosis(
-    situation: Situation, nodes: Mask, port: HostPort, workload: Workload, holder: Pod
-) -> Diagnosis:
-    number = int(nodes.sum())
-    named = listed(situation.names(nodes)) if number <= 2 else f"{number} nodes"
-    where = f"its node {named}" if situation.is_of_daemon_set else named
-    rest = situation.in_reach & ~nodes
-    cause = f"host port {port} is taken on {where} by {_words(workload)} (pod {holder.key})"
-    advice = Advice(
-        summary=f"remove one of {_words(situation.workload)} and {_words(workload)}: both want host port {port.port}",
-        risk=Risk.MISTAKE if _same_program(situation.pod, holder) else Risk.POD,
-        untried="the snapshot does not show which of the two is needed",
-        command="# helm list -A; then uninstall or disable one of the two",
-    )
-    remedy = _other_port(situation, nodes, port, workload)
-    return Diagnosis(
-        rule="host-port-taken",
-        cause=together(situation, cause, obstacles_on(situation, rest)),
-        evidence=("both run the same program, by the names of their images",)
-        if _same_program(situation.pod, holder)
-        else (),
-        remedies=(remedy,) if remedy is not None else (),
-        advice=(advice,) if _same_program(situation.pod, holder) or situation.is_of_daemon_set else (),
-    )
-
-
-def _words(workload: Workload) -> str:
+def _workload_words(workload: Workload) -> str:
     kind, namespace, name = workload
     return f"{kind} {namespace}/{name}"
 
@@ -320,11 +317,9 @@ def _same_program(one: Pod, other: Pod) -> bool:
 
 
 def _programs(pod: Pod) -> set[str]:
-    return {_without_version(container) for container in pod.spec.containers} - {""}
-
-
-def _without_version(container: Container) -> str:
-    return container.image.rpartition("/")[2].partition("@")[0].partition(":")[0]
+    return {
+        container.image.rpartition("/")[2].partition("@")[0].partition(":")[0] for container in pod.spec.containers
+    } - {""}
 
 
 def _other_port(situation: Situation, nodes: Mask, port: HostPort, workload: Workload) -> Remedy | None:
@@ -338,7 +333,7 @@ def _other_port(situation: Situation, nodes: Mask, port: HostPort, workload: Wor
         return None
     listening = "; the container must listen there, too" if situation.pod.spec.host_network else ""
     return situation.context().pod_patch(
-        f"host port {other} instead of {port.port}, which {_words(workload)} uses{listening}",
+        f"host port {other} instead of {port.port}, which {_workload_words(workload)} uses{listening}",
         *patch,
         risk=Risk.POD,
         family=("other host port", port),
@@ -356,12 +351,8 @@ def _patch(pod: Pod, port: HostPort, other: int | None) -> Iterator[Operation]:
     for field, containers in (("containers", pod.spec.containers), ("initContainers", pod.spec.init_containers)):
         for i, container in enumerate(containers):
             for j, each in enumerate(container.ports):
-                if _host_port_taken_is(each, port):
+                if each.host_port == port.port and (each.protocol or "TCP") == port.protocol:
                     at = ("spec", field, i, "ports", j)
                     yield replace_operation(other, *at, "hostPort")
                     if pod.spec.host_network:
                         yield replace_operation(other, *at, "containerPort")
-
-
-def _host_port_taken_is(each: ContainerPort, port: HostPort) -> bool:
-    return each.host_port == port.port and (each.protocol or "TCP") == port.protocol

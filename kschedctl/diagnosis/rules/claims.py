@@ -69,7 +69,7 @@ def recreation_command(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]
 
 def other_classes(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> Iterator[Remedy]:
     """Yield the change of the claims' class to one that waits for the first consumer, so that it can be tried."""
-    for i, storage_class in enumerate(_candidates(cluster, claims, waits=True)):
+    for i, storage_class in enumerate(_candidate_classes(cluster, claims, waits=True)):
         yield Remedy(
             summary=_change_of_class(cluster, claims, storage_class.name),
             scope=RemedyScope.CLUSTER,
@@ -83,8 +83,8 @@ def other_classes(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> 
 
 def other_immediate_classes(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> Iterator[Advice]:
     """Yield the change to a class that provisions at once, if there is none that waits; it cannot be tried."""
-    waiting = any(True for _ in _candidates(cluster, claims, waits=True))
-    for storage_class in list(_candidates(cluster, claims, waits=False))[: 0 if waiting else 1]:
+    waiting = any(True for _ in _candidate_classes(cluster, claims, waits=True))
+    for storage_class in list(_candidate_classes(cluster, claims, waits=False))[: 0 if waiting else 1]:
         yield Advice(
             summary=_change_of_class(cluster, claims, storage_class.name),
             risk=Risk.MISTAKE,
@@ -93,7 +93,9 @@ def other_immediate_classes(cluster: Cluster, claims: Sequence[PersistentVolumeC
         )
 
 
-def _candidates(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], *, waits: bool) -> Iterator[StorageClass]:
+def _candidate_classes(
+    cluster: Cluster, claims: Sequence[PersistentVolumeClaim], *, waits: bool
+) -> Iterator[StorageClass]:
     """Yield classes with a provisioner, at most 3: those of a similar name first, then the default class."""
     name, default = claim_class(claims[0]), default_storage_class(cluster)
     usable = [
@@ -169,7 +171,7 @@ def diagnose_unbound(cluster: Cluster, claims: Iterable[PersistentVolumeClaim]) 
         if claim.spec.volume_name:
             yield _names_volume(cluster, claim)
             continue
-        groups.setdefault(_problem(cluster, claim), []).append(claim)
+        groups.setdefault(_class_problem(cluster, claim), []).append(claim)
     for (problem, name), members in groups.items():
         match problem:
             case "no such class":
@@ -182,7 +184,7 @@ def diagnose_unbound(cluster: Cluster, claims: Iterable[PersistentVolumeClaim]) 
                 yield _not_provisioned(cluster, members, name)
 
 
-def _problem(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[str, str]:
+def _class_problem(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[str, str]:
     name = claim_class(claim)
     if not name:
         return ("static" if has_class(claim) else "no class"), ""
@@ -314,7 +316,7 @@ def _names_volume(cluster: Cluster, claim: PersistentVolumeClaim) -> Diagnosis:
     # The controller ignores the phase and the labels of a volume that the claim names.
     fields = {one.field for one in found} - {"phase", "selector"}
     if fields:
-        differs = _differences(claim, found)
+        differs = _mismatch_text(claim, found)
         return Diagnosis(
             rule="claim-and-volume-disagree",
             cause=f"claim {claim.name} names volume {name}, which cannot be bound to it: {name} {differs}",
@@ -346,7 +348,7 @@ def no_volume_matches(cluster: Cluster, claim: PersistentVolumeClaim) -> Diagnos
         only = f"wants class {name}, which only volumes name: there is no such StorageClass to provision one"
     else:
         only = f"wants class {name}, which has no provisioner"
-    about_to_be = next(_matching(cluster, claim), None)
+    about_to_be = next((volume for volume, why in _mismatches(cluster, claim) if not why), None)
     if about_to_be is not None:
         cause = f"claim {claim.name} is not bound yet: the PersistentVolume controller can bind {about_to_be.name}"
         return Diagnosis(rule="binding-not-complete", cause=cause, checks=(_describe(claim),))
@@ -404,20 +406,15 @@ def adapted_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[Ad
 
 def creation_advice(claim: PersistentVolumeClaim) -> Advice:
     """Return the advice to create a volume that matches a claim."""
-    wanted = _wanted(claim)
+    size, name = show_storage(requested_storage(claim) or 0), claim_class(claim)
+    modes = ", ".join(claim.spec.access_modes)
+    wanted = f"{size} or more with {modes or 'any access mode'}{f' and class {name}' if name else ' and no class'}"
     return Advice(
         summary=f"create a PersistentVolume of {wanted}",
         risk=Risk.CAPACITY,
         untried="the claim is bound to it later; the snapshot does not contain the disk",
         command=f"# apply a PersistentVolume of {wanted}, with its disk",
     )
-
-
-def _wanted(claim: PersistentVolumeClaim) -> str:
-    """Return the size, access modes and class that a claim wants, as text."""
-    size, name = show_storage(requested_storage(claim) or 0), claim_class(claim)
-    modes = ", ".join(claim.spec.access_modes)
-    return f"{size} or more with {modes or 'any access mode'}{f' and class {name}' if name else ' and no class'}"
 
 
 def _mismatches(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[tuple[PersistentVolume, list[Mismatch]]]:
@@ -432,10 +429,6 @@ def _mismatches(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[tupl
         yield volume, list(mismatches(claim, volume, selector))
 
 
-def _matching(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[PersistentVolume]:
-    return (volume for volume, why in _mismatches(cluster, claim) if not why)
-
-
 def why_no_volume(cluster: Cluster, claim: PersistentVolumeClaim) -> str:
     """Return the reasons why no volume matches a claim, as a clause: the closest volumes, then the number of others."""
     found = sorted(_mismatches(cluster, claim), key=lambda item: (len(item[1]), item[0].name))
@@ -447,17 +440,17 @@ def why_no_volume(cluster: Cluster, claim: PersistentVolumeClaim) -> str:
     if len(taken) == len(found) > 1:
         return f"all {len(found)} volumes{scope} are bound to other claims"
     free = [(volume, why) for volume, why in found if why and volume.status.phase != "Bound"]
-    told = [f"{volume.name} {_differences(claim, why)}" for volume, why in free[:_MOST_NAMED]]
+    told = [f"{volume.name} {_mismatch_text(claim, why)}" for volume, why in free[:_MOST_NAMED]]
     if more := len(free) - len(told):
         told.append(f"{counted(more, 'more volume')} {'does' if more == 1 else 'do'} not match either")
     if len(taken) > 1:
         told.append(f"{len(taken)} are bound to other claims")
     else:
-        told += [f"{volume.name} {_differences(claim, why)}" for volume, why in found if volume.name in taken]
+        told += [f"{volume.name} {_mismatch_text(claim, why)}" for volume, why in found if volume.name in taken]
     return f"no volume{scope} matches it: {'; '.join(told)}"
 
 
-def _differences(claim: PersistentVolumeClaim, found: Sequence[Mismatch]) -> str:
+def _mismatch_text(claim: PersistentVolumeClaim, found: Sequence[Mismatch]) -> str:
     """Return the reasons why a volume does not match as text; a taken volume is only called taken."""
     fields = {one.field: one for one in found}
     if "claimRef" in fields:

@@ -276,12 +276,12 @@ def ordinal_waits(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
     for obj in situation.cluster.list(StatefulSet):
         if obj.spec.pod_management_policy == _PARALLEL or obj.metadata.deletion_timestamp is not None:
             continue
-        found = _waiting(situation, obj)
+        found = _stateful_set_waits(situation, obj)
         if found is not None:
             yield found
 
 
-def _waiting(situation: ClusterSituation, obj: StatefulSet) -> ClusterDiagnosis | None:
+def _stateful_set_waits(situation: ClusterSituation, obj: StatefulSet) -> ClusterDiagnosis | None:
     n_wanted = wanted_replicas(obj)
     index: Mapping[tuple[str, str], int] = situation.cluster.pods.index
     start = obj.spec.ordinals.start
@@ -291,7 +291,7 @@ def _waiting(situation: ClusterSituation, obj: StatefulSet) -> ClusterDiagnosis 
         return None
     before = names[: names.index(missing[0])]
     for name in before:
-        problem = _problem(situation, index[obj.namespace, name])
+        problem = _readiness_problem(situation, index[obj.namespace, name])
         if not problem:
             continue
         pod = f"{obj.namespace}/{name}"
@@ -317,7 +317,7 @@ def _waiting(situation: ClusterSituation, obj: StatefulSet) -> ClusterDiagnosis 
     return None
 
 
-def _problem(situation: ClusterSituation, index: int) -> str:
+def _readiness_problem(situation: ClusterSituation, index: int) -> str:
     """Return the reason why a pod is not ready, as a clause; empty for a pod that seems ready."""
     pods = situation.cluster.pods
     record, row = pods.records[index], pods.node_row[index]
@@ -454,15 +454,15 @@ def unstarted_pods(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
             continue
         age = situation.seconds_since(record.status.start_time or record.metadata.creation_timestamp)
         if age > _UNSTARTED_PODS_PATIENCE:
-            yield _diagnosis(situation, pods.pod(index), record.node_name, int(age))
+            yield _stuck_pod_cause(situation, pods.pod(index), record.node_name, int(age))
 
 
-def _diagnosis(situation: ClusterSituation, pod: Pod, node_name: str, age: int) -> ClusterDiagnosis:
+def _stuck_pod_cause(situation: ClusterSituation, pod: Pod, node_name: str, age: int) -> ClusterDiagnosis:
     cluster = situation.cluster
     unhealthy = list(on_unhealthy_node(cluster, node_name))
     advice: tuple[Advice, ...] = ()
     checks: tuple[str, ...] = (f"kubectl describe pod -n {pod.namespace} {pod.name}",)
-    claims = list(_claims(cluster, pod))
+    claims = list(_claim_problems(cluster, pod))
     volumes = [*volumes_attached_elsewhere(cluster, pod, node_name), *unregistered_on(cluster, pod, node_name)]
     waiting = list(waiting_containers(pod))
     if unhealthy:
@@ -490,7 +490,7 @@ def _diagnosis(situation: ClusterSituation, pod: Pod, node_name: str, age: int) 
     )
 
 
-def _claims(cluster: Cluster, pod: Pod) -> Iterator[str]:
+def _claim_problems(cluster: Cluster, pod: Pod) -> Iterator[str]:
     """Yield the problems of a pod's claims."""
     for volume in pod.spec.volumes:
         source = volume.persistent_volume_claim

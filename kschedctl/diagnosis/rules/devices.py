@@ -90,12 +90,12 @@ def device_sign(node: Node, resource: str) -> str:
         return f"instance type {machine}"
     for key, value in labels.items():
         known = domain in _LABELS and re.fullmatch(_LABELS[domain], f"{key}={value}", re.IGNORECASE)
-        if known or (_is_of(key, domain) and value.lower() not in ("false", "0", "no")):
+        if known or (_is_vendor_label(key, domain) and value.lower() not in ("false", "0", "no")):
             return f"label {key}={value}"
     return ""
 
 
-def _is_of(key: str, domain: str) -> bool:
+def _is_vendor_label(key: str, domain: str) -> bool:
     """Report whether a label is one by which a vendor marks nodes with its devices."""
     where, slash, name = key.partition("/")
     # Labels of a vendor about software, such as the state of an operator's components, do not depend on a device.
@@ -168,7 +168,7 @@ def mistyped_resource(situation: Situation) -> Iterator[Diagnosis]:
                 rule="mistyped-resource",
                 cause=f"no node offers {resource}; {counted(n_nodes, 'node')} {have} {other}",
                 evidence=(f"nodes offer {listed(offers)}",) if domain != other.partition("/")[0] else (),
-                remedies=(_renamed(situation, resource, other),),
+                remedies=(_resource_renamed(situation, resource, other),),
             )
 
 
@@ -187,23 +187,27 @@ def intended(situation: Situation, resource: str) -> list[str]:
     return meant(resource, offers) or (same_name if len(same_name) == 1 else [])
 
 
-def _renamed(situation: Situation, resource: str, other: str) -> Remedy:
+def _resource_renamed(situation: Situation, resource: str, other: str) -> Remedy:
     spec = situation.pod.spec
     patch: list[Operation] = []
     for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
         for i, container in enumerate(containers):
             own = container.resources
             if resource in own.requests or resource in own.limits:
-                patch.append(add_operation(_with_name(own, resource, other), "spec", field, i, "resources"))
+                requests = {other if name == resource else name: amount for name, amount in own.requests.items()}
+                limits = {other if name == resource else name: amount for name, amount in own.limits.items()}
+                patch.append(
+                    add_operation(
+                        ResourceRequirements(requests=requests, limits=limits, claims=own.claims),
+                        "spec",
+                        field,
+                        i,
+                        "resources",
+                    )
+                )
     return situation.context().pod_patch(
         f"request {other} instead of {resource}", *patch, risk=Risk.MISTAKE, family=("resource", resource)
     )
-
-
-def _with_name(own: ResourceRequirements, resource: str, other: str) -> ResourceRequirements:
-    requests = {other if name == resource else name: amount for name, amount in own.requests.items()}
-    limits = {other if name == resource else name: amount for name, amount in own.limits.items()}
-    return ResourceRequirements(requests=requests, limits=limits, claims=own.claims)
 
 
 #: At most 3 nodes are named.
@@ -228,7 +232,29 @@ def no_device_plugin(situation: Situation) -> Iterator[Diagnosis]:
         silent = situation.in_reach & (situation.offered(resource) == 0)
         signs = {} if offers_of_vendor(situation, resource, silent) else _signs(situation, resource, silent)
         if signs:
-            yield _without_plugin(situation, resource, signs, offering)
+            cluster = situation.cluster
+            row, sign = next(iter(signs.items()))
+            installed, state = plugin_state(cluster, resource, row)
+            names = [cluster.nodes.names[each] for each in signs]
+            offer = "offers" if len(names) == 1 else "offer"
+            others = int(situation.in_reach.sum()) - len(signs) - int(offering.sum())
+            rest = [obstacles_on(situation, offering)] if offering.any() else []
+            if others:
+                rest.append(f"{counted(others, 'other node')} {'shows' if others == 1 else 'show'} no such device")
+            shown = listed(names, most=_MOST)
+            yield Diagnosis(
+                rule="no-device-plugin",
+                cause=together(situation, f"{shown} ({sign}) {offer} no {resource}: {state}", *rest),
+                evidence=tuple(_other_reasons(situation, row)),
+                remedies=tuple(
+                    _offering(situation, cluster.nodes.objects[each], resource, within, installed=installed)
+                    for within, each in enumerate(list(signs)[:_MOST])
+                ),
+                checks=(
+                    f"kubectl describe node {names[0]}",
+                    f"kubectl get pods -A -o wide --field-selector spec.nodeName={names[0]}",
+                ),
+            )
         elif not offering.any() and silent.all():
             yield _nowhere(situation, resource, offers_of_vendor(situation, resource, silent))
 
@@ -238,32 +264,6 @@ def _signs(situation: Situation, resource: str, silent: Mask) -> dict[int, str]:
     objects = situation.cluster.nodes.objects
     found = {row: device_sign(objects[row], resource) for row in all_rows(silent)[:_SEARCHED]}
     return {row: sign for row, sign in found.items() if sign}
-
-
-def _without_plugin(situation: Situation, resource: str, signs: dict[int, str], offering: Mask) -> Diagnosis:
-    cluster = situation.cluster
-    row, sign = next(iter(signs.items()))
-    installed, state = plugin_state(cluster, resource, row)
-    names = [cluster.nodes.names[each] for each in signs]
-    offer = "offers" if len(names) == 1 else "offer"
-    others = int(situation.in_reach.sum()) - len(signs) - int(offering.sum())
-    rest = [obstacles_on(situation, offering)] if offering.any() else []
-    if others:
-        rest.append(f"{counted(others, 'other node')} {'shows' if others == 1 else 'show'} no such device")
-    shown = listed(names, most=_MOST)
-    return Diagnosis(
-        rule="no-device-plugin",
-        cause=together(situation, f"{shown} ({sign}) {offer} no {resource}: {state}", *rest),
-        evidence=tuple(_other_reasons(situation, row)),
-        remedies=tuple(
-            _offering(situation, cluster.nodes.objects[each], resource, within, installed=installed)
-            for within, each in enumerate(list(signs)[:_MOST])
-        ),
-        checks=(
-            f"kubectl describe node {names[0]}",
-            f"kubectl get pods -A -o wide --field-selector spec.nodeName={names[0]}",
-        ),
-    )
 
 
 def _other_reasons(situation: Situation, row: int) -> Iterator[str]:
@@ -286,7 +286,7 @@ def _offering(situation: Situation, node: Node, resource: str, within: int, *, i
     summary = (
         f"{'repair' if installed else 'install or repair'} the {plugin} so that {node.name} offers {amount} {resource}"
     )
-    tolerated = _toleration(situation, node)
+    tolerated = _toleration_of_devices(situation, node)
     return Remedy(
         summary=f"{summary}, and {tolerated.summary}" if tolerated is not None else summary,
         scope=RemedyScope.NODE,
@@ -299,7 +299,7 @@ def _offering(situation: Situation, node: Node, resource: str, within: int, *, i
     )
 
 
-def _toleration(situation: Situation, node: Node) -> Remedy | None:
+def _toleration_of_devices(situation: Situation, node: Node) -> Remedy | None:
     """Return the toleration of the taint that reserves a node for its devices, if the pod does not tolerate it."""
     taint = untolerated_taint(node.spec.taints, situation.pod.spec.tolerations)
     if taint is None:
@@ -380,7 +380,7 @@ def _taken(situation: Situation, resource: str, having: Mask) -> str:
     total, used = int(situation.offered(resource)[having].sum()), int(situation.used(resource)[having].sum())
     where = situation.names(having)[0] if having.sum() == 1 else counted(int(having.sum()), "node")
     holders = Counter[str]()
-    pods, amounts = situation.cluster.pods, _amounts(situation, resource)
+    pods, amounts = situation.cluster.pods, _requests_by_pod(situation, resource)
     on = having[pods.node_row] & (pods.node_row >= 0) & (amounts > 0)
     records = list(pods.records)
     for index in np.flatnonzero(on).tolist():
@@ -402,7 +402,7 @@ def _used_up(situation: Situation, resource: str, nodes: Mask) -> str:
     return f"{counted(n_nodes, 'node')} {'has' if n_nodes == 1 else 'have'} too few {resource} free"
 
 
-def _amounts(situation: Situation, resource: str) -> Int64Array:
+def _requests_by_pod(situation: Situation, resource: str) -> Int64Array:
     """Return the amount of a resource that each pod of the cluster requests: int64, shape (n_pods,)."""
     columns, pods = situation.columns, situation.cluster.pods
     amounts: Int64Array = columns.per_class[columns.index[resource]][pods.class_id]
@@ -412,11 +412,11 @@ def _amounts(situation: Situation, resource: str) -> Int64Array:
 def _strangers(situation: Situation, resource: str, free: Mask) -> Iterator[str]:
     """Yield what pods without a device use on nodes with free devices and too little of something else."""
     pods = situation.cluster.pods
-    on = free[pods.node_row] & (pods.node_row >= 0) & (_amounts(situation, resource) == 0)
+    on = free[pods.node_row] & (pods.node_row >= 0) & (_requests_by_pod(situation, resource) == 0)
     for other in (CPU, MEMORY):
         if other not in situation.requests or not (free & situation.short_of(other)).any():
             continue
-        amounts = _amounts(situation, other)
+        amounts = _requests_by_pod(situation, other)
         used = int(amounts[on].sum())
         if used:
             n_pods = int((on & (amounts > 0)).sum())
@@ -467,7 +467,11 @@ def device_claims(situation: Situation) -> Iterator[Diagnosis]:
     if silent:
         yield from silent
     elif usable.any():
-        yield _on_other_nodes(situation, usable, refused)
+        n_refused = int(refused.sum())
+        rest = (
+            f"{counted(n_refused, 'other node')} {'has' if n_refused == 1 else 'have'} no usable devices for the claims"
+        )
+        yield Diagnosis(rule="device-nodes", cause=together(situation, obstacles_on(situation, usable), rest))
     else:
         yield from _all_in_use(situation, refused)
 
@@ -567,13 +571,6 @@ def _drivers_of(found: DeviceClass | None) -> list[str]:
         return []
     expressions = (each.cel.expression for each in found.spec.selectors if each.cel is not None)
     return [driver for expression in expressions for driver in _DRIVER.findall(expression)]
-
-
-def _on_other_nodes(situation: Situation, usable: Mask, refused: Mask) -> Diagnosis:
-    """Return the obstacles on the nodes that have the devices."""
-    n_refused = int(refused.sum())
-    rest = f"{counted(n_refused, 'other node')} {'has' if n_refused == 1 else 'have'} no usable devices for the claims"
-    return Diagnosis(rule="device-nodes", cause=together(situation, obstacles_on(situation, usable), rest))
 
 
 def _all_in_use(situation: Situation, refused: Mask) -> Iterator[Diagnosis]:

@@ -32,14 +32,20 @@ def gang_members(situation: Situation) -> Iterator[Diagnosis]:
     # Yield a missing topology label, or the smallest shortage if shortages are all that keeps a member from a node.
     group = group_of(situation.decision)
     if group is not None and group.group.topology_key:
-        yield from _no_domain(situation, group.group.topology_key)
+        key = group.group.topology_key
+        keys = {each for node in situation.cluster.nodes.objects for each in node.metadata.labels}
+        if key not in keys and situation.release.places_groups:
+            close = similar(key, sorted(keys))
+            meant = f"; {listed(close, 'or')} may be meant" if close else ""
+            cause = f"no node has the label {key}, which the topology constraint of its group names{meant}"
+            yield Diagnosis(rule="gang-members", cause=cause)
     if group is None or not group.n_fitting or not situation.filtered:
         return
     nodes = situation.in_reach & situation.rejected_by(_FIT)
     for plugin, rejected in situation.rejected.items():
         if plugin != _FIT:
             nodes &= ~rejected
-    short = {row: missing for row in all_rows(nodes) if (missing := _missing(situation, row))}
+    short = {row: missing for row in all_rows(nodes) if (missing := _missing_amounts(situation, row))}
     if not short:
         return
     least = min(short, key=lambda row: (len(short[row]), sum(short[row].values()), row))
@@ -47,15 +53,6 @@ def gang_members(situation: Situation) -> Iterator[Diagnosis]:
     alone = len(short) > 1 and sum(missing == short[least] for missing in short.values()) == 1
     where = f" on {situation.cluster.nodes.names[least]}, where least is missing" if alone else ""
     yield Diagnosis(rule="gang-members", cause=_shortage(situation, group, amounts) + where)
-
-
-def _no_domain(situation: Situation, key: str) -> Iterator[Diagnosis]:
-    keys = {each for node in situation.cluster.nodes.objects for each in node.metadata.labels}
-    if key not in keys and situation.release.places_groups:
-        close = similar(key, sorted(keys))
-        meant = f"; {listed(close, 'or')} may be meant" if close else ""
-        cause = f"no node has the label {key}, which the topology constraint of its group names{meant}"
-        yield Diagnosis(rule="gang-members", cause=cause)
 
 
 def _shortage(situation: Situation, group: PodGroupDecision, amounts: str) -> str:
@@ -68,7 +65,7 @@ def _shortage(situation: Situation, group: PodGroupDecision, amounts: str) -> st
     return f"the other {n} lack {amounts} each" if alike else f"{situation.pod.name} lacks {amounts}"
 
 
-def _missing(situation: Situation, row: int) -> Mapping[str, int]:
+def _missing_amounts(situation: Situation, row: int) -> Mapping[str, int]:
     """Return the missing amount per resource on a node; empty if the member would not fit on the empty node."""
     found = [operands.shortfall() for operands in situation.operands(row, _FIT)]
     if any(each is None or each.hopeless for each in found):
@@ -98,7 +95,22 @@ def waiting_gang(situation: Situation) -> Iterator[Diagnosis]:
         return
     group = cluster.get(PodGroup, name, pod.namespace)
     if group is None:
-        yield _no_group(situation, name)
+        namespace = situation.pod.namespace
+        known = sorted(each.name for each in situation.cluster.list(PodGroup) if each.namespace == namespace)
+        close = similar(name, known)
+        meant = f"; {listed(close, 'or')} may be meant" if close else ""
+        yield Diagnosis(
+            rule="waiting-gang",
+            cause=f"PodGroup {namespace}/{name} does not exist{meant}",
+            advice=(
+                Advice(
+                    summary=f"create PodGroup {name} in namespace {namespace}, or correct schedulingGroup in the pods",
+                    risk=Risk.MISTAKE,
+                    untried="the group's policy is not known, and schedulingGroup of a pod cannot change",
+                    command=f"kubectl get podgroups -n {namespace}",
+                ),
+            ),
+        )
         return
     indices = group_members(cluster, pod.namespace, name)
     keys = {(each.namespace, each.name) for each in map(cluster.pods.pod, indices.tolist())} | {
@@ -106,56 +118,33 @@ def waiting_gang(situation: Situation) -> Iterator[Diagnosis]:
     }
     least, exist = group.spec.min_count, len(keys)
     if least is not None and exist < least:
-        yield _too_few(situation, group, least, exist)
+        kind, _, name = situation.workload
+        makes = f"{kind} {name}" if kind != "Pod" else "the workload"
+        scheduled = len(scheduled_members(situation.cluster, group.namespace, group.name))
+        done = f", {scheduled} of them on nodes" if scheduled else ""
+        rules = situation.release.pod_groups
+        lowered: tuple[Remedy, ...] = (min_count_lowered(group, exist),) if rules and rules.queues_groups else ()
+        yield Diagnosis(
+            rule="waiting-gang",
+            cause=f"{exist} of the {least} pods that gang {group.key} needs {'exists' if exist == 1 else 'exist'}{done}",
+            remedies=lowered,
+            advice=(
+                Advice(
+                    summary=f"let {makes} make {counted(least - exist, 'more pod')}: minCount is {least}",
+                    risk=Risk.MISTAKE,
+                    untried=f"a controller creates the pods{_with_all(situation, least, least - exist)}",
+                    command=f"kubectl describe {kind.lower()} -n {group.namespace} {name}" if kind != "Pod" else "",
+                ),
+            ),
+        )
         return
     gated = [each.key for each in map(cluster.pods.pod, indices.tolist()) if each.spec.scheduling_gates]
     if gated:
         yield Diagnosis(
             rule="waiting-gang",
-            cause=f"its group {group.key} waits for {listed(gated, most=3)} to lose {_its(gated)} scheduling gate",
+            cause=f"its group {group.key} waits for {listed(gated, most=3)} to lose {'its' if len(gated) == 1 else 'their'} scheduling gate",
             checks=(f"kubectl get pod -n {pod.namespace} {gated[0].partition('/')[2]} -o yaml",),
         )
-
-
-def _no_group(situation: Situation, name: str) -> Diagnosis:
-    namespace = situation.pod.namespace
-    known = sorted(each.name for each in situation.cluster.list(PodGroup) if each.namespace == namespace)
-    close = similar(name, known)
-    meant = f"; {listed(close, 'or')} may be meant" if close else ""
-    return Diagnosis(
-        rule="waiting-gang",
-        cause=f"PodGroup {namespace}/{name} does not exist{meant}",
-        advice=(
-            Advice(
-                summary=f"create PodGroup {name} in namespace {namespace}, or correct schedulingGroup in the pods",
-                risk=Risk.MISTAKE,
-                untried="the group's policy is not known, and schedulingGroup of a pod cannot change",
-                command=f"kubectl get podgroups -n {namespace}",
-            ),
-        ),
-    )
-
-
-def _too_few(situation: Situation, group: PodGroup, least: int, exist: int) -> Diagnosis:
-    kind, _, name = situation.workload
-    makes = f"{kind} {name}" if kind != "Pod" else "the workload"
-    scheduled = len(scheduled_members(situation.cluster, group.namespace, group.name))
-    done = f", {scheduled} of them on nodes" if scheduled else ""
-    rules = situation.release.pod_groups
-    lowered: tuple[Remedy, ...] = (min_count_lowered(group, exist),) if rules and rules.queues_groups else ()
-    return Diagnosis(
-        rule="waiting-gang",
-        cause=f"{exist} of the {least} pods that gang {group.key} needs {'exists' if exist == 1 else 'exist'}{done}",
-        remedies=lowered,
-        advice=(
-            Advice(
-                summary=f"let {makes} make {counted(least - exist, 'more pod')}: minCount is {least}",
-                risk=Risk.MISTAKE,
-                untried=f"a controller creates the pods{_with_all(situation, least, least - exist)}",
-                command=f"kubectl describe {kind.lower()} -n {group.namespace} {name}" if kind != "Pod" else "",
-            ),
-        ),
-    )
 
 
 def _with_all(situation: Situation, least: int, n_missing: int) -> str:
@@ -172,7 +161,3 @@ def _with_all(situation: Situation, least: int, n_missing: int) -> str:
     if group.outcome is not GroupOutcome.UNSCHEDULABLE:
         return ""
     return f"; of {least} like these, {group.n_fitting + least - len(group.group.unscheduled)} would find a node"
-
-
-def _its(names: list[str]) -> str:
-    return "its" if len(names) == 1 else "their"

@@ -84,11 +84,33 @@ def mistyped_label(situation: Situation) -> Iterator[Diagnosis]:
     unmet = [each for each in _requirements(situation) if not _holds(situation, each.requirement).any()]
     corrections = [list(_corrections(situation, each))[:_MOST] for each in unmet]
     if unmet and all(corrections):
-        yield _mistyped(situation, unmet, corrections)
+        phrases = []
+        for wanted, found in zip(unmet, corrections, strict=True):
+            field = "the node affinity" if wanted.field == "node affinity" else wanted.field
+            have = [f"{_nodes_as_subject(situation, _label(each))} {each.words}" for each in found]
+            phrases.append(f"{field} wants {wanted.requirement}, which no node has; {listed(have)}")
+        every = [found[0] for found in corrections]
+        remedies = [_correcting(situation, every, 0)]
+        if len(corrections) == 1:
+            remedies += [_correcting(situation, [each], i) for i, each in enumerate(corrections[0][1:], 1)]
+        yield Diagnosis(rule="mistyped-label", cause="; ".join(phrases), remedies=tuple(remedies))
     elif unmet:
         yield next(_other_platform(situation, unmet), None) or _unknown(situation, unmet)
     else:
-        yield from _nowhere_together(situation)
+        met = [
+            f"{each.requirement} on {counted(int(_holds(situation, each.requirement).sum()), 'node')}"
+            for each in _requirements(situation)
+        ]
+        required = required_node_selector(situation.pod.spec)
+        if required is not None and len(required.node_selector_terms) > 1:
+            matching = int(nodes_matching(situation.cluster.nodes, required).sum())
+            if not matching:
+                return
+            met.append(f"a term of the node affinity holds on {counted(matching, 'node')}")
+        if len(met) > 1:
+            yield Diagnosis(
+                rule="labels-never-together", cause=f"no node has all labels that the pod requires: {listed(met)}"
+            )
 
 
 def _requirements(situation: Situation) -> Iterator[_Wanted]:
@@ -123,7 +145,7 @@ def _corrections(situation: Situation, wanted: _Wanted) -> Iterator[_Correction]
             have = labels[key].values
             if old.operator != IN:
                 yield _Correction(wanted, key, "")
-            elif value := next((v for v in old.values if v in have), None) or _other_value(key, old.values, have):
+            elif value := next(iter([v for v in old.values if v in have] or _other_values(key, old.values, have)), ""):
                 yield _Correction(wanted, key, value)
             elif "" in have and "" in old.values:
                 yield _Correction(wanted, key, "")
@@ -143,10 +165,6 @@ def _other_keys(situation: Situation, key: str) -> list[str]:
     return meant(key, keys) or sorted(each for each in keys if each.rpartition("/")[2] == name)[:1]
 
 
-def _other_value(key: str, values: tuple[str, ...], have: list[str]) -> str:
-    return next(iter(_other_values(key, values, have)), "")
-
-
 def _other_values(key: str, values: tuple[str, ...], have: list[str]) -> list[str]:
     """Return the values of nodes that required values were probably meant for."""
     if key.endswith("instance-type"):
@@ -158,25 +176,12 @@ def _other_values(key: str, values: tuple[str, ...], have: list[str]) -> list[st
     return [other for value in values for other in meant(value, have)]
 
 
-def _mistyped(situation: Situation, unmet: list[_Wanted], corrections: list[list[_Correction]]) -> Diagnosis:
-    phrases = []
-    for wanted, found in zip(unmet, corrections, strict=True):
-        field = "the node affinity" if wanted.field == "node affinity" else wanted.field
-        have = [f"{_named(situation, _label(each))} {each.words}" for each in found]
-        phrases.append(f"{field} wants {wanted.requirement}, which no node has; {listed(have)}")
-    every = [found[0] for found in corrections]
-    remedies = [_correcting(situation, every, 0)]
-    if len(corrections) == 1:
-        remedies += [_correcting(situation, [each], i) for i, each in enumerate(corrections[0][1:], 1)]
-    return Diagnosis(rule="mistyped-label", cause="; ".join(phrases), remedies=tuple(remedies))
-
-
 def _label(found: _Correction) -> Requirement:
     old = found.wanted.requirement
     return Requirement(found.key, old.operator, (found.value,) if old.operator == IN else old.values)
 
 
-def _named(situation: Situation, requirement: Requirement) -> str:
+def _nodes_as_subject(situation: Situation, requirement: Requirement) -> str:
     """Return the nodes that meet a requirement as the subject of a sentence, with its verb."""
     rows = np.flatnonzero(_holds(situation, requirement))
     if len(rows) > 3:
@@ -234,10 +239,10 @@ def _unknown(situation: Situation, unmet: list[_Wanted]) -> Diagnosis:
         values = sorted(situation.cluster.nodes.labels[each.requirement.key].values)
         have = f"nodes have {listed([f'{each.requirement.key}={value}' for value in values])}" if values else ""
         facts.append(have or f"no node has a label {each.requirement.key}")
-    return replace(base, evidence=tuple(facts), advice=tuple(_places(situation, unmet)))
+    return replace(base, evidence=tuple(facts), advice=tuple(_advice_on_places(situation, unmet)))
 
 
-def _places(situation: Situation, unmet: list[_Wanted]) -> Iterator[Advice]:
+def _advice_on_places(situation: Situation, unmet: list[_Wanted]) -> Iterator[Advice]:
     """Yield the places that nodes have, for the zone, region or node that the pod requires and no node has."""
     for each in unmet:
         key, values = each.requirement.key, sorted(situation.cluster.nodes.labels[each.requirement.key].values)
@@ -261,22 +266,4 @@ def _places(situation: Situation, unmet: list[_Wanted]) -> Iterator[Advice]:
             summary=f"another runtimeClassName than {name}, or none, if the pod can run with another runtime",
             risk=Risk.DROPPED,
             untried=f"the snapshot does not show whether the pod needs {name}",
-        )
-
-
-def _nowhere_together(situation: Situation) -> Iterator[Diagnosis]:
-    """Yield requirements that nodes meet, but no node all of them."""
-    wanted = list(_requirements(situation))
-    met = [
-        f"{each.requirement} on {counted(int(_holds(situation, each.requirement).sum()), 'node')}" for each in wanted
-    ]
-    required = required_node_selector(situation.pod.spec)
-    if required is not None and len(required.node_selector_terms) > 1:
-        matching = int(nodes_matching(situation.cluster.nodes, required).sum())
-        if not matching:
-            return
-        met.append(f"a term of the node affinity holds on {counted(matching, 'node')}")
-    if len(met) > 1:
-        yield Diagnosis(
-            rule="labels-never-together", cause=f"no node has all labels that the pod requires: {listed(met)}"
         )

@@ -147,12 +147,20 @@ def _phrases(situation: Situation, nodes: Mask, scope: str, *, is_part: bool = F
     def subject(found: Mask) -> str:
         return _subject(situation, found, scope, of_all=int(found.sum()) == total)
 
-    yield from _unhealthy(situation, left, scope, total)
+    unhealthy: dict[str, list[str]] = {}
+    for row in all_rows(left & situation.rejected_by("TaintToleration")):
+        node = situation.cluster.nodes.objects[row]
+        if is_unhealthy(node, situation.pod.spec.tolerations):
+            left[row] = False
+            unhealthy.setdefault(health_problem(node), []).append(node.name)
+    for problem, names in unhealthy.items():
+        where = scope if len(names) == total else ""
+        yield f"{listed(names, most=3)}{where} {'is' if len(names) == 1 else 'are'} {problem}"
     cordoned = left & situation.rejected_by("NodeUnschedulable")
     if cordoned.any():
         left &= ~cordoned
         verb = "is" if cordoned.sum() == 1 else "are"
-        yield f"{_named(situation, cordoned)}{scope if int(cordoned.sum()) == total else ''} {verb} cordoned"
+        yield f"{listed(situation.names(cordoned), most=3)}{scope if int(cordoned.sum()) == total else ''} {verb} cordoned"
     tainted = left & situation.rejected_by("TaintToleration")
     left &= ~tainted
     while left.any():
@@ -183,19 +191,6 @@ def _phrases(situation: Situation, nodes: Mask, scope: str, *, is_part: bool = F
             yield f"{subject(found)} {'is' if one else 'are'} tainted {taint_text}"
 
 
-def _unhealthy(situation: Situation, left: Mask, scope: str, total: int) -> Iterator[str]:
-    """Yield the problems of unhealthy nodes, and remove these nodes from ``left``."""
-    found: dict[str, list[str]] = {}
-    for row in all_rows(left & situation.rejected_by("TaintToleration")):
-        node = situation.cluster.nodes.objects[row]
-        if is_unhealthy(node, situation.pod.spec.tolerations):
-            left[row] = False
-            found.setdefault(health_problem(node), []).append(node.name)
-    for problem, names in found.items():
-        where = scope if len(names) == total else ""
-        yield f"{listed(names, most=3)}{where} {'is' if len(names) == 1 else 'are'} {problem}"
-
-
 def _subject(situation: Situation, found: Mask, scope: str, *, of_all: bool) -> str:
     """Return nodes as the subject of a sentence: the name of a single one, else their number."""
     n_found = int(found.sum())
@@ -203,10 +198,6 @@ def _subject(situation: Situation, found: Mask, scope: str, *, of_all: bool) -> 
         name = situation.names(found)[0]
         return f"its node {name}" if situation.is_of_daemon_set else f"{name}{scope if of_all else ''}"
     return f"all {n_found} nodes{scope}" if of_all else f"{n_found} nodes"
-
-
-def _named(situation: Situation, found: Mask) -> str:
-    return listed(situation.names(found), most=3)
 
 
 def _short(situation: Situation, found: Mask, scope: str, total: int) -> Iterator[str]:
@@ -260,13 +251,13 @@ def _worded(situation: Situation, plugin: str, found: Mask, subject: str) -> str
     operands = [one for row in rows for one in situation.operands(row, plugin)]
     has = "has" if found.sum() == 1 else "have"
     if in_the_way := [one for one in operands if isinstance(one, PodsInTheWay)]:
-        owners = Counter(_owner(situation, one.pod) for one in in_the_way)
+        owners = Counter(_owner_of_pod(situation, one.pod) for one in in_the_way)
         return f"{subject} {_pods_in_the_way(in_the_way, listed(list(owners), most=2), has)}"
     if near := [one for one in operands if isinstance(one, NoPodNear)]:
         wanted, where = near[0].wanted, near[0].topology_key
         return f"pod affinity wants a pod with {wanted} in the same {where}, and {subject} {has} none"
     if ports := [one for one in operands if isinstance(one, PortInUse)]:
-        owners = Counter(_owner(situation, one.pod) for one in ports)
+        owners = Counter(_owner_of_pod(situation, one.pod) for one in ports)
         first = f" ({ports[0].pod})" if len(ports) == 1 else ""
         return f"host port {ports[0].port} is taken on {subject} by {listed(list(owners), most=2)}{first}"
     if skewed := [one for one in operands if isinstance(one, SkewTooHigh)]:
@@ -316,7 +307,7 @@ def _pods_in_the_way(found: list[PodsInTheWay], owners: str, has: str) -> str:
     return f"{where} of {owners}, from which anti-affinity keeps the pod apart"
 
 
-def _owner(situation: Situation, key: str) -> str:
+def _owner_of_pod(situation: Situation, key: str) -> str:
     namespace, _, name = key.partition("/")
     index = situation.cluster.pods.index.get((namespace, name))
     return situation.owner_of(index) if index is not None else f"Pod {key}"

@@ -66,21 +66,52 @@ def missing_claim(situation: Situation) -> Iterator[Diagnosis]:
         if found is None and situation.cluster.is_forbidden(PersistentVolumeClaim, situation.pod.namespace):
             continue
         if found is None:
-            yield _uncreated(situation, use) if use.ephemeral else _missing(situation, use.claim)
+            yield _uncreated(situation, use) if use.ephemeral else _missing_claim_cause(situation, use.claim)
         elif use.ephemeral and not_owned(found, situation.pod):
-            yield _of_another(situation, use)
+            namespace = situation.pod.namespace
+            yield Diagnosis(
+                rule="ephemeral-claim-of-another",
+                cause=(
+                    f"claim {use.claim} has the name that the pod's ephemeral volume {use.volume} needs, but was not created "
+                    "for this pod"
+                ),
+                advice=(
+                    Advice(
+                        summary=f"rename the pod or its volume {use.volume}, or remove claim {use.claim} if nobody needs it",
+                        risk=Risk.DATA,
+                        untried="a controller then creates the claim of the pod",
+                    ),
+                ),
+                checks=(f"kubectl get pvc -n {namespace} {use.claim} -o yaml",),
+            )
         elif found.metadata.deletion_timestamp is not None:
-            yield _deleted(situation, found)
-        elif not is_undecidable(situation.cluster, found) and _has_lost_volume(situation.cluster, found):
+            cluster, namespace = situation.cluster, situation.pod.namespace
+            users = [
+                index
+                for index in cluster.pods.assigned.tolist()
+                if cluster.pods.records[index].metadata.namespace == namespace
+                and any(use.claim == found.name for use in claim_uses(cluster.pods.pod(index)))
+            ]
+            names = listed([cluster.pods.key(index) for index in users], most=3)
+            kept = f": pod {names} still {'uses' if len(users) == 1 else 'use'} it" if users else ""
+            again = (
+                "its StatefulSet creates it again" if is_of_template(situation, found.name) else "then create it again"
+            )
+            yield Diagnosis(
+                rule="claim-being-deleted",
+                cause=f"claim {found.name} is being deleted{kept}",
+                advice=(*_retained(cluster, found), _until_gone(situation, found, users, again)),
+                checks=(f"kubectl describe pvc -n {namespace} {found.name}",),
+            )
+        elif (
+            not is_undecidable(situation.cluster, found)
+            and (name := found.spec.volume_name)
+            and situation.cluster.get(PersistentVolume, name) is None
+        ):
             yield from _lost(situation, found)
 
 
-def _has_lost_volume(cluster: Cluster, claim: PersistentVolumeClaim) -> bool:
-    name = claim.spec.volume_name
-    return bool(name) and cluster.get(PersistentVolume, name) is None
-
-
-def _missing(situation: Situation, name: str) -> Diagnosis:
+def _missing_claim_cause(situation: Situation, name: str) -> Diagnosis:
     namespace = situation.pod.namespace
     every = list(situation.cluster.list(PersistentVolumeClaim))
     elsewhere = sorted(claim.namespace for claim in every if claim.name == name)
@@ -134,44 +165,6 @@ def _uncreated(situation: Situation, use: ClaimUse) -> Diagnosis:
             ),
         ),
         checks=(f"kubectl get events -n {situation.pod.namespace} --field-selector reason=FailedCreate",),
-    )
-
-
-def _of_another(situation: Situation, use: ClaimUse) -> Diagnosis:
-    namespace = situation.pod.namespace
-    return Diagnosis(
-        rule="ephemeral-claim-of-another",
-        cause=(
-            f"claim {use.claim} has the name that the pod's ephemeral volume {use.volume} needs, but was not created "
-            "for this pod"
-        ),
-        advice=(
-            Advice(
-                summary=f"rename the pod or its volume {use.volume}, or remove claim {use.claim} if nobody needs it",
-                risk=Risk.DATA,
-                untried="a controller then creates the claim of the pod",
-            ),
-        ),
-        checks=(f"kubectl get pvc -n {namespace} {use.claim} -o yaml",),
-    )
-
-
-def _deleted(situation: Situation, claim: PersistentVolumeClaim) -> Diagnosis:
-    cluster, namespace = situation.cluster, situation.pod.namespace
-    users = [
-        index
-        for index in cluster.pods.assigned.tolist()
-        if cluster.pods.records[index].metadata.namespace == namespace
-        and any(use.claim == claim.name for use in claim_uses(cluster.pods.pod(index)))
-    ]
-    names = listed([cluster.pods.key(index) for index in users], most=3)
-    kept = f": pod {names} still {'uses' if len(users) == 1 else 'use'} it" if users else ""
-    again = "its StatefulSet creates it again" if is_of_template(situation, claim.name) else "then create it again"
-    return Diagnosis(
-        rule="claim-being-deleted",
-        cause=f"claim {claim.name} is being deleted{kept}",
-        advice=(*_retained(cluster, claim), _until_gone(situation, claim, users, again)),
-        checks=(f"kubectl describe pvc -n {namespace} {claim.name}",),
     )
 
 
@@ -255,8 +248,7 @@ def claim_in_use(situation: Situation) -> Iterator[Diagnosis]:
 def _in_use(situation: Situation, used: ClaimInUse) -> Diagnosis:
     cluster, pod = situation.cluster, situation.pod
     namespace, _, name = used.pod.partition("/")
-    index = cluster.pods.index[namespace, name]
-    record = cluster.pods.records[index]
+    record = cluster.pods.records[cluster.pods.index[namespace, name]]
     workload = workload_of(cluster, record.metadata)
     owner = f" ({workload[0]} {workload[1]}/{workload[2]})" if workload[0] != "Pod" else ""
     ending = record.metadata.deletion_timestamp is not None
@@ -372,7 +364,31 @@ def _impossible(situation: Situation, found: FoundVolumes, check: ProvisionCheck
     if is_static(check.provisioning.storage_class):
         return _no_free_volume(situation, found, check)
     if not (check.provisioning.allowed & check.needed & situation.selected).any():
-        return _other_topology(situation, check)
+        storage_class, allowed = check.provisioning.storage_class, check.provisioning.allowed
+        where = show_terms(allowed_terms(storage_class.allowed_topologies))
+        but = _and_there(situation, allowed, "no node has that")
+        first, _ = template_change(situation.cluster, check.claim)
+        return Diagnosis(
+            rule="provisioned-elsewhere",
+            cause=(
+                f"class {storage_class.name} provisions the volume of claim {check.claim.name} only for {where}, and {but}"
+            ),
+            evidence=("allowedTopologies of the class",),
+            advice=(
+                Advice(
+                    summary=f"{first}recreate claim {check.claim.name} with a class that provisions where the nodes are",
+                    risk=Risk.POD,
+                    untried="the claim has no volume, so no data is lost",
+                    command=f"kubectl get storageclass {storage_class.name} -o yaml  # its allowedTopologies",
+                ),
+                Advice(
+                    summary=f"add a node with {where}",
+                    risk=Risk.CAPACITY,
+                    untried="the snapshot has no such node, or the pod cannot use it",
+                ),
+            ),
+            checks=(f"kubectl get storageclass {storage_class.name} -o yaml",),
+        )
     return _too_large(situation, check)
 
 
@@ -443,34 +459,6 @@ def _volume_for(claim: PersistentVolumeClaim, hostname: str) -> dict[str, Any]:
         "spec": spec,
         "status": {"phase": "Available"},
     }
-
-
-def _other_topology(situation: Situation, check: ProvisionCheck) -> Diagnosis:
-    storage_class, allowed = check.provisioning.storage_class, check.provisioning.allowed
-    where = show_terms(allowed_terms(storage_class.allowed_topologies))
-    but = _and_there(situation, allowed, "no node has that")
-    first, _ = template_change(situation.cluster, check.claim)
-    return Diagnosis(
-        rule="provisioned-elsewhere",
-        cause=(
-            f"class {storage_class.name} provisions the volume of claim {check.claim.name} only for {where}, and {but}"
-        ),
-        evidence=("allowedTopologies of the class",),
-        advice=(
-            Advice(
-                summary=f"{first}recreate claim {check.claim.name} with a class that provisions where the nodes are",
-                risk=Risk.POD,
-                untried="the claim has no volume, so no data is lost",
-                command=f"kubectl get storageclass {storage_class.name} -o yaml  # its allowedTopologies",
-            ),
-            Advice(
-                summary=f"add a node with {where}",
-                risk=Risk.CAPACITY,
-                untried="the snapshot has no such node, or the pod cannot use it",
-            ),
-        ),
-        checks=(f"kubectl get storageclass {storage_class.name} -o yaml",),
-    )
 
 
 def _too_large(situation: Situation, check: ProvisionCheck) -> Diagnosis:

@@ -94,7 +94,10 @@ def other_scheduler(situation: Situation) -> Iterator[Diagnosis]:
     own = situation.decision.framework.profile.scheduler_name
     close = meant_profile(name, situation.decision.framework.handle.scheduler_names)
     running = list(_running(situation.cluster, name)) if not close else []
-    placed = _placed(situation.cluster, name)
+    pods = situation.cluster.pods
+    specs = {id(record.spec) for record in pods.records if record.spec.scheduler_name == name}
+    rows = np.flatnonzero(pods.node_row >= 0).tolist() if specs else []
+    placed = [pods.key(index) for index in rows if id(pods.records[index].spec) in specs]
     if running or placed:
         yield _runs(situation, running, placed)
         return
@@ -111,13 +114,13 @@ def other_scheduler(situation: Situation) -> Iterator[Diagnosis]:
         rule=_RULE,
         cause=f"its schedulerName is {name}, and no such scheduler runs here{why}",
         evidence=(*_with_default(situation, own), *([] if close else [_PROFILE_HINT.format(name)])),
-        remedies=(_named(situation, own, mistyped=bool(close)),),
+        remedies=(_scheduler_named(situation, own, mistyped=bool(close)),),
         advice=tuple(advice if not close else ()),
         checks=(f"kubectl get pods,leases -A | grep {name}",),
     )
 
 
-def _named(situation: Situation, own: str, *, mistyped: bool) -> Remedy:
+def _scheduler_named(situation: Situation, own: str, *, mistyped: bool) -> Remedy:
     name = situation.pod.spec.scheduler_name
     if mistyped:
         summary = f"correct schedulerName: {own} instead of {name}"
@@ -197,14 +200,6 @@ def _pod_problem(cluster: Cluster, index: int) -> str:
     if ready is not None and ready.status == "False":
         return f"is not ready{since(ready.last_transition_time)}"
     return ""
-
-
-def _placed(cluster: Cluster, name: str) -> list[str]:
-    """Return the pods with a node that have a ``schedulerName``."""
-    pods = cluster.pods
-    specs = {id(record.spec) for record in pods.records if record.spec.scheduler_name == name}
-    rows = np.flatnonzero(pods.node_row >= 0).tolist() if specs else []
-    return [pods.key(index) for index in rows if id(pods.records[index].spec) in specs]
 
 
 def idle_scheduler(situation: Situation) -> Iterator[Diagnosis]:
@@ -303,7 +298,7 @@ def rolling_update(situation: Situation) -> Iterator[Diagnosis]:
     deployment = situation.cluster.get(Deployment, name, namespace)
     if deployment is None or _may_be_unavailable(deployment):
         return
-    node = next(_places(situation), "")
+    node = next(_nodes_once_replaced(situation), "")
     if node:
         from kschedctl.diagnosis.rules.obstacles import obstacles
 
@@ -334,7 +329,7 @@ def _may_be_unavailable(deployment: Deployment) -> bool:
     return rolling.recreate or rolling.max_unavailable > 0
 
 
-def _places(situation: Situation) -> Iterator[str]:
+def _nodes_once_replaced(situation: Situation) -> Iterator[str]:
     """Yield the nodes on which the pod fits if one old pod of its Deployment is gone."""
     cluster, (_, namespace, name), older = situation.cluster, situation.workload, _older_replica_sets(situation)
     if not older:

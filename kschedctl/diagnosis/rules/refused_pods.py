@@ -108,12 +108,12 @@ class _Kind:
     cures: tuple[tuple[str, Risk, str], ...]
 
 
-def _kind(rule: str, pattern: str, phrase: str, *cures: tuple[str, Risk, str]) -> _Kind:
+def _refusal_kind(rule: str, pattern: str, phrase: str, *cures: tuple[str, Risk, str]) -> _Kind:
     return _Kind(rule, re.compile(pattern, re.DOTALL), phrase, cures)
 
 
 _KINDS: Final = (
-    _kind(
+    _refusal_kind(
         "refused-without-request",
         r"failed quota: (?P<quota>[^:]+): must specify (?P<what>.+)",
         "quota {quota} refuses pods that do not specify {what}",
@@ -124,13 +124,13 @@ _KINDS: Final = (
             "# create a LimitRange in {ns} with default and defaultRequest",
         ),
     ),
-    _kind(
+    _refusal_kind(
         "refused-by-quota-scope",
         r"insufficient quota to match these scopes: (?P<scopes>.+)",
         "no quota of {ns} matches the scopes that pods of this priority require: {scopes}",
         ("create a ResourceQuota in {ns} with scopes {scopes}", Risk.SHARED, "# create a ResourceQuota in {ns}"),
     ),
-    _kind(
+    _refusal_kind(
         "refused-without-service-account",
         r'error looking up service account (?P<account>\S+): serviceaccounts? "[^"]*" not found',
         "the ServiceAccount {account} of its pods does not exist",
@@ -140,19 +140,19 @@ _KINDS: Final = (
             "kubectl create serviceaccount -n {ns} NAME    # the name in {account}",
         ),
     ),
-    _kind(
+    _refusal_kind(
         "refused-without-priority-class",
         r"no PriorityClass with name (?P<name>\S+) was found",
         "the PriorityClass {name} of its pods does not exist",
         ("create PriorityClass {name}, or correct priorityClassName", Risk.MISTAKE, "{edit}"),
     ),
-    _kind(
+    _refusal_kind(
         "refused-without-runtime-class",
         r'RuntimeClass "?(?P<name>[^"\s]+)"? not found',
         "the RuntimeClass {name} of its pods does not exist",
         ("create RuntimeClass {name}, or correct runtimeClassName", Risk.MISTAKE, "{edit}"),
     ),
-    _kind(
+    _refusal_kind(
         "webhook-fails",
         r'failed calling webhook "(?P<name>[^"]+)": (?P<why>.{1,160})',
         "the admission webhook {name} cannot be reached, and its failurePolicy is Fail: {why}",
@@ -167,19 +167,19 @@ _KINDS: Final = (
             "# edit the webhook configuration of {name}",
         ),
     ),
-    _kind(
+    _refusal_kind(
         "refused-by-webhook",
         r'admission webhook "(?P<name>[^"]+)" denied the request:? ?(?P<why>.{0,160})',
         "the admission webhook {name} refuses its pods: {why}",
         ("change the pod template as webhook {name} requires: {why}", Risk.POD, "{edit}"),
     ),
-    _kind(
+    _refusal_kind(
         "refused-by-policy",
         r"ValidatingAdmissionPolicy '(?P<name>[^']+)'.*denied request: (?P<why>.{0,160})",
         "ValidatingAdmissionPolicy {name} refuses its pods: {why}",
         ("change the pod template as policy {name} requires: {why}", Risk.POD, "{edit}"),
     ),
-    _kind(
+    _refusal_kind(
         "refused-by-pod-security",
         r'violates PodSecurity "(?P<level>[^"]+)": (?P<why>.{0,160})',
         "namespace {ns} enforces PodSecurity {level}, which its pods violate: {why}",
@@ -190,13 +190,13 @@ _KINDS: Final = (
             "kubectl label namespace {ns} --overwrite pod-security.kubernetes.io/enforce=baseline",
         ),
     ),
-    _kind(
+    _refusal_kind(
         "refused-in-terminating-namespace",
         r"namespace (?P<name>\S+) because it is being terminated",
         "namespace {name} is being deleted, and gets no new pods",
         ("deploy it to another namespace, or create {ns} again once it is gone", Risk.SHARED, "{edit}"),
     ),
-    _kind(
+    _refusal_kind(
         "refused-request-above-limit",
         r'Invalid value: "(?P<value>[^"]+)": must be less than or equal to (?P<resource>\S+) limit of (?P<limit>\S+)',
         "its pods request {value} {resource} and have a limit of {limit}, which a request must not exceed; a limit "
@@ -208,7 +208,7 @@ _KINDS: Final = (
         ),
         ("look at the defaults of the LimitRange of {ns}", Risk.SHARED, "kubectl get limitrange -n {ns} -o yaml"),
     ),
-    _kind(
+    _refusal_kind(
         "refused-by-limit-range",
         r"(?P<what>(?:maximum|minimum|max limit to request ratio|\S+ max limit to request ratio)[^\]]*"
         r"(?:usage|ratio) per (?:Container|Pod)[^\]]*)",
@@ -267,16 +267,16 @@ def refused_pods(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
     """
     # Yield the workloads whose pods an API server refuses, those that miss most pods first.
     short = sorted(_short(situation), key=lambda one: -one.missing)
-    tried = [_tried(situation, one) for one in short[:_MOST]]
+    tried = [_next_pod_tried(situation, one) for one in short[:_MOST]]
     demand: _Demand = {}
     for one in tried:
         if any(share.exceeded_by(1) for share in one.shares):
             for share in one.shares:
-                key = _key(share)
+                key = _share_key(share)
                 demand[key] = demand.get(key, 0) + one.missing * share.each.nanos
     n_found = 0
     for one in tried:
-        found = _diagnosis(situation, one, demand, counts=n_found < _MOST_COUNTED)
+        found = _refusal_cause(situation, one, demand, counts=n_found < _MOST_COUNTED)
         if found is not None:
             n_found += 1
             yield found
@@ -331,11 +331,11 @@ def _parallel(job: Job) -> int:
     return max(min(parallelism, spec.completions - job.status.succeeded), 0)
 
 
-def _key(share: QuotaShare) -> tuple[str, str, str]:
+def _share_key(share: QuotaShare) -> tuple[str, str, str]:
     return share.quota.namespace, share.quota.name, share.resource
 
 
-def _tried(situation: ClusterSituation, one: _Short) -> _Short:
+def _next_pod_tried(situation: ClusterSituation, one: _Short) -> _Short:
     """Return the object with the next of its pods, and the result of the admission of that pod."""
     try:
         missing = workload_pods(situation.cluster, one.obj, more=1).missing
@@ -348,11 +348,13 @@ def _tried(situation: ClusterSituation, one: _Short) -> _Short:
     return dataclasses.replace(one, admitted=admitted, objects=missing[0].objects, problem=problem, shares=shares)
 
 
-def _diagnosis(situation: ClusterSituation, one: _Short, demand: _Demand, *, counts: bool) -> ClusterDiagnosis | None:
+def _refusal_cause(
+    situation: ClusterSituation, one: _Short, demand: _Demand, *, counts: bool
+) -> ClusterDiagnosis | None:
     message = one.failure.message if one.failure is not None else ""
     found: tuple[AdmissionRefusal, tuple[str, ...]] | None = None
     if quota_numbers(message) is not None or (not message and any(share.exceeded_by(1) for share in one.shares)):
-        found = _by_quota(one, _workload(situation, one.obj)[2], message, demand)
+        found = _by_quota(one, _known_workload(situation, one.obj)[2], message, demand)
     elif message or one.problem:
         found = refusal(message or one.problem, one.obj.namespace, _edit(situation, one)), ()
     elif one.failure is not None:
@@ -360,7 +362,7 @@ def _diagnosis(situation: ClusterSituation, one: _Short, demand: _Demand, *, cou
     if found is None:
         return None
     refused, evidence = found
-    kind, namespace, name = _workload(situation, one.obj)
+    kind, namespace, name = _known_workload(situation, one.obj)
     fit = tuple(_fit(situation, one, one.admitted)) if counts and one.admitted is not None else ()
     source = f"{type(one.obj).__name__} {one.obj.namespace}/{one.obj.name}"
     begun = one.failure.last_transition_time if one.failure is not None else None
@@ -376,28 +378,28 @@ def _diagnosis(situation: ClusterSituation, one: _Short, demand: _Demand, *, cou
         kind=kind,
         namespace=namespace,
         name=name,
-        state=_state(situation, one, kind),
+        state=_rollout_state(situation, one, kind),
         missing=one.missing,
         since=begun,
     )
 
 
-def _workload(situation: ClusterSituation, obj: ApiObject) -> tuple[str, str, str]:
+def _known_workload(situation: ClusterSituation, obj: ApiObject) -> tuple[str, str, str]:
     """Return the workload that people know: the Deployment of a ReplicaSet, the CronJob of a Job."""
     kind, namespace, name = workload_of(situation.cluster, obj.metadata)
     return (type(obj).__name__, obj.namespace, obj.name) if kind == Pod.__name__ else (kind, namespace, name)
 
 
-def _state(situation: ClusterSituation, one: _Short, kind: str) -> str:
+def _rollout_state(situation: ClusterSituation, one: _Short, kind: str) -> str:
     words = _WORDS.get(kind, "pods")
-    owner = situation.cluster.get(Deployment, _workload(situation, one.obj)[2], one.obj.namespace)
+    owner = situation.cluster.get(Deployment, _known_workload(situation, one.obj)[2], one.obj.namespace)
     if kind == Deployment.__name__ and owner is not None and (owner.spec.replicas or 1) != one.wants:
         return f"has {one.has} of {one.wants} new pods of its rollout"
     return f"has {one.has} of {one.wants} {words}"
 
 
 def _edit(situation: ClusterSituation, one: _Short) -> str:
-    kind, namespace, name = _workload(situation, one.obj)
+    kind, namespace, name = _known_workload(situation, one.obj)
     return f"kubectl edit {kind.lower()} -n {namespace} {name}"
 
 
@@ -406,8 +408,7 @@ def _admitted(situation: ClusterSituation, pod: Pod) -> tuple[Admitted | None, s
     try:
         admitted = admit(pod, situation.cluster, release=situation.release)
     except InputError as error:
-        first = error.findings[0]
-        return None, first.problem
+        return None, error.findings[0].problem
     except SnapshotError:
         return None, ""
     # A quota that is used up is found by its shares, with numbers; any other refusal is in the message alone.
@@ -431,34 +432,29 @@ def _by_quota(one: _Short, workload: str, message: str, demand: _Demand) -> tupl
     said = quota_numbers(message)
     begun = since(one.failure.last_transition_time) if one.failure is not None else ""
     if said is not None and not full:
-        return _by_quota_then(one, said, begun, _raise(one, tight, demand))
+        parts = [
+            _numbers(name, said.used.get(name, "?"), said.limited.get(name, "?"), wanted)
+            for name, wanted in said.requested.items()
+        ]
+        if any(share.quota.name == said.quota for share in one.shares):
+            wait = Advice(
+                summary=f"wait: the controller tries again within {_PAUSE} min, and the quota has room now",
+                risk=Risk.WAIT,
+                untried=UNTRIED,
+            )
+            phrase = f"quota {said.quota} refused {_rest(one)}{begun} ({listed(parts)}), and has room now"
+            return AdmissionRefusal(_BY_QUOTA, phrase, (wait, *_raise(one, tight, demand))), ()
+        phrase = f"quota {said.quota} refuses {_rest(one)}{begun}: {listed(parts)}"
+        limits = {
+            name: _raised(said.used.get(name, "0"), wanted, one.missing) for name, wanted in said.requested.items()
+        }
+        whom = f"all {one.wants} pods"
+        return AdmissionRefusal(_BY_QUOTA, phrase, (_raise_to(said.quota, one.obj.namespace, limits, whom),)), ()
     names = list(dict.fromkeys(share.quota.name for share in full))
     several = len(names) > 1
     parts = [_numbers(share.resource, str(share.used), str(share.hard), str(share.each)) for share in full]
     phrase = f"quota{'s' * several} {listed(names)} refuse{'s' * (not several)} {_rest(one)}{begun}: {listed(parts)}"
     return AdmissionRefusal(_BY_QUOTA, phrase, (*_raise(one, tight, demand), *_lower(one, workload, tight))), ()
-
-
-def _by_quota_then(
-    one: _Short, said: QuotaNumbers, begun: str, raises: tuple[Advice, ...]
-) -> tuple[AdmissionRefusal, tuple[str, ...]]:
-    """Return the refusal by a quota that has room now, or that the snapshot does not contain."""
-    parts = [
-        _numbers(name, said.used.get(name, "?"), said.limited.get(name, "?"), wanted)
-        for name, wanted in said.requested.items()
-    ]
-    if any(share.quota.name == said.quota for share in one.shares):
-        wait = Advice(
-            summary=f"wait: the controller tries again within {_PAUSE} min, and the quota has room now",
-            risk=Risk.WAIT,
-            untried=UNTRIED,
-        )
-        phrase = f"quota {said.quota} refused {_rest(one)}{begun} ({listed(parts)}), and has room now"
-        return AdmissionRefusal(_BY_QUOTA, phrase, (wait, *raises)), ()
-    phrase = f"quota {said.quota} refuses {_rest(one)}{begun}: {listed(parts)}"
-    limits = {name: _raised(said.used.get(name, "0"), wanted, one.missing) for name, wanted in said.requested.items()}
-    whom = f"all {one.wants} pods"
-    return AdmissionRefusal(_BY_QUOTA, phrase, (_raise_to(said.quota, one.obj.namespace, limits, whom),)), ()
 
 
 def _numbers(name: str, used: str, hard: str, each: str) -> str:
@@ -491,7 +487,7 @@ def _raise(one: _Short, tight: Sequence[QuotaShare], demand: _Demand) -> tuple[A
     whom = f"all {one.wants} pods"
     for share in tight:
         own = one.missing * share.each.nanos
-        wanted = max(demand.get(_key(share), 0), own)
+        wanted = max(demand.get(_share_key(share), 0), own)
         if wanted > own:
             whom = "the missing pods of all workloads"
         by_quota.setdefault(share.quota.name, {})[share.resource] = str(share.raised_by(wanted))

@@ -64,8 +64,6 @@ def offers_of_vendor(situation: Situation, resource: str, nodes: Mask) -> list[s
     return [name for name in offered_resources(situation, nodes) if name.partition("/")[0] == domain]
 
 
-# The parts of a pod's request of a resource: the containers, the init containers, the overhead, the pod as a whole.
-
 _SIDECAR = "Always"
 
 
@@ -185,28 +183,25 @@ def oversized_request(situation: Situation) -> Iterator[Diagnosis]:
         others = situation.in_reach & ~nodes & (offered >= wanted)
         cordoned = others & situation.rejected_by("NodeUnschedulable")
         if resource.startswith(HUGEPAGES_PREFIX) and not offered[situation.in_reach].any():
-            yield _no_huge_pages(situation, resource)
+            base = next(obstacles.obstacles(situation))
+            need = format_amount(resource, situation.requests[resource])
+            yield Diagnosis(
+                rule="no-huge-pages",
+                cause=base.cause,
+                evidence=(
+                    "huge pages are reserved by the kernel of a node, and its kubelet counts them when it starts",
+                ),
+                advice=(
+                    Advice(
+                        summary=f"reserve {need} of {resource} on a node, and restart its kubelet",
+                        risk=Risk.SHARED,
+                        untried="the kernel reserves the pages, which takes their memory from other pods",
+                        command="# set vm.nr_hugepages or the kernel parameters hugepagesz and hugepages on the node",
+                    ),
+                ),
+            )
         if resource != PODS and 0 < largest < wanted and not cordoned.any():
             yield _Oversized(situation, resource, nodes, others).diagnosis()
-
-
-def _no_huge_pages(situation: Situation, resource: str) -> Diagnosis:
-    """Return the diagnosis of huge pages that no node within reach has reserved."""
-    base = next(obstacles.obstacles(situation))
-    need = format_amount(resource, situation.requests[resource])
-    return Diagnosis(
-        rule="no-huge-pages",
-        cause=base.cause,
-        evidence=("huge pages are reserved by the kernel of a node, and its kubelet counts them when it starts",),
-        advice=(
-            Advice(
-                summary=f"reserve {need} of {resource} on a node, and restart its kubelet",
-                risk=Risk.SHARED,
-                untried="the kernel reserves the pages, which takes their memory from other pods",
-                command="# set vm.nr_hugepages or the kernel parameters hugepagesz and hugepages on the node",
-            ),
-        ),
-    )
 
 
 class _Oversized:
@@ -230,21 +225,21 @@ class _Oversized:
         unhealthy = self._nodes_with_unhealthy_devices()
         blame = self._unhealthy_devices(unhealthy) if unhealthy else self._blame()
         if blame:
-            cause = blame if unhealthy else f"{blame}, {self._room()}"
+            cause = blame if unhealthy else f"{blame}, {self._free_in_words()}"
             cause = together(self._situation, cause, obstacles_on(self._situation, self._others))
         elif self._others.any() or int(self._situation.in_reach.sum()) == 1:
             cause = next(obstacles.obstacles(self._situation)).cause
         else:
-            need = f"{self._shown(self._wanted)} {self._resource}"
+            need = f"{self._amount_words(self._wanted)} {self._resource}"
             scope = scope_of(self._situation)[1]
-            cause = f"no node{scope} has {need}, the largest offers {self._shown(self._largest)}"
+            cause = f"no node{scope} has {need}, the largest offers {self._amount_words(self._largest)}"
         remedies = tuple(self._remedies())
         return Diagnosis(
             rule="oversized-request",
             cause=cause,
             evidence=tuple(self._evidence()),
             remedies=(*map(self._repaired, unhealthy[:_MOST_REPAIRED]), *remedies),
-            advice=() if remedies else tuple(self._advice()),
+            advice=() if remedies else tuple(self._advice_on_size()),
         )
 
     def _nodes_with_unhealthy_devices(self) -> list[Node]:
@@ -252,10 +247,10 @@ class _Oversized:
         if not is_extended_resource(self._resource):
             return []
         offering = self._nodes & (self._situation.offered(self._resource) > 0)
-        found = [node for node in self._situation.nodes(offering) if self._capacity(node) >= self._wanted]
+        found = [node for node in self._situation.nodes(offering) if self._kubelet_capacity(node) >= self._wanted]
         return sorted(found, key=lambda node: -self._allocatable(node))
 
-    def _capacity(self, node: Node) -> int:
+    def _kubelet_capacity(self, node: Node) -> int:
         try:
             return value(parse_quantity(node.status.capacity.get(self._resource, 0)))
         except QuantityError:
@@ -267,7 +262,7 @@ class _Oversized:
 
     def _unhealthy_devices(self, nodes: Sequence[Node]) -> str:
         """Return a clause about the unhealthy devices of the node with the most healthy ones."""
-        has, healthy = self._capacity(nodes[0]), self._allocatable(nodes[0])
+        has, healthy = self._kubelet_capacity(nodes[0]), self._allocatable(nodes[0])
         only = "only 1 is" if healthy == 1 else f"only {healthy} are"
         lost = "1 is" if has - healthy == 1 else f"{has - healthy} are"
         others, have = len(nodes) - 1, "has" if len(nodes) == 2 else "have"
@@ -276,7 +271,7 @@ class _Oversized:
 
     def _repaired(self, node: Node) -> Remedy:
         """Return the repair of a node's unhealthy devices: all that it has are allocatable."""
-        lost = self._capacity(node) - self._allocatable(node)
+        lost = self._kubelet_capacity(node) - self._allocatable(node)
         which = "the unhealthy device" if lost == 1 else f"the {lost} unhealthy devices"
         summary = f"repair or reset {which} ({self._resource}) on {node.name}"
         healthy = {**node.status.allocatable, self._resource: node.status.capacity[self._resource]}
@@ -291,11 +286,11 @@ class _Oversized:
             command=f"# {summary}; its device plugin then reports it as healthy",
         )
 
-    def _shown(self, amount: int) -> str:
+    def _amount_words(self, amount: int) -> str:
         return format_amount(self._resource, amount)
 
-    def _room(self) -> str:
-        has = self._shown(self._largest)
+    def _free_in_words(self) -> str:
+        has = self._amount_words(self._largest)
         if self._situation.is_of_daemon_set:
             return f"its node {self._situation.names(self._nodes)[0]} has {has}"
         return f"the largest node{scope_of(self._situation)[1]} has {has}"
@@ -303,35 +298,31 @@ class _Oversized:
     def _blame(self) -> str:
         """Return the part that is too large as a clause; empty if it is the request of the only container."""
         parts, resource = self._parts, self._resource
-        asks = f"asks for {self._shown(self._wanted)} {resource}"
+        asks = f"asks for {self._amount_words(self._wanted)} {resource}"
         if parts.whole:
             return f"the pod-level request (spec.resources) {asks}"
         if parts.while_initializing > parts.while_running:
-            return self._initial_blame()
+            worst = max(self._parts.initializing, key=lambda part: part.own + part.beside)
+            beside = f" beside the {self._amount_words(worst.beside)} of sidecars" if worst.beside else ""
+            later = self._parts.while_running
+            rest = f" (the containers ask for {self._amount_words(later)} afterwards)" if later else ""
+            return f"{worst.words} asks for {self._amount_words(worst.own)} {self._resource}{beside}{rest}"
         if parts.overhead and self._wanted - parts.overhead <= self._largest:
-            rest = f"the {self._shown(self._wanted - parts.overhead)} that its containers ask for"
+            rest = f"the {self._amount_words(self._wanted - parts.overhead)} that its containers ask for"
             name = self._situation.pod.spec.runtime_class_name
-            adds = f"adds an overhead of {self._shown(parts.overhead)} {resource} to {rest}"
+            adds = f"adds an overhead of {self._amount_words(parts.overhead)} {resource} to {rest}"
             return f"runtime class {name} {adds}" if name else f"the pod {adds}"
-        return self._running_blame()
-
-    def _initial_blame(self) -> str:
-        worst = max(self._parts.initializing, key=lambda part: part.own + part.beside)
-        beside = f" beside the {self._shown(worst.beside)} of sidecars" if worst.beside else ""
-        later = self._parts.while_running
-        rest = f" (the containers ask for {self._shown(later)} afterwards)" if later else ""
-        return f"{worst.words} asks for {self._shown(worst.own)} {self._resource}{beside}{rest}"
-
-    def _running_blame(self) -> str:
         running, resource = self._parts.running, self._resource
         most = max(running, key=lambda part: part.own, default=None)
         if most is None:
             return ""
         if most.own > self._largest and (len(running) > 1 or self._copied(most)):
-            return f"{most.words} asks for {self._shown(most.own)} {resource}{self._limit_words(most)}"
+            return f"{most.words} asks for {self._amount_words(most.own)} {resource}{self._limit_words(most)}"
         if len(running) > 1:
-            each = listed([f"{part.words} {self._shown(part.own)}" for part in running])
-            return f"the containers ask for {self._shown(self._parts.while_running)} {resource} together ({each})"
+            each = listed([f"{part.words} {self._amount_words(part.own)}" for part in running])
+            return (
+                f"the containers ask for {self._amount_words(self._parts.while_running)} {resource} together ({each})"
+            )
         return ""
 
     def _copied(self, part: Part) -> bool:
@@ -339,7 +330,7 @@ class _Oversized:
         own = part.container.resources
         if self._is_exact() or own.requests.get(self._resource) != own.limits.get(self._resource):
             return False
-        written = _written(self._situation, part)
+        written = _container_of_template(self._situation, part)
         return written is None or self._resource not in written.resources.requests
 
     def _is_exact(self) -> bool:
@@ -349,7 +340,7 @@ class _Oversized:
     def _limit_words(self, part: Part) -> str:
         if not self._copied(part):
             return ""
-        if _written(self._situation, part) is not None:
+        if _container_of_template(self._situation, part) is not None:
             return " (only a limit is set, and the API server takes it as the request)"
         return ", its limit (where only a limit is set, the API server takes it as the request)"
 
@@ -357,7 +348,7 @@ class _Oversized:
         offered = self._situation.offered(self._resource)
         excluded = int((~self._situation.selected & (offered >= self._wanted)).sum())
         if excluded:
-            need = f"{self._shown(self._wanted)} {self._resource}"
+            need = f"{self._amount_words(self._wanted)} {self._resource}"
             have, them = ("has", "it") if excluded == 1 else ("have", "them")
             nodes = "1 node" if excluded == 1 else f"{excluded} nodes"
             yield f"{nodes} {have} {need}, but the pod's node selection excludes {them}"
@@ -380,8 +371,8 @@ class _Oversized:
             target = self._free - (self._wanted - most.own)
             if target > 0:
                 yield self._patched(
-                    f"set a request of its own in {most.words}: {self._rounded(target)} {self._resource} or less; "
-                    f"the limit of {self._shown(most.own)} stays",
+                    f"set a request of its own in {most.words}: {self._rounded_down(target)} {self._resource} or less; "
+                    f"the limit of {self._amount_words(most.own)} stays",
                     [(most, exact_quantity(self._resource, target))],
                 )
 
@@ -397,19 +388,19 @@ class _Oversized:
         if least <= 0 or fails:
             return
         names = listed([part.words for part in large])
-        was = listed([self._shown(part.own) for part in large])
+        was = listed([self._amount_words(part.own) for part in large])
         yield self._patched(
-            f"request {self._rounded(least)} {self._resource} or less instead of {was} in {names}",
+            f"request {self._rounded_down(least)} {self._resource} or less instead of {was} in {names}",
             [(part, exact_quantity(self._resource, room - part.beside)) for part in large],
             risk=Risk.POD if self._resource == CPU else Risk.REDUCED,
         )
 
-    def _rounded(self, amount: int) -> str:
+    def _rounded_down(self, amount: int) -> str:
         """Return an amount as text that is not larger than the amount."""
         if self._resource in (MEMORY, EPHEMERAL_STORAGE):
             unit = 1 << max((amount.bit_length() - 1) // 10 * 10, 0)
             amount -= amount % max(unit // 100, 1)
-        return self._shown(amount)
+        return self._amount_words(amount)
 
     def _other_unit(self, part: Part) -> str:
         """Return the amount in a smaller unit, if the amount is far too large as written; empty otherwise."""
@@ -446,7 +437,7 @@ class _Oversized:
             resource=self._resource,
         )
 
-    def _advice(self) -> Iterator[Advice]:
+    def _advice_on_size(self) -> Iterator[Advice]:
         # A larger node is tried by the search; it is none for a pod that belongs to its node.
         if is_extended_resource(self._resource) and self._situation.is_of_daemon_set:
             kind, namespace, name = self._situation.workload
@@ -458,7 +449,7 @@ class _Oversized:
             )
 
 
-def _written(situation: Situation, part: Part) -> Container | None:
+def _container_of_template(situation: Situation, part: Part) -> Container | None:
     """Return the container as its controller's template has it, without defaults; ``None`` if it is not known."""
     owner = situation.pod.metadata.controller
     kind = _TEMPLATES.get(owner.kind) if owner is not None else None

@@ -60,7 +60,7 @@ def blocked_domain(situation: Situation) -> Iterator[Diagnosis]:
         yield from _too_few_domains(situation, index, counts, refused)
         blocked = _blocked(index, counts, usable)
         if blocked is not None:
-            yield _diagnosis(situation, blocked, refused)
+            yield _blocked_domain_cause(situation, blocked, refused)
 
 
 def _usable(situation: Situation) -> Mask:
@@ -101,7 +101,7 @@ def _blocked(index: int, counts: DomainCounts, usable: Mask) -> _Blocked | None:
     return _Blocked(counts, index, low, fewest, nodes)
 
 
-def _diagnosis(situation: Situation, blocked: _Blocked, refused: Mask) -> Diagnosis:
+def _blocked_domain_cause(situation: Situation, blocked: _Blocked, refused: Mask) -> Diagnosis:
     constraint, values = blocked.counts.constraint, blocked.counts.column.values
     names = [values[code] for code in blocked.domains.tolist()]
     pods = counted(blocked.fewest, "matching pod")
@@ -111,12 +111,12 @@ def _diagnosis(situation: Situation, blocked: _Blocked, refused: Mask) -> Diagno
     return Diagnosis(
         rule="blocked-domain",
         cause=f"the spread over {constraint.topology_key} counts {listed(names, most=_MOST)} ({each}), where no pod "
-        f"can go: {_why(situation, blocked)}; {could}, but may have {most} per domain (maxSkew {constraint.max_skew})",
+        f"can go: {_reasons_of_domains(situation, blocked)}; {could}, but may have {most} per domain (maxSkew {constraint.max_skew})",
         remedies=tuple(_remedies(situation, blocked)),
     )
 
 
-def _why(situation: Situation, blocked: _Blocked) -> str:
+def _reasons_of_domains(situation: Situation, blocked: _Blocked) -> str:
     """Return the reasons why no node of the blocked domains can take the pod."""
     excluded = blocked.nodes & situation.rejected_by(*SELECTION)
     phrases = []
@@ -207,14 +207,18 @@ def foreign_spread(situation: Situation) -> Iterator[Diagnosis]:
         other = {key: value for key, value in selector.match_labels.items() if labels.get(key) != value}
         own = {key: labels[key] for key in other if key in labels}
         key = counts.constraint.topology_key
-        has = f"has {_text(own)}" if own else f"does not have {'them' if len(other) > 1 else 'it'}"
-        what = f"with {_text(other)}, and the pod itself {has}" if other else "that its selector selects, not the pod"
+        has = f"has {_labels_text(own)}" if own else f"does not have {'them' if len(other) > 1 else 'it'}"
+        what = (
+            f"with {_labels_text(other)}, and the pod itself {has}"
+            if other
+            else "that its selector selects, not the pod"
+        )
         corrected = len(own) == len(other) > 0
         yield Diagnosis(
             rule="foreign-spread",
             cause=f"the spread over {key} counts pods {what}",
             remedies=tuple(_corrections(situation, index, key, other, own)) if corrected else (),
-            advice=() if corrected else (_advice(key),),
+            advice=() if corrected else (_domain_advice(key),),
         )
 
 
@@ -223,14 +227,14 @@ def _corrections(
 ) -> Iterator[Remedy]:
     at = (*_CONSTRAINTS, index, "labelSelector", "matchLabels")
     yield situation.context().pod_patch(
-        f"{_text(own)} instead of {_text(other)} in the labelSelector of the spread constraint over {key}",
+        f"{_labels_text(own)} instead of {_labels_text(other)} in the labelSelector of the spread constraint over {key}",
         *(replace_operation(value, *at, name) for name, value in own.items()),
         risk=Risk.MISTAKE,
         family=("foreign spread", index),
     )
 
 
-def _advice(key: str) -> Advice:
+def _domain_advice(key: str) -> Advice:
     return Advice(
         summary=f"correct the labelSelector of the spread constraint over {key}, or the labels of the pod: they must "
         "match",
@@ -239,7 +243,7 @@ def _advice(key: str) -> Advice:
     )
 
 
-def _text(labels: dict[str, str]) -> str:
+def _labels_text(labels: dict[str, str]) -> str:
     return listed([f"{key}={value}" for key, value in labels.items()])
 
 

@@ -64,8 +64,7 @@ def mistyped_toleration(situation: Situation) -> Iterator[Diagnosis]:
             if taint.key.startswith(UNSAFE_TAINTS) and not _is_renamed(toleration, taint):
                 continue
             if _is_renamed(toleration, taint) or _is_near(toleration, taint):
-                same = nodes & (table.taint_list == number)
-                yield _diagnosis(situation, i, taint, taints, same)
+                yield _mistyped_cause(situation, i, taint, taints, nodes & (table.taint_list == number))
                 return
 
 
@@ -89,35 +88,17 @@ def _is_near(toleration: Toleration, taint: Taint) -> bool:
         # Without a value, the operator Equal tolerates only a taint without one.
         return True
     if same_key and same_effect:
-        return bool(meant(toleration.value, [taint.value])) or _both_yes(toleration, taint)
+        both_yes = {toleration.value.lower(), taint.value.lower()} <= _YES
+        return both_yes or bool(meant(toleration.value, [taint.value]))
     return same_value and same_effect and bool(meant(toleration.key, [taint.key]))
 
 
-def _both_yes(toleration: Toleration, taint: Taint) -> bool:
-    return {toleration.value.lower(), taint.value.lower()} <= _YES
-
-
-def _diagnosis(situation: Situation, i: int, taint: Taint, taints: tuple[Taint, ...], nodes: Mask) -> Diagnosis:
+def _mistyped_cause(situation: Situation, i: int, taint: Taint, taints: tuple[Taint, ...], nodes: Mask) -> Diagnosis:
     toleration = situation.pod.spec.tolerations[i]
     names = situation.names(nodes)
     of = listed(names) if len(names) <= 3 else counted(len(names), "node")
     rest = situation.in_reach & ~nodes
-    cause = f"the pod tolerates {_words(toleration)}, and the taint of {of} is {taint}"
-    return Diagnosis(
-        rule="mistyped-toleration",
-        cause=together(situation, cause, obstacles_on(situation, rest)),
-        remedies=(_corrected(situation, i, taint, taints),),
-    )
-
-
-def _words(toleration: Toleration) -> str:
-    value = f"={toleration.value}" if toleration.operator != "Exists" and toleration.value else ""
-    effect = f":{toleration.effect}" if toleration.effect else ""
-    return f"{toleration.key}{value}{effect}"
-
-
-def _corrected(situation: Situation, i: int, taint: Taint, taints: tuple[Taint, ...]) -> Remedy:
-    """Return the correction. A toleration that matches another taint of the node loses its effect."""
+    cause = f"the pod tolerates {_toleration_words(toleration)}, and the taint of {of} is {taint}"
     toleration, at = situation.pod.spec.tolerations[i], ("spec", "tolerations", i)
     hard = [each for each in taints if each.effect in (NO_SCHEDULE, NO_EXECUTE)]
     patch: list[Operation] = []
@@ -130,8 +111,18 @@ def _corrected(situation: Situation, i: int, taint: Taint, taints: tuple[Taint, 
             patch.append(add_operation(taint.value, *at, "value"))
         if toleration.effect:
             patch.append(add_operation(taint.effect, *at, "effect"))
-        summary = f"tolerate {taint} instead of {_words(toleration)}"
-    return situation.context().pod_patch(summary, *patch, risk=Risk.MISTAKE, family=("toleration", i))
+        summary = f"tolerate {taint} instead of {_toleration_words(toleration)}"
+    return Diagnosis(
+        rule="mistyped-toleration",
+        cause=together(situation, cause, obstacles_on(situation, rest)),
+        remedies=(situation.context().pod_patch(summary, *patch, risk=Risk.MISTAKE, family=("toleration", i)),),
+    )
+
+
+def _toleration_words(toleration: Toleration) -> str:
+    value = f"={toleration.value}" if toleration.operator != "Exists" and toleration.value else ""
+    effect = f":{toleration.effect}" if toleration.effect else ""
+    return f"{toleration.key}{value}{effect}"
 
 
 _UNTRIED: Final = "the snapshot has no such node to copy"
@@ -313,7 +304,7 @@ def _repair(situation: Situation, node: Node, within: int) -> Remedy:
     gone = health_taints(node, situation.pod.spec.tolerations)
     patch = [remove_operation("spec", "taints", i) for i, each in enumerate(node.spec.taints) if each in gone]
     return Remedy(
-        summary=_summary(situation, node, gone[0]),
+        summary=_taint_removal(situation, node, gone[0]),
         scope=RemedyScope.NODE,
         # From the last to the first, because each removal shifts the indices after it.
         changes=(patched(node, *reversed(patch)),),
@@ -329,7 +320,7 @@ def _repair(situation: Situation, node: Node, within: int) -> Remedy:
     )
 
 
-def _summary(situation: Situation, node: Node, taint: Taint) -> str:
+def _taint_removal(situation: Situation, node: Node, taint: Taint) -> str:
     if taint.key == _NOT_READY and lacks_network_plugin(node):
         ill = ill_network_plugin(situation.cluster, situation.cluster.nodes.row[node.name])
         if ill is None:

@@ -103,11 +103,15 @@ def volume_places(situation: Situation) -> list[VolumePlace]:
         nodes = check.reachable & _by_labels(cluster.nodes, volume)
         if check.problem or nodes.all():
             continue
-        labels = _required_labels(volume)
+        labels: dict[str, tuple[str, ...]] = {}
+        for requirement in _requirements(volume):
+            labels[requirement.key] = tuple(dict.fromkeys((*labels.get(requirement.key, ()), *requirement.values)))
+        for label in volume_labels(volume):
+            labels.setdefault(label.key, label.values)
         hosts = [key for key in labels if _names_node(cluster.nodes, key)]
         zones = [key for key in labels if _is_zone(key)]
         # A region says less than the zone beside it.
-        zones = [key for key in zones if not _is_region(key)] or zones
+        zones = [key for key in zones if key.rpartition("/")[2].lower() != "region"] or zones
         found.append(
             VolumePlace(
                 claim.name,
@@ -176,16 +180,6 @@ def _by_labels(nodes: Nodes, volume: PersistentVolume) -> Mask:
     return reduce(np.logical_and, (label.matches(nodes) for label in labels)) | ~zoned_nodes(nodes)
 
 
-def _required_labels(volume: PersistentVolume) -> dict[str, tuple[str, ...]]:
-    """Return the labels that a volume's node affinity and its zone labels require, with their values."""
-    out: dict[str, tuple[str, ...]] = {}
-    for requirement in _requirements(volume):
-        out[requirement.key] = tuple(dict.fromkeys((*out.get(requirement.key, ()), *requirement.values)))
-    for label in volume_labels(volume):
-        out.setdefault(label.key, label.values)
-    return out
-
-
 def _requirements(volume: PersistentVolume) -> Iterator[Requirement]:
     affinity = required_affinity(volume)
     for term in label_terms(affinity) if affinity is not None else ():
@@ -205,12 +199,6 @@ def _is_zone(key: str) -> bool:
     return key in (ZONE, BETA_ZONE) or key.rpartition("/")[2].lower() in _ZONE_NAMES
 
 
-def _is_region(key: str) -> bool:
-    return key.rpartition("/")[2].lower() == "region"
-
-
-# Volumes that one node can use at a time, and that are attached to another node than that of their pod.
-
 _ONE_NODE: Final = {"ReadWriteOnce"}
 _MOST: Final = 3
 _RECREATE: Final = '{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}'
@@ -225,13 +213,20 @@ def volumes_attached_elsewhere(cluster: Cluster, pod: Pod, node: str) -> Iterato
         for attachment in cluster.list(VolumeAttachment):
             place = attachment.spec
             if place.source.persistent_volume_name == volume.name and place.node_name != node:
-                yield _diagnosis(cluster, pod, claim.name, attachment)
+                yield _attachment_cause(cluster, pod, claim.name, attachment)
                 break
 
 
-def _diagnosis(cluster: Cluster, pod: Pod, claim: str, attachment: VolumeAttachment) -> Diagnosis:
+def _attachment_cause(cluster: Cluster, pod: Pod, claim: str, attachment: VolumeAttachment) -> Diagnosis:
     node, volume = attachment.spec.node_name, attachment.spec.source.persistent_volume_name
-    users = _users(cluster, pod, claim, node)
+    row = cluster.nodes.row.get(node)
+    on_node = cluster.pods.on_node(row).tolist() if row is not None else []
+    users = [
+        cluster.pods.key(index)
+        for index in on_node
+        if cluster.pods.records[index].metadata.namespace == pod.namespace
+        and any(use.claim == claim for use in claim_uses(cluster.pods.pod(index)))
+    ]
     row = cluster.nodes.row.get(node)
     if row is None:
         state = f"{node}, which no longer exists"
@@ -243,12 +238,12 @@ def _diagnosis(cluster: Cluster, pod: Pod, claim: str, attachment: VolumeAttachm
     return Diagnosis(
         rule="volume-attached-elsewhere",
         cause=f"volume {volume} of its claim {claim} is ReadWriteOnce and attached to {state}{use}",
-        advice=tuple(_advice(cluster, pod, attachment, users)),
+        advice=tuple(_detaching_advice(cluster, pod, attachment, users)),
         checks=(f"kubectl get volumeattachment {attachment.name} -o yaml",),
     )
 
 
-def _advice(cluster: Cluster, pod: Pod, attachment: VolumeAttachment, users: list[str]) -> Iterator[Advice]:
+def _detaching_advice(cluster: Cluster, pod: Pod, attachment: VolumeAttachment, users: list[str]) -> Iterator[Advice]:
     node, volume = attachment.spec.node_name, attachment.spec.source.persistent_volume_name
     row = cluster.nodes.row.get(node)
     if row is None:
@@ -263,7 +258,7 @@ def _advice(cluster: Cluster, pod: Pod, attachment: VolumeAttachment, users: lis
         yield from silent_node_advice(node, back, f", which detaches {volume}")
     elif users:
         own = workload_of(cluster, pod.metadata)
-        same = any(_workload(cluster, user) == own for user in users)
+        same = any(_workload_of_key(cluster, user) == own for user in users)
         if same and own[0] == "Deployment":
             yield Advice(
                 summary=f"set strategy Recreate in Deployment {own[2]}: the old pod then ends first",
@@ -286,24 +281,9 @@ def _advice(cluster: Cluster, pod: Pod, attachment: VolumeAttachment, users: lis
         )
 
 
-def _users(cluster: Cluster, pod: Pod, claim: str, node: str) -> list[str]:
-    """Return the pods on a node that use a claim of the pod's namespace."""
-    row = cluster.nodes.row.get(node)
-    on_node = cluster.pods.on_node(row).tolist() if row is not None else []
-    return [
-        cluster.pods.key(index)
-        for index in on_node
-        if cluster.pods.records[index].metadata.namespace == pod.namespace
-        and any(use.claim == claim for use in claim_uses(cluster.pods.pod(index)))
-    ]
-
-
-def _workload(cluster: Cluster, key: str) -> tuple[str, str, str]:
+def _workload_of_key(cluster: Cluster, key: str) -> tuple[str, str, str]:
     namespace, _, name = key.partition("/")
     return workload_of(cluster, cluster.pods.records[cluster.pods.index[namespace, name]].metadata)
-
-
-# CSI drivers that are not registered on the node of a pod.
 
 
 def unregistered_on(cluster: Cluster, pod: Pod, node: str) -> Iterator[Diagnosis]:
@@ -373,10 +353,33 @@ def volume_place(situation: Situation) -> Iterator[Diagnosis]:
 
 def _no_node_there(situation: Situation, place: VolumePlace) -> Diagnosis:
     nodes = situation.cluster.nodes
-    there = _in_zone(nodes, place.zones)
+    there = np.zeros(len(nodes), dtype=np.bool_)
+    for key in (ZONE, BETA_ZONE):
+        codes = [code for zone in place.zones if (code := nodes.labels[key].code(zone)) is not None]
+        there |= np.isin(nodes.labels[key].codes, codes)
     lacking = [key for key in place.labels if there.any() and not nodes.labels[key].present[there].any()]
     if lacking and place.volume.spec.csi is not None:
-        return _driver_not_registered(situation, place, place.volume.spec.csi.driver, lacking, there)
+        driver = place.volume.spec.csi.driver
+        names, one = listed(situation.names(there), most=3), there.sum() == 1
+        installed = CSINodes.of(situation.cluster).installed(driver)[there].any()
+        why = "" if installed else f": CSI driver {driver} is not registered there"
+        return Diagnosis(
+            rule="csi-driver-not-registered",
+            cause=(
+                f"{place.name} is {place.where}, and {names} there lack{'s' if one else ''} the label {listed(lacking)}, "
+                f"which the CSI driver sets{why}"
+            ),
+            advice=(
+                Advice(
+                    summary=f"get the pod of CSI driver {driver} to run on {names}; it registers the node and its label",
+                    risk=Risk.MISTAKE,
+                    untried="the kubelet sets the label once the driver is registered",
+                    command=f"# look at the node DaemonSet of {driver}: its pods there, its tolerations and node selector",
+                ),
+            ),
+            remedies=tuple(nodes_at(situation, place)),
+            checks=(f"kubectl get csinode {' '.join(situation.names(there)[:3])} -o yaml",),
+        )
     if not place.labels:
         cause = f"{place.name} has a node affinity that matches no node"
     elif there.any() or not place.zones:
@@ -388,31 +391,6 @@ def _no_node_there(situation: Situation, place: VolumePlace) -> Diagnosis:
         cause=cause,
         evidence=_whereabouts(situation),
         remedies=tuple(nodes_at(situation, place)),
-    )
-
-
-def _driver_not_registered(
-    situation: Situation, place: VolumePlace, driver: str, keys: list[str], there: Mask
-) -> Diagnosis:
-    names, one = listed(situation.names(there), most=3), there.sum() == 1
-    installed = CSINodes.of(situation.cluster).installed(driver)[there].any()
-    why = "" if installed else f": CSI driver {driver} is not registered there"
-    return Diagnosis(
-        rule="csi-driver-not-registered",
-        cause=(
-            f"{place.name} is {place.where}, and {names} there lack{'s' if one else ''} the label {listed(keys)}, "
-            f"which the CSI driver sets{why}"
-        ),
-        advice=(
-            Advice(
-                summary=f"get the pod of CSI driver {driver} to run on {names}; it registers the node and its label",
-                risk=Risk.MISTAKE,
-                untried="the kubelet sets the label once the driver is registered",
-                command=f"# look at the node DaemonSet of {driver}: its pods there, its tolerations and node selector",
-            ),
-        ),
-        remedies=tuple(nodes_at(situation, place)),
-        checks=(f"kubectl get csinode {' '.join(situation.names(there)[:3])} -o yaml",),
     )
 
 
@@ -456,7 +434,7 @@ def _lost_disk(situation: Situation, place: VolumePlace) -> Diagnosis:
 
 def _outside_selection(situation: Situation, place: VolumePlace) -> Diagnosis:
     selected, nodes = situation.selected, situation.cluster.nodes
-    zones = sorted(_zones(nodes, selected))
+    zones = sorted(_nodes_by_zone(nodes, selected))
     if situation.is_of_daemon_set and selected.sum() == 1:
         but = f"the pod of the DaemonSet is for {situation.names(selected)[0]}"
     elif place.zones and not place.hosts and zones and set(zones).isdisjoint(place.zones):
@@ -479,16 +457,7 @@ def _apart(situation: Situation, places: list[VolumePlace]) -> Diagnosis:
     )
 
 
-def _in_zone(nodes: Nodes, zones: tuple[str, ...]) -> Mask:
-    """Return the nodes of some zones by the standard zone labels: bool, shape (n_nodes,)."""
-    out = np.zeros(len(nodes), dtype=np.bool_)
-    for key in (ZONE, BETA_ZONE):
-        codes = [code for zone in zones if (code := nodes.labels[key].code(zone)) is not None]
-        out |= np.isin(nodes.labels[key].codes, codes)
-    return out
-
-
-def _zones(nodes: Nodes, mask: Mask) -> dict[str, int]:
+def _nodes_by_zone(nodes: Nodes, mask: Mask) -> dict[str, int]:
     """Return the zones of some nodes, each with its number of nodes."""
     column = nodes.labels[ZONE]
     codes, counts = np.unique(column.codes[mask & column.present], return_counts=True)
@@ -497,7 +466,7 @@ def _zones(nodes: Nodes, mask: Mask) -> dict[str, int]:
 
 def _whereabouts(situation: Situation) -> tuple[str, ...]:
     """Return the zones of the selected nodes as evidence; nothing if they have none."""
-    zones = sorted(_zones(situation.cluster.nodes, situation.selected).items())
+    zones = sorted(_nodes_by_zone(situation.cluster.nodes, situation.selected).items())
     text = listed([f"{zone} ({counted(n, 'node')})" for zone, n in zones], most=_MOST_ZONES)
     return (f"the {'' if situation.selected.all() else 'selected '}nodes are in {text}",) if zones else ()
 

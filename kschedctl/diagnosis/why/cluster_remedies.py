@@ -167,7 +167,7 @@ def _deletions_for_several(decision: Decision, n_members: int) -> Iterator[Remed
             options[row] = option
     keys = tuple(sorted(taken))
     yield Remedy(
-        summary=f"make room for {counted(n_members, 'member')}: delete {_pods(keys)}",
+        summary=f"make room for {counted(n_members, 'member')}: delete {_pods_text(keys)}",
         scope=RemedyScope.NODE,
         changes=tuple(change for key in keys for change in pod_deleted(decision.cluster, key)),
         risk=Risk.EVICTION,
@@ -233,8 +233,7 @@ def freeing_deletions(decision: Decision, row: int, kept: Collection[str] = ()) 
     cluster, lacking = decision.cluster, _lacking(decision, row)
     if not lacking:
         return
-    rules = RequestRules.of(decision.release)
-    columns = cluster.resources(rules)
+    columns = cluster.resources(RequestRules.of(decision.release))
     per_class = {name: columns.per_class[columns.index[name]] for name in lacking if name in columns.index}
     if len(per_class) < len(lacking):
         return
@@ -294,7 +293,7 @@ def _awaited(decision: Decision, row: int, awaited: list[int]) -> Remedy:
     keys = tuple(sorted(map(cluster.pods.key, awaited)))
     has = "has" if len(keys) == 1 else "have"
     return Remedy(
-        summary=f"wait until {_pods(keys)} {has} ended on {cluster.nodes.names[row]}",
+        summary=f"wait until {_pods_text(keys)} {has} ended on {cluster.nodes.names[row]}",
         scope=RemedyScope.NODE,
         changes=tuple(change for key in keys for change in pod_deleted(cluster, key)),
         risk=Risk.WAIT,
@@ -321,7 +320,7 @@ def _freed(decision: Decision, row: int, lacking: dict[str, int], taken: list[in
     keys = tuple(sorted(cluster.pods.key(index) for index in taken))
     amounts = [amount_of(name, amount) for name, amount in lacking.items()]
     return Remedy(
-        summary=f"free {listed(amounts)} on {cluster.nodes.names[row]}: delete {_pods(keys)}",
+        summary=f"free {listed(amounts)} on {cluster.nodes.names[row]}: delete {_pods_text(keys)}",
         scope=RemedyScope.NODE,
         changes=tuple(change for key in keys for change in pod_deleted(cluster, key)),
         risk=Risk.EVICTION,
@@ -330,7 +329,7 @@ def _freed(decision: Decision, row: int, lacking: dict[str, int], taken: list[in
         evicts=keys,
         command=delete_command(keys),
         side_of="free",
-        side=f"{listed(amounts)} on {cluster.nodes.names[row]}: delete {_pods(keys)}",
+        side=f"{listed(amounts)} on {cluster.nodes.names[row]}: delete {_pods_text(keys)}",
     )
 
 
@@ -346,7 +345,7 @@ def preemption_remedies(decision: Decision) -> Iterator[Remedy]:
 def _wait_for_preemption(cluster: Cluster, victims: Iterable[int], where: str) -> Remedy:
     keys = tuple(sorted(map(cluster.pods.key, victims)))
     return Remedy(
-        summary=f"wait: preemption evicts {_pods(keys)} {where}",
+        summary=f"wait: preemption evicts {_pods_text(keys)} {where}",
         scope=RemedyScope.CLUSTER,
         changes=tuple(change for key in keys for change in pod_deleted(cluster, key)),
         risk=Risk.WAIT,
@@ -396,6 +395,6 @@ def other_priorities(decision: Decision) -> Iterator[Remedy]:
         )
 
 
-def _pods(keys: Iterable[str]) -> str:
+def _pods_text(keys: Iterable[str]) -> str:
     names = list(keys)
     return listed(names) if len(names) < 4 else counted(len(names), "pod")

@@ -73,8 +73,7 @@ class Suggestion:
     @property
     def scope(self) -> RemedyScope:
         """The widest scope of the remedies."""
-        order = list(RemedyScope)
-        return max((remedy.scope for remedy in self.remedies), key=order.index)
+        return max((remedy.scope for remedy in self.remedies), key=list(RemedyScope).index)
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -170,8 +169,8 @@ def suggestion_if_helpful(before: Decision, remedies: tuple[Remedy, ...], after:
     if after.schedulable:
         violates = broken_budgets(before.cluster, deleted)
         return Suggestion(remedies=remedies, before=before, decision=after, evicts=deleted, violates=violates)
-    candidate = _candidate(after)
-    if candidate is None or _candidate(before) is not None or deleted:
+    candidate = _candidate_of_decision(after)
+    if candidate is None or _candidate_of_decision(before) is not None or deleted:
         return None
     pods = after.cluster.pods
     return Suggestion(
@@ -183,7 +182,7 @@ def suggestion_if_helpful(before: Decision, remedies: tuple[Remedy, ...], after:
     )
 
 
-def _candidate(decision: Decision) -> Candidate | None:
+def _candidate_of_decision(decision: Decision) -> Candidate | None:
     preemption = decision.preemption
     if preemption is None or not preemption.nominated or decision.outcome is Outcome.GATED:
         return None

@@ -176,8 +176,6 @@ def rollout_in_words(suggestion: Suggestion) -> Iterator[str]:
         yield f"its rollout does not finish{what}"
 
 
-# The side effects of a suggestion: what happens besides the pod's placement.
-
 #: The kinds whose controllers replace the running pods when the template changes.
 _RESTARTED: Final = ("Deployment", "StatefulSet", "DaemonSet")
 

@@ -135,12 +135,12 @@ def representatives(decision: Decision) -> Iterator[int]:
         yield from rows.tolist()
         return
     shortfall = _shortfall(decision)
-    for group in _alike(decision, rows):
+    for group in _rows_by_rejections(decision, rows):
         # A stable sort keeps the order of rows between nodes that lack equally much.
         yield from group[np.argsort(shortfall[group], kind="stable")][:_REPRESENTATIVES].tolist()
 
 
-def _alike(decision: Decision, rows: Rows) -> list[Rows]:
+def _rows_by_rejections(decision: Decision, rows: Rows) -> list[Rows]:
     """Group nodes by the rejections of their filters, the groups with the fewest rejecting filters first."""
     statuses = decision.statuses
     assert statuses is not None
@@ -217,12 +217,12 @@ class SearchResult:
         """
         tried = {one.summary for one in self.suggestions}
         advice = (one for one in self.advice if one.summary not in tried)
-        return tuple(_with_corrections(sorted([*self.suggestions, *advice], key=_rank)))
+        return tuple(_with_corrections(sorted([*self.suggestions, *advice], key=_suggestion_rank)))
 
     @property
     def proven(self) -> tuple[Suggestion, ...]:
         """The suggestions alone, ranked in the same way."""
-        return tuple(_with_corrections(sorted(self.suggestions, key=_rank)))
+        return tuple(_with_corrections(sorted(self.suggestions, key=_suggestion_rank)))
 
 
 def suggest(
@@ -272,7 +272,7 @@ def suggest(
     if all(map(_is_of_new_size, search.found)):
         search.begin_anew()
         search.pairs(_firsts(collected), kept)
-    found = tuple(_merged(sorted(search.found, key=_rank))[:most])
+    found = tuple(_without_repeats(sorted(search.found, key=_suggestion_rank))[:most])
     return SearchResult(found, search.tried, not search.out_of_tries, advice)
 
 
@@ -340,10 +340,6 @@ def _in_order(collected: Collected, candidates: Iterable[CandidateRemedy]) -> It
     return (remedy for _, remedy in sorted(ranked, key=lambda one: one[0]))
 
 
-def _risk(one: Suggestion | Advice) -> Risk:
-    return max(_risks(one))
-
-
 def _risks(one: Suggestion | Advice) -> list[Risk]:
     return [one.risk] if isinstance(one, Advice) else [remedy.risk for remedy in one.remedies]
 
@@ -351,11 +347,11 @@ def _risks(one: Suggestion | Advice) -> list[Risk]:
 def _with_corrections(ranked: list[Cure]) -> list[Cure]:
     """Leave out what evicts pods, drops a constraint or needs a copy of data if the first cure corrects a mistake."""
     if ranked and Risk.MISTAKE in _risks(ranked[0]):
-        return [one for one in ranked if _risk(one) < Risk.DROPPED and Risk.EVICTION not in _risks(one)]
+        return [one for one in ranked if max(_risks(one)) < Risk.DROPPED and Risk.EVICTION not in _risks(one)]
     return ranked
 
 
-def _rank(suggestion: Suggestion | Advice) -> tuple[object, ...]:
+def _suggestion_rank(suggestion: Suggestion | Advice) -> tuple[object, ...]:
     """Return the sort key of a suggestion: low risk before high risk, few victims before many."""
     if isinstance(suggestion, Advice):
         return False, suggestion.risk, 0, 0.0, suggestion.summary
@@ -371,7 +367,7 @@ def _rank(suggestion: Suggestion | Advice) -> tuple[object, ...]:
     )
 
 
-def _merged(found: Sequence[Suggestion]) -> list[Suggestion]:
+def _without_repeats(found: Sequence[Suggestion]) -> list[Suggestion]:
     """Merge suggestions that are ways of one change into the first of them; of ways in the same words the first stays.
 
     Nodes like those of two zones are the same words if both are added in a third zone.
@@ -498,7 +494,7 @@ class _Search:
 
     def _n_changes(self) -> int:
         """Return the number of changes that were found, each with all of its ways."""
-        return len(_merged(self.found))
+        return len(_without_repeats(self.found))
 
     def _may_try(self) -> bool:
         if self._used >= self._budget:
@@ -519,10 +515,10 @@ def _goes_with(first: Remedy, second: Remedy) -> bool:
         return False
     if first.scope is not RemedyScope.NODE or second.scope is not RemedyScope.NODE:
         return True
-    return first.changes[0] != second.changes[0] and _objects(first) == _objects(second)
+    return first.changes[0] != second.changes[0] and _changed_objects(first) == _changed_objects(second)
 
 
-def _objects(remedy: Remedy) -> set[str]:
+def _changed_objects(remedy: Remedy) -> set[str]:
     return {getattr(change, "name", "") for change in remedy.changes}
 
 

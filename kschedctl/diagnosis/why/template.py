@@ -92,7 +92,7 @@ def _fitted(operation: Operation, own: PodSpec, template: PodSpec) -> list[Opera
         at = names.index(before.name)
         there = _containers(template, field)[at]
         if rest == "resources":
-            return list(_resources(f"{_SPEC}/{field}/{at}/resources", operation["value"], before, there))
+            return list(_amount_changes(f"{_SPEC}/{field}/{at}/resources", operation["value"], before, there))
         if before.ports != there.ports:
             return None
         return [{**operation, "path": f"{_SPEC}/{field}/{at}/{rest}"}]
@@ -117,7 +117,7 @@ def _containers(spec: PodSpec, field: str) -> tuple[Container, ...]:
     return spec.containers if field == "containers" else spec.init_containers
 
 
-def _resources(path: str, wanted: dict[str, Any], before: Container, there: Container) -> Iterator[Operation]:
+def _amount_changes(path: str, wanted: dict[str, Any], before: Container, there: Container) -> Iterator[Operation]:
     """Yield the operations that give a template's container the amounts that a patch changes."""
     for field in ("requests", "limits"):
         known = getattr(before.resources, field)
@@ -176,7 +176,9 @@ def commands_of(cluster: Cluster, remedies: Iterable[Remedy], through: tuple[Pat
 
 def _command(cluster: Cluster, change: Change) -> Iterator[str]:
     match change:
-        case Patch(kind="StorageClass" | "PersistentVolume" | "Job") if _is_immutable(change):
+        case Patch(kind="StorageClass" | "PersistentVolume" | "Job") if not all(
+            each["path"].startswith("/metadata/") for each in change.patch
+        ):
             told = "; ".join(map(_in_words, change.patch))
             yield f"# recreate {change.kind} {change.name}, which cannot be changed in place: {told}"
         case Patch(kind="Pod") if not _may_be_patched(cluster, change):
@@ -198,11 +200,6 @@ def _target(key: ObjectKey) -> str:
 def _may_be_patched(cluster: Cluster, patch: Patch) -> bool:
     stored = patch.kind == Pod.__name__ and (patch.namespace, patch.name) in cluster.pods.index
     return stored and all(_MUTABLE.fullmatch(f"{each['op']} {each['path']}") for each in patch.patch)
-
-
-def _is_immutable(patch: Patch) -> bool:
-    """Report whether an API server refuses the patch: only the object's metadata can be changed."""
-    return not all(each["path"].startswith("/metadata/") for each in patch.patch)
 
 
 def _in_words(operation: Operation) -> str:

@@ -103,7 +103,7 @@ def group_pending_pods(scheduler: Scheduler, pods: Iterable[Pod]) -> list[Pendin
     decided: dict[tuple[object, ...], Decision | None] = {}
     for pod in pods:
         kind: tuple[object, ...]
-        workload = _workload(scheduler, pod)
+        workload = _group_or_workload(scheduler, pod)
         # Pods that have the same spec share it.
         kind = workload, id(pod.spec), pod.status.nominated_node_name, tuple(sorted(pod.metadata.labels.items()))
         if workload[0] == PodGroup.__name__:
@@ -118,11 +118,11 @@ def group_pending_pods(scheduler: Scheduler, pods: Iterable[Pod]) -> list[Pendin
         if decision is not None:
             told = decision.outcome, decision.message, decision.error, decision.pre_enqueue.message, _causes(decision)
         # Single pods of one namespace with the same cause are one group, whatever their names.
-        maker = _workload(scheduler, of_kind[0])
+        maker = _group_or_workload(scheduler, of_kind[0])
         who = maker[:2] if maker[0] == Pod.__name__ else maker
         merged.setdefault((who, told), (decision, []))[1].extend(of_kind)
     groups = [
-        PendingGroup(_workload(scheduler, of_group[0]), tuple(sorted(of_group, key=_age)), decision)
+        PendingGroup(_group_or_workload(scheduler, of_group[0]), tuple(sorted(of_group, key=_age)), decision)
         for decision, of_group in merged.values()
     ]
     return sorted(groups, key=lambda group: (group.fits, -len(group.pods), _age(group.pods[0])))
@@ -142,7 +142,7 @@ def _causes(decision: Decision) -> tuple[str, ...]:
     return tuple(own.sub("_", each.cause) for each in found)
 
 
-def _workload(scheduler: Scheduler, pod: Pod) -> tuple[str, str, str]:
+def _group_or_workload(scheduler: Scheduler, pod: Pod) -> tuple[str, str, str]:
     """Return kind, namespace and name of the PodGroup with which a pod is tried, else of its workload."""
     if pod.spec.pod_group_name and scheduler.release.pod_groups is not None and scheduler.knows(pod):
         return PodGroup.__name__, pod.namespace, pod.spec.pod_group_name
@@ -239,7 +239,7 @@ def unblock(scheduler: Scheduler, groups: Sequence[PendingGroup], most: int = MO
     hopeful = [
         i for i, said in later.items() if dataclasses.replace(rest[i], decision=said).hopeful and not groups[i].preempts
     ]
-    candidates = _candidates(settled, rest, {i: later[i] for i in hopeful[:_MOST_GROUPS]}, anyway)
+    candidates = _extended_suggestions(settled, rest, {i: later[i] for i in hopeful[:_MOST_GROUPS]}, anyway)
     group_of = {pod.key: i for i, group in enumerate(groups) for pod in group.pods}
     left = Counter(group_of[pod.key] for pod in waiting if pod.key not in anyway)
     found: list[Unblocking] = []
@@ -252,10 +252,28 @@ def unblock(scheduler: Scheduler, groups: Sequence[PendingGroup], most: int = MO
         best = max(useful, key=lambda one: _worth(one, left))
         candidates.remove(best)
         changes = (*made, *best.changes)
-        after = _after(scheduler, (*changes, *best.remedy.follows), waiting)
+        after = _placed_after(scheduler, (*changes, *best.remedy.follows), waiting)
         placed = after.placed - anyway
         if len(placed) > len(together) and _lasts(scheduler, best, rest, later):
-            found.append(_unblocking(scheduler, best, rest, after, placed - together))
+            remedy, cluster = best.remedy, scheduler.cluster
+            through: tuple[Patch, ...] = ()
+            if remedy.scope is RemedyScope.POD:
+                through = through_templates(cluster, rest[min(best.groups)].pods[0], (remedy,))
+            # The remedy is that of one pod; all pods of the group get the same patch.
+            all_alike = dataclasses.replace(remedy, changes=best.changes)
+            found.append(
+                Unblocking(
+                    summary=remedy.summary,
+                    scope=remedy.scope,
+                    changes=best.changes,
+                    through=through,
+                    commands=commands_of(cluster, [all_alike], through),
+                    evicts=remedy.evicts,
+                    violates=broken_budgets(cluster, remedy.evicts),
+                    unplaced=tuple(key for key in remedy.evicts if key in after.unplaced),
+                    placed=tuple(sorted(placed - together)),
+                )
+            )
             left -= Counter(group_of[key] for key in placed - together)
             made, together = changes, placed
     turned_away = {rest[i].pods[0].key: said for i, said in later.items()}
@@ -313,7 +331,7 @@ def _evicting_nobody(
     return scheduler.moved(cluster.with_added(pod_groups) if pod_groups else cluster), tuple(out)
 
 
-def _candidates(
+def _extended_suggestions(
     scheduler: Scheduler, groups: Sequence[PendingGroup], hopeful: Mapping[int, Decision], kept: Collection[str]
 ) -> list[_Candidate]:
     """Return the suggestions for the first pod of each group, extended to all of its pods.
@@ -332,8 +350,7 @@ def _candidates(
                 continue
             changes = _changes_for_all(group, decision.pod, remedy)
             hoped = _hoped(scheduler, group, decision, remedy)
-            key = msgspec.json.encode(changes)
-            one = found.setdefault(key, _Candidate(remedy, changes, set()))
+            one = found.setdefault(msgspec.json.encode(changes), _Candidate(remedy, changes, set()))
             if hoped:
                 one.groups.add(number)
                 one.hoped += hoped
@@ -415,32 +432,6 @@ def _changes_for_all(group: PendingGroup, decided: Pod, remedy: Remedy) -> tuple
     return (*(replace(change, name=pod.name) for pod in alike for change in own), *siblings)
 
 
-def _unblocking(
-    scheduler: Scheduler,
-    candidate: _Candidate,
-    groups: Sequence[PendingGroup],
-    after: "_Placed",
-    placed: frozenset[str],
-) -> Unblocking:
-    remedy, cluster = candidate.remedy, scheduler.cluster
-    through: tuple[Patch, ...] = ()
-    if remedy.scope is RemedyScope.POD:
-        through = through_templates(cluster, groups[min(candidate.groups)].pods[0], (remedy,))
-    # The remedy is that of one pod; all pods of the group get the same patch.
-    all_alike = dataclasses.replace(remedy, changes=candidate.changes)
-    return Unblocking(
-        summary=remedy.summary,
-        scope=remedy.scope,
-        changes=candidate.changes,
-        through=through,
-        commands=commands_of(cluster, [all_alike], through),
-        evicts=remedy.evicts,
-        violates=broken_budgets(cluster, remedy.evicts),
-        unplaced=tuple(key for key in remedy.evicts if key in after.unplaced),
-        placed=tuple(sorted(placed)),
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class _Placed:
     """The pods that are placed after some changes, and the deleted pods whose new pod is not placed."""
@@ -449,7 +440,7 @@ class _Placed:
     unplaced: frozenset[str]
 
 
-def _after(scheduler: Scheduler, changes: Iterable[Change], waiting: Sequence[Pod]) -> _Placed:
+def _placed_after(scheduler: Scheduler, changes: Iterable[Change], waiting: Sequence[Pod]) -> _Placed:
     """Simulate the queue after some changes; controllers recreate the pods that the changes delete."""
     by_key = {pod.key: pod for pod in waiting}
     own: list[Patch] = []

@@ -14,13 +14,14 @@ from kschedctl.linter.rules import (
     rollouts,
     schedulers,
     snapshot,
+    snapshot_capacity,
     spreading,
     volumes,
 )
 
 _FAMILIES: Final = (
     *(node_selection, spreading, pods, rollouts, autoscalers, budgets, priorities, volumes),
-    *(snapshot, schedulers, pod_groups, manifests),
+    *(snapshot, snapshot_capacity, schedulers, pod_groups, manifests),
 )
 
 RULES: Final = tuple(

@@ -8,17 +8,9 @@ from kschedctl.common.wording import meant, nearest
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import removing, setting
 from kschedctl.linter.manifest_set import LintObject
-from kschedctl.linter.pods import HPA, SCALED, SCALED_OBJECT, ScaleTarget, WorkloadPods, autoscaler, scale_target
+from kschedctl.linter.pods import HPA, SCALED, SCALED_OBJECT, WorkloadPods, autoscaler, scale_target
 from kschedctl.linter.rule import Problem, Related, Rule, RuleSubject
 from kschedctl.linter.values import at
-
-_HPA_AND_REPLICAS = """apps/v1 Deployment web
-replicas: 2  # <-
----
-autoscaling/v2 HorizontalPodAutoscaler web
-minReplicas: 2
-maxReplicas: 10
-"""
 
 
 @Rule(
@@ -28,8 +20,14 @@ maxReplicas: 10
     None,
     RuleSubject.PODS,
     on=False,
-    fails=_HPA_AND_REPLICAS,
-    passes=_HPA_AND_REPLICAS.replace("replicas: 2  # <-\n", ""),
+    fails="""apps/v1 Deployment web
+replicas: 2  # <-
+---
+autoscaling/v2 HorizontalPodAutoscaler web
+minReplicas: 2
+maxReplicas: 10
+""",
+    repair={"replicas: 2  # <-\n": ""},
 )
 def hpa_and_replicas(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """An autoscaler and spec.replicas both set the number of pods: each apply resets it to spec.replicas.
@@ -60,7 +58,13 @@ _GROUP: Final = "apps"
 _FIXED: Final = frozenset(("apps/DaemonSet", "batch/Job", "batch/CronJob"))
 
 
-_HPA_TARGET_MISMATCH = """autoscaling/v2 HorizontalPodAutoscaler db
+@Rule(
+    "KS212",
+    "hpa-target-mismatch",
+    Severity.WARNING,
+    None,
+    "autoscaling/HorizontalPodAutoscaler",
+    fails="""autoscaling/v2 HorizontalPodAutoscaler db
 scaleTargetRef:
   apiVersion: apps/v1
   kind: Deployment  # <-
@@ -68,17 +72,8 @@ scaleTargetRef:
 maxReplicas: 5
 ---
 apps/v1 StatefulSet db
-"""
-
-
-@Rule(
-    "KS212",
-    "hpa-target-mismatch",
-    Severity.WARNING,
-    None,
-    "autoscaling/HorizontalPodAutoscaler",
-    fails=_HPA_TARGET_MISMATCH,
-    passes=_HPA_TARGET_MISMATCH.replace("Deployment", "StatefulSet"),
+""",
+    repair={"Deployment": "StatefulSet"},
 )
 def hpa_target_mismatch(scaler: LintObject, context: LintContext) -> Iterator[Problem]:
     """The target of a HorizontalPodAutoscaler is not what the manifests have under its name, or cannot be scaled.
@@ -121,31 +116,16 @@ def hpa_target_mismatch(scaler: LintObject, context: LintContext) -> Iterator[Pr
             fix=setting(scaler, f"write kind: {correct[0]}", (target.field("kind"), correct[0]), safe=False),
         )
     elif target.kind in _SERVED and target.group == _GROUP and not context.manifests.has(target.type, target.name):
-        yield from _of_another_kind(scaler, target, context)
-
-
-def _of_another_kind(scaler: LintObject, target: ScaleTarget, context: LintContext) -> Iterator[Problem]:
-    others = (context.manifests.named(scaler, type_, target.name) for type_ in sorted(SCALED))
-    found = [other for other in others if other is not None and not context.manifests.owners(other)]
-    if len(found) == 1:
-        yield Problem(
-            message=f"the target {target.kind} {target.name} is not in the manifest set; {target.name} is a "
-            f"{found[0].kind}",
-            steps=target.field("kind"),
-            help=f"write kind: {found[0].kind}, apiVersion: {found[0].api_version}",
-            related=(Related(found[0], (), "the workload of this name"),),
-        )
-
-
-_HPA_TARGET_NOT_GIVEN = """autoscaling/v2 HorizontalPodAutoscaler web
-scaleTargetRef:
-  apiVersion: apps/v1
-  kind: Deployment
-  name: wbe  # <-
-maxReplicas: 5
----
-apps/v1 Deployment web
-"""
+        others = (context.manifests.named(scaler, type_, target.name) for type_ in sorted(SCALED))
+        found = [other for other in others if other is not None and not context.manifests.owners(other)]
+        if len(found) == 1:
+            yield Problem(
+                message=f"the target {target.kind} {target.name} is not in the manifest set; {target.name} is a "
+                f"{found[0].kind}",
+                steps=target.field("kind"),
+                help=f"write kind: {found[0].kind}, apiVersion: {found[0].api_version}",
+                related=(Related(found[0], (), "the workload of this name"),),
+            )
 
 
 @Rule(
@@ -156,8 +136,16 @@ apps/v1 Deployment web
     "autoscaling/HorizontalPodAutoscaler",
     on=False,
     if_complete=True,
-    fails=_HPA_TARGET_NOT_GIVEN,
-    passes=_HPA_TARGET_NOT_GIVEN.replace("wbe", "web"),
+    fails="""autoscaling/v2 HorizontalPodAutoscaler web
+scaleTargetRef:
+  apiVersion: apps/v1
+  kind: Deployment
+  name: wbe  # <-
+maxReplicas: 5
+---
+apps/v1 Deployment web
+""",
+    repair={"wbe": "web"},
 )
 def hpa_target_not_given(scaler: LintObject, context: LintContext) -> Iterator[Problem]:
     """The target of a HorizontalPodAutoscaler is neither in the manifest set nor in the snapshot.
@@ -232,7 +220,7 @@ def hpas_conflict(scaler: LintObject, context: LintContext) -> Iterator[Problem]
             if context.manifests.owner(other) is not None:
                 continue
             # Each pair is reported once: two HorizontalPodAutoscalers at the later one.
-            if type_ == HPA and _order(other) > _order(scaler):
+            if type_ == HPA and _sort_key(other) > _sort_key(scaler):
                 continue
             if (same := scale_target(other)) is not None and (same.kind, same.name) == (target.kind, target.name):
                 yield Problem(
@@ -244,5 +232,5 @@ def hpas_conflict(scaler: LintObject, context: LintContext) -> Iterator[Problem]
                 )
 
 
-def _order(scaler: LintObject) -> tuple[str, int, str]:
+def _sort_key(scaler: LintObject) -> tuple[str, int, str]:
     return scaler.file.name, scaler.document.number, scaler.name

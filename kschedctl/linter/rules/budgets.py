@@ -14,13 +14,6 @@ from kschedctl.linter.relations import scaler_of
 from kschedctl.linter.rule import Problem, Related, Rule, RuleSubject, Stage
 from kschedctl.linter.values import at, items, mapping
 
-_BUDGET_FORBIDS_EVICTION = """policy/v1 PodDisruptionBudget db
-minAvailable: 67%  # <-
----
-apps/v1 StatefulSet db
-replicas: 3
-"""
-
 
 @Rule(
     "KS301",
@@ -28,8 +21,13 @@ replicas: 3
     Severity.WARNING,
     Stage.HANGS,
     "policy/PodDisruptionBudget",
-    fails=_BUDGET_FORBIDS_EVICTION,
-    passes=_BUDGET_FORBIDS_EVICTION.replace("67%", "66%"),
+    fails="""policy/v1 PodDisruptionBudget db
+minAvailable: 67%  # <-
+---
+apps/v1 StatefulSet db
+replicas: 3
+""",
+    repair={"67%": "66%"},
 )
 def budget_forbids_eviction(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     """A disruption budget allows no eviction while all pods are healthy, so no node with one of them can be drained.
@@ -64,7 +62,13 @@ def budget_forbids_eviction(budget: LintObject, context: LintContext) -> Iterato
     )
 
 
-_BUDGET_FORBIDS_AT_MINIMUM = """policy/v1 PodDisruptionBudget web
+@Rule(
+    "KS302",
+    "budget-forbids-at-minimum",
+    Severity.WARNING,
+    Stage.HANGS,
+    "policy/PodDisruptionBudget",
+    fails="""policy/v1 PodDisruptionBudget web
 minAvailable: 80%  # <-
 ---
 apps/v1 Deployment web
@@ -72,17 +76,8 @@ apps/v1 Deployment web
 autoscaling/v2 HorizontalPodAutoscaler web
 minReplicas: 1
 maxReplicas: 10
-"""
-
-
-@Rule(
-    "KS302",
-    "budget-forbids-at-minimum",
-    Severity.WARNING,
-    Stage.HANGS,
-    "policy/PodDisruptionBudget",
-    fails=_BUDGET_FORBIDS_AT_MINIMUM,
-    passes=_BUDGET_FORBIDS_AT_MINIMUM.replace("minAvailable: 80%", "maxUnavailable: 20%"),
+""",
+    repair={"minAvailable: 80%": "maxUnavailable: 20%"},
 )
 def budget_forbids_at_minimum(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     """A disruption budget allows no eviction while the autoscaler runs its minimum number of pods.
@@ -114,7 +109,13 @@ def budget_forbids_at_minimum(budget: LintObject, context: LintContext) -> Itera
     )
 
 
-_BUDGETS_OVERLAP = """policy/v1 PodDisruptionBudget shop
+@Rule(
+    "KS303",
+    "budgets-overlap",
+    Severity.ERROR,
+    Stage.HANGS,
+    "policy/PodDisruptionBudget",
+    fails="""policy/v1 PodDisruptionBudget shop
 maxUnavailable: 1
 selector:
   matchLabels: {part-of: shop}
@@ -126,17 +127,8 @@ selector:  # <-
 ---
 apps/v1 Deployment web
 labels: {app: web, part-of: shop}
-"""
-
-
-@Rule(
-    "KS303",
-    "budgets-overlap",
-    Severity.ERROR,
-    Stage.HANGS,
-    "policy/PodDisruptionBudget",
-    fails=_BUDGETS_OVERLAP,
-    passes=_BUDGETS_OVERLAP.replace("{part-of: shop}", "{app: shop}"),
+""",
+    repair={"{part-of: shop}": "{app: shop}"},
 )
 def budgets_overlap(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     """Two disruption budgets of a namespace select the same pods, so none of these pods can be evicted.
@@ -149,7 +141,7 @@ def budgets_overlap(budget: LintObject, context: LintContext) -> Iterator[Proble
     """
     own = {pods.obj: pods for pods in selected(budget, context)}
     for other in context.manifests.beside(budget, PDB):
-        if other is budget or other.key == budget.key or _order(other) > _order(budget):
+        if other is budget or other.key == budget.key or _sort_key(other) > _sort_key(budget):
             continue
         both = [pods for pods in selected(other, context) if pods.obj in own]
         if both:
@@ -163,17 +155,8 @@ def budgets_overlap(budget: LintObject, context: LintContext) -> Iterator[Proble
             )
 
 
-def _order(budget: LintObject) -> tuple[str, int, str]:
+def _sort_key(budget: LintObject) -> tuple[str, int, str]:
     return budget.file.name, budget.document.number, budget.name
-
-
-_BUDGET_SELECTS_NOBODY = """policy/v1 PodDisruptionBudget web
-maxUnavailable: 1
-selector:  # <-
-  matchLabels: {app: wbe}
----
-apps/v1 Deployment web
-"""
 
 
 @Rule(
@@ -184,8 +167,14 @@ apps/v1 Deployment web
     "policy/PodDisruptionBudget",
     on=False,
     if_complete=True,
-    fails=_BUDGET_SELECTS_NOBODY,
-    passes=_BUDGET_SELECTS_NOBODY.replace("wbe", "web"),
+    fails="""policy/v1 PodDisruptionBudget web
+maxUnavailable: 1
+selector:  # <-
+  matchLabels: {app: wbe}
+---
+apps/v1 Deployment web
+""",
+    repair={"wbe": "web"},
 )
 def budget_selects_nobody(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     """A disruption budget selects no pod of the manifest set.
@@ -213,20 +202,17 @@ def budget_selects_nobody(budget: LintObject, context: LintContext) -> Iterator[
     )
 
 
-_BUDGET_SELECTS_EVERYTHING = """policy/v1 PodDisruptionBudget web
-maxUnavailable: 1
-selector: {}  # <-
-"""
-
-
 @Rule(
     "KS305",
     "budget-selects-everything",
     Severity.WARNING,
     None,
     "policy/PodDisruptionBudget",
-    fails=_BUDGET_SELECTS_EVERYTHING,
-    passes=_BUDGET_SELECTS_EVERYTHING.replace("selector: {}", "selector:\n  matchLabels: {app: web}"),
+    fails="""policy/v1 PodDisruptionBudget web
+maxUnavailable: 1
+selector: {}  # <-
+""",
+    repair={"selector: {}": "selector:\n  matchLabels: {app: web}"},
 )
 def budget_selects_everything(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     """A disruption budget has an empty selector, which selects every pod of its namespace, or none, which selects no pod.
@@ -253,19 +239,16 @@ def budget_selects_everything(budget: LintObject, context: LintContext) -> Itera
         )
 
 
-_BUDGET_WITHOUT_THRESHOLD = """policy/v1 PodDisruptionBudget web
-spec:  # <-
-"""
-
-
 @Rule(
     "KS306",
     "budget-without-threshold",
     Severity.ERROR,
     Stage.HANGS,
     "policy/PodDisruptionBudget",
-    fails=_BUDGET_WITHOUT_THRESHOLD,
-    passes=_BUDGET_WITHOUT_THRESHOLD.replace("spec:  # <-", "maxUnavailable: 1"),
+    fails="""policy/v1 PodDisruptionBudget web
+spec:  # <-
+""",
+    repair={"spec:  # <-": "maxUnavailable: 1"},
 )
 def budget_without_threshold(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     """A disruption budget has neither minAvailable nor maxUnavailable, so it allows no eviction.
@@ -286,21 +269,18 @@ def budget_without_threshold(budget: LintObject, context: LintContext) -> Iterat
         )
 
 
-_BUDGET_CANNOT_COUNT = """policy/v1 PodDisruptionBudget agent
-maxUnavailable: 1  # <-
----
-apps/v1 DaemonSet agent
-"""
-
-
 @Rule(
     "KS307",
     "budget-cannot-count",
     Severity.WARNING,
     Stage.HANGS,
     "policy/PodDisruptionBudget",
-    fails=_BUDGET_CANNOT_COUNT,
-    passes=_BUDGET_CANNOT_COUNT.replace("maxUnavailable: 1", "minAvailable: 2"),
+    fails="""policy/v1 PodDisruptionBudget agent
+maxUnavailable: 1  # <-
+---
+apps/v1 DaemonSet agent
+""",
+    repair={"maxUnavailable: 1": "minAvailable: 2"},
 )
 def budget_cannot_count(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     """A disruption budget depends on the expected number of pods, and selects pods for which that number is not known.
@@ -317,7 +297,7 @@ def budget_cannot_count(budget: LintObject, context: LintContext) -> Iterator[Pr
     if limit is None or not needs_scale(*limit):
         return
     found = selected(budget, context)
-    only_bare = all(pods.type == "Pod" and not _is_owned(pods) for pods in found)
+    only_bare = all(pods.type == "Pod" and not items(at(pods.obj.raw, "metadata", "ownerReferences")) for pods in found)
     for pods in found:
         why = WITHOUT_SCALE.get(pods.type)
         if why is not None and (pods.type != "Pod" or only_bare):
@@ -330,16 +310,6 @@ def budget_cannot_count(budget: LintObject, context: LintContext) -> Iterator[Pr
             )
 
 
-def _is_owned(pods: WorkloadPods) -> bool:
-    return pods.type == "Pod" and bool(items(at(pods.obj.raw, "metadata", "ownerReferences")))
-
-
-_UNHEALTHY_EVICTION_POLICY = """policy/v1 PodDisruptionBudget web
-spec:  # <-
-maxUnavailable: 1
-"""
-
-
 @Rule(
     "KS308",
     "unhealthy-eviction-policy",
@@ -347,10 +317,11 @@ maxUnavailable: 1
     Stage.HANGS,
     "policy/PodDisruptionBudget",
     on=False,
-    fails=_UNHEALTHY_EVICTION_POLICY,
-    passes=_UNHEALTHY_EVICTION_POLICY.replace(
-        "maxUnavailable: 1", "maxUnavailable: 1\nunhealthyPodEvictionPolicy: AlwaysAllow"
-    ),
+    fails="""policy/v1 PodDisruptionBudget web
+spec:  # <-
+maxUnavailable: 1
+""",
+    repair={"maxUnavailable: 1": "maxUnavailable: 1\nunhealthyPodEvictionPolicy: AlwaysAllow"},
 )
 def unhealthy_eviction_policy(budget: LintObject, context: LintContext) -> Iterator[Problem]:
     """A disruption budget does not set the eviction policy for pods that run and are not ready.

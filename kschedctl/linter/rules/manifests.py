@@ -21,11 +21,6 @@ from kschedctl.objects.validation.pod_rejections import FAILED_CREATE, FORBIDDEN
 from kschedctl.objects.validation.validate import refuses, validate
 from kschedctl.sources.snapshot.content_sniffing import unrendered
 
-_NOT_YAML = """v1 Pod web
-nodeSelector: {pool: web
-containers: []  # <-
-"""
-
 
 @Rule(
     "KS901",
@@ -33,8 +28,11 @@ containers: []  # <-
     Severity.ERROR,
     Stage.REFUSED,
     RuleSubject.FILE,
-    fails=_NOT_YAML,
-    passes=_NOT_YAML.replace("{pool: web", "{pool: web}"),
+    fails="""v1 Pod web
+nodeSelector: {pool: web
+containers: []  # <-
+""",
+    repair={"{pool: web": "{pool: web}"},
 )
 def not_yaml(file: LintFile, context: LintContext) -> Iterator[Problem]:
     """A document is not YAML, or is YAML that Kubernetes does not read.
@@ -55,10 +53,10 @@ def not_yaml(file: LintFile, context: LintContext) -> Iterator[Problem]:
         return
     for document in file.documents:
         if document.broken is not None:
-            yield _problem(document)
+            yield _document_problem(document)
 
 
-def _problem(document: LintDocument) -> Problem:
+def _document_problem(document: LintDocument) -> Problem:
     broken = document.broken
     assert broken is not None
     line, column = document.before + 1, 1
@@ -72,23 +70,20 @@ def _problem(document: LintDocument) -> Problem:
 _MARKS: Final = ("{{", "{%", "${", "%{")
 
 
-_UNRENDERED_TEMPLATE = """apiVersion: v1
-kind: Pod
-metadata:
-  name: {{ .Release.Name }}  # <-
-spec:
-  containers: []
-"""
-
-
 @Rule(
     "KS902",
     "unrendered-template",
     Severity.INFO,
     None,
     RuleSubject.FILE,
-    fails=_UNRENDERED_TEMPLATE,
-    passes=_UNRENDERED_TEMPLATE.replace("{{ .Release.Name }}", '"{{ .Release.Name }}"'),
+    fails="""apiVersion: v1
+kind: Pod
+metadata:
+  name: {{ .Release.Name }}  # <-
+spec:
+  containers: []
+""",
+    repair={"{{ .Release.Name }}": '"{{ .Release.Name }}"'},
 )
 def unrendered_template(file: LintFile, context: LintContext) -> Iterator[Problem]:
     """A file is an unfilled template, so it is not YAML.
@@ -134,7 +129,13 @@ def _first_braces(file: LintFile) -> Position:
     return Position(broken.before + 1, 1)
 
 
-_DUPLICATE_KEY = """apiVersion: v1
+@Rule(
+    "KS903",
+    "duplicate-key",
+    Severity.ERROR,
+    Stage.REFUSED,
+    RuleSubject.OBJECT,
+    fails="""apiVersion: v1
 kind: Pod
 metadata:
   name: web
@@ -144,17 +145,8 @@ spec:
   - name: web
     image: nginx
   hostNetwork: false  # <-
-"""
-
-
-@Rule(
-    "KS903",
-    "duplicate-key",
-    Severity.ERROR,
-    Stage.REFUSED,
-    RuleSubject.OBJECT,
-    fails=_DUPLICATE_KEY,
-    passes=_DUPLICATE_KEY.replace("  hostNetwork: true\n", ""),
+""",
+    repair={"  hostNetwork: true\n": ""},
 )
 def duplicate_key(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """A mapping contains a key twice, and which of the values applies depends on the reader.
@@ -187,7 +179,13 @@ _OF_TOOLS: Final = re.compile(r"\$.*|[+=^X<]?\(.*\)")
 _SOPS: Final = ("sops",)
 
 
-_MISPLACED_FIELD = """apiVersion: apps/v1
+@Rule(
+    "KS904",
+    "misplaced-field",
+    Severity.ERROR,
+    Stage.REFUSED,
+    RuleSubject.OBJECT,
+    fails="""apiVersion: apps/v1
 kind: Deployment
 metadata:
   name: web
@@ -203,19 +201,11 @@ spec:
       containers:
       - name: web
         image: nginx
-"""
-
-
-@Rule(
-    "KS904",
-    "misplaced-field",
-    Severity.ERROR,
-    Stage.REFUSED,
-    RuleSubject.OBJECT,
-    fails=_MISPLACED_FIELD,
-    passes=_MISPLACED_FIELD.replace("  nodeSelector:  # <-\n    pool: web\n", "").replace(
-        "      containers:", "      nodeSelector:\n        pool: web\n      containers:"
-    ),
+""",
+    repair={
+        "  nodeSelector:  # <-\n    pool: web\n": "",
+        "      containers:": "      nodeSelector:\n        pool: web\n      containers:",
+    },
 )
 def misplaced_field(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """A field is misspelt, or is at a place where its kind has no such field, so it has no effect.
@@ -326,19 +316,16 @@ _OLD: Final = re.compile(
 )
 
 
-_API_GONE = """policy/v1beta1 PodDisruptionBudget web  # <-
-maxUnavailable: 1
-"""
-
-
 @Rule(
     "KS905",
     "api-gone",
     Severity.ERROR,
     Stage.REFUSED,
     RuleSubject.OBJECT,
-    fails=_API_GONE,
-    passes=_API_GONE.replace("v1beta1", "v1"),
+    fails="""policy/v1beta1 PodDisruptionBudget web  # <-
+maxUnavailable: 1
+""",
+    repair={"v1beta1": "v1"},
 )
 def api_gone(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """The API server does not serve the API version of the object, or not this kind in that version.
@@ -364,7 +351,19 @@ def api_gone(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     if new is not None and minor < new[0]:
         yield from _not_yet_served(obj, minor, *new)
     elif gone is None:
-        yield from _never_served(obj)
+        versions = kinds_by_version()
+        served = versions.get(obj.api_version, frozenset())
+        if obj.kind in served or not is_rendered([obj.kind, obj.api_version]):
+            return
+        message = f'no matches for kind "{obj.kind}" in version "{obj.api_version}"'
+        elsewhere = [version for version, kinds in versions.items() if obj.kind in kinds]
+        if not served:
+            if elsewhere and (similar := _similar_versions(obj.api_version, elsewhere)):
+                yield Problem(message=message, steps=("apiVersion",), help=f"did you mean {listed(similar, 'or')}?")
+        elif elsewhere:
+            yield Problem(message=message, steps=("apiVersion",), help=f"{obj.kind} is in {listed(elsewhere, 'or')}")
+        elif meant := nearest(obj.kind, served):
+            yield Problem(message=message, steps=("kind",), help=f"did you mean {meant}?")
     elif minor >= gone[0]:
         yield from _gone(obj, context, *gone)
 
@@ -376,10 +375,13 @@ def _gone(obj: LintObject, context: LintContext, since: int, instead: str) -> It
         same = context.manifests.of_version(obj.api_version, obj.kind)
         in_folder = [other for other in same if _old_folder(other.file.name) == folder]
         if in_folder[0] is obj:
+            # The settings know no absolute paths.
+            path = PurePath(folder)
+            glob = path.name if path.is_absolute() else path.as_posix()
             yield Problem(
                 message=f"{message} ({counted(len(in_folder), 'object')} in {folder})",
                 steps=("apiVersion",),
-                help=f"to leave the folder out, write exclude: [{_glob(folder)}] in the settings",
+                help=f"to leave the folder out, write exclude: [{glob}] in the settings",
                 severity=Severity.INFO,
             )
         return
@@ -396,23 +398,6 @@ def _not_yet_served(obj: LintObject, minor: int, since: int, before: str) -> Ite
     )
 
 
-def _never_served(obj: LintObject) -> Iterator[Problem]:
-    """Yield the problem of a kind that no release serves in this version."""
-    versions = kinds_by_version()
-    served = versions.get(obj.api_version, frozenset())
-    if obj.kind in served or not is_rendered([obj.kind, obj.api_version]):
-        return
-    message = f'no matches for kind "{obj.kind}" in version "{obj.api_version}"'
-    elsewhere = [version for version, kinds in versions.items() if obj.kind in kinds]
-    if not served:
-        if elsewhere and (similar := _similar_versions(obj.api_version, elsewhere)):
-            yield Problem(message=message, steps=("apiVersion",), help=f"did you mean {listed(similar, 'or')}?")
-    elif elsewhere:
-        yield Problem(message=message, steps=("apiVersion",), help=f"{obj.kind} is in {listed(elsewhere, 'or')}")
-    elif meant := nearest(obj.kind, served):
-        yield Problem(message=message, steps=("kind",), help=f"did you mean {meant}?")
-
-
 def _similar_versions(api_version: str, served: Sequence[str]) -> Sequence[str]:
     """Return the versions of a kind that an unknown version is meant for; none if it is of a group of its own.
 
@@ -423,28 +408,16 @@ def _similar_versions(api_version: str, served: Sequence[str]) -> Sequence[str]:
     """
     # Without a slash, the text is a version of the core group, or a group without its version.
     group = api_version.partition("/")[0].removesuffix(_SUFFIX)
-    similar = [each for each in served if _is_similar(group, each.rpartition("/")[0].removesuffix(_SUFFIX))]
-    return similar or ([] if "." in group else served)
-
-
-def _is_similar(group: str, other: str) -> bool:
+    groups = [(each, each.rpartition("/")[0].removesuffix(_SUFFIX)) for each in served]
     is_custom = group.endswith(_CUSTOM_SUFFIX)
-    return not is_custom and (group == other or mistakes(group, other) > 0)
+    similar = [each for each, other in groups if not is_custom and (group == other or mistakes(group, other) > 0)]
+    return similar or ([] if "." in group else served)
 
 
 def _old_folder(name: str) -> str:
     """Return the outermost folder of old manifests or test data around a file; empty if there is none."""
     outermost_first = (folder for folder in reversed(PurePath(name).parents) if _OLD.fullmatch(folder.name))
     return str(next(outermost_first, ""))
-
-
-def _glob(folder: str) -> str:
-    """Return the glob for a folder; the settings know no absolute paths, so that the name of such a folder is used."""
-    path = PurePath(folder)
-    return path.name if path.is_absolute() else path.as_posix()
-
-
-# Findings of the API server's validation of manifests, as problems of rules.
 
 
 def validation_findings(obj: LintObject, context: LintContext) -> list[Finding]:
@@ -470,22 +443,19 @@ def problem(finding: Finding, obj: LintObject) -> Iterator[Problem]:
 _GROUPS: Final = "scheduling.k8s.io"
 
 
-_API_SERVER_REFUSES = """apps/v1 Deployment web
-strategy:
-  rollingUpdate:
-    maxSurge: 0
-    maxUnavailable: 0  # <-
-"""
-
-
 @Rule(
     "KS906",
     "api-server-refuses",
     Severity.ERROR,
     Stage.REFUSED,
     RuleSubject.OBJECT,
-    fails=_API_SERVER_REFUSES,
-    passes=_API_SERVER_REFUSES.replace("maxUnavailable: 0", "maxUnavailable: 1"),
+    fails="""apps/v1 Deployment web
+strategy:
+  rollingUpdate:
+    maxSurge: 0
+    maxUnavailable: 0  # <-
+""",
+    repair={"maxUnavailable: 0": "maxUnavailable: 1"},
 )
 def api_server_refuses(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """The API server's validation refuses the object, for the reason in the message.
@@ -508,20 +478,17 @@ def api_server_refuses(obj: LintObject, context: LintContext) -> Iterator[Proble
 _PRIORITY: Final = ("priority", "preemptionPolicy")
 
 
-_PODS_REFUSED = """apps/v1 Deployment web
-overhead:  # <-
-  cpu: 100m
-"""
-
-
 @Rule(
     "KS907",
     "pods-refused",
     Severity.ERROR,
     Stage.PODS_REFUSED,
     RuleSubject.OBJECT,
-    fails=_PODS_REFUSED,
-    passes=_PODS_REFUSED.replace("overhead:  # <-\n  cpu: 100m\n", "runtimeClassName: gvisor\n"),
+    fails="""apps/v1 Deployment web
+overhead:  # <-
+  cpu: 100m
+""",
+    repair={"overhead:  # <-\n  cpu: 100m\n": "runtimeClassName: gvisor\n"},
 )
 def pods_refused(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """The API server refuses the pods, whatever classes the cluster has, and accepts the workload that creates them.
@@ -589,12 +556,6 @@ def partial(obj: LintObject, context: LintContext) -> Iterator[Problem]:
         )
 
 
-_LIVE = """v1 Pod web
-uid: 4f5a  # <-
-nodeName: node-1
-"""
-
-
 @Rule(
     "KS909",
     "live",
@@ -602,8 +563,11 @@ nodeName: node-1
     None,
     RuleSubject.OBJECT,
     counted=True,
-    fails=_LIVE,
-    passes=_LIVE.replace("uid: 4f5a  # <-\n", "").replace("nodeName: node-1\n", ""),
+    fails="""v1 Pod web
+uid: 4f5a  # <-
+nodeName: node-1
+""",
+    repair={"uid: 4f5a  # <-\n": "", "nodeName: node-1\n": ""},
 )
 def live(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """The object was read from a cluster: it has a uid, a resource version or a status.
@@ -658,13 +622,6 @@ def unused_ignore(ignore: Ignore, context: LintContext) -> Iterator[Problem]:
     yield Problem(message=message, help="remove it, or move it to the finding", line=ignore.line, column=ignore.column)
 
 
-_IGNORE_WITHOUT_REASON = """v1 Pod web
-annotations:
-  ignore.kschedctl.io/KS119: ""  # <-
-nodeName: node-1
-"""
-
-
 @Rule(
     "KS911",
     "ignore-without-reason",
@@ -672,8 +629,12 @@ nodeName: node-1
     None,
     RuleSubject.IGNORES,
     on=False,
-    fails=_IGNORE_WITHOUT_REASON,
-    passes=_IGNORE_WITHOUT_REASON.replace('""', "only node-1 has the device"),
+    fails="""v1 Pod web
+annotations:
+  ignore.kschedctl.io/KS119: ""  # <-
+nodeName: node-1
+""",
+    repair={'""': "only node-1 has the device"},
 )
 def ignore_without_reason(ignore: Ignore, context: LintContext) -> Iterator[Problem]:
     """An ignore has no reason.
@@ -688,7 +649,13 @@ def ignore_without_reason(ignore: Ignore, context: LintContext) -> Iterator[Prob
         yield Problem(message="the ignore has no reason", help="add the reason", line=ignore.line, column=ignore.column)
 
 
-_NOT_AN_OBJECT = """apiVersion: v1
+@Rule(
+    "KS912",
+    "not-an-object",
+    Severity.ERROR,
+    Stage.REFUSED,
+    RuleSubject.FILE,
+    fails="""apiVersion: v1
 Kind: Pod  # <-
 metadata:
   name: web
@@ -696,17 +663,8 @@ spec:
   containers:
   - name: web
     image: nginx
-"""
-
-
-@Rule(
-    "KS912",
-    "not-an-object",
-    Severity.ERROR,
-    Stage.REFUSED,
-    RuleSubject.FILE,
-    fails=_NOT_AN_OBJECT,
-    passes=_NOT_AN_OBJECT.replace("Kind", "kind"),
+""",
+    repair={"Kind": "kind"},
 )
 def not_an_object(file: LintFile, context: LintContext) -> Iterator[Problem]:
     """A document, or an item of a list, is meant as an object but has no kind or apiVersion, or a list has no items.
@@ -720,15 +678,12 @@ def not_an_object(file: LintFile, context: LintContext) -> Iterator[Problem]:
 
     Repair: as the message says.
     """
-    if file.name in context.manifests.kustomizations.patches or _is_chart_input(file, context):
+    # The values of a chart have keys of any names.
+    in_chart = context.manifests.unreadable.chart_of(file) and TEMPLATES not in PurePath(file.folder).parts
+    if in_chart or file.name in context.manifests.kustomizations.patches:
         return
     for document in file.documents:
         for flaw in found_in(document.value):
             if isinstance(flaw, Flaw):
                 region = document.region(flaw.steps, key=flaw.key)
                 yield Problem(message=flaw.problem, help=flaw.hint, line=region.line, column=region.column)
-
-
-def _is_chart_input(file: LintFile, context: LintContext) -> bool:
-    """Report whether a file is in a chart but not one of its templates: values have keys of any names."""
-    return bool(context.manifests.unreadable.chart_of(file)) and TEMPLATES not in PurePath(file.folder).parts

@@ -29,7 +29,14 @@ from kschedctl.objects.pod import NO_SCHEDULE, UNSCHEDULABLE_TAINT
 from kschedctl.objects.selectors import DOES_NOT_EXIST, IN, NOT_IN
 from kschedctl.objects.well_known import ARCHITECTURES, BETA_ZONE, HOSTNAME, PRESENT_LABELS, ZONE
 
-_NODE_AFFINITY_UNSATISFIABLE = """v1 Pod web
+
+@Rule(
+    "KS101",
+    "node-affinity-unsatisfiable",
+    Severity.ERROR,
+    Stage.WAITS,
+    RuleSubject.PODS,
+    fails="""v1 Pod web
 nodeSelector:
   disk: ssd
 affinity:
@@ -40,17 +47,8 @@ affinity:
         - key: disk  # <-
           operator: In
           values: [hdd, nvme]
-"""
-
-
-@Rule(
-    "KS101",
-    "node-affinity-unsatisfiable",
-    Severity.ERROR,
-    Stage.WAITS,
-    RuleSubject.PODS,
-    fails=_NODE_AFFINITY_UNSATISFIABLE,
-    passes=_NODE_AFFINITY_UNSATISFIABLE.replace("[hdd, nvme]", "[ssd, nvme]"),
+""",
+    repair={"[hdd, nvme]": "[ssd, nvme]"},
 )
 def node_affinity_unsatisfiable(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """Node selector and required node affinity together can match no node, whatever labels the nodes have.
@@ -160,21 +158,18 @@ _KNOWN: Final = {
 _SHORT: Final = 4
 
 
-_IMPOSSIBLE_NODE_LABEL_VALUE = """v1 Pod web
-nodeSelector:
-  kubernetes.io/arch: x86_64  # <-
-  topology.kubernetes.io/zones: eu-1a  # <-
-"""
-
-
 @Rule(
     "KS103",
     "impossible-node-label-value",
     Severity.ERROR,
     Stage.WAITS,
     RuleSubject.PODS,
-    fails=_IMPOSSIBLE_NODE_LABEL_VALUE,
-    passes=_IMPOSSIBLE_NODE_LABEL_VALUE.replace("x86_64", "amd64").replace("/zones", "/zone"),
+    fails="""v1 Pod web
+nodeSelector:
+  kubernetes.io/arch: x86_64  # <-
+  topology.kubernetes.io/zones: eu-1a  # <-
+""",
+    repair={"x86_64": "amd64", "/zones": "/zone"},
 )
 def impossible_node_label_value(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """The pods require a node label that no node can have: an unknown OS or architecture, or a misspelt well-known key.
@@ -189,27 +184,13 @@ def impossible_node_label_value(pods: WorkloadPods, context: LintContext) -> Ite
 
     Repair: write a label and value that nodes can have.
     """
-    yield from _of_selector(pods)
-    yield from _of_terms(pods)
-    topologies: list[AnyPart] = [*pods.spread, *pods.terms("podAffinity", required=True)]
-    for part in topologies:
-        key, steps = text(part.raw.get("topologyKey")), (*part.steps, "topologyKey")
-        hard = part.raw.get("whenUnsatisfiable", DO_NOT_SCHEDULE) == DO_NOT_SCHEDULE
-        if hard and (meant := _misspelt(key)) is not None:
-            yield _of_key(key, meant, steps, setting(pods.obj, f"write {meant}", (steps, meant)))
-
-
-def _of_selector(pods: WorkloadPods) -> Iterator[Problem]:
     for key, value in pods.node_selector.items():
         steps = pods.of_spec("nodeSelector", key)
         if (meant := _misspelt(key)) is not None:
             fix = renaming(pods.obj, steps, meant) if meant not in pods.node_selector else None
             yield replace(_of_key(key, meant, steps, fix), key=True)
-        elif is_rendered(value) and (wrong := _wrong(key, (text(value),))):
+        elif is_rendered(value) and (wrong := _unknown_values(key, (text(value),))):
             yield _of_value(pods, key, wrong, steps)
-
-
-def _of_terms(pods: WorkloadPods) -> Iterator[Problem]:
     terms = pods.node_terms or []
     severity = Severity.WARNING if len(terms) > 1 else None
     for demand in (demand for steps, term in terms for demand in demands_of(term, steps)):
@@ -219,8 +200,14 @@ def _of_terms(pods: WorkloadPods) -> Iterator[Problem]:
         if (meant := _misspelt(demand.key)) is not None:
             fix = setting(pods.obj, f"write {meant}", (at_key, meant))
             yield _of_key(demand.key, meant, at_key, fix, severity)
-        elif demand.operator == IN and (wrong := _wrong(demand.key, demand.values)):
+        elif demand.operator == IN and (wrong := _unknown_values(demand.key, demand.values)):
             yield _of_value(pods, demand.key, wrong, (*demand.steps, "values", 0), severity)
+    topologies: list[AnyPart] = [*pods.spread, *pods.terms("podAffinity", required=True)]
+    for part in topologies:
+        key, steps = text(part.raw.get("topologyKey")), (*part.steps, "topologyKey")
+        hard = part.raw.get("whenUnsatisfiable", DO_NOT_SCHEDULE) == DO_NOT_SCHEDULE
+        if hard and (meant := _misspelt(key)) is not None:
+            yield _of_key(key, meant, steps, setting(pods.obj, f"write {meant}", (steps, meant)))
 
 
 def _of_key(name: str, meant: str, steps: Steps, fix: Fix | None, severity: Severity | None = None) -> Problem:
@@ -232,7 +219,9 @@ def _of_value(
     pods: WorkloadPods, key: str, wrong: tuple[str, ...], steps: Steps, severity: Severity | None = None
 ) -> Problem:
     known = sorted(_VALUES[key])
-    guess = _guess(key, wrong[0])
+    lower = wrong[0].lower()
+    meant = ARCHITECTURES.get(lower, lower) if "arch" in key else lower
+    guess = meant if meant in _VALUES[key] else ""
     return Problem(
         message=f"no node has {key}={' or '.join(wrong)}",
         steps=steps,
@@ -242,16 +231,10 @@ def _of_value(
     )
 
 
-def _wrong(key: str, values: tuple[str, ...]) -> tuple[str, ...]:
+def _unknown_values(key: str, values: tuple[str, ...]) -> tuple[str, ...]:
     """Return the values if none of them is known, else nothing."""
     known = _VALUES.get(key)
     return values if known is not None and known.isdisjoint(values) else ()
-
-
-def _guess(key: str, value: str) -> str:
-    lower = value.lower()
-    meant = ARCHITECTURES.get(lower, lower) if "arch" in key else lower
-    return meant if meant in _VALUES[key] else ""
 
 
 def _misspelt(key: str) -> str | None:
@@ -263,23 +246,20 @@ def _misspelt(key: str) -> str | None:
     return f"{domain}/{near[0]}" if near else None
 
 
-_MASTER_LABEL = """v1 Pod web
-nodeSelector:
-  node-role.kubernetes.io/master: ""  # <-
-tolerations:
-- key: node-role.kubernetes.io/control-plane
-  operator: Exists
-"""
-
-
 @Rule(
     "KS104",
     "master-label",
     Severity.WARNING,
     Stage.WAITS,
     RuleSubject.PODS,
-    fails=_MASTER_LABEL,
-    passes=_MASTER_LABEL.replace("node-role.kubernetes.io/master", "node-role.kubernetes.io/control-plane"),
+    fails="""v1 Pod web
+nodeSelector:
+  node-role.kubernetes.io/master: ""  # <-
+tolerations:
+- key: node-role.kubernetes.io/control-plane
+  operator: Exists
+""",
+    repair={"node-role.kubernetes.io/master": "node-role.kubernetes.io/control-plane"},
 )
 def master_label(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """The pods require nodes with the label node-role.kubernetes.io/master, which kubeadm does not set.
@@ -311,20 +291,17 @@ def master_label(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     )
 
 
-_DEPRECATED_NODE_LABEL = """v1 Pod web
-nodeSelector:
-  beta.kubernetes.io/os: linux  # <-
-"""
-
-
 @Rule(
     "KS105",
     "deprecated-node-label",
     Severity.INFO,
     None,
     RuleSubject.PODS,
-    fails=_DEPRECATED_NODE_LABEL,
-    passes=_DEPRECATED_NODE_LABEL.replace("beta.", ""),
+    fails="""v1 Pod web
+nodeSelector:
+  beta.kubernetes.io/os: linux  # <-
+""",
+    repair={"beta.": ""},
 )
 def deprecated_node_label(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """The pods refer to a deprecated node label, such as beta.kubernetes.io/os.
@@ -462,20 +439,17 @@ def _fix(pods: WorkloadPods) -> Fix:
 _UNSCHEDULABLE: Final = UNSCHEDULABLE_TAINT.key
 
 
-_TOLERATES_CORDON = """apps/v1 Deployment web
-tolerations:
-- operator: Exists  # <-
-"""
-
-
 @Rule(
     "KS108",
     "tolerates-cordon",
     Severity.WARNING,
     Stage.HANGS,
     RuleSubject.PODS,
-    fails=_TOLERATES_CORDON,
-    passes=_TOLERATES_CORDON.replace("- operator: Exists", "- key: dedicated\n  operator: Exists"),
+    fails="""apps/v1 Deployment web
+tolerations:
+- operator: Exists  # <-
+""",
+    repair={"- operator: Exists": "- key: dedicated\n  operator: Exists"},
 )
 def tolerates_cordon(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """The pods tolerate the taint of cordoned nodes, so pods that a drain evicts may return to the drained node.
@@ -507,19 +481,16 @@ def tolerates_cordon(pods: WorkloadPods, context: LintContext) -> Iterator[Probl
             )
 
 
-_NODE_NAME_SET = """v1 Pod web
-nodeName: node-1  # <-
-"""
-
-
 @Rule(
     "KS119",
     "node-name-set",
     Severity.WARNING,
     Stage.WAITS,
     RuleSubject.PODS,
-    fails=_NODE_NAME_SET,
-    passes=_NODE_NAME_SET.replace("nodeName: node-1", "nodeSelector:\n  kubernetes.io/hostname: node-1"),
+    fails="""v1 Pod web
+nodeName: node-1  # <-
+""",
+    repair={"nodeName: node-1": "nodeSelector:\n  kubernetes.io/hostname: node-1"},
 )
 def node_name_set(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """The pod template sets nodeName, so no scheduler considers the pods.
@@ -547,20 +518,17 @@ def node_name_set(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]
     )
 
 
-_SELECTS_ONE_HOST = """v1 Pod web
-nodeSelector:
-  kubernetes.io/hostname: node-1  # <-
-"""
-
-
 @Rule(
     "KS125",
     "selects-one-host",
     Severity.INFO,
     Stage.WAITS,
     RuleSubject.PODS,
-    fails=_SELECTS_ONE_HOST,
-    passes=_SELECTS_ONE_HOST.replace("kubernetes.io/hostname: node-1", "pool: web"),
+    fails="""v1 Pod web
+nodeSelector:
+  kubernetes.io/hostname: node-1  # <-
+""",
+    repair={"kubernetes.io/hostname: node-1": "pool: web"},
 )
 def selects_one_host(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """Node selector or required affinity limit the pods to a single node by its hostname.
@@ -609,20 +577,17 @@ _CLOUDS: Final = {
 }
 
 
-_REGION_AS_ZONE = """v1 Pod web
-nodeSelector:
-  topology.kubernetes.io/zone: us-east-1  # <-
-"""
-
-
 @Rule(
     "KS128",
     "region-as-zone",
     Severity.WARNING,
     Stage.WAITS,
     RuleSubject.PODS,
-    fails=_REGION_AS_ZONE,
-    passes=_REGION_AS_ZONE.replace("us-east-1", "us-east-1a"),
+    fails="""v1 Pod web
+nodeSelector:
+  topology.kubernetes.io/zone: us-east-1  # <-
+""",
+    repair={"us-east-1": "us-east-1a"},
 )
 def region_as_zone(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """The pods require a zone by the name of a region of a cloud, which no node has as its zone.

@@ -31,18 +31,7 @@ from kschedctl.linter.rule import Problem, Related, Rule, RuleSubject, Stage
 from kschedctl.linter.scheduler_profiles import DEFAULT_SCHEDULER
 from kschedctl.linter.values import Steps, at, is_rendered, mapping, numbered, text, whole
 from kschedctl.objects.releases.release import LATEST
-from kschedctl.objects.releases.rules import GENERIC_WORKLOAD, GROUP_PREEMPTION_POLICY, TOPOLOGY_AWARE, PodGroupRules
-
-_MIN_COUNT_OUT_OF_REACH = """scheduling.k8s.io/v1beta1 PodGroup train
-schedulingPolicy:
-  gang:
-    minCount: 8  # <-
----
-batch/v1 Job train
-parallelism: 4
-completions: 8
-schedulingGroup: {podGroupName: train}
-"""
+from kschedctl.objects.releases.rules import GENERIC_WORKLOAD, GROUP_PREEMPTION_POLICY, TOPOLOGY_AWARE
 
 
 @Rule(
@@ -51,8 +40,17 @@ schedulingGroup: {podGroupName: train}
     Severity.ERROR,
     Stage.WAITS,
     "scheduling.k8s.io/PodGroup",
-    fails=_MIN_COUNT_OUT_OF_REACH,
-    passes=_MIN_COUNT_OUT_OF_REACH.replace("minCount: 8", "minCount: 4"),
+    fails="""scheduling.k8s.io/v1beta1 PodGroup train
+schedulingPolicy:
+  gang:
+    minCount: 8  # <-
+---
+batch/v1 Job train
+parallelism: 4
+completions: 8
+schedulingGroup: {podGroupName: train}
+""",
+    repair={"minCount: 8": "minCount: 4"},
 )
 def min_count_out_of_reach(group: LintObject, context: LintContext) -> Iterator[Problem]:
     """A PodGroup requires more pods at a time than the workloads of its members create.
@@ -105,7 +103,13 @@ _CLASS: Final[Steps] = ("spec", "priorityClassName")
 _MEMBER: Final = "another member of the group"
 
 
-_GROUP_MEMBERS_DIFFER = """scheduling.k8s.io/v1beta1 PodGroup train
+@Rule(
+    "KS702",
+    "group-members-differ",
+    Severity.ERROR,
+    Stage.WAITS,
+    RuleSubject.PODS,
+    fails="""scheduling.k8s.io/v1beta1 PodGroup train
 schedulingPolicy: {gang: {minCount: 4}}
 ---
 batch/v1 Job train
@@ -115,17 +119,8 @@ priorityClassName: training  # <-
 ---
 scheduling.k8s.io/v1 PriorityClass training
 value: 1000
-"""
-
-
-@Rule(
-    "KS702",
-    "group-members-differ",
-    Severity.ERROR,
-    Stage.WAITS,
-    RuleSubject.PODS,
-    fails=_GROUP_MEMBERS_DIFFER,
-    passes=_GROUP_MEMBERS_DIFFER.replace("{gang: {minCount: 4}}", "{gang: {minCount: 4}}\npriorityClassName: training"),
+""",
+    repair={"{gang: {minCount: 4}}": "{gang: {minCount: 4}}\npriorityClassName: training"},
 )
 def group_members_differ(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """The pods of a PodGroup have different schedulers or preemption policies, or another priority than their group.
@@ -217,16 +212,6 @@ def _field(pods: WorkloadPods, name: str) -> Steps:
     return pods.of_spec(name if pods.spec.get(name) is not None else "schedulingGroup")
 
 
-_POD_GROUP_NOT_GIVEN = """batch/v1 Job train
-parallelism: 4
-schedulingGroup:
-  podGroupName: tarin  # <-
----
-scheduling.k8s.io/v1beta1 PodGroup train
-schedulingPolicy: {gang: {minCount: 4}}
-"""
-
-
 @Rule(
     "KS703",
     "pod-group-not-given",
@@ -235,8 +220,15 @@ schedulingPolicy: {gang: {minCount: 4}}
     RuleSubject.PODS,
     on=False,
     if_complete=True,
-    fails=_POD_GROUP_NOT_GIVEN,
-    passes=_POD_GROUP_NOT_GIVEN.replace("tarin", "train"),
+    fails="""batch/v1 Job train
+parallelism: 4
+schedulingGroup:
+  podGroupName: tarin  # <-
+---
+scheduling.k8s.io/v1beta1 PodGroup train
+schedulingPolicy: {gang: {minCount: 4}}
+""",
+    repair={"tarin": "train"},
 )
 def pod_group_not_given(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """The pods name a PodGroup that is neither in the manifest set nor in the snapshot.
@@ -322,14 +314,6 @@ def pod_group_without_members(group: LintObject, context: LintContext) -> Iterat
 _TOPOLOGY: Final[Steps] = ("spec", "schedulingConstraints", "topology")
 
 
-_NO_SUCH_TOPOLOGY_KEY = """scheduling.k8s.io/v1beta1 PodGroup train
-schedulingPolicy: {gang: {minCount: 4}}
-schedulingConstraints:
-  topology:
-  - key: rak  # <-
-"""
-
-
 @Rule(
     "KS705",
     "no-such-topology-key",
@@ -337,8 +321,13 @@ schedulingConstraints:
     Stage.WAITS,
     "scheduling.k8s.io/PodGroup",
     snapshot=True,
-    fails=_NO_SUCH_TOPOLOGY_KEY,
-    passes=_NO_SUCH_TOPOLOGY_KEY.replace("rak", "rack"),
+    fails="""scheduling.k8s.io/v1beta1 PodGroup train
+schedulingPolicy: {gang: {minCount: 4}}
+schedulingConstraints:
+  topology:
+  - key: rak  # <-
+""",
+    repair={"rak": "rack"},
     options={"snapshot": snapshot(node("a", rack="r1"), node("b", rack="r2"))},
 )
 def no_such_topology_key(group: LintObject, context: LintContext) -> Iterator[Problem]:
@@ -370,7 +359,13 @@ def no_such_topology_key(group: LintObject, context: LintContext) -> Iterator[Pr
 _SCHEDULING_GROUP: Final[Steps] = ("spec", "schedulingGroup")
 
 
-_POD_GROUP_GATE_OFF = """scheduling.k8s.io/v1beta1 PodGroup train
+@Rule(
+    "KS706",
+    "pod-group-gate-off",
+    Severity.WARNING,
+    None,
+    RuleSubject.OBJECT,
+    fails="""scheduling.k8s.io/v1beta1 PodGroup train
 schedulingPolicy: {gang: {minCount: 4}}
 schedulingConstraints:  # <-
   topology:
@@ -379,19 +374,8 @@ schedulingConstraints:  # <-
 batch/v1 Job train
 parallelism: 4
 schedulingGroup: {podGroupName: train}
-"""
-
-
-@Rule(
-    "KS706",
-    "pod-group-gate-off",
-    Severity.WARNING,
-    None,
-    RuleSubject.OBJECT,
-    fails=_POD_GROUP_GATE_OFF,
-    passes=_POD_GROUP_GATE_OFF.replace(
-        "schedulingConstraints:  # <-\n  topology:\n  - key: topology.kubernetes.io/zone\n", ""
-    ),
+""",
+    repair={"schedulingConstraints:  # <-\n  topology:\n  - key: topology.kubernetes.io/zone\n": ""},
     options={"release": LATEST.with_features({GENERIC_WORKLOAD: True})},
 )
 def pod_group_gate_off(obj: LintObject, context: LintContext) -> Iterator[Problem]:
@@ -425,20 +409,15 @@ def pod_group_gate_off(obj: LintObject, context: LintContext) -> Iterator[Proble
         elif not context.release.enabled(GENERIC_WORKLOAD):
             yield _off(GENERIC_WORKLOAD, steps, context)
     elif obj.type == POD_GROUP and rules is not None and context.release.enabled(GENERIC_WORKLOAD):
-        for steps, gate in _gated_fields(rules):
+        for steps, gate in (
+            (("spec", "schedulingPolicy", "gang"), rules.gang_gate),
+            (("spec", "schedulingConstraints"), TOPOLOGY_AWARE),
+            (("spec", "disruptionMode"), rules.preemption_gate),
+            (("spec", "priorityClassName"), rules.preemption_gate),
+            (("spec", "preemptionPolicy"), GROUP_PREEMPTION_POLICY),
+        ):
             if at(obj.raw, *steps) is not None and not context.release.enabled(gate):
                 yield _off(gate, steps, context)
-
-
-def _gated_fields(rules: PodGroupRules) -> tuple[tuple[Steps, str], ...]:
-    """Return the fields of a PodGroup that need a feature gate, each with the gate."""
-    return (
-        (("spec", "schedulingPolicy", "gang"), rules.gang_gate),
-        (("spec", "schedulingConstraints"), TOPOLOGY_AWARE),
-        (("spec", "disruptionMode"), rules.preemption_gate),
-        (("spec", "priorityClassName"), rules.preemption_gate),
-        (("spec", "preemptionPolicy"), GROUP_PREEMPTION_POLICY),
-    )
 
 
 def _off(gate: str, steps: Steps, context: LintContext) -> Problem:

@@ -52,21 +52,18 @@ _LEAST: Final = 2**20 * NANO
 _NAMES: Final = ("memory", "ephemeral-storage")
 
 
-_TINY_QUANTITY = """v1 Pod web
-resources:
-  requests:
-    memory: 128m  # <-
-"""
-
-
 @Rule(
     "KS121",
     "tiny-quantity",
     Severity.ERROR,
     Stage.WAITS,
     RuleSubject.PODS,
-    fails=_TINY_QUANTITY,
-    passes=_TINY_QUANTITY.replace("128m", "128Mi"),
+    fails="""v1 Pod web
+resources:
+  requests:
+    memory: 128m  # <-
+""",
+    repair={"128m": "128Mi"},
 )
 def tiny_quantity(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """A container requests or limits less than 1Mi of memory or disk: probably 128m was written for 128Mi.
@@ -108,22 +105,19 @@ _MANY: Final = 64 * NANO
 _PER_CPU: Final = 256 * 2**20
 
 
-_HUGE_CPU = """v1 Pod web
-resources:
-  requests:
-    cpu: 100  # <-
-    memory: 256Mi
-"""
-
-
 @Rule(
     "KS122",
     "huge-cpu",
     Severity.WARNING,
     Stage.WAITS,
     RuleSubject.PODS,
-    fails=_HUGE_CPU,
-    passes=_HUGE_CPU.replace("cpu: 100", "cpu: 100m"),
+    fails="""v1 Pod web
+resources:
+  requests:
+    cpu: 100  # <-
+    memory: 256Mi
+""",
+    repair={"cpu: 100": "cpu: 100m"},
 )
 def huge_cpu(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """A container requests 64 CPUs or more and little memory: probably 100m was intended and 100 was written.
@@ -159,7 +153,13 @@ def huge_cpu(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
 _RESOURCES: Final = ("cpu", "memory", "ephemeral-storage")
 
 
-_INIT_DOMINATES = """v1 Pod web
+@Rule(
+    "KS123",
+    "init-dominates",
+    Severity.INFO,
+    None,
+    RuleSubject.PODS,
+    fails="""v1 Pod web
 initContainers:
 - name: migrate
   image: migrate
@@ -169,17 +169,8 @@ initContainers:
 resources:
   requests:
     memory: 256Mi
-"""
-
-
-@Rule(
-    "KS123",
-    "init-dominates",
-    Severity.INFO,
-    None,
-    RuleSubject.PODS,
-    fails=_INIT_DOMINATES,
-    passes=_INIT_DOMINATES.replace("2Gi", "256Mi"),
+""",
+    repair={"2Gi": "256Mi"},
 )
 def init_dominates(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """An init container requests more than all containers together, so the pod reserves that much for its whole lifetime.

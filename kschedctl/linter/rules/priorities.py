@@ -164,20 +164,17 @@ def class_not_given(pods: WorkloadPods, context: LintContext) -> Iterator[Proble
     )
 
 
-_GLOBAL_DEFAULT = """scheduling.k8s.io/v1 PriorityClass shop
-value: 1000
-globalDefault: true  # <-
-"""
-
-
 @Rule(
     "KS312",
     "global-default",
     Severity.INFO,
     None,
     "scheduling.k8s.io/PriorityClass",
-    fails=_GLOBAL_DEFAULT,
-    passes=_GLOBAL_DEFAULT.replace("globalDefault: true", "globalDefault: false"),
+    fails="""scheduling.k8s.io/v1 PriorityClass shop
+value: 1000
+globalDefault: true  # <-
+""",
+    repair={"globalDefault: true": "globalDefault: false"},
 )
 def global_default(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """A priority class is the default for all pods that name no class, in every namespace.
@@ -201,19 +198,16 @@ def global_default(obj: LintObject, context: LintContext) -> Iterator[Problem]:
 _CUTOFF: Final = -10
 
 
-_BELOW_AUTOSCALER_CUTOFF = """scheduling.k8s.io/v1 PriorityClass spare
-value: -100  # <-
-"""
-
-
 @Rule(
     "KS313",
     "below-autoscaler-cutoff",
     Severity.INFO,
     Stage.WAITS,
     "scheduling.k8s.io/PriorityClass",
-    fails=_BELOW_AUTOSCALER_CUTOFF,
-    passes=_BELOW_AUTOSCALER_CUTOFF.replace("-100", "-10"),
+    fails="""scheduling.k8s.io/v1 PriorityClass spare
+value: -100  # <-
+""",
+    repair={"-100": "-10"},
 )
 def below_autoscaler_cutoff(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """A priority class has such a low value that the cluster autoscaler ignores its pods.

@@ -30,16 +30,6 @@ from kschedctl.objects.resources import format_nanos
 from kschedctl.objects.well_known import HOSTNAME, ZONE
 from kschedctl.objects.workload import share
 
-_ROLLOUT_NEEDS_SPARE_DOMAIN = """apps/v1 Deployment web
-replicas: 3
-affinity:
-  podAntiAffinity:
-    requiredDuringSchedulingIgnoredDuringExecution:
-    - topologyKey: kubernetes.io/hostname  # <-
-      labelSelector:
-        matchLabels: {app: web}
-"""
-
 
 @Rule(
     "KS201",
@@ -47,10 +37,16 @@ affinity:
     Severity.WARNING,
     Stage.HANGS,
     RuleSubject.PODS,
-    fails=_ROLLOUT_NEEDS_SPARE_DOMAIN,
-    passes=_ROLLOUT_NEEDS_SPARE_DOMAIN.replace(
-        "replicas: 3\n", "replicas: 3\nstrategy:\n  rollingUpdate: {maxSurge: 0, maxUnavailable: 1}\n"
-    ),
+    fails="""apps/v1 Deployment web
+replicas: 3
+affinity:
+  podAntiAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+    - topologyKey: kubernetes.io/hostname  # <-
+      labelSelector:
+        matchLabels: {app: web}
+""",
+    repair={"replicas: 3\n": "replicas: 3\nstrategy:\n  rollingUpdate: {maxSurge: 0, maxUnavailable: 1}\n"},
 )
 def rollout_needs_spare_domain(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """A rollout needs one more domain than there are pods, as the pods repel one another and new pods start first.
@@ -91,24 +87,19 @@ def rollout_needs_spare_domain(pods: WorkloadPods, context: LintContext) -> Iter
         )
 
 
-_ROLLOUT_NEEDS_SPARE_NODE = """apps/v1 Deployment web
-replicas: 2
-hostNetwork: true
-ports:
-- containerPort: 80  # <-
-"""
-
-
 @Rule(
     "KS202",
     "rollout-needs-spare-node",
     Severity.WARNING,
     Stage.HANGS,
     RuleSubject.PODS,
-    fails=_ROLLOUT_NEEDS_SPARE_NODE,
-    passes=_ROLLOUT_NEEDS_SPARE_NODE.replace(
-        "replicas: 2\n", "replicas: 2\nstrategy:\n  rollingUpdate: {maxSurge: 0, maxUnavailable: 1}\n"
-    ),
+    fails="""apps/v1 Deployment web
+replicas: 2
+hostNetwork: true
+ports:
+- containerPort: 80  # <-
+""",
+    repair={"replicas: 2\n": "replicas: 2\nstrategy:\n  rollingUpdate: {maxSurge: 0, maxUnavailable: 1}\n"},
 )
 def rollout_needs_spare_node(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """A rollout needs one more node than there are pods, as the pods use a port of their node and new pods start first.
@@ -138,7 +129,13 @@ def rollout_needs_spare_node(pods: WorkloadPods, context: LintContext) -> Iterat
     )
 
 
-_DAEMONSET_SURGE_HOST_PORT = """apps/v1 DaemonSet agent
+@Rule(
+    "KS203",
+    "daemonset-surge-host-port",
+    Severity.ERROR,
+    Stage.HANGS,
+    RuleSubject.PODS,
+    fails="""apps/v1 DaemonSet agent
 updateStrategy:
   rollingUpdate:
     maxSurge: 1  # <-
@@ -146,19 +143,8 @@ updateStrategy:
 ports:
 - containerPort: 9100
   hostPort: 9100
-"""
-
-
-@Rule(
-    "KS203",
-    "daemonset-surge-host-port",
-    Severity.ERROR,
-    Stage.HANGS,
-    RuleSubject.PODS,
-    fails=_DAEMONSET_SURGE_HOST_PORT,
-    passes=_DAEMONSET_SURGE_HOST_PORT.replace("maxSurge: 1", "maxSurge: 0").replace(
-        "maxUnavailable: 0", "maxUnavailable: 1"
-    ),
+""",
+    repair={"maxSurge: 1": "maxSurge: 0", "maxUnavailable: 0": "maxUnavailable: 1"},
 )
 def daemonset_surge_host_port(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """A DaemonSet with maxSurge starts new pods beside the old ones, and both use the same port of the node.
@@ -282,7 +268,13 @@ def rollout_deadlock_rwop(pods: WorkloadPods, context: LintContext) -> Iterator[
         yield found
 
 
-_CLAIM_SHARED_BY_REPLICAS = """apps/v1 Deployment web
+@Rule(
+    "KS206",
+    "claim-shared-by-replicas",
+    Severity.WARNING,
+    Stage.WAITS,
+    RuleSubject.PODS,
+    fails="""apps/v1 Deployment web
 replicas: 2
 strategy:
   type: Recreate
@@ -293,17 +285,8 @@ volumes:
 ---
 v1 PersistentVolumeClaim data
 accessModes: [ReadWriteOnce]
-"""
-
-
-@Rule(
-    "KS206",
-    "claim-shared-by-replicas",
-    Severity.WARNING,
-    Stage.WAITS,
-    RuleSubject.PODS,
-    fails=_CLAIM_SHARED_BY_REPLICAS,
-    passes=_CLAIM_SHARED_BY_REPLICAS.replace("ReadWriteOnce", "ReadWriteMany"),
+""",
+    repair={"ReadWriteOnce": "ReadWriteMany"},
 )
 def claim_shared_by_replicas(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """Several replicas mount one claim that can be used by one node, or by one pod, at a time.
@@ -344,7 +327,13 @@ def claim_shared_by_replicas(pods: WorkloadPods, context: LintContext) -> Iterat
 _MOST_ZONES: Final = 3
 
 
-_MORE_REPLICAS_THAN_DOMAINS = """apps/v1 StatefulSet db
+@Rule(
+    "KS207",
+    "more-replicas-than-domains",
+    Severity.ERROR,
+    Stage.WAITS,
+    RuleSubject.PODS,
+    fails="""apps/v1 StatefulSet db
 replicas: 3
 affinity:
   nodeAffinity:
@@ -359,17 +348,8 @@ affinity:
     - topologyKey: topology.kubernetes.io/zone  # <-
       labelSelector:
         matchLabels: {app: db}
-"""
-
-
-@Rule(
-    "KS207",
-    "more-replicas-than-domains",
-    Severity.ERROR,
-    Stage.WAITS,
-    RuleSubject.PODS,
-    fails=_MORE_REPLICAS_THAN_DOMAINS,
-    passes=_MORE_REPLICAS_THAN_DOMAINS.replace("[eu-1a, eu-1b]", "[eu-1a, eu-1b, eu-1c]"),
+""",
+    repair={"[eu-1a, eu-1b]": "[eu-1a, eu-1b, eu-1c]"},
 )
 def more_replicas_than_domains(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """A workload has more replicas than domains that they can be scheduled to, and each domain takes one replica.
@@ -388,7 +368,7 @@ def more_replicas_than_domains(pods: WorkloadPods, context: LintContext) -> Iter
     for steps, key in self_terms(pods):
         left = pinned(pods, key)
         if left is not None and count.low > len(left):
-            yield _problem(count, key, left, steps, "repel one another")
+            yield _domain_problem(count, key, left, steps, "repel one another")
         elif left is None and key == ZONE and count.low > _MOST_ZONES and not context.has_no_domain(key):
             yield Problem(
                 message=f"{count.low} pods that repel one another need {count.low} zones; most regions have "
@@ -401,10 +381,10 @@ def more_replicas_than_domains(pods: WorkloadPods, context: LintContext) -> Iter
     ports = host_ports(pods)
     left = pinned(pods, HOSTNAME) if ports else None
     if left is not None and count.low > len(left):
-        yield _problem(count, HOSTNAME, left, ports[0].steps, f"use port {ports[0]} of their node")
+        yield _domain_problem(count, HOSTNAME, left, ports[0].steps, f"use port {ports[0]} of their node")
 
 
-def _problem(count: Replicas, key: str, left: set[str], steps: Steps, why: str) -> Problem:
+def _domain_problem(count: Replicas, key: str, left: set[str], steps: Steps, why: str) -> Problem:
     return Problem(
         message=f"{count.low} pods {why}, and can be scheduled to {len(left)} {key} domains "
         f"({', '.join(sorted(left))}): {len(left)} of {count.low} fit",
@@ -414,7 +394,13 @@ def _problem(count: Replicas, key: str, left: set[str], steps: Steps, why: str) 
     )
 
 
-_ROLLOUT_EXCEEDS_QUOTA = """v1 ResourceQuota quota
+@Rule(
+    "KS208",
+    "rollout-exceeds-quota",
+    Severity.WARNING,
+    Stage.HANGS,
+    RuleSubject.PODS,
+    fails="""v1 ResourceQuota quota
 namespace: shop
 hard:
   requests.cpu: "2"
@@ -425,17 +411,8 @@ replicas: 2  # <-
 resources:
   requests:
     cpu: "1"
-"""
-
-
-@Rule(
-    "KS208",
-    "rollout-exceeds-quota",
-    Severity.WARNING,
-    Stage.HANGS,
-    RuleSubject.PODS,
-    fails=_ROLLOUT_EXCEEDS_QUOTA,
-    passes=_ROLLOUT_EXCEEDS_QUOTA.replace('requests.cpu: "2"', 'requests.cpu: "3"'),
+""",
+    repair={'requests.cpu: "2"': 'requests.cpu: "3"'},
 )
 def rollout_exceeds_quota(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """The replicas fit into the quota of their namespace, and the additional pod that a rollout needs does not.
@@ -507,7 +484,13 @@ def _used(pods: WorkloadPods, name: str) -> int | None:
     return max(mine, first)
 
 
-_JOB_CANNOT_RUN = """batch/v1 Job train
+@Rule(
+    "KS209",
+    "job-cannot-run",
+    Severity.ERROR,
+    Stage.WAITS,
+    RuleSubject.PODS,
+    fails="""batch/v1 Job train
 parallelism: 2
 completions: 2
 nodeSelector:
@@ -518,17 +501,8 @@ affinity:
     - topologyKey: kubernetes.io/hostname  # <-
       labelSelector:
         matchLabels: {app: train}
-"""
-
-
-@Rule(
-    "KS209",
-    "job-cannot-run",
-    Severity.ERROR,
-    Stage.WAITS,
-    RuleSubject.PODS,
-    fails=_JOB_CANNOT_RUN,
-    passes=_JOB_CANNOT_RUN.replace("kubernetes.io/hostname: node-1", "pool: train"),
+""",
+    repair={"kubernetes.io/hostname: node-1": "pool: train"},
 )
 def job_cannot_run(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """A Job runs several pods in parallel that repel one another, and limits them to fewer domains than pods.

@@ -20,7 +20,6 @@ from kschedctl.linter.scheduler_profiles import (
     OUT_OF_TREE,
     QUEUE_SORTS,
     SCORES,
-    PluginEntry,
     in_tree,
     is_enabled,
     is_enabled_at_multi_point,
@@ -33,18 +32,15 @@ from kschedctl.linter.values import Steps, at, is_rendered, numbered, text
 _SINCE: Final = {"v1alpha1": 22, "v1alpha2": 22, "v1beta1": 23, "v1beta2": 28, "v1beta3": 29}
 
 
-_CONFIG_VERSION_GONE = """kubescheduler.config.k8s.io/v1beta3 KubeSchedulerConfiguration  # <-
-"""
-
-
 @Rule(
     "KS601",
     "config-version-gone",
     Severity.ERROR,
     Stage.WAITS,
     "kubescheduler.config.k8s.io/KubeSchedulerConfiguration",
-    fails=_CONFIG_VERSION_GONE,
-    passes=_CONFIG_VERSION_GONE.replace("v1beta3", "v1"),
+    fails="""kubescheduler.config.k8s.io/v1beta3 KubeSchedulerConfiguration  # <-
+""",
+    repair={"v1beta3": "v1"},
 )
 def config_version_gone(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """A scheduler configuration has an API version that kube-scheduler does not support.
@@ -79,23 +75,20 @@ _GONE: Final = {
 }
 
 
-_UNKNOWN_PLUGIN = """kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
-profiles:
-- plugins:
-    score:
-      disabled:
-      - name: NodeResourcesLeastAllocated  # <-
-"""
-
-
 @Rule(
     "KS602",
     "unknown-plugin",
     Severity.WARNING,
     Stage.WAITS,
     "kubescheduler.config.k8s.io/KubeSchedulerConfiguration",
-    fails=_UNKNOWN_PLUGIN,
-    passes=_UNKNOWN_PLUGIN.replace("NodeResourcesLeastAllocated", "NodeResourcesFit"),
+    fails="""kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
+profiles:
+- plugins:
+    score:
+      disabled:
+      - name: NodeResourcesLeastAllocated  # <-
+""",
+    repair={"NodeResourcesLeastAllocated": "NodeResourcesFit"},
 )
 def unknown_plugin(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """A profile names a plugin that kube-scheduler does not have.
@@ -140,24 +133,21 @@ def unknown_plugin(obj: LintObject, context: LintContext) -> Iterator[Problem]:
             )
 
 
-_WEIGHT_WITHOUT_EFFECT = """kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
-profiles:
-- plugins:
-    multiPoint:
-      enabled:
-      - name: NodePorts
-        weight: 5  # <-
-"""
-
-
 @Rule(
     "KS603",
     "weight-without-effect",
     Severity.WARNING,
     None,
     "kubescheduler.config.k8s.io/KubeSchedulerConfiguration",
-    fails=_WEIGHT_WITHOUT_EFFECT,
-    passes=_WEIGHT_WITHOUT_EFFECT.replace("NodePorts", "NodeAffinity"),
+    fails="""kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
+profiles:
+- plugins:
+    multiPoint:
+      enabled:
+      - name: NodePorts
+        weight: 5  # <-
+""",
+    repair={"NodePorts": "NodeAffinity"},
 )
 def weight_without_effect(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """A plugin's weight or arguments have no effect.
@@ -197,7 +187,7 @@ def weight_without_effect(obj: LintObject, context: LintContext) -> Iterator[Pro
             name = text(at(raw, "name"))
             if not name or name in enabled or is_enabled_at_multi_point(name, named, context.release):
                 continue
-            if name == ALL or _enabled_by_default_elsewhere(name, known):
+            if name == ALL or (name not in known and not name[:1].isupper()):
                 continue
             yield Problem(
                 message=f"no extension point of the profile has {name}: its arguments are not used",
@@ -206,21 +196,7 @@ def weight_without_effect(obj: LintObject, context: LintContext) -> Iterator[Pro
             )
 
 
-def _enabled_by_default_elsewhere(name: str, known: frozenset[str]) -> bool:
-    """Report whether a name is unknown and begins in lower case, so that it is no plugin's; KS602 reports it."""
-    return name not in known and not name[:1].isupper()
-
-
 _VITAL: Final = frozenset(("NodeResourcesFit", "VolumeBinding", "NodePorts"))
-
-
-_FILTER_DISABLED = """kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
-profiles:
-- plugins:
-    multiPoint:
-      disabled:
-      - name: NodeResourcesFit  # <-
-"""
 
 
 @Rule(
@@ -229,8 +205,14 @@ profiles:
     Severity.WARNING,
     None,
     "kubescheduler.config.k8s.io/KubeSchedulerConfiguration",
-    fails=_FILTER_DISABLED,
-    passes=_FILTER_DISABLED.replace("multiPoint", "score"),
+    fails="""kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
+profiles:
+- plugins:
+    multiPoint:
+      disabled:
+      - name: NodeResourcesFit  # <-
+""",
+    repair={"multiPoint": "score"},
 )
 def filter_disabled(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """A profile disables a plugin that filters out nodes on which pods cannot run.
@@ -250,7 +232,8 @@ def filter_disabled(obj: LintObject, context: LintContext) -> Iterator[Problem]:
         for name in filters:
             for point in ("filter", *NEEDED.get(name, ())):
                 if not is_enabled(name, point, named, context.release):
-                    by = _disabled_by(name, point, named)
+                    off = [each for each in named if not each.enabled and each.name in (name, ALL)]
+                    by = next((each for place in (point, MULTI_POINT) for each in off if each.point == place), None)
                     if by is not None:
                         lost.setdefault(by.steps, []).append(name)
                     break
@@ -264,30 +247,18 @@ def filter_disabled(obj: LintObject, context: LintContext) -> Iterator[Problem]:
             )
 
 
-def _disabled_by(name: str, point: str, named: list[PluginEntry]) -> PluginEntry | None:
-    """Return the entry of a profile that disables a plugin at an extension point, if any."""
-    for place in (point, MULTI_POINT):
-        for each in named:
-            if each.point == place and not each.enabled and each.name in (name, ALL):
-                return each
-    return None
-
-
-_PROFILES_CONFLICT = """kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
-profiles:
-- schedulerName: batch
-- schedulerName: batch  # <-
-"""
-
-
 @Rule(
     "KS605",
     "profiles-conflict",
     Severity.ERROR,
     Stage.WAITS,
     "kubescheduler.config.k8s.io/KubeSchedulerConfiguration",
-    fails=_PROFILES_CONFLICT,
-    passes=_PROFILES_CONFLICT.replace("batch  # <-", "web"),
+    fails="""kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
+profiles:
+- schedulerName: batch
+- schedulerName: batch  # <-
+""",
+    repair={"batch  # <-": "web"},
 )
 def profiles_conflict(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """Two profiles of a configuration have the same scheduler name, or different QueueSort plugins.
@@ -335,7 +306,13 @@ def _queue_sort(profile: Any, steps: Steps) -> str:
     return "PrioritySort"
 
 
-_DEFAULT_CONSTRAINTS_IGNORED = """kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
+@Rule(
+    "KS606",
+    "default-constraints-ignored",
+    Severity.ERROR,
+    Stage.WAITS,
+    "kubescheduler.config.k8s.io/KubeSchedulerConfiguration",
+    fails="""kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
 profiles:
 - pluginConfig:
   - name: PodTopologySpread
@@ -344,17 +321,8 @@ profiles:
       - maxSkew: 1
         topologyKey: topology.kubernetes.io/zone
         whenUnsatisfiable: ScheduleAnyway
-"""
-
-
-@Rule(
-    "KS606",
-    "default-constraints-ignored",
-    Severity.ERROR,
-    Stage.WAITS,
-    "kubescheduler.config.k8s.io/KubeSchedulerConfiguration",
-    fails=_DEFAULT_CONSTRAINTS_IGNORED,
-    passes=_DEFAULT_CONSTRAINTS_IGNORED.replace("args:", "args:\n      defaultingType: List"),
+""",
+    repair={"args:": "args:\n      defaultingType: List"},
 )
 def default_constraints_ignored(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """Default topology constraints are set with System defaulting, or have a label selector.
@@ -392,23 +360,20 @@ def default_constraints_ignored(obj: LintObject, context: LintContext) -> Iterat
                     )
 
 
-_SCHEDULER_NAME_UNSERVED = """kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
-profiles:
-- schedulerName: batch
----
-v1 Pod web
-schedulerName: bathc  # <-
-"""
-
-
 @Rule(
     "KS607",
     "schedulername-unserved",
     Severity.WARNING,
     Stage.WAITS,
     RuleSubject.PODS,
-    fails=_SCHEDULER_NAME_UNSERVED,
-    passes=_SCHEDULER_NAME_UNSERVED.replace("bathc", "batch"),
+    fails="""kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
+profiles:
+- schedulerName: batch
+---
+v1 Pod web
+schedulerName: bathc  # <-
+""",
+    repair={"bathc": "batch"},
 )
 def scheduler_name_unserved(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """The pods name a scheduler that no profile of the manifest set's scheduler configuration serves.

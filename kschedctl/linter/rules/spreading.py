@@ -14,14 +14,6 @@ from kschedctl.linter.values import Steps, at, is_rendered, numbered
 from kschedctl.objects.pod import TopologySpreadConstraint
 from kschedctl.objects.well_known import HOSTNAME, POD_TEMPLATE_HASH
 
-_SPREAD_WITHOUT_SELECTOR = """v1 Pod web
-labels: {app: web}
-topologySpreadConstraints:
-- maxSkew: 1  # <-
-  topologyKey: topology.kubernetes.io/zone
-  whenUnsatisfiable: ScheduleAnyway
-"""
-
 
 @Rule(
     "KS109",
@@ -29,10 +21,14 @@ topologySpreadConstraints:
     Severity.WARNING,
     None,
     RuleSubject.PODS,
-    fails=_SPREAD_WITHOUT_SELECTOR,
-    passes=_SPREAD_WITHOUT_SELECTOR.replace(
-        "ScheduleAnyway", "ScheduleAnyway\n  labelSelector:\n    matchLabels: {app: web}"
-    ),
+    fails="""v1 Pod web
+labels: {app: web}
+topologySpreadConstraints:
+- maxSkew: 1  # <-
+  topologyKey: topology.kubernetes.io/zone
+  whenUnsatisfiable: ScheduleAnyway
+""",
+    repair={"ScheduleAnyway": "ScheduleAnyway\n  labelSelector:\n    matchLabels: {app: web}"},
 )
 def spread_without_selector(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """A topology spread constraint counts no pods, as it has no label selector, or all pods, as its selector is empty.
@@ -73,7 +69,13 @@ def _fix(pods: WorkloadPods, steps: Steps) -> Fix | None:
     return setting(pods.obj, "select the pods' own labels", ((*steps, "labelSelector"), selector), safe=False)
 
 
-_SPREAD_MISSES_OWN_PODS = """v1 Pod web
+@Rule(
+    "KS110",
+    "spread-misses-own-pods",
+    Severity.WARNING,
+    None,
+    RuleSubject.PODS,
+    fails="""v1 Pod web
 labels: {app: web}
 topologySpreadConstraints:
 - maxSkew: 1
@@ -81,17 +83,8 @@ topologySpreadConstraints:
   whenUnsatisfiable: DoNotSchedule
   labelSelector:  # <-
     matchLabels: {app: wbe}
-"""
-
-
-@Rule(
-    "KS110",
-    "spread-misses-own-pods",
-    Severity.WARNING,
-    None,
-    RuleSubject.PODS,
-    fails=_SPREAD_MISSES_OWN_PODS,
-    passes=_SPREAD_MISSES_OWN_PODS.replace("wbe", "web"),
+""",
+    repair={"wbe": "web"},
 )
 def spread_misses_own_pods(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """The selector of a topology spread constraint does not match the pods' own labels.
@@ -131,7 +124,13 @@ def _counts_others(part: TemplatePart[TopologySpreadConstraint], pods: WorkloadP
     return context.overlay is not None and context.overlay.matches_pods(selector, pods.namespace)
 
 
-_SPREAD_ONE_DOMAIN = """v1 Pod web
+@Rule(
+    "KS111",
+    "spread-one-domain",
+    Severity.INFO,
+    None,
+    RuleSubject.PODS,
+    fails="""v1 Pod web
 labels: {app: web}
 nodeSelector:
   topology.kubernetes.io/zone: eu-1a
@@ -141,19 +140,8 @@ topologySpreadConstraints:
   whenUnsatisfiable: DoNotSchedule
   labelSelector:
     matchLabels: {app: web}
-"""
-
-
-@Rule(
-    "KS111",
-    "spread-one-domain",
-    Severity.INFO,
-    None,
-    RuleSubject.PODS,
-    fails=_SPREAD_ONE_DOMAIN,
-    passes=_SPREAD_ONE_DOMAIN.replace(
-        "topologyKey: topology.kubernetes.io/zone", "topologyKey: kubernetes.io/hostname"
-    ),
+""",
+    repair={"topologyKey: topology.kubernetes.io/zone": "topologyKey: kubernetes.io/hostname"},
 )
 def spread_one_domain(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """A topology spread constraint uses a label of which the pods can reach only one value, so it has no effect.
@@ -178,7 +166,13 @@ def spread_one_domain(pods: WorkloadPods, context: LintContext) -> Iterator[Prob
             )
 
 
-_SPREAD_DOMAINS_OUT_OF_REACH = """apps/v1 Deployment web
+@Rule(
+    "KS112",
+    "spread-domains-out-of-reach",
+    Severity.ERROR,
+    Stage.WAITS,
+    RuleSubject.PODS,
+    fails="""apps/v1 Deployment web
 replicas: 4
 affinity:
   nodeAffinity:
@@ -196,17 +190,8 @@ topologySpreadConstraints:
   labelSelector:
     matchLabels: {app: web}
   matchLabelKeys: [pod-template-hash]
-"""
-
-
-@Rule(
-    "KS112",
-    "spread-domains-out-of-reach",
-    Severity.ERROR,
-    Stage.WAITS,
-    RuleSubject.PODS,
-    fails=_SPREAD_DOMAINS_OUT_OF_REACH,
-    passes=_SPREAD_DOMAINS_OUT_OF_REACH.replace("minDomains: 3", "minDomains: 2"),
+""",
+    repair={"minDomains: 3": "minDomains: 2"},
 )
 def spread_domains_out_of_reach(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """A topology spread constraint requires more domains than the pods can be scheduled to, so not all replicas fit.
@@ -238,7 +223,13 @@ def spread_domains_out_of_reach(pods: WorkloadPods, context: LintContext) -> Ite
             )
 
 
-_SPREAD_COUNTS_TAINTED_NODES = """apps/v1 StatefulSet db
+@Rule(
+    "KS113",
+    "spread-counts-tainted-nodes",
+    Severity.INFO,
+    Stage.WAITS,
+    RuleSubject.PODS,
+    fails="""apps/v1 StatefulSet db
 replicas: 3
 topologySpreadConstraints:
 - maxSkew: 1
@@ -246,17 +237,8 @@ topologySpreadConstraints:
   whenUnsatisfiable: DoNotSchedule
   labelSelector:
     matchLabels: {app: db}
-"""
-
-
-@Rule(
-    "KS113",
-    "spread-counts-tainted-nodes",
-    Severity.INFO,
-    Stage.WAITS,
-    RuleSubject.PODS,
-    fails=_SPREAD_COUNTS_TAINTED_NODES,
-    passes=_SPREAD_COUNTS_TAINTED_NODES.replace("DoNotSchedule", "DoNotSchedule\n  nodeTaintsPolicy: Honor"),
+""",
+    repair={"DoNotSchedule": "DoNotSchedule\n  nodeTaintsPolicy: Honor"},
 )
 def spread_counts_tainted_nodes(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """A constraint that spreads pods over nodes counts nodes that the pods do not tolerate, which can keep pods pending.
@@ -294,7 +276,13 @@ def spread_counts_tainted_nodes(pods: WorkloadPods, context: LintContext) -> Ite
         )
 
 
-_SPREAD_ACROSS_REVISIONS = """apps/v1 Deployment web
+@Rule(
+    "KS114",
+    "spread-across-revisions",
+    Severity.INFO,
+    Stage.HANGS,
+    RuleSubject.PODS,
+    fails="""apps/v1 Deployment web
 replicas: 3
 topologySpreadConstraints:
 - maxSkew: 1
@@ -302,17 +290,8 @@ topologySpreadConstraints:
   whenUnsatisfiable: DoNotSchedule
   labelSelector:  # <-
     matchLabels: {app: web}
-"""
-
-
-@Rule(
-    "KS114",
-    "spread-across-revisions",
-    Severity.INFO,
-    Stage.HANGS,
-    RuleSubject.PODS,
-    fails=_SPREAD_ACROSS_REVISIONS,
-    passes=_SPREAD_ACROSS_REVISIONS.replace("DoNotSchedule", "DoNotSchedule\n  matchLabelKeys: [pod-template-hash]"),
+""",
+    repair={"DoNotSchedule": "DoNotSchedule\n  matchLabelKeys: [pod-template-hash]"},
 )
 def spread_across_revisions(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """A hard topology spread constraint of a Deployment counts the pods of all its revisions, including old ones.
@@ -346,7 +325,13 @@ def spread_across_revisions(pods: WorkloadPods, context: LintContext) -> Iterato
             )
 
 
-_MATCH_LABEL_KEY_ABSENT = """apps/v1 StatefulSet db
+@Rule(
+    "KS115",
+    "match-label-key-absent",
+    Severity.WARNING,
+    Stage.WAITS,
+    RuleSubject.PODS,
+    fails="""apps/v1 StatefulSet db
 topologySpreadConstraints:
 - maxSkew: 1
   topologyKey: topology.kubernetes.io/zone
@@ -355,17 +340,8 @@ topologySpreadConstraints:
     matchLabels: {app: db}
   matchLabelKeys:
   - pod-template-hash  # <-
-"""
-
-
-@Rule(
-    "KS115",
-    "match-label-key-absent",
-    Severity.WARNING,
-    Stage.WAITS,
-    RuleSubject.PODS,
-    fails=_MATCH_LABEL_KEY_ABSENT,
-    passes=_MATCH_LABEL_KEY_ABSENT.replace("- pod-template-hash", "- controller-revision-hash"),
+""",
+    repair={"- pod-template-hash": "- controller-revision-hash"},
 )
 def match_label_key_absent(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """matchLabelKeys names a label that the pods do not have, so the key has no effect.
@@ -437,7 +413,13 @@ def affinity_matches_nobody(pods: WorkloadPods, context: LintContext) -> Iterato
             )
 
 
-_ANTI_AFFINITY_MATCHES_NOBODY = """apps/v1 StatefulSet db
+@Rule(
+    "KS117",
+    "anti-affinity-matches-nobody",
+    Severity.INFO,
+    None,
+    RuleSubject.PODS,
+    fails="""apps/v1 StatefulSet db
 affinity:
   podAntiAffinity:
     requiredDuringSchedulingIgnoredDuringExecution:
@@ -447,17 +429,8 @@ affinity:
 ---
 v1 Pod cache
 labels: {app: cache}
-"""
-
-
-@Rule(
-    "KS117",
-    "anti-affinity-matches-nobody",
-    Severity.INFO,
-    None,
-    RuleSubject.PODS,
-    fails=_ANTI_AFFINITY_MATCHES_NOBODY,
-    passes=_ANTI_AFFINITY_MATCHES_NOBODY.replace("{part-of: shop}", "{app: db}"),
+""",
+    repair={"{part-of: shop}": "{app: db}"},
 )
 def anti_affinity_matches_nobody(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """A pod anti-affinity term matches neither the pods themselves nor any other pod of the manifest set.
@@ -486,7 +459,13 @@ def anti_affinity_matches_nobody(pods: WorkloadPods, context: LintContext) -> It
             )
 
 
-_AFFINITY_AGAINST_ITSELF = """apps/v1 StatefulSet db
+@Rule(
+    "KS118",
+    "affinity-against-itself",
+    Severity.ERROR,
+    Stage.WAITS,
+    RuleSubject.PODS,
+    fails="""apps/v1 StatefulSet db
 replicas: 2
 affinity:
   podAffinity:
@@ -499,17 +478,8 @@ affinity:
     - topologyKey: kubernetes.io/hostname
       labelSelector:
         matchLabels: {app: db}
-"""
-
-
-@Rule(
-    "KS118",
-    "affinity-against-itself",
-    Severity.ERROR,
-    Stage.WAITS,
-    RuleSubject.PODS,
-    fails=_AFFINITY_AGAINST_ITSELF,
-    passes=_AFFINITY_AGAINST_ITSELF.replace("hostname  # <-", "os"),
+""",
+    repair={"hostname  # <-": "os"},
 )
 def affinity_against_itself(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """Required pod affinity and anti-affinity for the same topology key both match the pods themselves.

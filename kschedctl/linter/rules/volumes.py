@@ -24,19 +24,16 @@ _LOCAL: Final = frozenset(
 )
 
 
-_IMMEDIATE_LOCAL = """storage.k8s.io/v1 StorageClass local
-provisioner: kubernetes.io/no-provisioner  # <-
-"""
-
-
 @Rule(
     "KS402",
     "immediate-local",
     Severity.WARNING,
     Stage.WAITS,
     "storage.k8s.io/StorageClass",
-    fails=_IMMEDIATE_LOCAL,
-    passes=_IMMEDIATE_LOCAL.replace("no-provisioner", "no-provisioner\nvolumeBindingMode: WaitForFirstConsumer"),
+    fails="""storage.k8s.io/v1 StorageClass local
+provisioner: kubernetes.io/no-provisioner  # <-
+""",
+    repair={"no-provisioner": "no-provisioner\nvolumeBindingMode: WaitForFirstConsumer"},
 )
 def immediate_local(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """A storage class for volumes on one node binds claims before the pod's node is known.
@@ -81,19 +78,16 @@ _ONE_PLACE: Final = frozenset(("dobs.csi.digitalocean.com", "csi.hetzner.cloud")
 _ZONE_PARAMETERS: Final = frozenset(("zone", "zones", "availability", "availabilityzone", "zoneid"))
 
 
-_IMMEDIATE_ZONAL = """storage.k8s.io/v1 StorageClass gp3
-provisioner: ebs.csi.aws.com  # <-
-"""
-
-
 @Rule(
     "KS401",
     "immediate-zonal",
     Severity.WARNING,
     Stage.WAITS,
     "storage.k8s.io/StorageClass",
-    fails=_IMMEDIATE_ZONAL,
-    passes=_IMMEDIATE_ZONAL.replace("ebs.csi.aws.com", "ebs.csi.aws.com\nvolumeBindingMode: WaitForFirstConsumer"),
+    fails="""storage.k8s.io/v1 StorageClass gp3
+provisioner: ebs.csi.aws.com  # <-
+""",
+    repair={"ebs.csi.aws.com": "ebs.csi.aws.com\nvolumeBindingMode: WaitForFirstConsumer"},
 )
 def immediate_zonal(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """A storage class creates volumes in one zone immediately, before the pod's zone is known.
@@ -169,24 +163,21 @@ def host_path_volume_unpinned(obj: LintObject, context: LintContext) -> Iterator
         )
 
 
-_CLAIM_AND_VOLUME_DISAGREE = """v1 PersistentVolumeClaim data
-storageClassName: ""
-accessModes: [ReadWriteMany]  # <-
-volumeName: data
----
-v1 PersistentVolume data
-nfs: {server: nfs.example.com, path: /data}
-"""
-
-
 @Rule(
     "KS404",
     "claim-and-volume-disagree",
     Severity.ERROR,
     Stage.WAITS,
     "PersistentVolumeClaim",
-    fails=_CLAIM_AND_VOLUME_DISAGREE,
-    passes=_CLAIM_AND_VOLUME_DISAGREE.replace("accessModes: [ReadWriteMany]", "accessModes: [ReadWriteOnce]"),
+    fails="""v1 PersistentVolumeClaim data
+storageClassName: ""
+accessModes: [ReadWriteMany]  # <-
+volumeName: data
+---
+v1 PersistentVolume data
+nfs: {server: nfs.example.com, path: /data}
+""",
+    repair={"accessModes: [ReadWriteMany]": "accessModes: [ReadWriteOnce]"},
 )
 def claim_and_volume_disagree(claim: LintObject, context: LintContext) -> Iterator[Problem]:
     """A claim names a volume that does not match it in class, access modes, size, volume mode or claim reference.
@@ -205,7 +196,7 @@ def claim_and_volume_disagree(claim: LintObject, context: LintContext) -> Iterat
     if volume is None:
         return
     of_volume = mapping(volume.raw.get("spec"))
-    for own, other, why in _differences(claim, spec, of_volume):
+    for own, other, why in _claim_differences(claim, spec, of_volume):
         if is_rendered(at(claim.raw, *own)) and is_rendered(at(volume.raw, *other)):
             yield Problem(
                 message=f"the claim cannot be bound to volume {name}, which it names: {why}",
@@ -215,7 +206,7 @@ def claim_and_volume_disagree(claim: LintObject, context: LintContext) -> Iterat
             )
 
 
-def _differences(claim: LintObject, spec: object, volume: object) -> Iterator[tuple[Steps, Steps, str]]:
+def _claim_differences(claim: LintObject, spec: object, volume: object) -> Iterator[tuple[Steps, Steps, str]]:
     wanted, has = at(spec, "storageClassName"), text(at(volume, "storageClassName"))
     if isinstance(wanted, str) and wanted != has:
         of = ("spec", "storageClassName")
@@ -294,24 +285,19 @@ _GONE: Final = {
 }
 
 
-_REMOVED_VOLUME_PLUGIN = """v1 Pod web
-volumes:
-- name: code
-  gitRepo:  # <-
-    repository: https://example.com/code.git
-"""
-
-
 @Rule(
     "KS406",
     "removed-volume-plugin",
     Severity.ERROR,
     Stage.WAITS,
     RuleSubject.PODS,
-    fails=_REMOVED_VOLUME_PLUGIN,
-    passes=_REMOVED_VOLUME_PLUGIN.replace("gitRepo:", "emptyDir: {}").replace(
-        "    repository: https://example.com/code.git\n", ""
-    ),
+    fails="""v1 Pod web
+volumes:
+- name: code
+  gitRepo:  # <-
+    repository: https://example.com/code.git
+""",
+    repair={"gitRepo:": "emptyDir: {}", "    repository: https://example.com/code.git\n": ""},
 )
 def removed_volume_plugin(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """A volume uses a volume plugin that Kubernetes has removed or disabled.
@@ -338,7 +324,13 @@ def removed_volume_plugin(pods: WorkloadPods, context: LintContext) -> Iterator[
 _MODES: Steps = ("spec", "accessModes")
 
 
-_CLAIM_OF_SEVERAL_WORKLOADS = """v1 PersistentVolumeClaim data
+@Rule(
+    "KS407",
+    "claim-of-several-workloads",
+    Severity.WARNING,
+    Stage.WAITS,
+    "PersistentVolumeClaim",
+    fails="""v1 PersistentVolumeClaim data
 accessModes: [ReadWriteOnce]  # <-
 ---
 apps/v1 Deployment api
@@ -346,17 +338,8 @@ volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
 ---
 apps/v1 Deployment worker
 volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
-"""
-
-
-@Rule(
-    "KS407",
-    "claim-of-several-workloads",
-    Severity.WARNING,
-    Stage.WAITS,
-    "PersistentVolumeClaim",
-    fails=_CLAIM_OF_SEVERAL_WORKLOADS,
-    passes=_CLAIM_OF_SEVERAL_WORKLOADS.replace("ReadWriteOnce", "ReadWriteMany"),
+""",
+    repair={"ReadWriteOnce": "ReadWriteMany"},
 )
 def claim_of_several_workloads(claim: LintObject, context: LintContext) -> Iterator[Problem]:
     """Several workloads mount one claim that can be used by one node, or by one pod, at a time.
@@ -375,7 +358,7 @@ def claim_of_several_workloads(claim: LintObject, context: LintContext) -> Itera
     modes = at(claim.raw, *_MODES)
     if modes not in ([RWO], [RWOP]) or (modes == [RWO] and not attaches_to_one_node(claim, context.manifests)):
         return
-    users = dict(_users(claim, context))
+    users = dict(_workloads_of_claim(claim, context))
     apart = {
         pods: None for pair in combinations(users, 2) if modes == [RWOP] or not _are_together(*pair) for pods in pair
     }
@@ -391,7 +374,7 @@ def claim_of_several_workloads(claim: LintObject, context: LintContext) -> Itera
         )
 
 
-def _users(claim: LintObject, context: LintContext) -> Iterator[tuple[WorkloadPods, Steps]]:
+def _workloads_of_claim(claim: LintObject, context: LintContext) -> Iterator[tuple[WorkloadPods, Steps]]:
     """Yield the workloads with pods that mount a claim, each with the path of the claim's name."""
     mounting = {
         pods: mounted.steps

@@ -43,11 +43,11 @@ class ReleaseChoice:
         if self.shown_gates:
             *first, last = self.shown_gates
             gates = f"{', '.join(first)} and {last} are" if first else f"{last} is"
-            return f"{self._why}; its pod groups show that {gates} on"
-        return self._why
+            return f"{self._reason_words}; its pod groups show that {gates} on"
+        return self._reason_words
 
     @property
-    def _why(self) -> str:
+    def _reason_words(self) -> str:
         match self.chosen_by:
             case ChosenBy.OPTION:
                 return "as requested"
@@ -95,8 +95,7 @@ def choose_release(requested: str, server_version: str, kubelet_versions: Iterab
         return _nearest(ReleaseChoice(LATEST, ChosenBy.CONTROL_PLANE, server_version))
     kubelets = [version for version in kubelet_versions if _minor(version)]
     if kubelets:
-        newest = max(kubelets, key=_patch)
-        return _nearest(ReleaseChoice(LATEST, ChosenBy.KUBELET, newest))
+        return _nearest(ReleaseChoice(LATEST, ChosenBy.KUBELET, max(kubelets, key=_patch)))
     return ReleaseChoice(LATEST, ChosenBy.DEFAULT)
 
 

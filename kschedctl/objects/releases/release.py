@@ -294,7 +294,15 @@ class Release:
         UnsupportedError
             If kube-scheduler of this release refuses a gate, or a gate would change decisions and is not modelled.
         """
-        new = self._with_features(gates)
+        idle = idle_gates(self.version, gates, self.features)
+        modelled = {name: value for name, value in gates.items() if name in self.features}
+        queue = {name: value for name, value in gates.items() if name in self.queue_gates}
+        new = replace(
+            self,
+            features=MappingProxyType({**self.features, **modelled}),
+            queue_gates=MappingProxyType({**self.queue_gates, **queue}),
+            idle_gates=idle,
+        )
         for gate, others in self.gate_dependencies.items():
             off = [other for other in others if not new.enabled(other)]
             if new.enabled(gate) and off:
@@ -302,23 +310,12 @@ class Release:
                 raise UnsupportedError(text, hint=f"add {','.join(f'{other}=true' for other in off)}")
         return new
 
-    def _with_features(self, gates: Mapping[str, bool]) -> "Release":
-        idle = idle_gates(self.version, gates, self.features)
-        modelled = {name: value for name, value in gates.items() if name in self.features}
-        queue = {name: value for name, value in gates.items() if name in self.queue_gates}
-        return replace(
-            self,
-            features=MappingProxyType({**self.features, **modelled}),
-            queue_gates=MappingProxyType({**self.queue_gates, **queue}),
-            idle_gates=idle,
-        )
-
 
 def _weighted(plugins: tuple[tuple[str, int], ...], **weights: int) -> tuple[tuple[str, int], ...]:
     return tuple((name, weights.get(name, weight)) for name, weight in plugins)
 
 
-def _without(plugins: tuple[tuple[str, int], ...], name: str) -> tuple[tuple[str, int], ...]:
+def _without_plugin(plugins: tuple[tuple[str, int], ...], name: str) -> tuple[tuple[str, int], ...]:
     return tuple(plugin for plugin in plugins if plugin[0] != name)
 
 
@@ -368,7 +365,7 @@ _V1_34: Final = Release(
 _V1_33: Final = replace(
     _V1_34,
     version="1.33",
-    ungated_plugins=_without(_DEFAULT_PLUGINS, "DynamicResources"),
+    ungated_plugins=_without_plugin(_DEFAULT_PLUGINS, "DynamicResources"),
     features=MappingProxyType(_GATES | _OFF_IN_1_33),
     names_untolerated_taint=True,
     fit_gives_up=False,

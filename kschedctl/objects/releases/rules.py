@@ -1,4 +1,7 @@
-"""The differences between releases in devices, pod groups, the queue and validation, as data."""
+"""The differences between releases in devices, pod groups, the queue and validation, as data.
+
+The default of a field is its value in the oldest release that has it.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -12,94 +15,66 @@ class DeviceRules:
     """
 
     #: True if claims are allocated (DynamicResourceAllocation); else DynamicResources does nothing.
-    allocates: bool
+    allocates: bool = True
     #: True if capacity is consumable and several claims can share a device (DRAConsumableCapacity).
-    capacity_requests: bool
+    capacity_requests: bool = False
     #: True if a request for capacity is an error when capacity is not consumable; else it is ignored.
-    refuses_capacity_requests: bool
+    refuses_capacity_requests: bool = True
     #: True if selectors see a device's ``allowMultipleAllocations``; else they see false.
-    multiple_allocations_visible: bool
+    multiple_allocations_visible: bool = True
     #: True if constraints by ``distinctAttribute`` are supported; else they are errors.
-    distinct_attribute: bool
+    distinct_attribute: bool = True
     #: True if such a constraint compares values; else any two devices with the attribute count as distinct.
-    distinct_compares: bool
+    distinct_compares: bool = False
     #: True if such a constraint compares a device with all devices allocated before; else only with the latest one
     #: of each request.
-    distinct_keeps_all: bool
+    distinct_keeps_all: bool = False
     #: True if counters and node selection per device are supported (DRAPartitionableDevices).
-    partitionable: bool
+    partitionable: bool = False
     #: If ``partitionable`` is false: True if slices with shared counters still belong to their pool.
-    counter_slices_count: bool
+    counter_slices_count: bool = True
     #: True if slices with shared counters apply to every node, regardless of their node selection.
-    counter_slices_everywhere: bool
+    counter_slices_everywhere: bool = False
     #: True if counter usage is tracked by driver and pool; else by the pool's name alone.
-    counters_by_driver: bool
+    counters_by_driver: bool = False
     #: True if taints of devices and their tolerations are supported (DRADeviceTaints).
-    taints: bool
+    taints: bool = False
     #: True if DeviceTaintRule objects are supported (DRADeviceTaintRules).
-    taint_rules: bool
+    taint_rules: bool = False
     #: True if devices may become ready only after their allocation (DRADeviceBindingConditions).
-    binding_conditions: bool
+    binding_conditions: bool = False
     #: True if a pool is evaluated over all nodes: a pool that lacks slices is not used, and a newer generation on
     #: another node makes it obsolete. Else slices for other nodes count as missing, and incomplete pools are used.
-    whole_pools: bool
+    whole_pools: bool = False
     #: True if the search ends with an error at an invalid pool; else it skips the pool.
-    invalid_pool_fails: bool
+    invalid_pool_fails: bool = True
     #: True if a request continues with the device after the last allocated one; else it starts again at the first
     #: device.
-    combinations: bool
+    combinations: bool = False
     #: True if an alternative with allocation mode All remains chosen after its first device; else the search
     #: continues with the first alternative.
-    keeps_alternative: bool
+    keeps_alternative: bool = False
     #: True if errors of selectors name the device and suggest a remedy for missing keys.
-    names_device_in_selector_errors: bool
+    names_device_in_selector_errors: bool = False
     #: True if capacity that cannot be computed ends the cycle with an error; else the device is skipped.
-    capacity_errors: bool
+    capacity_errors: bool = False
     #: True if mode All fails on a device with too little remaining capacity; else it leaves the device out.
-    all_fails_on_used_capacity: bool
+    all_fails_on_used_capacity: bool = False
     #: True if slices with devices of compatibility groups are ignored, so that their pool is incomplete.
-    hides_compatibility_groups: bool
+    hides_compatibility_groups: bool = False
     #: True if a request with derived attributes is an error; else they are ignored.
-    refuses_derived_attributes: bool
+    refuses_derived_attributes: bool = False
     #: True if an allocation that skips node operations requires a node that declares this feature.
-    optional_node_operations: bool
+    optional_node_operations: bool = False
     #: The message for a claim that belongs to another pod's template.
-    ownership_problem: str
+    ownership_problem: str = "ResourceClaim {claim} was not created for pod {pod} (pod is not owner)"
     #: True if PostFilter gives no reason when it has nothing to deallocate.
-    silent_post_filter: bool
+    silent_post_filter: bool = False
     #: True if scoring fails for a pod with claims that were allocated before.
-    score_needs_new_allocations: bool
+    score_needs_new_allocations: bool = False
 
 
-DEVICES_1_34: Final = DeviceRules(
-    allocates=True,
-    capacity_requests=False,
-    refuses_capacity_requests=True,
-    multiple_allocations_visible=True,
-    distinct_attribute=True,
-    distinct_compares=False,
-    distinct_keeps_all=False,
-    partitionable=False,
-    counter_slices_count=True,
-    counter_slices_everywhere=False,
-    counters_by_driver=False,
-    taints=False,
-    taint_rules=False,
-    binding_conditions=False,
-    whole_pools=False,
-    invalid_pool_fails=True,
-    combinations=False,
-    keeps_alternative=False,
-    names_device_in_selector_errors=False,
-    capacity_errors=False,
-    all_fails_on_used_capacity=False,
-    hides_compatibility_groups=False,
-    refuses_derived_attributes=False,
-    optional_node_operations=False,
-    ownership_problem="ResourceClaim {claim} was not created for pod {pod} (pod is not owner)",
-    silent_post_filter=False,
-    score_needs_new_allocations=False,
-)
+DEVICES_1_34: Final = DeviceRules()
 #: 1.33 does not allocate claims; its other rules are those of 1.34.
 DEVICES_1_33: Final = replace(DEVICES_1_34, allocates=False)
 DEVICES_1_35: Final = replace(
@@ -146,8 +121,7 @@ DEVICES_1_37: Final = replace(
 # The differences between releases in the scheduling of pod groups, as data.
 #
 # Kubernetes 1.36 queues the pods of a group one by one, and a pod in turn draws in the others. Kubernetes 1.37 queues
-# the
-# group itself and preempts for it as a whole.
+# the group itself and preempts for it as a whole.
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,33 +129,33 @@ class PodGroupRules:
     """The rules of pod groups."""
 
     #: The gate that adds the plugin GangScheduling.
-    gang_gate: str
+    gang_gate: str = "GangScheduling"
     #: The gate with which a group preempts as a whole.
-    preemption_gate: str
+    preemption_gate: str = "WorkloadAwarePreemption"
     #: The type of the condition that an attempt writes on the PodGroup.
-    condition: str
+    condition: str = "PodGroupScheduled"
     #: True if the queue's entries are groups. Else they are pods, and a pod in turn draws in the other members.
-    queues_groups: bool
+    queues_groups: bool = False
     #: True if members of another priority or preemption policy than the group's end the attempt with an error.
-    checks_members: bool
+    checks_members: bool = False
     #: True if PostFilter runs for a member that fits nowhere.
-    members_preempt: bool
+    members_preempt: bool = True
     #: True if the Permit plugins decide whether the group succeeds, else the PlacementFeasible plugins.
-    permit_decides: bool
+    permit_decides: bool = True
     #: True if members stay on the nodes that were found without victims while victims are put back. Else the whole
     #: attempt is repeated for every victim.
-    stays_on_nodes: bool
+    stays_on_nodes: bool = False
     #: True if a pod of a group counts as a victim by the priority of its group, and if a single pod that preempts
     #: a member of a group with disruption mode *all* preempts all of its members.
-    victims_have_group_priority: bool
+    victims_have_group_priority: bool = False
     #: True if a member that is removed as a victim of its own group no longer counts for ``minCount``.
-    victims_are_counted: bool
+    victims_are_counted: bool = False
     #: True if the outcome of preemption is part of the group's message even if it succeeds.
-    says_preemption: bool
+    says_preemption: bool = False
     #: True if a group with topology constraints may preempt.
-    preempts_in_placements: bool
+    preempts_in_placements: bool = False
     #: True if members of one attempt can be a batch.
-    batch_spans_group: bool
+    batch_spans_group: bool = False
 
 
 #: The gate with which groups are scheduled at all.
@@ -191,21 +165,7 @@ TOPOLOGY_AWARE: Final = "TopologyAwareWorkloadScheduling"
 #: The gate with which the group's own preemption policy counts.
 GROUP_PREEMPTION_POLICY: Final = "PodGroupPreemptionPolicy"
 
-POD_GROUPS_1_36: Final = PodGroupRules(
-    gang_gate="GangScheduling",
-    preemption_gate="WorkloadAwarePreemption",
-    condition="PodGroupScheduled",
-    queues_groups=False,
-    checks_members=False,
-    members_preempt=True,
-    permit_decides=True,
-    stays_on_nodes=False,
-    victims_have_group_priority=False,
-    victims_are_counted=False,
-    says_preemption=False,
-    preempts_in_placements=False,
-    batch_spans_group=False,
-)
+POD_GROUPS_1_36: Final = PodGroupRules()
 POD_GROUPS_1_37: Final = PodGroupRules(
     gang_gate=GENERIC_WORKLOAD,
     preemption_gate=GENERIC_WORKLOAD,
@@ -243,39 +203,28 @@ class QueueRules:
     """The rules of the scheduling queue and of the steps around a scheduling cycle."""
 
     #: True if plugins receive the events of other pods that are not on a node.
-    unscheduled_pods_wake: bool
+    unscheduled_pods_wake: bool = True
     #: True if nominated pods count in the hints of InterPodAffinity and PodTopologySpread.
-    nominated_pods_wake: bool
+    nominated_pods_wake: bool = False
     #: True if InterPodAffinity's hint checks the anti-affinity of a deleted pod.
-    anti_affinity_of_deleted_pods_wakes: bool
+    anti_affinity_of_deleted_pods_wakes: bool = False
     #: True if InterPodAffinity's hint requires one anti-affinity term to match; else all terms must match.
-    any_anti_affinity_term_wakes: bool
+    any_anti_affinity_term_wakes: bool = False
     #: True if the deletion of an allocated ResourceClaim queues the pods that DynamicResources rejected.
-    deleted_claims_wake: bool
+    deleted_claims_wake: bool = False
     #: True if plugins that register added nodes also receive all changes of taints.
-    taints_stand_for_new_nodes: bool
+    taints_stand_for_new_nodes: bool = True
     #: True if the binding of a pod also counts as its removal from its nominated node.
-    binding_ends_nomination: bool
+    binding_ends_nomination: bool = True
     #: True if preemption does nothing if all victims are already terminating.
-    skips_terminating_victims: bool
+    skips_terminating_victims: bool = False
     #: True if a batch continues when the last chosen node fits another pod.
-    batch_rescores: bool
+    batch_rescores: bool = False
     #: True if pods are never batched while device classes may back extended resources.
-    devices_prevent_batches: bool
+    devices_prevent_batches: bool = False
 
 
-QUEUE_1_34: Final = QueueRules(
-    unscheduled_pods_wake=True,
-    nominated_pods_wake=False,
-    anti_affinity_of_deleted_pods_wakes=False,
-    any_anti_affinity_term_wakes=False,
-    deleted_claims_wake=False,
-    taints_stand_for_new_nodes=True,
-    binding_ends_nomination=True,
-    skips_terminating_victims=False,
-    batch_rescores=False,
-    devices_prevent_batches=False,
-)
+QUEUE_1_34: Final = QueueRules()
 QUEUE_1_35: Final = replace(
     QUEUE_1_34, binding_ends_nomination=False, skips_terminating_victims=True, devices_prevent_batches=True
 )
@@ -301,54 +250,39 @@ class ValidationRules:
 
     #: True if the operators Lt and Gt of tolerations are known, possibly behind a gate; else they are invalid
     #: operators.
-    tolerations_compare: bool
+    tolerations_compare: bool = False
     #: True if an init container with restart rules requires a restart policy.
-    restart_rules_need_policy: bool
+    restart_rules_need_policy: bool = False
     #: True if too many restart rules are reported as a number of items; else as a length.
-    restart_rules_are_counted: bool
+    restart_rules_are_counted: bool = False
     #: True if the resize policy RestartContainer is forbidden for init containers that are not sidecars.
-    resize_restarts_only_sidecars: bool
+    resize_restarts_only_sidecars: bool = False
     #: True if the message about resize policies says that the restart policy is the pod's.
-    resize_message_names_pod: bool
+    resize_message_names_pod: bool = False
     #: True if an empty CSI driver name is reported as malformed too, in addition to missing.
-    driver_name_checked_when_empty: bool
+    driver_name_checked_when_empty: bool = True
     #: True if the image of an image volume is required in templates too.
-    templates_need_image_reference: bool
+    templates_need_image_reference: bool = False
     #: True if a Pod's termination grace period must not be negative.
-    grace_period_not_negative: bool
+    grace_period_not_negative: bool = False
     #: True if the message about an invalid action of a restart rule lists all actions that the gates allow; else
     #: only Restart.
-    restart_actions_listed: bool
+    restart_actions_listed: bool = False
     #: True if the lower limits of the replicas of a HorizontalPodAutoscaler are checked after its other fields.
-    autoscaler_bounds_are_last: bool
+    autoscaler_bounds_are_last: bool = False
     #: True if messages about ``shareProcessNamespace`` name it as a field of the pod's spec, and Windows pods are
     #: refused for it and for ``hostPID``, ``hostIPC`` and ``hostUsers`` after the security context; else as a part
     #: of the security context.
-    host_namespaces_are_of_spec: bool
+    host_namespaces_are_of_spec: bool = False
     #: The versions of scheduling.k8s.io that have PodGroups and Workloads.
-    pod_group_versions: frozenset[str]
+    pod_group_versions: frozenset[str] = frozenset()
     #: The feature gate with which PodGroups get the priority of their PriorityClass; empty without PodGroups.
-    pod_group_priority_gate: str
+    pod_group_priority_gate: str = ""
     #: True if the Workload and the template that a new PodGroup names must exist.
-    pod_group_needs_workload: bool
+    pod_group_needs_workload: bool = False
 
 
-VALIDATION_1_34: Final = ValidationRules(
-    tolerations_compare=False,
-    restart_rules_need_policy=False,
-    restart_rules_are_counted=False,
-    resize_restarts_only_sidecars=False,
-    resize_message_names_pod=False,
-    driver_name_checked_when_empty=True,
-    templates_need_image_reference=False,
-    grace_period_not_negative=False,
-    restart_actions_listed=False,
-    autoscaler_bounds_are_last=False,
-    host_namespaces_are_of_spec=False,
-    pod_group_versions=frozenset(),
-    pod_group_priority_gate="",
-    pod_group_needs_workload=False,
-)
+VALIDATION_1_34: Final = ValidationRules()
 VALIDATION_1_35: Final = replace(
     VALIDATION_1_34, tolerations_compare=True, restart_rules_need_policy=True, driver_name_checked_when_empty=False
 )

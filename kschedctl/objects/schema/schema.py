@@ -193,16 +193,16 @@ class _Reader:
     def value(self, value: Any, type_: _Type) -> Any:
         """Return the decoded value, or ``None`` if it has the wrong type."""
         if type_.marks:
-            return self._list(value, type_) if type_.marks[0] == LIST else self._map(value, type_)
+            return self._read_list(value, type_) if type_.marks[0] == LIST else self._read_map(value, type_)
         if type_.struct:
             if isinstance(value, dict):
                 return self.struct(value, type_.struct)
-            return self._wrong(value, type_)
+            return self._note_type_error(value, type_)
         return _LEAVES.get(type_.leaf, _any)(self, value, type_)
 
-    def _list(self, value: Any, type_: _Type) -> Any:
+    def _read_list(self, value: Any, type_: _Type) -> Any:
         if not isinstance(value, list):
-            return self._wrong(value, type_)
+            return self._note_type_error(value, type_)
         of = type_.inner()
         out = []
         for i, item in enumerate(value):
@@ -211,9 +211,9 @@ class _Reader:
             self.steps.pop()
         return out
 
-    def _map(self, value: Any, type_: _Type) -> Any:
+    def _read_map(self, value: Any, type_: _Type) -> Any:
         if not isinstance(value, dict):
-            return self._wrong(value, type_)
+            return self._note_type_error(value, type_)
         of = type_.inner()
         if of.leaf == "string" and all(type(item) is str for item in value.values()):
             return dict(value)
@@ -225,22 +225,22 @@ class _Reader:
         return out
 
     def string(self, value: Any, type_: _Type) -> Any:
-        return value if isinstance(value, str) else self._wrong(value, type_)
+        return value if isinstance(value, str) else self._note_type_error(value, type_)
 
     def boolean(self, value: Any, type_: _Type) -> Any:
-        return value if isinstance(value, bool) else self._wrong(value, type_)
+        return value if isinstance(value, bool) else self._note_type_error(value, type_)
 
     def integer(self, value: Any, type_: _Type) -> Any:
-        number = _whole(value)
+        number = _whole_number(value)
         limit = _RANGES[type_.leaf]
         if number is None or not -limit <= number < limit:
-            return self._wrong(value, type_, number=True)
+            return self._note_type_error(value, type_, number=True)
         return number
 
     def int_or_string(self, value: Any, type_: _Type) -> Any:
         if isinstance(value, str):
             return value
-        number = _whole(value)
+        number = _whole_number(value)
         if number is None or not -(2**31) <= number < 2**31:
             raise _UnreadableError(self._unread(_go_kind(value, number=True), "int32"))
         return number
@@ -262,10 +262,10 @@ class _Reader:
         at = f"{self._struct.rpartition('.')[2]}.{'.'.join(self._fields)}"
         return f"json: cannot unmarshal {kind} into Go struct field {at} of type {type_}"
 
-    def _wrong(self, value: Any, type_: _Type, *, number: bool = False) -> None:
+    def _note_type_error(self, value: Any, type_: _Type, *, number: bool = False) -> None:
         if self.found is None:
             problem = self._unread(_go_kind(value, number=number), type_.go())
-            self.found = Finding(problem, field_path(self.steps), _hint(value, type_), rule=UNREADABLE)
+            self.found = Finding(problem, field_path(self.steps), _value_hint(value, type_), rule=UNREADABLE)
 
 
 def _any(_: _Reader, value: Any, __: _Type) -> Any:
@@ -311,7 +311,7 @@ def decode_object(obj: Mapping[str, Any], api_version: str, kind: str) -> tuple[
     return tree, reader.found
 
 
-def _whole(value: Any) -> int | None:
+def _whole_number(value: Any) -> int | None:
     """Return a number without a fraction as an int, else ``None``; clients send YAML's 1.0 as 1."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -333,7 +333,7 @@ def _go_kind(value: Any, *, number: bool = False) -> str:
     return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
 
 
-def _hint(value: Any, type_: _Type) -> str:
+def _value_hint(value: Any, type_: _Type) -> str:
     if type_.marks or not type_.leaf:
         return "a list is expected" if type_.marks.startswith(LIST) else "an object with fields is expected"
     if isinstance(value, str) and _is_other(value, type_.leaf):
@@ -471,12 +471,12 @@ def _meant(name: str, value: Any, inside: _Place) -> list[str]:
     if sure or (sure := [other for other in able if _contains(other, name)]):
         return sure
     # A key of a map that was left out: resources.cpu in place of resources.limits.cpu.
-    keys = [f"{_joined(inside.steps, key)}.{name}" for key, of in fields.items() if _has_key(of, value)]
+    keys = [f"{_path_of_field(inside.steps, key)}.{name}" for key, of in fields.items() if _has_key(of, value)]
     if keys and all(of.startswith((LIST, MAP)) for of in fields.values()):
         return keys
     # For example, "nodeSelector" in a Deployment's spec is misplaced, not a misspelled "selector".
     places = inside.outward() if name in all_names() or name in _RESOURCES else ()
-    found = (paths for place in places if (paths := _below(name, value, place)))
+    found = (paths for place in places if (paths := _nearest_fields_below(name, value, place)))
     return next(found, [other for other in near if other not in inside.value] or keys)
 
 
@@ -510,7 +510,7 @@ def _upstream_path(steps: Sequence[str | int]) -> str:
     return path
 
 
-def _below(name: str, value: Any, place: _Place) -> list[str]:
+def _nearest_fields_below(name: str, value: Any, place: _Place) -> list[str]:
     """Return the paths of the fields of this name that are nearest below a place and can have the value."""
     types = field_names().types
     level = [place]
@@ -523,10 +523,10 @@ def _below(name: str, value: Any, place: _Place) -> list[str]:
             # A value can be added to a list or map that is there, but not to another value.
             unset = name not in written or isinstance(value, list | Mapping)
             if name in fields and unset and _can_be(fields[name], value):
-                return [_joined(each.steps, name)]
+                return [_path_of_field(each.steps, name)]
             maps = [key for key, of in fields.items() if name in _RESOURCES and of.startswith(f"{MAP}{LEAF}quantity")]
             if maps and not isinstance(value, list | Mapping):
-                return [f"{_joined(each.steps, key)}.{name}" for key in maps]
+                return [f"{_path_of_field(each.steps, key)}.{name}" for key in maps]
             for key, of in fields.items():
                 inner = of.lstrip(LIST + MAP)
                 # A field inside the items of a map has no path that could be named; people do not write the status.
@@ -538,6 +538,6 @@ def _below(name: str, value: Any, place: _Place) -> list[str]:
     return []
 
 
-def _joined(steps: Steps, name: str) -> str:
+def _path_of_field(steps: Steps, name: str) -> str:
     """Return the path of a field; an empty step stands for any item of a list."""
     return _upstream_path((*steps, name)).replace("..", "[].")

@@ -50,7 +50,21 @@ def horizontal_pod_autoscaler(tree: Tree, context: ValidationContext) -> Found:
     for name in ("scaleUp", "scaleDown"):
         rules = spec.get("behavior", {}).get(name)
         if rules is not None:
-            yield from _scaling(rules, f"spec.behavior.{name}")
+            path = f"spec.behavior.{name}"
+            window = rules.get("stabilizationWindowSeconds")
+            at = f"{path}.stabilizationWindowSeconds"
+            if window is not None and window < 0:
+                yield field_errors.invalid(at, window, "must be greater than or equal to zero")
+            if window is not None and window > _LONGEST_WINDOW:
+                yield field_errors.invalid(at, window, f"must be less than or equal to {_LONGEST_WINDOW}")
+            if "selectPolicy" in rules:
+                yield from one_of(rules["selectPolicy"], ("Disabled", "Max", "Min"), f"{path}.selectPolicy")
+            if "policies" in rules:
+                yield from require(rules["policies"], f"{path}.policies", "must specify at least one Policy")
+            for i, policy in enumerate(rules.get("policies", ())):
+                yield from _policy(policy, f"{path}.policies[{i}]")
+            if "tolerance" in rules:
+                yield from not_negative_amount(rules["tolerance"], f"{path}.tolerance")
     if bounds_last:
         yield from _bounds(spec, to_zero, "")
 
@@ -58,8 +72,7 @@ def horizontal_pod_autoscaler(tree: Tree, context: ValidationContext) -> Found:
 def horizontal_pod_autoscaler_v1(tree: Tree, context: ValidationContext) -> Found:
     """Yield the problems of a HorizontalPodAutoscaler of autoscaling/v1, whose only metric is cpu."""
     spec = dict(tree.get("spec", {}))
-    percentage = spec.pop("targetCPUUtilizationPercentage", 80)
-    target = {"type": "Utilization", "averageUtilization": percentage}
+    target = {"type": "Utilization", "averageUtilization": spec.pop("targetCPUUtilizationPercentage", 80)}
     metrics = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
     yield from horizontal_pod_autoscaler({**tree, "spec": {**spec, "metrics": metrics}}, context)
 
@@ -88,23 +101,6 @@ def _reference(reference: Tree, path: str, *, core: bool) -> Found:
         yield field_errors.invalid(f"{path}.apiVersion", version, "apiVersion must specify API group")
 
 
-def _scaling(rules: Tree, path: str) -> Found:
-    window = rules.get("stabilizationWindowSeconds")
-    at = f"{path}.stabilizationWindowSeconds"
-    if window is not None and window < 0:
-        yield field_errors.invalid(at, window, "must be greater than or equal to zero")
-    if window is not None and window > _LONGEST_WINDOW:
-        yield field_errors.invalid(at, window, f"must be less than or equal to {_LONGEST_WINDOW}")
-    if "selectPolicy" in rules:
-        yield from one_of(rules["selectPolicy"], ("Disabled", "Max", "Min"), f"{path}.selectPolicy")
-    if "policies" in rules:
-        yield from require(rules["policies"], f"{path}.policies", "must specify at least one Policy")
-    for i, policy in enumerate(rules.get("policies", ())):
-        yield from _policy(policy, f"{path}.policies[{i}]")
-    if "tolerance" in rules:
-        yield from not_negative_amount(rules["tolerance"], f"{path}.tolerance")
-
-
 def _policy(policy: Tree, path: str) -> Found:
     value, period = policy.get("value", 0), policy.get("periodSeconds", 0)
     yield from one_of(policy.get("type", ""), ("Percent", "Pods"), f"{path}.type")
@@ -123,7 +119,7 @@ def _metric(metric: Tree, path: str) -> Found:
     yield from one_of(kind, _METRICS, f"{path}.type")
     present = [name for name in _FIELDS if name in metric]
     if present:
-        yield from _source(present[0], metric[present[0]], f"{path}.{present[0]}")
+        yield from _check_metric_source(present[0], metric[present[0]], f"{path}.{present[0]}")
     expected = _FIELD_OF.get(kind)
     if expected is None:
         yield from one_of(kind, _METRICS, f"{path}.type")
@@ -136,7 +132,7 @@ def _metric(metric: Tree, path: str) -> Found:
                 yield field_errors.forbidden(f"{path}.{name}", "must populate the given metric source only")
 
 
-def _source(name: str, source: Tree, path: str) -> Found:
+def _check_metric_source(name: str, source: Tree, path: str) -> Found:
     target: dict[str, Any] = source.get("target", {})
     at = f"{path}.target"
     if name == "object":
@@ -146,7 +142,7 @@ def _source(name: str, source: Tree, path: str) -> Found:
     else:
         yield from _resource(name, source, path)
     yield from _target(target, at)
-    yield from _amounts(name, target.keys(), at)
+    yield from _check_amounts(name, target.keys(), at)
 
 
 def _identifier(name: str, path: str) -> Found:
@@ -166,7 +162,7 @@ def _resource(name: str, source: Tree, path: str) -> Found:
         yield from label_name(container, f"{path}.container")
 
 
-def _amounts(name: str, target: Any, path: str) -> Found:
+def _check_amounts(name: str, target: Any, path: str) -> Found:
     """Yield the problems of missing or conflicting amounts in a metric's target."""
     value, average, share = ("value" in target, "averageValue" in target, "averageUtilization" in target)
     if name in ("object", "external"):

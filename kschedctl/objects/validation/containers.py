@@ -46,16 +46,15 @@ def lifecycle(rules: Tree, spec: Tree, path: str, context: ValidationContext) ->
         if name in rules:
             yield from _handler(rules[name], _LIFECYCLE_HANDLERS, spec, f"{path}.{name}")
     if "stopSignal" in rules and context.on("ContainerStopSignals"):
-        yield from _stop_signal(rules["stopSignal"], spec.get("os"), f"{path}.stopSignal")
-
-
-def _stop_signal(signal: str, system: Tree | None, path: str) -> Found:
-    if system is None:
-        yield field_errors.forbidden(path, "may not be set for containers with empty `spec.os.name`")
-    elif system.get("name") == "windows":
-        yield from one_of(signal, _WINDOWS_SIGNALS, path)
-    elif system.get("name") == "linux":
-        yield from one_of(signal, _SIGNALS, path)
+        signal = rules["stopSignal"]
+        system = spec.get("os")
+        at = f"{path}.stopSignal"
+        if system is None:
+            yield field_errors.forbidden(at, "may not be set for containers with empty `spec.os.name`")
+        elif system.get("name") == "windows":
+            yield from one_of(signal, _WINDOWS_SIGNALS, at)
+        elif system.get("name") == "linux":
+            yield from one_of(signal, _SIGNALS, at)
 
 
 def probes(container: Tree, spec: Tree, path: str) -> Found:
@@ -99,34 +98,25 @@ def _handler(handler: Tree, kinds: tuple[str, ...], spec: Tree, path: str) -> Fo
             case "exec":
                 yield from require(action.get("command"), f"{at}.command")
             case "httpGet":
-                yield from _http_get(action, at)
+                yield from port(action.get("port", 0), f"{at}.port")
+                yield from one_of(action.get("scheme") or "HTTP", ("HTTP", "HTTPS"), f"{at}.scheme")
+                for header in action.get("httpHeaders", ()):
+                    name = header.get("name", "")
+                    yield from invalid_findings(http_header_problems(name), name, f"{at}.httpHeaders")
             case "tcpSocket":
                 yield from port(action.get("port", 0), f"{at}.port")
             case "grpc":
                 number = action.get("port", 0)
                 yield from invalid_findings(port_problems(number), number, f"{at}.port")
             case _:
-                yield from _sleep(action.get("seconds", 0), spec, at)
+                seconds = action.get("seconds", 0)
+                period = spec.get("terminationGracePeriodSeconds", 30)
+                if seconds < 0 or seconds > period:
+                    problem = f"must be non-negative and less than terminationGracePeriodSeconds ({period})"
+                    yield field_errors.invalid(at, seconds, problem)
     if not found:
         yield field_errors.required(path, "must specify a handler type")
 
-
-def _http_get(action: Tree, path: str) -> Found:
-    yield from port(action.get("port", 0), f"{path}.port")
-    yield from one_of(action.get("scheme") or "HTTP", ("HTTP", "HTTPS"), f"{path}.scheme")
-    for header in action.get("httpHeaders", ()):
-        name = header.get("name", "")
-        yield from invalid_findings(http_header_problems(name), name, f"{path}.httpHeaders")
-
-
-def _sleep(seconds: int, spec: Tree, path: str) -> Found:
-    period = spec.get("terminationGracePeriodSeconds", 30)
-    if seconds < 0 or seconds > period:
-        problem = f"must be non-negative and less than terminationGracePeriodSeconds ({period})"
-        yield field_errors.invalid(path, seconds, problem)
-
-
-# Validation of the volume mounts and devices of containers.
 
 _BIDIRECTIONAL: Final = "Bidirectional"
 _PROPAGATIONS: Final = (_BIDIRECTIONAL, "HostToContainer", "None")
@@ -157,11 +147,11 @@ def volume_mounts(container: Tree, volumes: Volumes, path: str) -> Found:
         if place in devices.values():
             problem = "must not already exist as a path in volumeDevices"
             yield field_errors.invalid(f"{at}.mountPath", place, problem)
-        yield from _below(mount, path, at)
+        yield from _check_subpath(mount, path, at)
         yield from _propagation(mount, privileged, path)
 
 
-def _below(mount: Tree, path: str, at: str) -> Found:
+def _check_subpath(mount: Tree, path: str, at: str) -> Found:
     """Yield the problems of the subpath of a mount; the path of most messages does not contain the mount's index."""
     if mount.get("subPath"):
         yield from relative_path(mount["subPath"], f"{path}.subPath")
@@ -192,14 +182,6 @@ def _propagation(mount: Tree, privileged: bool, path: str) -> Found:
             yield field_errors.forbidden(f"{path}.recursiveReadOnly", problem)
 
 
-def _block_volume(volume: Tree | None, name: str, path: str) -> Found:
-    if volume is None:
-        yield field_errors.not_found(path, name)
-    elif "persistentVolumeClaim" not in volume and "ephemeral" not in volume:
-        problem = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
-        yield field_errors.invalid(path, name, problem)
-
-
 def volume_devices(container: Tree, volumes: Volumes, path: str) -> Found:
     """Yield the problems of the block devices of a container."""
     mounts = {mount.get("name", ""): mount.get("mountPath", "") for mount in container.get("volumeMounts", ())}
@@ -212,7 +194,13 @@ def volume_devices(container: Tree, volumes: Volumes, path: str) -> Found:
             yield field_errors.required(f"{at}.name")
         if name in names:
             yield field_errors.invalid(f"{at}.name", name, "must be unique")
-        yield from _block_volume(volumes.get(name), name, f"{at}.name")
+        volume = volumes.get(name)
+        block_volume_path = f"{at}.name"
+        if volume is None:
+            yield field_errors.not_found(block_volume_path, name)
+        elif "persistentVolumeClaim" not in volume and "ephemeral" not in volume:
+            problem = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
+            yield field_errors.invalid(block_volume_path, name, problem)
         if not place:
             yield field_errors.required(f"{at}.devicePath")
         if place in places:
@@ -299,7 +287,18 @@ def init_containers(pod: ContainerValidation, path: str) -> Found:
     for i, container in enumerate(pod.spec.get("initContainers", ())):
         at = f"{path}[{i}]"
         yield from _common(container, pod, at)
-        yield from _init_restart_policy(container, at, pod.context)
+        policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules", ())
+        if policy is None:
+            if rules and pod.context.rules.restart_rules_need_policy and pod.context.on("ContainerRestartRules"):
+                problem = "must specify restartPolicy when restart rules are used"
+                yield field_errors.required(f"{at}.restartPolicy", problem)
+        elif not pod.context.on("ContainerRestartRules"):
+            yield from one_of(policy, (_ALWAYS,), f"{at}.restartPolicy")
+        elif policy != _ALWAYS or pod.context.on("RestartAllContainersOnContainerExits"):
+            yield from _restart_policy(container, at, pod.context)
+        elif rules:
+            problem = "restartPolicyRules are not allowed for init containers with restart policy Always"
+            yield field_errors.forbidden(f"{at}.restartPolicyRules", problem)
         name = container.get("name", "")
         if name in names:
             yield field_errors.duplicate(f"{at}.name", name)
@@ -372,18 +371,31 @@ def _common(container: Tree, pod: ContainerValidation, path: str) -> Found:
         yield from environment(container["env"], f"{path}.env", context)
     if "envFrom" in container:
         yield from environment_from(container["envFrom"], f"{path}.envFrom", context)
-    yield from _volumes(container, pod, path)
+    yield from _check_mounts(container, pod, path)
     if container.get("imagePullPolicy"):
         yield from one_of(container["imagePullPolicy"], PULL_POLICIES, f"{path}.imagePullPolicy")
     if "resources" in container:
         yield from container_resources(container["resources"], pod.claims, f"{path}.resources")
     if "resizePolicy" in container:
-        yield from _resize_policy(container["resizePolicy"], pod, f"{path}.resizePolicy")
+        at = f"{path}.resizePolicy"
+        names: set[str] = set()
+        restart = pod.spec.get("restartPolicy") or _ALWAYS
+        for i, policy in enumerate(container["resizePolicy"]):
+            name, after = policy.get("resourceName", ""), policy.get("restartPolicy", "")
+            if name in names:
+                yield field_errors.duplicate(f"{at}[{i}]", Typed(name))
+            names.add(name)
+            yield from given_one_of(name, ("cpu", "memory"), at)
+            yield from given_one_of(after, ("NotRequired", "RestartContainer"), at)
+            if restart == _NEVER and after != "NotRequired":
+                whose = "pod " if pod.context.rules.resize_message_names_pod else ""
+                problem = f"must be 'NotRequired' when {whose}`restartPolicy` is 'Never'"
+                yield field_errors.invalid(at, Typed(after), problem)
     if "securityContext" in container:
         yield from container_security(container["securityContext"], f"{path}.securityContext", context)
 
 
-def _volumes(container: Tree, pod: ContainerValidation, path: str) -> Found:
+def _check_mounts(container: Tree, pod: ContainerValidation, path: str) -> Found:
     if "volumeMounts" in container and not pod.context.partial:
         yield from volume_mounts(container, pod.volumes, f"{path}.volumeMounts")
     if "volumeDevices" in container:
@@ -421,37 +433,6 @@ def _host_ports(own: Sequence[Tree], path: str) -> Found:
             if key in taken:
                 yield field_errors.duplicate(f"{path}[{i}].ports[{n}].hostPort", key)
             taken.add(key)
-
-
-def _resize_policy(policies: Sequence[Tree], pod: ContainerValidation, path: str) -> Found:
-    names: set[str] = set()
-    restart = pod.spec.get("restartPolicy") or _ALWAYS
-    for i, policy in enumerate(policies):
-        name, after = policy.get("resourceName", ""), policy.get("restartPolicy", "")
-        if name in names:
-            yield field_errors.duplicate(f"{path}[{i}]", Typed(name))
-        names.add(name)
-        yield from given_one_of(name, ("cpu", "memory"), path)
-        yield from given_one_of(after, ("NotRequired", "RestartContainer"), path)
-        if restart == _NEVER and after != "NotRequired":
-            whose = "pod " if pod.context.rules.resize_message_names_pod else ""
-            problem = f"must be 'NotRequired' when {whose}`restartPolicy` is 'Never'"
-            yield field_errors.invalid(path, Typed(after), problem)
-
-
-def _init_restart_policy(container: Tree, path: str, context: ValidationContext) -> Found:
-    policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules", ())
-    if policy is None:
-        if rules and context.rules.restart_rules_need_policy and context.on("ContainerRestartRules"):
-            problem = "must specify restartPolicy when restart rules are used"
-            yield field_errors.required(f"{path}.restartPolicy", problem)
-    elif not context.on("ContainerRestartRules"):
-        yield from one_of(policy, (_ALWAYS,), f"{path}.restartPolicy")
-    elif policy != _ALWAYS or context.on("RestartAllContainersOnContainerExits"):
-        yield from _restart_policy(container, path, context)
-    elif rules:
-        problem = "restartPolicyRules are not allowed for init containers with restart policy Always"
-        yield field_errors.forbidden(f"{path}.restartPolicyRules", problem)
 
 
 def _restart_policy(container: Tree, path: str, context: ValidationContext) -> Found:

@@ -71,11 +71,22 @@ def _value_from(variable: Tree, path: str, context: ValidationContext) -> Found:
     for name in ("configMapKeyRef", "secretKeyRef"):
         if name in source:
             number += 1
-            yield from _key(source[name], f"{path}.{name}")
+            yield from _check_key(source[name], f"{path}.{name}")
     files = context.on("EnvFiles")
     if files and "fileKeyRef" in source:
         number += 1
-        yield from _file_key(source["fileKeyRef"], f"{path}.fileKeyRef")
+        reference = source["fileKeyRef"]
+        at = f"{path}.fileKeyRef"
+        key, file = reference.get("key", ""), reference.get("path", "")
+        if not key:
+            yield field_errors.required(f"{at}.key")
+        else:
+            yield from invalid_findings(env_var_problems(key, relaxed=True), key, f"{at}.key")
+        yield from given_label_name(reference.get("volumeName", ""), f"{at}.volumeName")
+        if not file:
+            yield field_errors.required(f"{at}.path")
+        else:
+            yield from without_backsteps(file, f"{at}.path")
     if not number:
         names = ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", *(["fileKeyRef"] if files else [])]
         listed = f"{', '.join(f'`{name}`' for name in names[:-1])} or `{names[-1]}`"
@@ -141,26 +152,13 @@ def resource_field(reference: Tree, path: str, *, of_volume: bool) -> Found:
     yield field_errors.invalid(f"{path}.divisor", resource, problem)
 
 
-def _key(reference: Tree, path: str) -> Found:
+def _check_key(reference: Tree, path: str) -> Found:
     name, key = reference.get("name", ""), reference.get("key", "")
     yield from invalid_findings(subdomain_problems(name), name, f"{path}.name")
     if not key:
         yield field_errors.required(f"{path}.key")
     else:
         yield from invalid_findings(config_key_problems(key), key, f"{path}.key")
-
-
-def _file_key(reference: Tree, path: str) -> Found:
-    key, file = reference.get("key", ""), reference.get("path", "")
-    if not key:
-        yield field_errors.required(f"{path}.key")
-    else:
-        yield from invalid_findings(env_var_problems(key, relaxed=True), key, f"{path}.key")
-    yield from given_label_name(reference.get("volumeName", ""), f"{path}.volumeName")
-    if not file:
-        yield field_errors.required(f"{path}.path")
-    else:
-        yield from without_backsteps(file, f"{path}.path")
 
 
 def environment_from(sources: Sequence[Tree], path: str, context: ValidationContext) -> Found:

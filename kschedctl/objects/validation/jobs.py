@@ -60,7 +60,7 @@ class _CronError(ValueError):
 def schedule(text: str, path: str) -> Found:
     """Yield the problems of the schedule of a CronJob."""
     try:
-        _parse(text)
+        _parse_schedule(text)
     except _CronError as error:
         yield field_errors.invalid(path, text, str(error))
     if "TZ" in text:
@@ -99,7 +99,7 @@ def _loads(name: str) -> bool:
     return True
 
 
-def _parse(text: str) -> None:
+def _parse_schedule(text: str) -> None:
     if text.startswith(("TZ=", "CRON_TZ=")):
         zone, space, rest = text.partition(" ")
         if not space:
@@ -136,14 +136,14 @@ def _range(expression: str, bounds: _Bounds) -> None:
     if limits[0] in ("*", "?"):
         start, end = bounds.lowest, bounds.highest
     else:
-        start = end = _number(limits[0], bounds.names)
+        start = end = _parsed_number(limits[0], bounds.names)
         if len(limits) == 2:
-            end = _number(limits[1], bounds.names)
+            end = _parsed_number(limits[1], bounds.names)
         elif len(limits) > 2:
             raise _CronError(f"too many hyphens: {expression}")
     step = 1
     if len(parts) == 2:
-        step = _number(parts[1], {})
+        step = _parsed_number(parts[1], {})
         # "N/STEP" extends to the highest value.
         end = bounds.highest if len(limits) == 1 else end
     elif len(parts) > 2:
@@ -158,7 +158,7 @@ def _range(expression: str, bounds: _Bounds) -> None:
         raise _CronError(f"step of range should be a positive number: {expression}")
 
 
-def _number(text: str, names: Mapping[str, int]) -> int:
+def _parsed_number(text: str, names: Mapping[str, int]) -> int:
     named = names.get(text.lower())
     if named is not None:
         return named
@@ -172,9 +172,6 @@ def _number(text: str, names: Mapping[str, int]) -> int:
     if number < 0:
         raise _CronError(f"negative number ({number}) not allowed: {text}")
     return number
-
-
-# Lists of a Job's completion indexes, such as ``0-3,7``.
 
 
 class IndexesError(ValueError):
@@ -207,16 +204,16 @@ def _interval(part: str, completions: int) -> tuple[int, int]:
     if len(limits) > 2:
         problem = f"the fragment {go_quote(part)} violates the requirement that an index interval can have at most"
         raise IndexesError(f"{problem} two parts separated by '-'")
-    first = _index(limits[0], completions)
+    first = _parsed_index(limits[0], completions)
     if len(limits) == 1:
         return first, first
-    end = _index(limits[1], completions)
+    end = _parsed_index(limits[1], completions)
     if first >= end:
         raise IndexesError(f"non-increasing order, previous: {first}, current: {end}")
     return first, end
 
 
-def _index(text: str, completions: int) -> int:
+def _parsed_index(text: str, completions: int) -> int:
     if not _INTEGER(text) or len(text) > 18:
         raise IndexesError(f"cannot convert string to integer for index: {go_quote(text)}")
     index = int(text)
@@ -353,12 +350,6 @@ def job_spec(spec: Tree, path: str, context: ValidationContext, *, of_cron_job: 
         for name in ("backoffLimitPerIndex", "maxFailedIndexes"):
             if name in spec:
                 yield field_errors.invalid(f"{path}.{name}", spec[name], "requires indexed completion mode")
-    yield from _policies(spec, mode, path)
-    yield from pod_template(spec.get("template", {}), f"{path}.template", context)
-    yield from _restart_policy(spec, f"{path}.template.spec.restartPolicy")
-
-
-def _policies(spec: Tree, mode: str, path: str) -> Found:
     if "podFailurePolicy" in spec:
         yield from _failure_policy(spec, f"{path}.podFailurePolicy")
     if "successPolicy" in spec:
@@ -366,6 +357,8 @@ def _policies(spec: Tree, mode: str, path: str) -> Found:
     if "podReplacementPolicy" in spec:
         known = ("Failed",) if "podFailurePolicy" in spec else ("Failed", "TerminatingOrFailed")
         yield from one_of(spec["podReplacementPolicy"], known, f"{path}.podReplacementPolicy")
+    yield from pod_template(spec.get("template", {}), f"{path}.template", context)
+    yield from _restart_policy(spec, f"{path}.template.spec.restartPolicy")
 
 
 def _restart_policy(spec: Tree, path: str) -> Found:
@@ -434,7 +427,7 @@ def _failure_policy(spec: Tree, path: str) -> Found:
         at = f"{path}.rules[{i}]"
         action = rule.get("action", "")
         if not action:
-            yield field_errors.required(f"{at}.action", f"valid values: {_listed(_ACTIONS)}")
+            yield field_errors.required(f"{at}.action", f"valid values: {_listed_values(_ACTIONS)}")
         elif action == "FailIndex" and "backoffLimitPerIndex" not in spec:
             yield field_errors.invalid(f"{at}.action", action, "requires the backoffLimitPerIndex to be set")
         else:
@@ -455,7 +448,7 @@ def _failure_policy(spec: Tree, path: str) -> Found:
 def _exit_codes(codes: Tree, names: Collection[str], path: str) -> Found:
     operator, values = codes.get("operator", ""), codes.get("values", [])
     if not operator:
-        yield field_errors.required(f"{path}.operator", f"valid values: {_listed(('In', 'NotIn'))}")
+        yield field_errors.required(f"{path}.operator", f"valid values: {_listed_values(('In', 'NotIn'))}")
     else:
         yield from one_of(operator, ("In", "NotIn"), f"{path}.operator")
     if "containerName" in codes and codes["containerName"] not in names:
@@ -526,5 +519,5 @@ def _success_rule(rule: Tree, completions: int, path: str) -> Found:
         yield field_errors.invalid(at, count, problem)
 
 
-def _listed(values: tuple[str, ...]) -> str:
+def _listed_values(values: tuple[str, ...]) -> str:
     return f"[{' '.join(map(field_errors.go_quote, values))}]"

@@ -31,7 +31,7 @@ def object_metadata(
         prefix_checked: True if ``generateName`` is validated in addition to the name generated from it.
         known_finalizers: True if a finalizer without a domain must be one of Kubernetes' own.
     """
-    yield from _name(metadata, name_rule, prefix_checked=prefix_checked)
+    yield from _check_name(metadata, name_rule, prefix_checked=prefix_checked)
     namespace = metadata.get("namespace", "")
     if namespace and namespaced:
         yield from invalid_findings(label_problems(namespace), namespace, f"{_METADATA}.namespace")
@@ -45,7 +45,7 @@ def object_metadata(
     yield from _finalizers(metadata.get("finalizers", ()), f"{_METADATA}.finalizers", known=known_finalizers)
 
 
-def _name(metadata: Tree, name_rule: NameRule, *, prefix_checked: bool) -> Found:
+def _check_name(metadata: Tree, name_rule: NameRule, *, prefix_checked: bool) -> Found:
     prefix = metadata.get("generateName", "")
     if prefix and prefix_checked:
         if name_rule is path_segment_problems:
@@ -129,12 +129,12 @@ def _owners(owners: list[Tree], path: str) -> Found:
                     'Only one reference can have Controller set to true. Found "true" in references for '
                     f"{controller} and {current}"
                 )
-                yield field_errors.invalid(path, [_owner(each) for each in owners], problem)
+                yield field_errors.invalid(path, [_printed_owner(each) for each in owners], problem)
             else:
                 controller = current
 
 
-def _owner(owner: Tree) -> Tree:
+def _printed_owner(owner: Tree) -> Tree:
     """Return an owner reference with the fields that messages print."""
     names = ("apiVersion", "kind", "name", "uid")
     given = {name: owner[name] for name in ("controller", "blockOwnerDeletion") if name in owner}

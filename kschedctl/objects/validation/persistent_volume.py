@@ -169,12 +169,12 @@ def persistent_volume(tree: Tree, context: ValidationContext) -> Found:
     modes = spec.get("accessModes", ())
     yield from require(modes, "spec.accessModes")
     yield from access_modes(modes, "spec.accessModes")
-    yield from _capacity(spec)
+    yield from _check_capacity(spec)
     policy = spec.get("persistentVolumeReclaimPolicy") or "Retain"
     yield from one_of(policy, _POLICIES, "spec.persistentVolumeReclaimPolicy")
     if "nodeAffinity" in spec:
-        yield from _node_affinity(spec["nodeAffinity"], "spec.nodeAffinity")
-    yield from _source(spec, metadata.get("name", ""), context)
+        yield from _check_node_affinity(spec["nodeAffinity"], "spec.nodeAffinity")
+    yield from _check_source(spec, metadata.get("name", ""), context)
     if policy == "Recycle" and posixpath.normpath(spec.get("hostPath", {}).get("path") or ".") in ("/", "//"):
         problem = "may not be 'recycle' for a hostPath mount of '/'"
         yield field_errors.forbidden("spec.persistentVolumeReclaimPolicy", problem)
@@ -193,7 +193,7 @@ def persistent_volume(tree: Tree, context: ValidationContext) -> Found:
         yield field_errors.forbidden(f"metadata.annotations.{_MOUNT_OPTIONS}", problem)
 
 
-def _capacity(spec: Tree) -> Found:
+def _check_capacity(spec: Tree) -> Found:
     capacity = spec.get("capacity")
     yield from require(capacity, "spec.capacity")
     if not capacity or "storage" not in capacity or len(capacity) > 1:
@@ -207,21 +207,25 @@ def _capacity(spec: Tree) -> Found:
         yield from positive_amount(str(amount), f"spec.capacity[{name}]")
 
 
-def _node_affinity(rules: Tree, path: str) -> Found:
+def _check_node_affinity(rules: Tree, path: str) -> Found:
     if "required" in rules:
         yield from node_selector(rules["required"], f"{path}.required")
     else:
         yield field_errors.required(f"{path}.required", "must specify required node constraints")
 
 
-def _source(spec: Tree, name: str, context: ValidationContext) -> Found:
+def _check_source(spec: Tree, name: str, context: ValidationContext) -> Found:
     rules = dict(_SOURCES)
 
     def iscsi(source: Tree, path: str, context: ValidationContext) -> Found:
         return _iscsi(source, name, path)
 
     def local(source: Tree, path: str, context: ValidationContext) -> Found:
-        yield from _local(source, path)
+        place = source.get("path", "")
+        if not place:
+            yield field_errors.required(f"{path}.path")
+        else:
+            yield from no_backsteps(place, f"{path}.path")
         if "nodeAffinity" not in spec:
             yield field_errors.required("spec.nodeAffinity", "Local volume requires node affinity")
 
@@ -243,14 +247,6 @@ def _iscsi(source: Tree, name: str, path: str) -> Found:
     if "secretRef" in source:
         yield from require(source["secretRef"].get("name"), f"{path}.secretRef.name")
     yield from sources.initiator(source, path, form=_FORM)
-
-
-def _local(source: Tree, path: str) -> Found:
-    place = source.get("path", "")
-    if not place:
-        yield field_errors.required(f"{path}.path")
-    else:
-        yield from no_backsteps(place, f"{path}.path")
 
 
 def _glusterfs(source: Tree, path: str, context: ValidationContext) -> Found:
@@ -276,13 +272,11 @@ def _csi(source: Tree, path: str, context: ValidationContext) -> Found:
     yield from require(source.get("volumeHandle"), f"{path}.volumeHandle")
     for field in _SECRETS:
         if field in source:
-            yield from _secret(source[field], f"{path}.{field}")
-
-
-def _secret(secret: dict[str, Any], path: str) -> Found:
-    name, namespace = secret.get("name", ""), secret.get("namespace", "")
-    yield from subdomain_name(name, f"{path}.name") if name else require(name, f"{path}.name")
-    yield from label_name(namespace, f"{path}.namespace") if namespace else require(namespace, f"{path}.namespace")
+            secret = source[field]
+            at = f"{path}.{field}"
+            name, namespace = secret.get("name", ""), secret.get("namespace", "")
+            yield from subdomain_name(name, f"{at}.name") if name else require(name, f"{at}.name")
+            yield from label_name(namespace, f"{at}.namespace") if namespace else require(namespace, f"{at}.namespace")
 
 
 def _replaced(source: Tree, path: str, context: ValidationContext) -> Found:

@@ -109,29 +109,26 @@ def node_selector_term(term: Tree, path: str, *, any_value: bool = False) -> Fou
         any_value: True if values that are not valid label values are accepted.
     """
     for i, requirement in enumerate(term.get("matchExpressions", ())):
-        yield from _node_requirement(requirement, f"{path}.matchExpressions[{i}]", any_value)
+        at = f"{path}.matchExpressions[{i}]"
+        operator, values = requirement.get("operator", ""), requirement.get("values", ())
+        if operator in (IN, NOT_IN):
+            if not values:
+                yield field_errors.required(f"{at}.values", _SOME)
+        elif operator in (EXISTS, DOES_NOT_EXIST):
+            if values:
+                yield field_errors.forbidden(f"{at}.values", _NONE)
+        elif operator in (GT, LT):
+            if len(values) != 1:
+                problem = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+                yield field_errors.required(f"{at}.values", problem)
+        else:
+            yield field_errors.invalid(f"{at}.operator", Typed(operator), _NO_OPERATOR)
+        yield from qualified_name(requirement.get("key", ""), f"{at}.key")
+        if not any_value:
+            for i, value in enumerate(values):
+                yield from invalid_findings(label_value_problems(value), value, f"{at}.values[{i}]")
     for i, requirement in enumerate(term.get("matchFields", ())):
         yield from _field_requirement(requirement, f"{path}.matchFields[{i}]")
-
-
-def _node_requirement(requirement: Tree, path: str, any_value: bool) -> Found:
-    operator, values = requirement.get("operator", ""), requirement.get("values", ())
-    if operator in (IN, NOT_IN):
-        if not values:
-            yield field_errors.required(f"{path}.values", _SOME)
-    elif operator in (EXISTS, DOES_NOT_EXIST):
-        if values:
-            yield field_errors.forbidden(f"{path}.values", _NONE)
-    elif operator in (GT, LT):
-        if len(values) != 1:
-            problem = "must be specified single value when `operator` is 'Lt' or 'Gt'"
-            yield field_errors.required(f"{path}.values", problem)
-    else:
-        yield field_errors.invalid(f"{path}.operator", Typed(operator), _NO_OPERATOR)
-    yield from qualified_name(requirement.get("key", ""), f"{path}.key")
-    if not any_value:
-        for i, value in enumerate(values):
-            yield from invalid_findings(label_value_problems(value), value, f"{path}.values[{i}]")
 
 
 def _field_requirement(requirement: Tree, path: str) -> Found:
@@ -160,13 +157,13 @@ _DECIMAL: Final = re.compile(r"0|-?[1-9][0-9]*").fullmatch
 def affinity(rules: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of node affinity, pod affinity and pod anti-affinity."""
     if "nodeAffinity" in rules:
-        yield from _node_affinity(rules["nodeAffinity"], f"{path}.nodeAffinity")
+        yield from _check_node_affinity(rules["nodeAffinity"], f"{path}.nodeAffinity")
     for name in ("podAffinity", "podAntiAffinity"):
         if name in rules:
             yield from _pod_affinity(rules[name], f"{path}.{name}", context)
 
 
-def _node_affinity(rules: Tree, path: str) -> Found:
+def _check_node_affinity(rules: Tree, path: str) -> Found:
     if _REQUIRED in rules:
         yield from node_selector(rules[_REQUIRED], f"{path}.{_REQUIRED}")
     for i, preferred in enumerate(rules.get(_PREFERRED, ())):
@@ -232,10 +229,10 @@ def _label_keys(holder: Tree, selector: Tree | None, path: str, context: Validat
 def tolerations(given: Sequence[Tree], path: str, context: ValidationContext) -> Found:
     """Yield the problems of tolerations."""
     for i, toleration in enumerate(given):
-        yield from _toleration(toleration, f"{path}[{i}]", context)
+        yield from _check_toleration(toleration, f"{path}[{i}]", context)
 
 
-def _toleration(toleration: Tree, path: str, context: ValidationContext) -> Found:
+def _check_toleration(toleration: Tree, path: str, context: ValidationContext) -> Found:
     key, operator = toleration.get("key", ""), toleration.get("operator", "")
     value, effect = toleration.get("value", ""), toleration.get("effect", "")
     if key:
@@ -290,7 +287,12 @@ def topology_spread(constraints: Sequence[Tree], path: str, context: ValidationC
         if any((o.get("topologyKey", ""), o.get("whenUnsatisfiable", "")) == (key, action) for o in others):
             yield field_errors.duplicate(f"{at}.{{topologyKey, whenUnsatisfiable}}", f"{{{key}, {action}}}")
         if (domains := constraint.get("minDomains")) is not None:
-            yield from _min_domains(domains, action, f"{at}.minDomains")
+            place = f"{at}.minDomains"
+            if domains <= 0:
+                yield field_errors.invalid(place, domains, NOT_POSITIVE)
+            if action != _DO_NOT_SCHEDULE:
+                problem = f"can only use minDomains if whenUnsatisfiable={_DO_NOT_SCHEDULE}, not {action}"
+                yield field_errors.invalid(place, domains, problem)
         for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
             if name in constraint:
                 yield from one_of(constraint[name], ("Honor", "Ignore"), f"{at}.{name}")
@@ -300,14 +302,6 @@ def topology_spread(constraints: Sequence[Tree], path: str, context: ValidationC
         else:
             yield from _unmerged_label_keys(constraint, selector, f"{at}.matchLabelKeys")
         yield from label_selector(selector, f"{at}.labelSelector")
-
-
-def _min_domains(domains: int, action: str, path: str) -> Found:
-    if domains <= 0:
-        yield field_errors.invalid(path, domains, NOT_POSITIVE)
-    if action != _DO_NOT_SCHEDULE:
-        problem = f"can only use minDomains if whenUnsatisfiable={_DO_NOT_SCHEDULE}, not {action}"
-        yield field_errors.invalid(path, domains, problem)
 
 
 def _unmerged_label_keys(constraint: Tree, selector: Tree | None, path: str) -> Found:

@@ -122,10 +122,6 @@ def pod_annotations(own: dict[str, str], spec: Tree, path: str, context: Validat
     for key, profile in own.items():
         if key.startswith(SECCOMP_OF_CONTAINER):
             yield from _seccomp(profile, f"{path}.{key}")
-    yield from _app_armor(own, spec, path)
-
-
-def _app_armor(own: dict[str, str], spec: Tree, path: str) -> Found:
     names = {container.get("name", "") for _, container in containers_in_visiting_order(spec, path)}
     for key, profile in own.items():
         if not key.startswith(APP_ARMOR):
@@ -238,17 +234,6 @@ def pod(tree: Tree, context: ValidationContext) -> Found:
     yield from object_metadata(metadata, subdomain_problems, namespaced=True)
     yield from pod_annotations(own, spec, "metadata.annotations", context)
     yield from pod_spec(spec, "spec", context, annotations=own)
-    yield from _of_pods_alone(spec, context)
-    if spec.get("ephemeralContainers"):
-        yield field_errors.forbidden("spec.ephemeralContainers", "cannot be set on create")
-    if spec.get("nodeName") and spec.get("schedulingGates"):
-        yield field_errors.forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
-    yield from seccomp_agrees(own, spec, "spec")
-    yield from app_armor_agrees(own, spec, "spec")
-
-
-def _of_pods_alone(spec: Tree, context: ValidationContext) -> Found:
-    """Yield the problems that an API server checks for in Pods but not in pod templates."""
     if not (spec.get("serviceAccountName") or spec.get("serviceAccount")):
         for i, volume in enumerate(spec.get("volumes", ())):
             for n, source in enumerate(volume.get("projected", {}).get("sources", ())):
@@ -260,6 +245,12 @@ def _of_pods_alone(spec: Tree, context: ValidationContext) -> Found:
     for name in ("containers", "initContainers"):
         for i, container in enumerate(spec.get(name, ())):
             yield from image_alone(container, f"spec.{name}[{i}]")
+    if spec.get("ephemeralContainers"):
+        yield field_errors.forbidden("spec.ephemeralContainers", "cannot be set on create")
+    if spec.get("nodeName") and spec.get("schedulingGates"):
+        yield field_errors.forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
+    yield from seccomp_agrees(own, spec, "spec")
+    yield from app_armor_agrees(own, spec, "spec")
 
 
 def pod_spec(spec: Tree, path: str, context: ValidationContext, *, annotations: Tree | None = None) -> Found:
@@ -283,8 +274,14 @@ def pod_spec(spec: Tree, path: str, context: ValidationContext, *, annotations: 
     if not context.host_users:
         yield from _users_of_their_own(spec, path, context)
     if "hostnameOverride" in spec and context.on("HostnameOverride"):
-        yield from _hostname_override(spec, path)
-    yield from _names(spec, path)
+        name, at = spec["hostnameOverride"], f"{path}.hostnameOverride"
+        for field in ("setHostnameAsFQDN", "hostNetwork"):
+            if spec.get(field):
+                yield field_errors.forbidden(at, f"may not be specified when {field} is true")
+        if too_long(name, _LONGEST_HOSTNAME):
+            yield field_errors.too_long(at, _LONGEST_HOSTNAME)
+        yield from invalid_findings(subdomain_problems(name), name, at)
+    yield from _check_names(spec, path)
     yield from _classes(spec, path, context)
     if "schedulingGroup" in spec and context.on("GenericWorkload"):
         yield from scheduling_group(spec["schedulingGroup"], f"{path}.schedulingGroup")
@@ -320,7 +317,7 @@ def _placement(spec: Tree, path: str, context: ValidationContext) -> Found:
         yield from topology_spread(spec["topologySpreadConstraints"], at, context)
 
 
-def _names(spec: Tree, path: str) -> Found:
+def _check_names(spec: Tree, path: str) -> Found:
     # The field's old name, serviceAccount, counts if the new one is absent.
     account = spec.get("serviceAccountName") or spec.get("serviceAccount", "")
     node = spec.get("nodeName", "")
@@ -443,16 +440,6 @@ def _users_of_their_own(spec: Tree, path: str, context: ValidationContext) -> Fo
     for at, container in containers_in_visiting_order(spec, path):
         if container.get("volumeDevices"):
             yield field_errors.forbidden(f"{at}.volumeDevices", problem)
-
-
-def _hostname_override(spec: Tree, path: str) -> Found:
-    name, at = spec["hostnameOverride"], f"{path}.hostnameOverride"
-    for field in ("setHostnameAsFQDN", "hostNetwork"):
-        if spec.get(field):
-            yield field_errors.forbidden(at, f"may not be specified when {field} is true")
-    if too_long(name, _LONGEST_HOSTNAME):
-        yield field_errors.too_long(at, _LONGEST_HOSTNAME)
-    yield from invalid_findings(subdomain_problems(name), name, at)
 
 
 def _files_of_environment(spec: Tree, path: str) -> Found:

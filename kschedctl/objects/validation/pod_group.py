@@ -20,8 +20,7 @@ from kschedctl.objects.validation.values import Found, Tree, ValidationContext, 
 # Validation by rules that are declared at the fields of a type (apimachinery's ``validate``), as newer kinds have it.
 #
 # A type is a table: its fields in the order of the Go struct, each with its check. The table also defines which fields
-# an
-# API server drops because their feature gate is off, and how messages print a value of the type.
+# an API server drops because their feature gate is off, and how messages print a value of the type.
 
 Check: TypeAlias = Callable[[Any, str], Found]
 #: The value of an absent struct that Go holds in place, not by a pointer.
@@ -320,7 +319,22 @@ def _validated(tree: Tree, context: ValidationContext, *, struct: Struct, versio
     if struct is _GROUP and _PARENT.name in spec and _WORKLOAD_REF.name not in spec:
         yield field_errors.required("spec.workloadRef", f"must be set when {_PARENT.name} is set")
     if struct is _WORKLOAD:
-        yield from _templates_together(spec)
+        templates, composites = _TEMPLATES.value(spec) or [], _composites(spec)
+        path = f"spec.{_COMPOSITES.name}"
+        yield from _unique_names(composites, path, {each.get("name", "") for each in templates})
+        for i, each in enumerate(composites):
+            if _is_too_deep(each, 1):
+                inside = _COMPOSITE_TEMPLATE.printed(each, is_internal=True)["CompositePodGroupTemplates"]
+                problem = f"maximum template hierarchy depth is {_TOO_DEEP}"
+                yield field_errors.invalid(f"{path}[{i}]", inside, problem)
+        of_templates = [_priority(each) for each in templates]
+        if len(set(of_templates)) > 1:
+            yield field_errors.invalid("spec", None, "detected multiple priority configurations")
+        elif len({*of_templates, *(_priority(each) for top in composites for each in _templates_below(top))}) > 1:
+            problem = "all priority and priorityClassName values must be identical, detected multiple values"
+            yield field_errors.invalid("spec", None, problem)
+        for i, each in enumerate(composites):
+            yield from _has_children(each, f"{path}[{i}]")
     yield from struct(spec, "spec")
 
 
@@ -381,26 +395,6 @@ def scheduling_group(group: Tree, path: str) -> Found:
         yield from invalid_findings(subdomain_problems(name), name, at)
 
 
-def _templates_together(spec: Tree) -> Found:
-    """Yield the problems between the templates of a Workload."""
-    templates, composites = _TEMPLATES.value(spec) or [], _composites(spec)
-    path = f"spec.{_COMPOSITES.name}"
-    yield from _unique_names(composites, path, {each.get("name", "") for each in templates})
-    for i, each in enumerate(composites):
-        if _is_too_deep(each, 1):
-            inside = _COMPOSITE_TEMPLATE.printed(each, is_internal=True)["CompositePodGroupTemplates"]
-            problem = f"maximum template hierarchy depth is {_TOO_DEEP}"
-            yield field_errors.invalid(f"{path}[{i}]", inside, problem)
-    of_templates = [_priority(each) for each in templates]
-    if len(set(of_templates)) > 1:
-        yield field_errors.invalid("spec", None, "detected multiple priority configurations")
-    elif len({*of_templates, *(_priority(each) for top in composites for each in _below(top))}) > 1:
-        problem = "all priority and priorityClassName values must be identical, detected multiple values"
-        yield field_errors.invalid("spec", None, problem)
-    for i, each in enumerate(composites):
-        yield from _has_children(each, f"{path}[{i}]")
-
-
 def _composites(tree: Tree) -> list[Tree]:
     return _COMPOSITES.value(tree) or []
 
@@ -428,12 +422,12 @@ def _priority(template: Tree) -> tuple[str, int | None]:
     return template.get("priorityClassName", ""), template.get("priority")
 
 
-def _below(composite: Tree) -> Iterator[Tree]:
+def _templates_below(composite: Tree) -> Iterator[Tree]:
     """Yield a composite template and all templates below it."""
     yield composite
     yield from composite.get(_TEMPLATES.name, ())
     for child in _composites(composite):
-        yield from _below(child)
+        yield from _templates_below(child)
 
 
 def _has_children(composite: Tree, path: str) -> Found:

@@ -34,9 +34,9 @@ def pod_refusals(template: Tree | None, path: str, kind: str) -> Found:
         return
     spec = template.get("spec", {})
     at = f"{path}.spec" if path else "spec"
-    hint = _hint(kind) if path else ""
+    hint = _repair_hint(kind) if path else ""
     rule = FAILED_CREATE if path else FORBIDDEN
-    for field, problem in _problems(spec):
+    for field, problem in _spec_problems(spec):
         yield Finding(problem, f"{at}.{field}", hint, rule=rule)
 
 
@@ -51,7 +51,7 @@ def label_key_refusals(template: Tree | None, kind: str, context: ValidationCont
             in_template = {str(finding) for finding in rule(spec[field], path, context)}
             for finding in rule(spec[field], path, of_pod):
                 if str(finding) not in in_template:
-                    yield replace(finding, hint=_hint(kind), rule=FAILED_CREATE)
+                    yield replace(finding, hint=_repair_hint(kind), rule=FAILED_CREATE)
 
 
 _WITH_LABEL_KEYS: Final = (("affinity", affinity), ("topologySpreadConstraints", topology_spread))
@@ -59,7 +59,7 @@ _WITH_LABEL_KEYS: Final = (("affinity", affinity), ("topologySpreadConstraints",
 
 def in_workload(finding: Finding, kind: str) -> Finding:
     """Convert a finding about a workload's pod to one about the workload."""
-    hint = "; ".join(part for part in (finding.hint, _hint(kind)) if part)
+    hint = "; ".join(part for part in (finding.hint, _repair_hint(kind)) if part)
     field = f"{pod_path(kind)}.{finding.field}" if finding.field else pod_path(kind)
     return replace(finding, field=field, hint=hint, rule=FAILED_CREATE)
 
@@ -77,7 +77,7 @@ def pod_path(kind: str) -> str:
             return "spec.template"
 
 
-def _hint(kind: str) -> str:
+def _repair_hint(kind: str) -> str:
     return f"the {kind} itself is accepted: its pods are refused one by one ({FAILED_CREATE})"
 
 
@@ -93,7 +93,7 @@ def computed_priority(spec: Tree) -> int | None:
     return None if name else 0
 
 
-def _problems(spec: Tree) -> Iterator[tuple[str, str]]:
+def _spec_problems(spec: Tree) -> Iterator[tuple[str, str]]:
     value = computed_priority(spec)
     if value is not None:
         priority, policy = spec.get("priority"), spec.get("preemptionPolicy")

@@ -70,12 +70,12 @@ def container_resources(resources: Tree, claims: Collection[str], path: str) -> 
     Args:
         claims: The names of the pod's resource claims.
     """
-    yield from _resources(resources, container_resource_name, claims, path)
+    yield from _check_resources(resources, container_resource_name, claims, path)
 
 
 def overhead(amounts: Tree, path: str) -> Found:
     """Yield the problems of the overhead of a pod, which is validated like the limits of a container."""
-    yield from _resources({"limits": amounts}, container_resource_name, (), path)
+    yield from _check_resources({"limits": amounts}, container_resource_name, (), path)
 
 
 def pod_resources(spec: Tree, claims: Collection[str], path: str) -> Found:
@@ -88,12 +88,12 @@ def pod_resources(spec: Tree, claims: Collection[str], path: str) -> Found:
         return
     if "claims" in resources:
         yield field_errors.forbidden(f"{path}.claims", "claims may not be set for Resources at pod-level")
-    yield from _resources(resources, _pod_resource_name, claims, path)
+    yield from _check_resources(resources, _pod_resource_name, claims, path)
     yield from _consistent(spec, resources, path)
 
 
-def _resources(resources: Tree, name_rule: NameRule, claims: Collection[str], path: str) -> Found:
-    requests, limits = _amounts(resources, "requests"), _amounts(resources, "limits")
+def _check_resources(resources: Tree, name_rule: NameRule, claims: Collection[str], path: str) -> Found:
+    requests, limits = _amounts_of(resources, "requests"), _amounts_of(resources, "limits")
     for name, amount in limits.items():
         at = f"{path}.limits[{name}]"
         yield from name_rule(name, at)
@@ -103,26 +103,22 @@ def _resources(resources: Tree, name_rule: NameRule, claims: Collection[str], pa
         at = f"{path}.requests[{name}]"
         yield from name_rule(name, at)
         yield from resource_amount(name, amount, at)
-        yield from _within_limit(name, amount, limits, path)
+        limit = limits.get(name)
+        whole = not _overcommit_allowed(name)
+        if limit is None:
+            if whole:
+                yield field_errors.required(f"{path}.limits", "Limit must be set for non overcommitable resources")
+        elif whole and amount.nanos != limit.nanos:
+            yield field_errors.invalid(f"{path}.requests", str(amount), f"must be equal to {name} limit of {limit}")
+        elif amount.nanos > limit.nanos:
+            problem = f"must be less than or equal to {name} limit of {limit}"
+            yield field_errors.invalid(f"{path}.requests", str(amount), problem)
         yield from _huge_pages(name, amount, at)
     names = {*limits, *requests}
     if not names & _COMPUTE and any(name.startswith(HUGEPAGES_PREFIX) for name in names):
         yield field_errors.forbidden(path, "HugePages require cpu or memory")
     if "claims" in resources:
-        yield from _claims(resources["claims"], claims, f"{path}.claims")
-
-
-def _within_limit(name: str, request: Amount, limits: Amounts, path: str) -> Found:
-    limit = limits.get(name)
-    whole = not _overcommit_allowed(name)
-    if limit is None:
-        if whole:
-            yield field_errors.required(f"{path}.limits", "Limit must be set for non overcommitable resources")
-    elif whole and request.nanos != limit.nanos:
-        yield field_errors.invalid(f"{path}.requests", str(request), f"must be equal to {name} limit of {limit}")
-    elif request.nanos > limit.nanos:
-        problem = f"must be less than or equal to {name} limit of {limit}"
-        yield field_errors.invalid(f"{path}.requests", str(request), problem)
+        yield from _check_claims(resources["claims"], claims, f"{path}.claims")
 
 
 @lru_cache(maxsize=4096)
@@ -183,7 +179,7 @@ def _huge_pages(name: str, amount: Amount, path: str) -> Found:
         yield field_errors.invalid(path, str(amount), problem)
 
 
-def _claims(claims: Iterable[Tree], known: Collection[str], path: str) -> Found:
+def _check_claims(claims: Iterable[Tree], known: Collection[str], path: str) -> Found:
     names: set[str] = set()
     for i, claim in enumerate(claims):
         at = f"{path}[{i}]"
@@ -211,8 +207,8 @@ def _claims(claims: Iterable[Tree], known: Collection[str], path: str) -> Found:
 
 def _consistent(spec: Tree, resources: Tree, path: str) -> Found:
     """Yield the problems of pod-level requests and limits that the aggregated containers exceed."""
-    requests, limits = _amounts(resources, "requests"), _amounts(resources, "limits")
-    pod = _containers_of(spec)
+    requests, limits = _amounts_of(resources, "requests"), _amounts_of(resources, "limits")
+    pod = Pod(spec=msgspec.convert({k: spec[k] for k in ("containers", "initContainers") if k in spec}, PodSpec))
     every = [c.get("resources", {}) for name in ("containers", "initContainers") for c in spec.get(name, ())]
     written = forms(each.get("requests", {}) for each in every)
     for name, nanos in sorted(container_requests(pod, _BY_SPEC).items()):
@@ -230,14 +226,14 @@ def _consistent(spec: Tree, resources: Tree, path: str) -> Found:
             problem = f"must be greater than or equal to aggregate container limits of {total}"
             yield field_errors.invalid(f"{path}.limits[{name}]", str(own), problem)
     for i, container in enumerate(spec.get("containers", ())):
-        for name, limit in _amounts(container.get("resources", {}), "limits").items():
+        for name, limit in _amounts_of(container.get("resources", {}), "limits").items():
             own = limits.get(name)
             if own is not None and limit.nanos > own.nanos:
                 problem = f"must be less than or equal to pod limits of {own}"
                 yield field_errors.invalid(f"{path}.containers[{i}][{name}].limits", str(limit), problem)
 
 
-def _amounts(resources: Tree, name: str) -> Amounts:
+def _amounts_of(resources: Tree, name: str) -> Amounts:
     # Go iterates over maps in random order; here the names are sorted.
     return {key: amount_of(text) for key, text in sorted(resources.get(name, {}).items())}
 
@@ -249,7 +245,3 @@ def amount_of(text: str | float) -> Amount:
     if not rest:
         return amount
     return Amount(amount.nanos + (_MILLI - rest) * (1 if amount.nanos > 0 else -1), amount.form)
-
-
-def _containers_of(spec: Tree) -> Pod:
-    return Pod(spec=msgspec.convert({k: spec[k] for k in ("containers", "initContainers") if k in spec}, PodSpec))

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from kschedctl.objects import field_errors
 from kschedctl.objects.field_errors import Typed
@@ -141,19 +141,15 @@ def operating_system(spec: Tree, path: str, context: ValidationContext) -> Found
     if not name:
         yield field_errors.required(f"{path}.os.name")
     elif name == "linux":
-        yield from _of_linux(spec, path)
+        holders = [(path, spec), *containers_in_visiting_order(spec, path)]
+        for at, holder in holders:
+            if "windowsOptions" in holder.get("securityContext", {}):
+                problem = "windows options cannot be set for a linux pod"
+                yield field_errors.forbidden(f"{at}.securityContext.windowsOptions", problem)
     elif name == "windows":
         yield from _of_windows(spec, path, context)
     else:
         yield field_errors.unsupported(f"{path}.os", name, ("linux", "windows"))
-
-
-def _of_linux(spec: Tree, path: str) -> Found:
-    holders = [(path, spec), *containers_in_visiting_order(spec, path)]
-    for at, holder in holders:
-        if "windowsOptions" in holder.get("securityContext", {}):
-            problem = "windows options cannot be set for a linux pod"
-            yield field_errors.forbidden(f"{at}.securityContext.windowsOptions", problem)
 
 
 def _of_windows(spec: Tree, path: str, context: ValidationContext) -> Found:
@@ -210,7 +206,26 @@ def pod_security(rules: Tree, spec: Tree, path: str, context: ValidationContext)
         yield from invalid_findings(id_problems(group), group, f"{path}.supplementalGroups[{i}]")
     if not context.rules.host_namespaces_are_of_spec:
         yield from shared_processes(spec, path)
-    yield from _sysctls(rules.get("sysctls", ()), spec, f"{path}.sysctls")
+    place = f"{path}.sysctls"
+    names: set[str] = set()
+    for i, sysctl in enumerate(rules.get("sysctls", ())):
+        at, name = f"{place}[{i}].name", sysctl.get("name", "")
+        if not name:
+            yield field_errors.required(at)
+        elif too_long(name, _LONGEST_SYSCTL) or not _MATCH_SYSCTL(name):
+            problem = f"must have at most {_LONGEST_SYSCTL} characters and match regex ^{_SYSCTL}$"
+            yield field_errors.invalid(at, name, problem)
+        elif name in names:
+            yield field_errors.duplicate(at, name)
+        # If a slash precedes any dot, slashes and dots are swapped.
+        first = next((char for char in name if char in "./"), "")
+        swapped = name.translate(str.maketrans("./", "/.")) if first == "/" else name
+        dotted = swapped.partition("*")[0]
+        if spec.get("hostNetwork") and dotted.startswith("net."):
+            yield field_errors.invalid(at, name, "may not be specified when 'hostNetwork' is true")
+        elif spec.get("hostIPC") and (dotted in _IPC or dotted.startswith("fs.mqueue.")):
+            yield field_errors.invalid(at, name, "may not be specified when 'hostIPC' is true")
+        names.add(name)
     if "fsGroupChangePolicy" in rules:
         yield from one_of(rules["fsGroupChangePolicy"], ("Always", "OnRootMismatch"), f"{path}.fsGroupChangePolicy")
     yield from _seccomp(rules.get("seccompProfile"), f"{path}.seccompProfile")
@@ -279,29 +294,3 @@ def app_armor(profile: Tree | None, path: str) -> Found:
         yield field_errors.required(f"{path}.type", "type is required when appArmorProfile is set")
     else:
         yield field_errors.unsupported(f"{path}.type", kind, _PROFILES)
-
-
-def _sysctls(sysctls: Any, spec: Tree, path: str) -> Found:
-    names: set[str] = set()
-    for i, sysctl in enumerate(sysctls):
-        at, name = f"{path}[{i}].name", sysctl.get("name", "")
-        if not name:
-            yield field_errors.required(at)
-        elif too_long(name, _LONGEST_SYSCTL) or not _MATCH_SYSCTL(name):
-            problem = f"must have at most {_LONGEST_SYSCTL} characters and match regex ^{_SYSCTL}$"
-            yield field_errors.invalid(at, name, problem)
-        elif name in names:
-            yield field_errors.duplicate(at, name)
-        dotted = _dotted(name)
-        if spec.get("hostNetwork") and dotted.startswith("net."):
-            yield field_errors.invalid(at, name, "may not be specified when 'hostNetwork' is true")
-        elif spec.get("hostIPC") and (dotted in _IPC or dotted.startswith("fs.mqueue.")):
-            yield field_errors.invalid(at, name, "may not be specified when 'hostIPC' is true")
-        names.add(name)
-
-
-def _dotted(name: str) -> str:
-    """Return a sysctl's name separated by dots; if a slash precedes any dot, slashes and dots are swapped."""
-    first = next((char for char in name if char in "./"), "")
-    swapped = name.translate(str.maketrans("./", "/.")) if first == "/" else name
-    return swapped.partition("*")[0]

@@ -71,8 +71,6 @@ def pod_disruption_budget(tree: Tree, context: ValidationContext) -> Found:
         yield from one_of(policy, ("AlwaysAllow", "IfHealthyBudget"), "spec.unhealthyPodEvictionPolicy")
 
 
-# Validation of PriorityClasses.
-
 _SYSTEM: Final = "system-"
 _HIGHEST: Final = 1_000_000_000
 
@@ -102,8 +100,6 @@ def _of_the_system(name: str, value: int, is_default: bool) -> str:
         return f"value of {name} PriorityClass must be {known.value}"
     return f"globalDefault of {name} PriorityClass must be false" if is_default else ""
 
-
-# Validation of StorageClasses.
 
 _MOST_PARAMETERS: Final = 512
 _MOST_PARAMETER_BYTES: Final = 256 * 1024

@@ -94,14 +94,14 @@ def secret(source: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of a Secret volume."""
     yield from require(source.get("secretName"), f"{path}.secretName")
     yield from _mode(source, "defaultMode", path)
-    yield from _items(source, path)
+    yield from _check_items(source, path)
 
 
 def config_map(source: Tree, path: str, context: ValidationContext) -> Found:
     """Yield the problems of a ConfigMap volume."""
     yield from require(source.get("name"), f"{path}.name")
     yield from _mode(source, "defaultMode", path)
-    yield from _items(source, path)
+    yield from _check_items(source, path)
 
 
 def downward_api(source: Tree, path: str, context: ValidationContext) -> Found:
@@ -117,7 +117,7 @@ def _mode(holder: Tree, name: str, path: str) -> Found:
         yield field_errors.invalid(f"{path}.{name}", mode, _MODE)
 
 
-def _items(source: Tree, path: str) -> Found:
+def _check_items(source: Tree, path: str) -> Found:
     for i, item in enumerate(source.get("items", ())):
         yield from _item(item, f"{path}.items[{i}]")
 
@@ -214,7 +214,18 @@ class _Projection:
         signer = source.get("signerName", "")
         yield from signer_name(signer, f"{path}.signerName")
         if "userAnnotations" in source:
-            yield from _user_annotations(source["userAnnotations"], f"{path}.userAnnotations")
+            values = source["userAnnotations"]
+            place = f"{path}.userAnnotations"
+            for key in values:
+                small = key.lower()
+                problems = qualified_name_problems(small)
+                if not small:
+                    yield field_errors.required(place)
+                elif problems:
+                    yield from invalid_findings(problems, small, place)
+                elif "/" not in small:
+                    yield field_errors.invalid(place, small, 'must be a domain-prefixed key (such as "acme.io/foo")')
+            yield from (finding for finding in annotations_given(values, place) if finding.rule == "FieldValueTooLong")
         key_type = source.get("keyType", "")
         if key_type not in _KEY_TYPES:
             yield field_errors.unsupported(f"{path}.keyType", key_type, _KEY_TYPES, plain=True)
@@ -261,19 +272,6 @@ def projected(source: Tree, path: str, context: ValidationContext) -> Found:
     yield from _Projection(path, context).sources(source.get("sources", ()))
 
 
-def _user_annotations(values: dict[str, str], path: str) -> Found:
-    for key in values:
-        small = key.lower()
-        problems = qualified_name_problems(small)
-        if not small:
-            yield field_errors.required(path)
-        elif problems:
-            yield from invalid_findings(problems, small, path)
-        elif "/" not in small:
-            yield field_errors.invalid(path, small, 'must be a domain-prefixed key (such as "acme.io/foo")')
-    yield from (finding for finding in annotations_given(values, path) if finding.rule == "FieldValueTooLong")
-
-
 _LONGEST_ISCSI: Final = 64
 _TOO_LONG: Final = (
     "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is "
@@ -294,7 +292,7 @@ def pod_volumes(volumes: Sequence[Tree], path: str, context: ValidationContext, 
     for i, volume in enumerate(volumes):
         at = f"{path}[{i}]"
         name = volume.get("name", "")
-        found = [*_source(volume, at, context), *given_label_name(name, f"{at}.name")]
+        found = [*_check_volume_source(volume, at, context), *given_label_name(name, f"{at}.name")]
         if name in names:
             found.append(field_errors.duplicate(f"{at}.name", name))
         if not found:
@@ -307,7 +305,7 @@ def pod_volumes(volumes: Sequence[Tree], path: str, context: ValidationContext, 
             yield field_errors.invalid(f"{at}.persistentVolumeClaim.claimName", claim, problem)
 
 
-def _source(volume: Tree, path: str, context: ValidationContext) -> Found:
+def _check_volume_source(volume: Tree, path: str, context: ValidationContext) -> Found:
     if context.partial:
         if "persistentVolumeClaim" in volume:
             own = {"persistentVolumeClaim": _SOURCES["persistentVolumeClaim"]}

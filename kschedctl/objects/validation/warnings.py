@@ -72,9 +72,6 @@ def claim_spec(spec: Tree, path: str) -> Found:
             yield from fraction(amounts["storage"], f"{path}.resources.{name}[storage]")
 
 
-# Warnings about files of volumes whose paths are equal, or one below the other.
-
-
 def overlapping_paths(volumes: Iterable[Tree]) -> Iterator[str]:
     """Yield a warning per pair of overlapping file paths of a volume, and per projected source that is empty.
 
@@ -84,30 +81,26 @@ def overlapping_paths(volumes: Iterable[Tree]) -> Iterator[str]:
         name = go_quote(volume.get("name", ""))
         for field in ("configMap", "secret", "downwardAPI"):
             source = volume.get(field, {})
-            for two in _overlaps((path, "") for path in _items(source)):
-                shown = _named(field, source.get("secretName" if field == "secret" else "name", ""))
+            for two in _overlaps((path, "") for path in _item_paths(source)):
+                shown = _name_in_field(field, source.get("secretName" if field == "secret" else "name", ""))
                 yield f"volume {name} ({shown}): overlapping paths: {two}"
         if "projected" in volume:
-            yield from _projected(volume["projected"], name)
-
-
-def _projected(projected: Tree, name: str) -> Iterator[str]:
-    paths: list[tuple[str, str]] = []
-    for source in projected.get("sources", ()):
-        if not source:
-            yield f"volume {name} (Projected) has no sources provided"
-            continue
-        own = list(_of_source(source))
-        for two in _overlaps(own, paths):
-            yield f"volume {name} (Projected): overlapping paths: {two}"
+            paths: list[tuple[str, str]] = []
+            for source in volume["projected"].get("sources", ()):
+                if not source:
+                    yield f"volume {name} (Projected) has no sources provided"
+                    continue
+                own = list(_of_source(source))
+                for two in _overlaps(own, paths):
+                    yield f"volume {name} (Projected): overlapping paths: {two}"
 
 
 def _of_source(source: Tree) -> Iterator[tuple[str, str]]:
     """Yield the paths of a source of a projected volume, each with a description of the source."""
     for field in ("configMap", "secret", "downwardAPI"):
         if source.get(field, {}).get("items") is not None:
-            shown = _named(field, source[field].get("name", ""))
-            yield from ((path, shown) for path in _items(source[field]))
+            shown = _name_in_field(field, source[field].get("name", ""))
+            yield from ((path, shown) for path in _item_paths(source[field]))
             return
     if "serviceAccountToken" in source:
         yield source["serviceAccountToken"].get("path", ""), "ServiceAccountToken"
@@ -124,13 +117,13 @@ def _of_source(source: Tree) -> Iterator[tuple[str, str]]:
                 yield path, f"PodCertificate {what}"
 
 
-def _named(field: str, name: str) -> str:
+def _name_in_field(field: str, name: str) -> str:
     if field == "downwardAPI":
         return "DownwardAPI"
     return f"{'ConfigMap' if field == 'configMap' else 'Secret'} {go_quote(name)}"
 
 
-def _items(holder: Tree) -> list[str]:
+def _item_paths(holder: Tree) -> list[str]:
     return [item.get("path", "") for item in holder.get("items", ())]
 
 
@@ -141,11 +134,11 @@ def _overlaps(paths: Iterable[tuple[str, str]], seen: list[tuple[str, str]] | No
         path = written.rstrip("/")
         for other, whose in seen if path else ():
             if other and (f"{other}/".startswith(f"{path}/") or f"{path}/".startswith(f"{other}/")):
-                yield f"{_shown(path, source)} with {_shown(other, whose)}"
+                yield f"{_shown_path(path, source)} with {_shown_path(other, whose)}"
         seen.append((path, source))
 
 
-def _shown(path: str, source: str) -> str:
+def _shown_path(path: str, source: str) -> str:
     return f"{go_quote(path)} ({source})" if source else go_quote(path)
 
 
@@ -175,17 +168,28 @@ def pod_warnings(spec: Tree, own: dict[str, str], path: str) -> Found:
     for key in spec.get("nodeSelector", ()):
         if message := OLD_NODE_LABELS.get(key):
             yield warning(f"{at}.nodeSelector[{key}]", message)
-    yield from _node_affinity(spec.get("affinity", {}).get("nodeAffinity", {}), f"{at}.affinity.nodeAffinity")
-    yield from _topology_spread(spec.get("topologySpreadConstraints", ()), f"{at}.topologySpreadConstraints")
+    yield from _node_affinity_warnings(spec.get("affinity", {}).get("nodeAffinity", {}), f"{at}.affinity.nodeAffinity")
+    place = f"{at}.topologySpreadConstraints"
+    for i, constraint in enumerate(spec.get("topologySpreadConstraints", ())):
+        key, field = constraint.get("topologyKey", ""), f"{place}[{i}]"
+        if message := OLD_NODE_LABELS.get(key):
+            yield warning(f"{field}.topologyKey", f"{key} is {message}")
+        if "labelSelector" not in constraint:
+            yield warning(f"{field}.labelSelector", _NO_POD)
     for key, message in _ANNOTATIONS.items():
         if key in own:
             yield warning(f"{path}metadata.annotations[{key}]", message)
-    yield from _volumes(spec.get("volumes", ()), f"{at}.volumes")
+    yield from _volume_warnings(spec.get("volumes", ()), f"{at}.volumes")
     yield from _repeated(spec, at)
     yield from _fractions(spec.get("overhead", {}), f"{at}.overhead")
     yield from _profiles(spec, own, path)
     for field, container in containers_in_visiting_order(spec, at):
-        yield from _container(container, field)
+        resources = container.get("resources", {})
+        # An API server checks one resource after the other.
+        for resource in ("memory", "ephemeral-storage"):
+            for name in ("limits", "requests"):
+                yield from _fractions(resources.get(name, {}), f"{field}.resources.{name}", (resource,))
+        yield from _hidden_variables(container.get("env", ()), f"{field}.env")
     yield from _ports(spec, at)
     yield from _port_names(spec, at)
     # In a Pod itself, a negative grace period is set to 1 before warnings are computed.
@@ -199,16 +203,7 @@ def pod_warnings(spec: Tree, own: dict[str, str], path: str) -> Found:
         yield from _address(alias.get("ip", ""), f"{at}.hostAliases[{i}].ip")
 
 
-def _topology_spread(constraints: Sequence[Tree], path: str) -> Found:
-    for i, constraint in enumerate(constraints):
-        key, field = constraint.get("topologyKey", ""), f"{path}[{i}]"
-        if message := OLD_NODE_LABELS.get(key):
-            yield warning(f"{field}.topologyKey", f"{key} is {message}")
-        if "labelSelector" not in constraint:
-            yield warning(f"{field}.labelSelector", _NO_POD)
-
-
-def _volumes(volumes: Sequence[Tree], path: str) -> Found:
+def _volume_warnings(volumes: Sequence[Tree], path: str) -> Found:
     for i, volume in enumerate(volumes):
         for name, (shown, message) in OLD_VOLUMES.items():
             if name in volume:
@@ -219,16 +214,7 @@ def _volumes(volumes: Sequence[Tree], path: str) -> Found:
         yield warning("", problem)
 
 
-def _container(container: Tree, path: str) -> Found:
-    resources = container.get("resources", {})
-    # An API server checks one resource after the other.
-    for resource in ("memory", "ephemeral-storage"):
-        for name in ("limits", "requests"):
-            yield from _fractions(resources.get(name, {}), f"{path}.resources.{name}", (resource,))
-    yield from _hidden_variables(container.get("env", ()), f"{path}.env")
-
-
-def _node_affinity(rules: Tree, path: str) -> Found:
+def _node_affinity_warnings(rules: Tree, path: str) -> Found:
     for i, term in enumerate(rules.get(_REQUIRED, {}).get("nodeSelectorTerms", ())):
         yield from node_term(term, f"{path}.{_REQUIRED}.nodeSelectorTerms[{i}]", values=False)
     for i, preferred in enumerate(rules.get(_PREFERRED, ())):
@@ -376,14 +362,20 @@ def warnings(tree: Tree, kind: str, path: str) -> Found:
     """
     metadata = tree.get("metadata", {})
     if kind in _HOSTNAME:
-        yield from _hostname(metadata.get("name", ""), _HOSTNAME[kind])
+        name = metadata.get("name", "")
+        if name and (problems := label_problems(name)):
+            advice = "which can result in surprising behavior; a DNS label is recommended"
+            yield warning("metadata.name", f"this is used in {_HOSTNAME[kind]}, {advice}: [{' '.join(problems)}]")
     match kind:
         case "v1/PersistentVolume":
             yield from _volume(tree)
         case "v1/PersistentVolumeClaim":
-            yield from _claim(tree)
+            yield from _claim_warnings(tree)
         case "storage.k8s.io/v1/StorageClass":
-            yield from _storage_class(tree)
+            for i, term in enumerate(tree.get("allowedTopologies", ())):
+                for n, requirement in enumerate(term.get("matchLabelExpressions", ())):
+                    if message := OLD_NODE_LABELS.get(requirement.get("key", "")):
+                        yield warning(f"allowedTopologies[{i}].matchLabelExpressions[{n}].key", message)
         case "batch/v1/Job" | "batch/v1/CronJob":
             at = path.removesuffix(".template")
             yield from _job(_inside(tree, at), at)
@@ -392,20 +384,18 @@ def warnings(tree: Tree, kind: str, path: str) -> Found:
         own = template.get("metadata", {}).get("annotations", {})
         yield from pod_warnings(template.get("spec", {}), own, f"{path}." if path else "")
     if kind == "apps/v1/StatefulSet":
-        yield from _stateful_set(tree.get("spec", {}))
+        spec = tree.get("spec", {})
+        for i, claim in enumerate(spec.get("volumeClaimTemplates", ())):
+            yield from claim_spec(claim.get("spec", {}), f"spec.volumeClaimTemplates[{i}]")
+        if spec.get("revisionHistoryLimit", 0) < 0:
+            problem = "a negative value retains all historical revisions; a value >= 0 is recommended"
+            yield warning("spec.revisionHistoryLimit", problem)
 
 
-def _claim(tree: Tree) -> Found:
+def _claim_warnings(tree: Tree) -> Found:
     if _STORAGE_CLASS in tree.get("metadata", {}).get("annotations", {}):
         yield warning(f"metadata.annotations[{_STORAGE_CLASS}]", _VOLUME_ANNOTATIONS[_STORAGE_CLASS])
     yield from claim_spec(tree.get("spec", {}), "spec")
-
-
-def _storage_class(tree: Tree) -> Found:
-    for i, term in enumerate(tree.get("allowedTopologies", ())):
-        for n, requirement in enumerate(term.get("matchLabelExpressions", ())):
-            if message := OLD_NODE_LABELS.get(requirement.get("key", "")):
-                yield warning(f"allowedTopologies[{i}].matchLabelExpressions[{n}].key", message)
 
 
 def _inside(tree: Tree, path: str) -> Any:
@@ -420,20 +410,6 @@ def _job(spec: Tree, path: str) -> Found:
         return
     if spec.get("completions", 0) > _COMPLETIONS and spec.get("parallelism", 0) > _PARALLELISM:
         yield warning(path, _TOO_MANY_INDEXES)
-
-
-def _stateful_set(spec: Tree) -> Found:
-    for i, claim in enumerate(spec.get("volumeClaimTemplates", ())):
-        yield from claim_spec(claim.get("spec", {}), f"spec.volumeClaimTemplates[{i}]")
-    if spec.get("revisionHistoryLimit", 0) < 0:
-        problem = "a negative value retains all historical revisions; a value >= 0 is recommended"
-        yield warning("spec.revisionHistoryLimit", problem)
-
-
-def _hostname(name: str, whose: str) -> Found:
-    if name and (problems := label_problems(name)):
-        advice = "which can result in surprising behavior; a DNS label is recommended"
-        yield warning("metadata.name", f"this is used in {whose}, {advice}: [{' '.join(problems)}]")
 
 
 def _volume(tree: Tree) -> Found:

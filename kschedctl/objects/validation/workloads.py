@@ -158,7 +158,7 @@ def _of_stateful_set(template: Tree, path: str, context: ValidationContext, spec
     yield from pod_annotations(own, inner, f"{path}.annotations", context)
 
 
-def _plain(template: Tree, path: str, context: ValidationContext, spec: Tree) -> Found:
+def _check_plain_template(template: Tree, path: str, context: ValidationContext, spec: Tree) -> Found:
     return pod_template(template, path, context)
 
 
@@ -168,7 +168,7 @@ def _selected_template(
     maker: str,
     wrong: str,
     context: ValidationContext,
-    rule: Callable[[Tree, str, ValidationContext, Tree], Found] = _plain,
+    rule: Callable[[Tree, str, ValidationContext, Tree], Found] = _check_plain_template,
 ) -> Found:
     """Yield the problems of a selector, which must not be empty, and of a template, which it must match."""
     selector, template = spec.get("selector"), spec.get("template", {})

@@ -8,7 +8,7 @@ from typing import Final
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Severity
 from kschedctl.common.wording import listed
-from kschedctl.linter.lint_finding import Diagnosis
+from kschedctl.linter.lint_finding import LintFinding
 from kschedctl.linter.rule import Rule
 from kschedctl.linter.run import LintRequest, LintResult
 from kschedctl.linter.run import lint as lint_paths
@@ -74,7 +74,7 @@ def report(linted: LintResult, fixed: int = 0) -> LintReport:
     return LintReport(
         findings=tuple(map(finding, linted.found)),
         ignored=tuple(
-            IgnoredData(finding(each.diagnosis), each.by.source, each.by.reason, each.by.file, each.by.line)
+            IgnoredData(finding(each.finding), each.by.source, each.by.reason, each.by.file, each.by.line)
             for each in linted.ignored
         ),
         summary=SummaryData(
@@ -99,7 +99,7 @@ def report(linted: LintResult, fixed: int = 0) -> LintReport:
     )
 
 
-def finding(diagnosis: Diagnosis) -> FindingData:
+def finding(diagnosis: LintFinding) -> FindingData:
     """Return a finding as part of the answer."""
     region, fix = diagnosis.region, diagnosis.fix
     return FindingData(

@@ -7,7 +7,7 @@ from typing import Final
 
 from kschedctl.common.findings import Severity
 from kschedctl.common.wording import counted
-from kschedctl.linter.lint_finding import ORDER, Diagnosis
+from kschedctl.linter.lint_finding import ORDER, LintFinding
 from kschedctl.linter.run import LintResult
 from kschedctl.questions.charts import Bar, Bars, Kind, Segment
 from kschedctl.questions.document import (
@@ -34,7 +34,7 @@ _KINDS: Final = (Kind("errors", Tone.BAD), Kind("warnings", Tone.MIXED), Kind("i
 _SEVERITIES: Final = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
 
-def rules_bars(found: Sequence[Diagnosis]) -> Bars:
+def rules_bars(found: Sequence[LintFinding]) -> Bars:
     """Return the number of findings of each rule by severity, the rule with the most severe findings first."""
     rules = {each.rule.code: each.rule for each in found}
     counts = {code: Counter(each.severity for each in found if each.rule.code == code) for code in rules}
@@ -57,7 +57,7 @@ def rules_bars(found: Sequence[Diagnosis]) -> Bars:
     )
 
 
-def findings_table(found: Sequence[Diagnosis], tones: Mapping[Severity, Tone]) -> Table:
+def findings_table(found: Sequence[LintFinding], tones: Mapping[Severity, Tone]) -> Table:
     """Return all findings, the most severe first."""
     ordered = sorted(found, key=lambda each: ORDER[each.severity])
     rows = [
@@ -76,7 +76,7 @@ def findings_table(found: Sequence[Diagnosis], tones: Mapping[Severity, Tone]) -
     return table(headings, rows, tones=[tones[each.severity] for each in ordered])
 
 
-def rules_table(found: Sequence[Diagnosis]) -> Table:
+def rules_table(found: Sequence[LintFinding]) -> Table:
     """Return the rules with findings, and the command that prints the page of each."""
     rules = sorted({each.rule.code: each.rule for each in found}.items())
     rows = [(code, rule.name, rule.summary.replace("``", ""), f"kschedctl rule {code}") for code, rule in rules]
@@ -103,12 +103,12 @@ class LintView(View):
     fixed: int = 0
 
     @property
-    def told(self) -> Sequence[Diagnosis]:
+    def told(self) -> Sequence[LintFinding]:
         """The findings that are printed one by one."""
         return [each for each in self.linted.found if not each.counted]
 
     @property
-    def by_severity(self) -> Sequence[Diagnosis]:
+    def by_severity(self) -> Sequence[LintFinding]:
         """The findings that are printed one by one, most severe first."""
         return sorted(self.told, key=lambda each: ORDER[each.severity])
 
@@ -200,7 +200,7 @@ def _beside(view: LintView) -> Iterator[str]:
         yield f"not decided: {rules} ({first.object}: {first.why})"
 
 
-def _finding(diagnosis: Diagnosis) -> Iterator[Block]:
+def _finding(diagnosis: LintFinding) -> Iterator[Block]:
     region = diagnosis.region
     where = f"{diagnosis.file.name}:{region.line}:{region.column}"
     head = f"{where} {diagnosis.rule.code} {diagnosis.severity} {diagnosis.message}"
@@ -222,7 +222,7 @@ def _finding(diagnosis: Diagnosis) -> Iterator[Block]:
         yield Paragraph(f"help: {diagnosis.help}{how}", indent=2)
 
 
-def _frame(diagnosis: Diagnosis) -> Iterator[Block]:
+def _frame(diagnosis: LintFinding) -> Iterator[Block]:
     """Yield the line of a finding with the line before it, and markers below the range of the finding."""
     lines, region = diagnosis.file.lines, diagnosis.region
     if region.line > len(lines) or not diagnosis.file.text:

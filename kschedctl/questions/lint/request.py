@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from kschedctl.common.errors import ConfigError, InputError
 from kschedctl.common.findings import Severity
 from kschedctl.linter.manifest_set import LintManifests
-from kschedctl.linter.overlay import ClusterQueries
 from kschedctl.linter.rule import Rule
 from kschedctl.linter.rules import RULES
 from kschedctl.linter.run import LintRequest
@@ -19,6 +18,7 @@ from kschedctl.objects.releases.release import Release
 from kschedctl.questions.handle import AnalysisHandle
 
 if TYPE_CHECKING:
+    from kschedctl.linter.overlay import ClusterOverlay
     from kschedctl.trials.loaded_cluster import LoadedCluster
 
 
@@ -165,8 +165,8 @@ def _release(cluster: "LoadedCluster | None", manifests: ManifestChoice) -> Rele
     return choose_release(manifests.kubernetes_version, "", ()).release.with_features(manifests.feature_gates)
 
 
-def _overlay_of(cluster: "LoadedCluster", namespace: str) -> Callable[[LintManifests], ClusterQueries]:
-    from kschedctl.linter.cluster import ClusterOverlay
+def _overlay_of(cluster: "LoadedCluster", namespace: str) -> "Callable[[LintManifests], ClusterOverlay]":
+    from kschedctl.linter.overlay import ClusterOverlay
 
     return lambda given: ClusterOverlay(cluster, given, namespace=namespace)
 

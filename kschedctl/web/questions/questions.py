@@ -8,7 +8,7 @@ from msgspec import Meta
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Severity
 from kschedctl.common.wording import listed
-from kschedctl.linter.cluster import ClusterOverlay
+from kschedctl.linter.overlay import ClusterOverlay
 from kschedctl.linter.run import LintRequest, LintResult, lint
 from kschedctl.linter.selection import selected_rules
 from kschedctl.objects.device import DeviceClass, ResourceClaim

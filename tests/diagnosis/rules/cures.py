@@ -1,7 +1,5 @@
 """The cures that an operator is shown for a pod: suggestions that were tried, and advice."""
 
-from __future__ import annotations
-
 from kschedctl.diagnosis.why.search import suggest
 from kschedctl.scheduler.cycle.decision import Decision
 

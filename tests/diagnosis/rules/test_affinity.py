@@ -1,7 +1,5 @@
 """Required pod affinity that no pod matches."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

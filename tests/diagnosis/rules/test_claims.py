@@ -1,7 +1,5 @@
 """Claims without a volume that the scheduler does not bind: classes, provisioners, volumes that do not match."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

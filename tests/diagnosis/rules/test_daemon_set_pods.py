@@ -1,7 +1,5 @@
 """Pods of DaemonSets: full nodes, and host ports that another workload uses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

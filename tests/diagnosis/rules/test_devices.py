@@ -1,7 +1,5 @@
 """Device plugins that do not run, misspelled resources, and devices in use."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

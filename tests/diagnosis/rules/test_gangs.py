@@ -1,7 +1,5 @@
 """The shortage of the members without a node, beside those that have one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

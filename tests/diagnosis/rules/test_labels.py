@@ -1,7 +1,5 @@
 """Required node labels that no node has, and the labels that were meant."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

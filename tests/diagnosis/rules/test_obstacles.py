@@ -1,7 +1,5 @@
 """Obstacles on the nodes within reach."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

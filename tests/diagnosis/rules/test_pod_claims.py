@@ -1,7 +1,5 @@
 """Claims that cannot be used: missing, being deleted, of another pod, or without their volume."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

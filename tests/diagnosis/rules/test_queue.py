@@ -1,7 +1,5 @@
 """A new pod of a rolling update that waits for the place of an old one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Requests that are larger than any node, and the part of the pod that makes them so."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

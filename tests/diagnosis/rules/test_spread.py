@@ -1,7 +1,5 @@
 """Spread constraints: domains that count and can take no pod, and topology keys that no node has."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Taints that reserve every node of the cluster."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

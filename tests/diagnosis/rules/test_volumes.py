@@ -1,7 +1,5 @@
 """Bound volumes where the pod cannot go: empty zones, lost nodes, nodes without the driver, selectors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Pods whose turn has not come: another scheduler is responsible, none runs, or victims are still ending."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """Completeness of suggestions: every single change of the tried kinds, one by one, over random small clusters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

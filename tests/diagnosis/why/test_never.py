@@ -1,7 +1,5 @@
 """Changes that are never proposed, whatever the cluster: they let the pod be placed and cause the next incident."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

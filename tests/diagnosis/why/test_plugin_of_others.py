@@ -1,7 +1,5 @@
 """A plugin of another package proposes what could cure its reason, as in docs/plugins.md."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

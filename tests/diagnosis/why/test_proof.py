@@ -1,7 +1,5 @@
 """The new pods of those that a suggestion deletes: pending, preempting in turn, or placed elsewhere."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Suggestions that change a pod template, tried to the end of the rollout that they start."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

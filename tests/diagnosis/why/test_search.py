@@ -1,7 +1,5 @@
 """Suggested changes that make a pod fit, on a small cluster, those of the lowest risk first."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A change of a pod as one of the template that it is made of."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The pods that wait, by cause, and the changes that place most of them."""
 
-from __future__ import annotations
-
 from kschedctl.diagnosis.why.unblocking_changes import PendingGroup, UnblockingResult, group_pending_pods, unblock
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod

@@ -1,7 +1,5 @@
 """Feature gates on a scheduler's command line: accepted, without effect, or rejected."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.common.errors import UnsupportedError

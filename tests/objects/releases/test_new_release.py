@@ -3,8 +3,6 @@
 All other lists of releases are made from ``RELEASES`` and from ``conformance/releases.toml``.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from conformance import recordings

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.objects.releases.feature_gates import known_gates

@@ -1,7 +1,5 @@
 """The gates of pod groups: what they turn on, which others they need, and in which release they exist."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.common.errors import UnsupportedError

@@ -1,7 +1,5 @@
 """Objects as an API server reads them, and what it says of a value that it cannot read."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

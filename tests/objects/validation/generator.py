@@ -1,7 +1,5 @@
 """Objects generated from a seed: plain objects of each kind in which some fields have arbitrary values."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """The objects of ``groups.yaml`` and the messages of real API servers of two releases about them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path

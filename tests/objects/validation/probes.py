@@ -1,7 +1,5 @@
 """The objects of ``probes.yaml`` and a real API server's messages about them."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Mapping

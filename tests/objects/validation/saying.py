@@ -1,7 +1,5 @@
 """Findings in the form of messages of an API server and its clients."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple

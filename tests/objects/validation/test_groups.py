@@ -1,7 +1,5 @@
 """Pod groups of which real API servers told what they refuse: the same objects, the same words, the same order."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

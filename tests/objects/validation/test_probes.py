@@ -1,7 +1,5 @@
 """Objects of which a real API server told what it refuses: the same objects, the same words, the same order."""
 
-from __future__ import annotations
-
 import copy
 
 import pytest

@@ -1,7 +1,5 @@
 """Properties of validation for all objects, and the time that many objects take."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Workloads whose pods an API server refuses: by quota, by limits, by classes, by webhooks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """Rules about pod groups: gangs that never start, members that differ, groups that nobody creates, gates."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rules about the targets of autoscalers."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.linter.examples import manifests, node, snapshot

@@ -1,7 +1,5 @@
 """Rules about claims of one node are silent about pods that can be on one node only."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.linter.examples import manifests

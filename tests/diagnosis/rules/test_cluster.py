@@ -1,7 +1,5 @@
 """Rules about a cluster besides refused pods: ordinals, pods that do not start, lost nodes, sick components."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec
