@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
 import tomllib
+from collections import defaultdict
 
 import pytest
 
@@ -54,9 +54,7 @@ FILES = {
     for path in PACKAGE.rglob("*.py")
 }
 #: Modules below 60 lines that one other imports, with the reason why they are no part of it.
-SMALL = {
-    "kschedctl.__main__": "python -m kschedctl",
-}
+SMALL = {"kschedctl.__main__": "python -m kschedctl"}
 
 
 def importers() -> dict[str, set[str]]:
@@ -76,4 +74,3 @@ def test_a_module_holds_one_concept_whole() -> None:
     assert [name for name, size in sizes.items() if size > 700] == []
     small = [name for name, size in sizes.items() if size < 60 and len(found[name]) < 2]
     assert sorted(small) == sorted(SMALL), "a small module with one importer is part of it, or has a reason"
-
