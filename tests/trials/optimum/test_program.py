@@ -158,9 +158,13 @@ def test_an_interrupt_stops_the_solver() -> None:
             signal.pthread_kill(main, signal.SIGINT)
 
     user = threading.Thread(target=interrupt)
-    with pytest.raises(KeyboardInterrupt):
+
+    def optimize() -> None:
         user.start()
         program.optimize(variables[0], maximize=True, seconds=600)
+
+    with pytest.raises(KeyboardInterrupt):
+        optimize()
     stopped.set()
     user.join()
     assert threading.active_count() == before
