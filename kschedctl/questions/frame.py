@@ -180,8 +180,7 @@ def one_by_one(
 def next_questions(questions: Iterable[Question]) -> Document:
     """Lay out the next questions, if there are any."""
     if every := tuple(questions):
-        yield GAP
-        yield Questions(every)
+        yield from (GAP, Questions(every))
 
 
 def _by_effect(unlisted: Iterable[MissingData]) -> dict[str, str]:
@@ -270,8 +269,7 @@ def checks_section(diagnoses: Sequence[DiagnosisData]) -> Document:
     """Lay out the commands that show what the snapshot does not contain."""
     commands = tuple(dict.fromkeys(command for each in diagnoses for command in each.checks))
     if commands:
-        yield GAP
-        yield Paragraph("The snapshot does not contain more; look at", Tone.FAINT)
+        yield from (GAP, Paragraph("The snapshot does not contain more; look at", Tone.FAINT))
         for command in commands:
             yield Verbatim(command)
 
@@ -329,8 +327,7 @@ def pod_group_section(group: PodGroupData, *, every_member: bool) -> Document:
     Args:
         every_member: True to list the members one by one.
     """
-    yield GAP
-    yield Paragraph(_facts(group))
+    yield from (GAP, Paragraph(_facts(group)))
     if group.placements:
         yield from _placements_section(group)
     if every_member:

@@ -224,8 +224,7 @@ def document(diff: Diff, view: View) -> Document:
         yield from charts_section(diff, groups, view.overview)
     if groups:
         rows = [_row(group, wide=view.wide) for group in groups]
-        yield GAP
-        yield table(("pods", "names", "changes"), rows, numeric=(0,))
+        yield from (GAP, table(("pods", "names", "changes"), rows, numeric=(0,)))
         if diff.pods > 1:
             yield from _how_decided(diff)
         if more := len(diff.changed) - len(shown):

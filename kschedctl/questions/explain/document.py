@@ -20,6 +20,7 @@ from kschedctl.questions.document import (
     Question,
     Tone,
     Verbatim,
+    and_more,
     table,
 )
 from kschedctl.questions.explain.analysis import running_in_words
@@ -560,8 +561,7 @@ def many_document(answer: ExplanationSummary, view: View) -> Document:
     yield from _first_line(answer, Counter({outcome: _number(fates, outcome) for outcome in Outcome}))
     yield from header(answer, view.now)
     rows = [(str(len(f.pods)), listed(f.pods, most=_MOST_NAMED), _WORDS[f.outcome], f.why) for f in fates]
-    yield GAP
-    yield table(("pods", "names", "outcome", "reason"), rows, numeric=(0,))
+    yield from (GAP, table(("pods", "names", "outcome", "reason"), rows, numeric=(0,)))
     yield from each_alone(indent=2)
     yield from cautions(answer)
     yield from next_questions(
@@ -598,8 +598,7 @@ def daemon_set_document(answer: DaemonSetExplanation, view: View) -> Document:
             )
             for group in groups
         ]
-        yield GAP
-        yield table(("nodes", "names", "plugin", "reason"), rows, numeric=(0,), identifiers=(1,))
+        yield from (GAP, table(("nodes", "names", "plugin", "reason"), rows, numeric=(0,), identifiers=(1,)))
     yield from cautions(basis)
     questions = [Question("Pod by pod", "explain", first.pod.key, {"output": "wide"})]
     if any(each.preemption is not None and each.preemption.nominated for each in answers):
@@ -627,10 +626,8 @@ def search_section(search: SearchData, *, every_node: bool) -> Document:
         return
     shown = search.nodes if every_node else search.nodes[:_SHORT]
     rows = [(node.name, str(node.starts), f"{node.chance:.1%}") for node in shown]
-    yield GAP
-    yield table(("node", "starts", "chance"), rows, numeric=(1, 2), identifiers=(0,))
-    if len(shown) < len(search.nodes):
-        yield Paragraph(f"and {len(search.nodes) - len(shown)} more: -o wide", Tone.FAINT, INDENT)
+    yield from (GAP, table(("node", "starts", "chance"), rows, numeric=(1, 2), identifiers=(0,)))
+    yield from and_more(len(search.nodes) - len(shown))
     text = (
         "chance if all starts are equally likely, nodes are searched one after another, and the scheduler started "
         "after the last node was added; the scores above are those over all feasible nodes"

@@ -40,8 +40,7 @@ def workloads_document(answer: WorkloadsOverview, view: View) -> Document:
     yield from first_line(answer, answer.summary)
     yield from header(answer, view.now)
     if answer.workloads:
-        yield GAP
-        yield _workloads(answer.workloads)
+        yield from (GAP, _workloads(answer.workloads))
         yield from _beyond(len(answer.workloads), answer.total, "workloads")
     yield from cautions(answer)
 
@@ -64,8 +63,7 @@ def budgets_document(answer: BudgetsOverview, view: View) -> Document:
     yield from first_line(answer, answer.summary)
     yield from header(answer, view.now)
     if answer.budgets:
-        yield GAP
-        yield _budgets(answer.budgets)
+        yield from (GAP, _budgets(answer.budgets))
         yield from _beyond(len(answer.budgets), answer.total, "budgets")
     yield from cautions(answer)
 
@@ -77,8 +75,7 @@ def budget_document(answer: BudgetDescription, view: View) -> Document:
     if answer.budget.problem:
         yield Paragraph(f"It allows no eviction at all: {answer.budget.problem}")
     yield from header(answer, view.now)
-    yield GAP
-    yield _budgets((answer.budget,))
+    yield from (GAP, _budgets((answer.budget,)))
     yield Heading("Pods")
     yield from _pods(answer.pods, answer.total)
     yield from cautions(answer)

@@ -172,8 +172,7 @@ def overview_document(answer: LeaderOverview, view: View) -> Document:
         # The first line is about the scheduler alone, and a page is long: problems of all elections come next.
         yield from _problems(answer.problems)
         if (drawn := lease_bars(answer.elections)) is not None:
-            yield GAP
-            yield drawn
+            yield from (GAP, drawn)
     if answer.elections:
         yield GAP
         headings = _WIDE if view.wide else _NARROW
@@ -188,8 +187,7 @@ def overview_document(answer: LeaderOverview, view: View) -> Document:
         )
     for one in answer.elections:
         if one.candidates:
-            yield GAP
-            yield Paragraph(f"Candidates for {one.name}{_coordinated(one)}")
+            yield from (GAP, Paragraph(f"Candidates for {one.name}{_coordinated(one)}"))
             yield table(
                 ("candidate", "binary", "emulates", "strategy", "seen", "elected"),
                 [
@@ -310,10 +308,8 @@ def simulation_document(answer: LeaderSimulation, view: View) -> Document:
         yield terms_timeline(answer)
         if answer.counterexample is not None:
             yield counterexample_timeline(answer.counterexample)
-    yield GAP
-    yield table(("seconds", "candidate", "event"), list(_events(answer, every=view.wide)), numeric=(0,))
-    yield GAP
-    yield table(("leader", "from", "to", "seconds"), list(_terms(answer)), numeric=(1, 2, 3))
+    yield from (GAP, table(("seconds", "candidate", "event"), list(_events(answer, every=view.wide)), numeric=(0,)))
+    yield from (GAP, table(("leader", "from", "to", "seconds"), list(_terms(answer)), numeric=(1, 2, 3)))
     yield from _bounds(answer)
     if answer.counterexample is not None:
         found = answer.counterexample

@@ -161,8 +161,7 @@ def _summary(view: LintView) -> Document:
 
 def _charts_section(view: LintView) -> Document:
     if view.told:
-        yield GAP
-        yield rules_bars(view.told)
+        yield from (GAP, rules_bars(view.told))
         yield Heading("Findings")
         yield findings_table(view.told, _TONES)
         yield Heading("Lines")
@@ -287,8 +286,7 @@ def _page(page: RulePage, view: View) -> Document:
     facts = [state] + ([f"{page.place}: {page.place_in_words}"] if page.place else [])
     yield Phrases((*facts, *(("needs --snapshot",) if page.needs_snapshot else ())))
     for part in page.page.split("\n\n"):
-        yield GAP
-        yield Paragraph(part.replace("\n", " ").replace("``", ""))
+        yield from (GAP, Paragraph(part.replace("\n", " ").replace("``", "")))
     for title, text in (("Fails", page.fails), ("Passes", page.passes)):
         yield Heading(title)
         for line in text.splitlines():

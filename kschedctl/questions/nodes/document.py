@@ -10,7 +10,19 @@ from kschedctl.objects.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX
 from kschedctl.objects.resources import amount_of as with_unit
 from kschedctl.questions.answer import amount_of, readable
 from kschedctl.questions.charts import Bar, Bars, Kind, Segment
-from kschedctl.questions.document import GAP, Document, Heading, Lines, Paragraph, Phrases, Question, Table, Tone, table
+from kschedctl.questions.document import (
+    GAP,
+    Document,
+    Heading,
+    Lines,
+    Paragraph,
+    Phrases,
+    Question,
+    Table,
+    Tone,
+    and_more,
+    table,
+)
 from kschedctl.questions.explain.answer import PodData
 from kschedctl.questions.frame import View, cautions, first_line, header, next_questions
 from kschedctl.questions.node_map import nodes_map
@@ -307,8 +319,7 @@ def _nodes_section(nodes: Sequence[NodeEntryData], *, every: bool) -> Document:
     numeric = [headings.index(name) for name in own]
     yield table(headings, rows, tones=tones, identifiers=(0,), numeric=numeric)
     yield Paragraph("amounts: free/allocatable", Tone.FAINT, 2)
-    if len(shown) < len(nodes):
-        yield Paragraph(f"and {len(nodes) - len(shown)} more nodes: -o wide", Tone.FAINT, 2)
+    yield from and_more(len(nodes) - len(shown), " nodes: -o wide")
 
 
 def _status(node: NodeEntryData) -> str:
@@ -344,10 +355,8 @@ def _users_section(heading: str, users: Sequence[tuple[str, int, Mapping[str, st
     if not users:
         return
     shown = users if every else users[:_FEW_USERS]
-    yield GAP
-    yield _users_table(heading, shown)
-    if len(shown) < len(users):
-        yield Paragraph(f"and {len(users) - len(shown)} more: -o wide", Tone.FAINT, 2)
+    yield from (GAP, _users_table(heading, shown))
+    yield from and_more(len(users) - len(shown))
 
 
 def _users_table(heading: str, users: Iterable[tuple[str, int, Mapping[str, str]]]) -> Table:

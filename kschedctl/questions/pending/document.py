@@ -54,11 +54,9 @@ def _questions(answer: Pending, view: View) -> Iterator[Question]:
 def _charts_section(answer: Pending, view: View) -> Document:
     """Lay out the pods of each group by outcome, and the map of the nodes."""
     if answer.groups:
-        yield GAP
-        yield _groups_bars(answer)
+        yield from (GAP, _groups_bars(answer))
     if view.overview is not None and view.overview.nodes:
-        yield GAP
-        yield nodes_map(view.overview)
+        yield from (GAP, nodes_map(view.overview))
 
 
 def _groups_bars(answer: Pending) -> Bars:
@@ -188,8 +186,7 @@ def _changes(answer: Pending, *, every: bool) -> Document:
             yield GAP
             yield Paragraph("None of the changes and pairs of changes that were tried schedules any of them.")
         return
-    yield GAP
-    yield table(("would place", _heading(answer)), rows, numeric=(0,))
+    yield from (GAP, table(("would place", _heading(answer)), rows, numeric=(0,)))
     if every:
         yield Paragraph("Commands", Tone.FAINT, INDENT)
         cures: tuple[AdviceData | UnblockingData, ...] = (*urgent, *answer.changes, *answer.alone, *others)

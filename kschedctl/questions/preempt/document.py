@@ -16,6 +16,7 @@ from kschedctl.questions.document import (
     Table,
     Tone,
     Verbatim,
+    and_more,
     table,
 )
 from kschedctl.questions.explain.answer import NodeData
@@ -290,11 +291,9 @@ def _result(answer: Preemption) -> str:
 def _charts_section(answer: Preemption, view: View) -> Document:
     """Lay out the map of the nodes, and the candidates, which a table names in text."""
     if view.overview is not None and (answer.candidates or answer.not_helpful):
-        yield GAP
-        yield preemption_map(answer, view.overview)
+        yield from (GAP, preemption_map(answer, view.overview))
     if answer.candidates:
-        yield GAP
-        yield candidates_bars(answer)
+        yield from (GAP, candidates_bars(answer))
         yield criteria_table(answer)
 
 
@@ -352,8 +351,7 @@ def _lost_section(answer: Preemption, *, every: bool) -> Document:
     rows = [(c.name, str(len(c.victims)), violated(c.victims), lost_words(c, at, answer)) for c, at in shown]
     yield GAP
     yield table(("other candidates", "victims", "violates", "lost at"), rows, numeric=(1,), identifiers=(0,))
-    if len(shown) < len(lost):
-        yield Paragraph(f"and {len(lost) - len(shown)} more candidates", Tone.FAINT, indent=2)
+    yield from and_more(len(lost) - len(shown), " candidates")
 
 
 def _not_helpful_section(answer: Preemption, *, every: bool) -> Document:
@@ -398,8 +396,7 @@ def _next_section(answer: Preemption) -> Document:
     if any(candidate.tied_victims is not None for candidate in answer.chosen if candidate.name == after.node):
         start += ", with these victims"
     deleted = f"; kube-scheduler deletes {listed(going)}" if going else ""
-    yield GAP
-    yield Paragraph(f"{start}: {pod} stays pending with nominatedNodeName {after.node}{deleted}.")
+    yield from (GAP, Paragraph(f"{start}: {pod} stays pending with nominatedNodeName {after.node}{deleted}."))
     for text in deletions(after.victims):
         yield Paragraph(text, indent=2)
     yield Paragraph(preemptor_words(after), indent=2)
@@ -434,8 +431,7 @@ def threat_document(answer: Threat, view: View) -> Document:
         yield GAP
         headings = ("preemptor", "priority", "class", "certain", "disruption budget")
         yield table(headings, rows, numeric=(1,), identifiers=(0,))
-        yield GAP
-        yield Paragraph(_safe(answer))
+        yield from (GAP, Paragraph(_safe(answer)))
     yield from cautions(answer)
     if answer.takers:
         yield from next_questions(

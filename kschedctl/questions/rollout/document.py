@@ -7,7 +7,7 @@ from typing import Final
 
 from kschedctl.common.wording import counted, duration, listed
 from kschedctl.questions.charts import Bar, Bars, Kind, Lane, Segment, Span, Timeline
-from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Question, Tone, Verbatim, table
+from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Question, Tone, Verbatim, and_more, table
 from kschedctl.questions.frame import (
     View,
     cautions,
@@ -147,8 +147,7 @@ def _available(answer: RolledOut) -> str:
 
 def _why(answer: RolledOut, *, every: bool) -> Document:
     if answer.held and answer.steps and not answer.diagnoses:
-        yield GAP
-        yield Paragraph(answer.held, Tone.BAD)
+        yield from (GAP, Paragraph(answer.held, Tone.BAD))
     if not answer.waiting or answer.finished:
         return
     yield Heading("Messages of kube-scheduler for pending pods")
@@ -177,8 +176,7 @@ def _steps(answer: RolledOut, *, every: bool) -> Document:
         for step in shown
     ]
     yield table(("step", "time", "pods", "available", "names"), rows, numeric=(0, 1, 3))
-    if len(shown) < len(answer.steps):
-        yield Paragraph(f"and {len(answer.steps) - len(shown)} more steps: -o wide", Tone.FAINT, 2)
+    yield from and_more(len(answer.steps) - len(shown), " steps: -o wide")
 
 
 def _placements(answer: RolledOut, *, every: bool) -> Document:
@@ -194,5 +192,4 @@ def _placements(answer: RolledOut, *, every: bool) -> Document:
     yield table(
         ("node", "pods"), [(node, str(count)) for node, count in ordered[:_FEW_NODES]], numeric=(1,), identifiers=(0,)
     )
-    if len(ordered) > _FEW_NODES:
-        yield Paragraph(f"and {len(ordered) - _FEW_NODES} more nodes: -o wide", Tone.FAINT, 2)
+    yield from and_more(len(ordered) - _FEW_NODES, " nodes: -o wide")

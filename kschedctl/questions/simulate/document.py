@@ -13,7 +13,7 @@ from kschedctl.cluster.records import PENDING
 from kschedctl.common.wording import counted, duration, listed
 from kschedctl.questions.answer import readable
 from kschedctl.questions.charts import shares, utilisation_bars
-from kschedctl.questions.document import Document, Heading, Paragraph, Question, Tone, table
+from kschedctl.questions.document import Document, Heading, Paragraph, Question, Tone, and_more, table
 from kschedctl.questions.frame import View, cautions, cures_section, first_line, header, next_questions
 from kschedctl.questions.node_map import pods_map
 from kschedctl.questions.nodes.answer import NodesOverview
@@ -131,8 +131,7 @@ def _orders(answer: Simulated, *, every: bool) -> Document:
         for each in shown
     ]
     yield table(("workload", "pods", "fewest placed", "most placed"), rows, numeric=(1, 2, 3))
-    if len(shown) < len(orders.workloads):
-        yield Paragraph(f"and {len(orders.workloads) - len(shown)} more: -o wide", Tone.FAINT, 2)
+    yield from and_more(len(orders.workloads) - len(shown))
 
 
 def _gangs(groups: Sequence[SimulatedGroupData]) -> Document:
@@ -217,8 +216,7 @@ def evictions(evicted: Sequence[EvictionData], places: Mapping[str, str], *, eve
         for each in shown
     ]
     yield table(("pod", "from", "preemptor", "preemptor's node"), rows, identifiers=range(4))
-    if len(shown) < len(evicted):
-        yield Paragraph(f"and {len(evicted) - len(shown)} more: -o wide", Tone.FAINT, 2)
+    yield from and_more(len(evicted) - len(shown))
 
 
 def _workloads(answer: Simulated, *, every: bool) -> Document:
@@ -289,8 +287,7 @@ def timeline(entries: Sequence[TimelineEntry], began: datetime, *, drawn: bool) 
         rows.append((time, who, event, _counts(nodes, every=False), _reasons(together)))
     shown = rows[:_ROWS_OF_A_PAGE] if drawn else rows
     yield table(("time", "pod", "event", "node", "reason"), shown, numeric=(0,), identifiers=(1, 3))
-    if len(shown) < len(rows):
-        yield Paragraph(f"and {len(rows) - len(shown)} more: -o wide", Tone.FAINT, 2)
+    yield from and_more(len(rows) - len(shown))
 
 
 def _alike(position: int, entry: TimelineEntry) -> object:

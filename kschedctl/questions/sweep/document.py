@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from kschedctl.common.wording import counted, listed
 from kschedctl.questions.charts import Scatter, ScatterAxis, ScatterPoint
-from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Question, Tone, table
+from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Question, Tone, and_more, table
 from kschedctl.questions.frame import View, next_questions
 from kschedctl.questions.sweep.answer import Aim, CaseData, Sweep, SweepGoalData, cell
 from kschedctl.questions.sweep.measurements import UTILISATION
@@ -68,10 +68,8 @@ def _table(answer: Sweep, *, every: bool) -> Document:
     of_numbers = (i for i, axis in enumerate(answer.axes, 1) if _numbers(case.axes.get(axis.name) for case in told))
     numeric = (0, *of_numbers, *range(first, first + len(answer.columns)))
     tones = [Tone.GOOD if case.front else Tone.PLAIN for case in shown]
-    yield GAP
-    yield table(headings, rows, numeric=numeric, tones=tones, names_split=True, identifiers=(0,))
-    if len(shown) < len(told):
-        yield Paragraph(f"and {len(told) - len(shown)} more cases: -o wide, -o csv", Tone.FAINT, 2)
+    yield from (GAP, table(headings, rows, numeric=numeric, tones=tones, names_split=True, identifiers=(0,)))
+    yield from and_more(len(told) - len(shown), " cases: -o wide, -o csv")
 
 
 def _numbers(values: Iterable[Any]) -> bool:

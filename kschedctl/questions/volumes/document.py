@@ -206,14 +206,12 @@ def _trap_section(claims: Sequence[ClaimData]) -> Document:
     traps = {(c.trap.storage_class, c.trap.zones): c.trap for c in reversed(claims) if c.trap is not None}
     shown = list(traps.values())[::-1]
     for trap in shown:
-        yield GAP
-        yield Paragraph(f"{trap.explanation} {trap.advice if trap is shown[-1] else ''}", Tone.CAUTION)
+        yield from (GAP, Paragraph(f"{trap.explanation} {trap.advice if trap is shown[-1] else ''}", Tone.CAUTION))
 
 
 def _controller_section(claim: ClaimData, *, every: bool) -> Document:
     controller = claim.controller
-    yield GAP
-    yield Paragraph(f"The PersistentVolume controller {controller.summary}.")
+    yield from (GAP, Paragraph(f"The PersistentVolume controller {controller.summary}."))
     if controller.message:
         yield Paragraph("Event message:", indent=2)
         yield Verbatim(controller.message, indent=4)
@@ -221,8 +219,7 @@ def _controller_section(claim: ClaimData, *, every: bool) -> Document:
         would_do = _LATER if controller.action in _WAITING else _ANOTHER
         show = _volumes_one_by_one if every else _volumes_in_groups
         rows = show(controller.not_taken, would_do)
-        yield GAP
-        yield table(("volumes", "reason"), rows)
+        yield from (GAP, table(("volumes", "reason"), rows))
 
 
 def _volumes_one_by_one(volumes: Iterable[NotTakenData], would_do: str) -> Iterator[tuple[str, Lines]]:
