@@ -137,7 +137,6 @@ FORMS: Final[Mapping[str, RegisteredForm]] = MappingProxyType(
         "jsonpath": RegisteredForm("jsonpath:JsonPath", argument="TEMPLATE"),
         "jsonl": RegisteredForm("data_forms:JsonLines", _TABLE | _FINDINGS),
         "csv": RegisteredForm("data_forms:Csv", _TABLE),
-        "parquet": RegisteredForm("data_forms:Parquet", _TABLE),
         "sarif": RegisteredForm("finding_forms:Sarif", _FINDINGS),
         "junit": RegisteredForm("finding_forms:JUnit", _FINDINGS),
         "github": RegisteredForm("finding_forms:GitHub", _FINDINGS),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import ceil, floor
-from typing import Final, cast
+from typing import Final
 
 from kschedctl.common.findings import shortened
 from kschedctl.common.wording import time_span
@@ -13,7 +13,6 @@ from kschedctl.questions.charts import Bar, Bars, Kind, Lane, Segment, Span, Tim
 from kschedctl.questions.document import GAP, Document, Paragraph, Phrases, Question, Tone, table
 from kschedctl.questions.frame import View, cautions, first_line, header, next_questions
 from kschedctl.questions.leader.answer import (
-    CounterexampleData,
     EventData,
     LeaderOverview,
     LeaderSimulation,
@@ -113,22 +112,6 @@ def terms_timeline(answer: LeaderSimulation) -> Timeline:
         lanes=tuple(lanes),
         end=answer.duration,
         note="a candidate that crashed or lost the lease starts again under another name",
-    )
-
-
-def counterexample_timeline(found: CounterexampleData) -> Timeline:
-    """Return the terms of two leaders that overlap."""
-    first, second = found.first, found.second
-    ends = max(first.end, second.end)
-    return Timeline(
-        title=f"Two leaders at once, with seed {found.seed}",
-        subject="candidate",
-        kinds=_TERMS,
-        lanes=tuple(
-            Lane(term.who, (Span(term.start, term.end, _LEADS, ""), _overlap(term, other)))
-            for term, other in ((first, second), (second, first))
-        ),
-        end=ends,
     )
 
 
@@ -306,30 +289,19 @@ def simulation_document(answer: LeaderSimulation, view: View) -> Document:
     yield Phrases(tuple(_about(answer)))
     if view.drawn:
         yield terms_timeline(answer)
-        if answer.counterexample is not None:
-            yield counterexample_timeline(answer.counterexample)
     yield from (GAP, table(("seconds", "candidate", "event"), list(_events(answer, every=view.wide)), numeric=(0,)))
     yield from (GAP, table(("leader", "from", "to", "seconds"), list(_terms(answer)), numeric=(1, 2, 3)))
     yield from _bounds(answer)
-    if answer.counterexample is not None:
-        found = answer.counterexample
+    for first, second in answer.overlaps[:1]:
         yield GAP
         yield Paragraph(
-            f"Two candidates led at once with seed {found.seed}: {found.first.who} until {found.first.end:.2f} s and "
-            f"{found.second.who} from {found.second.start:.2f} s on, for {found.seconds:.2f} s.",
+            f"Two candidates led at once: {first.who} until {first.end:.2f} s and {second.who} from "
+            f"{second.start:.2f} s on, for {min(first.end, second.end) - second.start:.2f} s.",
             Tone.BAD,
         )
     if answer.suggested is not None and answer.suggested_for == "exclusive":
         yield GAP
         yield from _suggestion(answer.suggested, answer.suggested_for)
-    shown_by = answer.counterexample
-    if shown_by is not None and shown_by.seed != answer.seed:
-        shown: dict[str, object] = {"crash": None, "partition": None, "slow_api": None, "upgrade": None}
-        for flag, value in zip(shown_by.faults[::2], shown_by.faults[1::2], strict=True):
-            name = flag.removeprefix("--").replace("-", "_")
-            shown[name] = (*cast("tuple[str, ...]", shown[name] or ()), value)
-        options = {**shown, "runs": 0, "seed": shown_by.seed, "duration": f"{answer.duration:g}s", "fail_over": None}
-        yield from next_questions([Question("Simulation of this seed", "leader simulate", options=options)])
 
 
 def _suggestion(times: TimesData, why: str) -> Document:

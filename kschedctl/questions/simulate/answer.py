@@ -145,39 +145,6 @@ class SimulatedGroupAttemptData(Data, frozen=True):
     victims: Annotated[tuple[str, ...], "The pods that the attempt evicts, as namespace/name."]
 
 
-class PodInOrdersData(Data, frozen=True):
-    """A pod that some orders of creation place and others do not."""
-
-    pod: Annotated[str, "The pod, as namespace/name."]
-    placed: Annotated[int, "The number of orders that place the pod."]
-
-
-class OrderWorkloadData(Data, frozen=True):
-    """A workload of which different pods are placed in different orders of creation."""
-
-    kind: Annotated[str, "The kind of the pods' controller; Pod for pods without one."]
-    namespace: Annotated[str, "The namespace of the pods."]
-    name: Annotated[str, "The name of the controller, or of the pod."]
-    pods: Annotated[int, "The number of its pods to schedule, without recreated ones."]
-    fewest: Annotated[int, "The smallest number of its pods that an order places."]
-    most: Annotated[int, "The largest number of its pods that an order places."]
-
-
-class CreationOrdersData(Data, frozen=True):
-    """The outcome over several random orders in which the pods are created.
-
-    Each order also chooses at random among nodes with equal scores. A pod is placed if it has a node at the end.
-    """
-
-    tried: Annotated[int, "The number of orders that were tried."]
-    pods: Annotated[int, "The number of pods to schedule at the start."]
-    fewest: Annotated[int, "The smallest number of these pods that an order places."]
-    most: Annotated[int, "The largest number of these pods that an order places."]
-    sets: Annotated[int, "The number of different sets of placed pods."]
-    varying: Annotated[tuple[PodInOrdersData, ...], "The pods that are placed in some orders, but not in all."]
-    workloads: Annotated[tuple[OrderWorkloadData, ...], "The workloads of these pods."]
-
-
 class Simulated(ClusterAnswer, TimelineTable, frozen=True, kw_only=True, tag="Simulation"):
     """The outcome for many pods that are scheduled one after another."""
 
@@ -210,9 +177,6 @@ class Simulated(ClusterAnswer, TimelineTable, frozen=True, kw_only=True, tag="Si
         tuple[SimulatedGroupAttemptData, ...],
         "The attempts at pod groups, in the order of time; `attempts` has one entry per member.",
     ] = ()
-    orders: Annotated[
-        CreationOrdersData | None, "The outcome over random orders of creation; null unless such orders were requested."
-    ] = None
     slowest: Annotated[
         SlowestPodData | None, "The evicted pod with the longest grace period; null if no pod takes time to stop."
     ] = None

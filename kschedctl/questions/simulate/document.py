@@ -39,8 +39,6 @@ _USUAL_GRACE: Final = 30
 _ROWS_OF_A_PAGE: Final = 2000
 #: The title of the table and the chart of requests.
 UTILISATION: Final = "Requested share of allocatable"
-#: The number of orders of creation that the answer suggests to try.
-_ORDERS: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +68,6 @@ def document(answer: Simulated, view: View) -> Document:
         yield Paragraph(told, Tone.FAINT)
     if view.drawn:
         yield from _charts(answer, view.overview)
-    yield from _orders(answer, every=view.wide)
     yield from _gangs(answer.groups)
     yield from waiting_pods(answer.waiting, every=view.wide)
     yield from cures_section(answer.cures, every=view.wide)
@@ -102,13 +99,10 @@ def _charts(answer: Simulated, overview: NodesOverview | None) -> Document:
 def _questions(answer: Simulated, saved: str) -> Iterator[Question]:
     if answer.attempts:
         yield Question("Timeline", "simulate", options={"output": "wide", "save": None, "force": None})
-    if answer.placed and answer.orders is None and any(not group.gated for group in answer.waiting):
-        options = {"seeds": str(_ORDERS), "save": None, "force": None}
-        yield Question(f"{_ORDERS} other orders of creation", "simulate", options=options)
     if saved and answer.waiting:
         yield Question("A pending pod in detail", "explain", answer.waiting[0].pods[0], snapshot=saved)
     elif answer.attempts and not saved:
-        yield Question("Save the final state", "simulate", options={"save": "after", "seeds": None})
+        yield Question("Save the final state", "simulate", options={"save": "after"})
 
 
 def _places(answer: Simulated) -> dict[str, str]:
@@ -117,21 +111,6 @@ def _places(answer: Simulated) -> dict[str, str]:
     members = {attempt.group: attempt.members for attempt in answer.group_attempts}
     nodes = {group: Counter(places[pod] for pod in pods if pod in places) for group, pods in members.items()}
     return places | {f"pod group {group}": _counts(counts, every=False) for group, counts in nodes.items()}
-
-
-def _orders(answer: Simulated, *, every: bool) -> Document:
-    """Lay out the workloads of which different orders of creation place different pods."""
-    orders = answer.orders
-    if orders is None or not orders.varying:
-        return
-    yield Heading(f"Pods that only some of {orders.tried} orders of creation place")
-    shown = orders.workloads if every else orders.workloads[: 4 * _FEW]
-    rows = [
-        (f"{each.kind} {each.namespace}/{each.name}", str(each.pods), str(each.fewest), str(each.most))
-        for each in shown
-    ]
-    yield table(("workload", "pods", "fewest placed", "most placed"), rows, numeric=(1, 2, 3))
-    yield from and_more(len(orders.workloads) - len(shown))
 
 
 def _gangs(groups: Sequence[SimulatedGroupData]) -> Document:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from msgspec import UNSET
 
@@ -18,12 +18,6 @@ from kschedctl.questions.sweep.job import Row, SweepJob
 from kschedctl.questions.sweep.pareto import front
 from kschedctl.questions.sweep.results import Results, open_results
 
-#: The problem and the hint for a plan with too few goals, by the required number of goals.
-_TOO_FEW_GOALS: Final = {
-    1: ("has no goals, so there is no Pareto front", "goals: {waiting: minimise}"),
-    2: ("has fewer than two goals, which the picture needs", "goals: {placed: maximise, ...}"),
-}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepRequest:
@@ -31,8 +25,8 @@ class SweepRequest:
 
     #: The path of the plan.
     plan: str
-    #: The number of goals that the plan must have: 1 for a Pareto front, 2 for a picture of it.
-    goals: int = 0
+    #: True to refuse a plan without goals, which has no Pareto front.
+    needs_goals: bool = False
     #: The number of processes; 0 for one per core.
     jobs: int = 0
     #: The address of a Dask scheduler; empty for this machine.
@@ -49,9 +43,9 @@ def sweep(request: SweepRequest, handle: AnalysisHandle) -> Sweep:
     Raises InputError if the plan, its only snapshot, the file of results or the Dask scheduler cannot be used.
     """
     job = _job(request.plan)
-    for number, (problem, hint) in _TOO_FEW_GOALS.items():
-        if len(job.read.plan.goals) < number <= request.goals:
-            raise InputError(problem, where=request.plan, hint=hint)
+    if request.needs_goals and not job.read.plan.goals:
+        hint = "goals: {waiting: minimise}"
+        raise InputError("has no goals, so there is no Pareto front", where=request.plan, hint=hint)
     with open_results(request.results, job, resume=request.resume) as results:
         finished = _work(job, results, request, handle)
     return sweep_answer(job.read, results.rows, finished=finished)
