@@ -294,15 +294,11 @@ def group_losses_section(groups: Sequence[GroupLossData]) -> Document:
         )
         for group in groups
     ]
-    tones = [_tone(group) for group in groups]
+    tones = [Tone.BAD if group.is_short else Tone.CAUTION if group.was_short else Tone.PLAIN for group in groups]
     header = ("group", "minCount", "pods", "evicted", "preempted", "at the lowest", "at the end")
     yield table(header, rows, numeric=range(1, 7), tones=tones)
     for text in _notes(groups):
         yield Paragraph(text, Tone.FAINT, 2)
-
-
-def _tone(group: GroupLossData) -> Tone:
-    return Tone.BAD if group.is_short else Tone.CAUTION if group.was_short else Tone.PLAIN
 
 
 def _notes(groups: Sequence[GroupLossData]) -> Iterator[str]:
@@ -331,7 +327,11 @@ def pod_group_section(group: PodGroupData, *, every_member: bool) -> Document:
     if group.placements:
         yield from _placements_section(group)
     if every_member:
-        yield from _members_section(group)
+        rows = [
+            (member.pod, member.node or "none", "" if member.bound else _WAITS if member.node else member.message)
+            for member in group.members
+        ]
+        yield from (GAP, table(("member", "node", "message"), rows))
     if group.victims:
         yield from _victims_section(group)
 
@@ -375,15 +375,6 @@ def _placements_section(group: PodGroupData) -> Document:
     yield GAP
     header = (group.topology_key, "nodes", "members", "", "what stops the next")
     yield table(header, rows, numeric=(1,), tones=tones)
-
-
-def _members_section(group: PodGroupData) -> Document:
-    yield GAP
-    rows = [
-        (member.pod, member.node or "none", "" if member.bound else _WAITS if member.node else member.message)
-        for member in group.members
-    ]
-    yield table(("member", "node", "message"), rows)
 
 
 def _victims_section(group: PodGroupData) -> Document:

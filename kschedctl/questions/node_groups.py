@@ -225,7 +225,7 @@ def _closest(nodes: Sequence[NodeData]) -> str:
         hopeless += never
         share = max(shortfall.share for shortfall in known)
         if not never and (best is None or share < best[0]):
-            best = (share, node.name, [_lacks(shortfall) for shortfall in known])
+            best = (share, node.name, [amount(shortfall.resource, shortfall.lacking) for shortfall in known])
     if best is None:
         return _hopeless(hopeless) if len(nodes) > 1 else ""
     if len(nodes) < 2 or best[0] >= 1:
@@ -243,10 +243,6 @@ def _hopeless(shortfalls: Sequence[Shortfall]) -> str:
 
 def _shortfall(reason: ReasonData) -> Shortfall | None:
     return reason.operands.shortfall() if reason.operands is not None else None
-
-
-def _lacks(shortfall: Shortfall) -> str:
-    return amount(shortfall.resource, shortfall.lacking)
 
 
 def amount(resource: str, number: int) -> str:

@@ -28,17 +28,19 @@ _MOST_RESOURCES: Final = 4
 def nodes_map(overview: NodesOverview) -> NodeMap:
     """Return a map of nodes by free capacity and status."""
     statuses = {node.name: node.problem or node.status for node in overview.nodes}
-    tones = [(each.problem or each.status, _status_tone(each)) for each in overview.nodes]
+    tones = [
+        (each.problem or each.status, Tone.GOOD if each.available else Tone.BAD if each.problem else Tone.MIXED)
+        for each in overview.nodes
+    ]
     kinds = kinds_of(sorted(set(statuses.values())), tones)
     position = {kind.name: i for i, kind in enumerate(kinds)}
     resources = _resources(overview.nodes)
     colourings = (*(_share_colouring(name) for name in resources), Colouring("status", kinds))
-    cells = (_cell(each, resources, (), (position[statuses[each.name]],), _taints(each)) for each in overview.nodes)
+    cells = (
+        _cell(each, resources, (), (position[statuses[each.name]],), tuple(f"taint {taint}" for taint in each.taints))
+        for each in overview.nodes
+    )
     return _map("Map of the nodes", overview.nodes, colourings, cells)
-
-
-def _taints(node: NodeEntryData) -> tuple[str, ...]:
-    return tuple(f"taint {taint}" for taint in node.taints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +167,6 @@ def _resources(nodes: Iterable[NodeEntryData], requested: Iterable[str] = ()) ->
     own = [name for name in (CPU, MEMORY, *requested) if name in every]
     others = [name for name in every if "/" in name and not name.startswith((HUGEPAGES_PREFIX, EPHEMERAL_STORAGE))]
     return tuple(dict.fromkeys((*own, *others)))[:_MOST_RESOURCES]
-
-
-def _status_tone(node: NodeEntryData) -> Tone:
-    return Tone.GOOD if node.available else Tone.BAD if node.problem else Tone.MIXED
 
 
 # Maps of changes: the nodes that pods arrive on or leave, and nodes that are drained, added or removed.

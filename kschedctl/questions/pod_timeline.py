@@ -96,7 +96,7 @@ def _states(events: Sequence[TimelineEntry], began: datetime, end: float) -> Ite
     for entry in events:
         now = (entry.time - began).total_seconds()
         following = _after(entry, now, current)
-        if current is not None and following is not None and _continues(current, following):
+        if current is not None and following is not None and current.kind is following.kind is _REJECTED:
             current.attempts, current.text = current.attempts + 1, following.text
             continue
         if current is not None and current.begin < now:
@@ -137,10 +137,6 @@ def _after(entry: TimelineEntry, now: float, current: _State | None) -> _State |
             kind, node = (_NOMINATED, f"on {entry.node}: ") if nominated else (_REJECTED, "")
             return _State(now, now, kind, node + entry.why, attempts=1)
     return _State(now, now, _WAITING[entry.event], entry.why)
-
-
-def _continues(current: _State, following: _State) -> bool:
-    return current.kind is following.kind is _REJECTED
 
 
 @dataclass(slots=True)

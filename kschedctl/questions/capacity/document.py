@@ -126,7 +126,10 @@ def document(answer: PodCapacity, view: View) -> Document:
     yield from first_line(answer, answer.summary, Tone.GOOD if answer.copies else Tone.BAD)
     yield from header(answer, view.now, answer.pod)
     if view.drawn:
-        yield from _charts_section(answer, view)
+        if view.overview is not None and (answer.nodes or answer.refusals):
+            yield from (GAP, capacity_map(answer, view.overview))
+        if answer.nodes:
+            yield from (GAP, copies_bars(answer))
     yield from _rooms(answer, every=view.wide)
     if answer.gang is not None:
         yield from _gang_section(answer.gang)
@@ -148,13 +151,6 @@ def document(answer: PodCapacity, view: View) -> Document:
     yield from next_questions(
         () if view.wide else (Question("All nodes", "capacity", answer.copied, {"output": "wide"}),)
     )
-
-
-def _charts_section(answer: PodCapacity, view: View) -> Document:
-    if view.overview is not None and (answer.nodes or answer.refusals):
-        yield from (GAP, capacity_map(answer, view.overview))
-    if answer.nodes:
-        yield from (GAP, copies_bars(answer))
 
 
 def _rooms(answer: PodCapacity, *, every: bool) -> Document:

@@ -140,8 +140,10 @@ def _node_changes(diff: Diff) -> dict[str, NodeChange]:
     """Return the changes of nodes, with the pods that they are about."""
     found: dict[str, dict[Kind, list[str]]] = {}
     for pod in diff.changed:
-        for name, kind in _kinds(pod):
-            found.setdefault(name, {}).setdefault(kind, []).append(pod.key)
+        for change in pod.nodes or ():
+            kind = _node_kind(change)
+            if kind is not None:
+                found.setdefault(change.name, {}).setdefault(kind, []).append(pod.key)
     for kind, names in ((_GONE, diff.nodes_gone), (_NEW, diff.nodes_new)):
         for name in names:
             found.setdefault(name, {})[kind] = []
@@ -163,13 +165,6 @@ def _node_changes(diff: Diff) -> dict[str, NodeChange]:
         for name, kinds in found.items()
     }
     return dict(sorted(changes.items(), key=lambda item: _NODE_KINDS.index(item[1].kind)))
-
-
-def _kinds(pod: PodChangeData) -> Iterator[tuple[str, Kind]]:
-    for change in pod.nodes or ():
-        kind = _node_kind(change)
-        if kind is not None:
-            yield change.name, kind
 
 
 def _node_kind(change: NodeChangeData) -> Kind | None:

@@ -30,7 +30,6 @@ from kschedctl.questions.explain.answer import (
     ExplanationSummary,
     NodeData,
     NodeStoryData,
-    OutcomeGroupData,
     ReasonData,
     SearchData,
     SuggestionData,
@@ -254,7 +253,8 @@ def document(explanation: Explanation, view: View) -> Document:
         )
     yield from checks_section(explanation.diagnoses)
     yield from cautions(explanation)
-    yield from _next_section(explanation, view)
+    if explanation.pre_filter is not None and explanation.pre_filter.code == "Success":
+        yield from next_questions([*_about_changes(explanation, view), *_about_nodes(explanation, view)])
 
 
 def _decision_section(explanation: Explanation, view: ExplainView) -> Document:
@@ -420,12 +420,6 @@ def _filters_section(explanation: Explanation, node: NodeData, story: NodeStoryD
         yield from node_claims_section(explanation.claims, node)
 
 
-def _next_section(explanation: Explanation, view: ExplainView) -> Document:
-    looked_at = explanation.pre_filter is not None and explanation.pre_filter.code == "Success"
-    if looked_at:
-        yield from next_questions([*_about_changes(explanation, view), *_about_nodes(explanation, view)])
-
-
 def _about_changes(explanation: Explanation, view: ExplainView) -> Iterator[Question]:
     if explanation.preemption is not None and explanation.preemption.nominated and not view.applied:
         yield Question("Victims", "preempt", explanation.pod.key)
@@ -551,14 +545,13 @@ def _first_line(basis: Envelope, number: Counter[str], note: str = "", start: st
     yield from first_line(basis, text, Tone.GOOD if fine else Tone.BAD)
 
 
-def _number(fates: Iterable[OutcomeGroupData], outcome: Outcome) -> int:
-    return sum(len(fate.pods) for fate in fates if fate.outcome is outcome)
-
-
 def many_document(answer: ExplanationSummary, view: View) -> Document:
     """Lay out a summary of many pods."""
     fates = answer.fates
-    yield from _first_line(answer, Counter({outcome: _number(fates, outcome) for outcome in Outcome}))
+    yield from _first_line(
+        answer,
+        Counter({outcome: sum(len(fate.pods) for fate in fates if fate.outcome is outcome) for outcome in Outcome}),
+    )
     yield from header(answer, view.now)
     rows = [(str(len(f.pods)), listed(f.pods, most=_MOST_NAMED), _WORDS[f.outcome], f.why) for f in fates]
     yield from (GAP, table(("pods", "names", "outcome", "reason"), rows, numeric=(0,)))

@@ -346,14 +346,13 @@ def _bounds(answer: LeaderSimulation) -> Document:
     yield table(
         ("guarantees of these times", "seconds"),
         [
-            ("from the last renewal of a dead leader to the next leader", _range(promised.earliest, promised.latest)),
+            (
+                "from the last renewal of a dead leader to the next leader",
+                f"{floor(promised.earliest)} to {ceil(promised.latest)}",
+            ),
             ("from the release of a lease to the next leader", f"0 to {ceil(promised.released)}"),
             ("a disconnected leader leads after its last renewal for up to", f"{promised.leads_on:.1f}"),
             ("no other candidate leads after that renewal for", f"{promised.holds:.1f}"),
         ],
         numeric=(1,),
     )
-
-
-def _range(first: float, last: float) -> str:
-    return f"{floor(first)} to {ceil(last)}"

@@ -70,7 +70,9 @@ def node_bars(description: NodeDescription, pod: PodData | None = None) -> Bars:
         pod: A pod to schedule: its requests are drawn after those of the others, even if they exceed what is free.
             If the pod is on the node already, its requests are not counted as those of its workload.
     """
-    asked = _amounts(pod) if pod is not None else {}
+    asked: dict[str, int] = {}
+    if pod is not None:
+        asked = {**{name: amount_of(name, quantity) for name, quantity in pod.requests.items()}, PODS: 1}
     users = tuple(_users(description, pod, asked))
     own = pod is not None and any(pod.key in owner.pods for owner in description.owners)
     resources = [each for each in description.node.resources if each.resource in asked or _is_shown(each)]
@@ -102,10 +104,6 @@ def _notes(rows: Sequence[Bar], *, nominated: bool) -> Iterator[str]:
         yield "the line marks the allocatable amount"
     if nominated:
         yield f"what {_NOMINATED} request is kept from pods of lower priority"
-
-
-def _amounts(pod: PodData) -> dict[str, int]:
-    return {**{name: amount_of(name, quantity) for name, quantity in pod.requests.items()}, PODS: 1}
 
 
 def _is_shown(amounts: NodeAmountsData) -> bool:
@@ -235,7 +233,13 @@ def description_document(answer: NodeDescription, view: View) -> Document:
             yield Paragraph(taint, indent=2)
     yield from _conditions_section(answer)
     if view.wide:
-        yield from _details_section(answer)
+        if answer.labels:
+            yield Heading("Labels")
+            for key, value in sorted(answer.labels.items()):
+                yield Paragraph(f"{key}={value}", indent=2)
+        if answer.owners:
+            yield Heading("Pods")
+            yield table(("workload", "pods"), [(each.owner, each.pods) for each in answer.owners])
     yield from cautions(answer)
     questions = [] if view.wide else [Question("Labels and pods", "nodes", node.name, {"output": "wide"})]
     drain = Question("Drain it", "drain", node.name, {"ignore_daemonsets": True})
@@ -380,16 +384,6 @@ def _conditions_section(answer: NodeDescription) -> Document:
         for each in answer.conditions
     ]  # fmt: skip
     yield table(("condition", "status", "since", "reason", "message"), rows)
-
-
-def _details_section(answer: NodeDescription) -> Document:
-    if answer.labels:
-        yield Heading("Labels")
-        for key, value in sorted(answer.labels.items()):
-            yield Paragraph(f"{key}={value}", indent=2)
-    if answer.owners:
-        yield Heading("Pods")
-        yield table(("workload", "pods"), [(each.owner, each.pods) for each in answer.owners])
 
 
 #: The number of pending pods that are named.

@@ -36,7 +36,10 @@ def document(answer: Pending, view: View) -> Document:
     yield from first_line(answer, answer.summary, Tone.GOOD if answer.all_fit else Tone.BAD)
     yield from header(answer, view.now)
     if view.drawn:
-        yield from _charts_section(answer, view)
+        if answer.groups:
+            yield from (GAP, _groups_bars(answer))
+        if view.overview is not None and view.overview.nodes:
+            yield from (GAP, nodes_map(view.overview))
     yield from _groups(answer, view)
     yield from _changes(answer, every=view.wide)
     yield from cautions(answer)
@@ -49,14 +52,6 @@ def _questions(answer: Pending, view: View) -> Iterator[Question]:
         yield Question("One pod in detail", "explain", first.pods[0])
     if answer.groups and not view.wide:
         yield Question("All groups, with commands", "pending", options={"changes": None, "output": "wide"})
-
-
-def _charts_section(answer: Pending, view: View) -> Document:
-    """Lay out the pods of each group by outcome, and the map of the nodes."""
-    if answer.groups:
-        yield from (GAP, _groups_bars(answer))
-    if view.overview is not None and view.overview.nodes:
-        yield from (GAP, nodes_map(view.overview))
 
 
 def _groups_bars(answer: Pending) -> Bars:

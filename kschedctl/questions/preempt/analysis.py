@@ -253,9 +253,10 @@ def _candidate(decision: Decision, candidate: Candidate, taken: datetime | None,
         lost = LostAtData(candidate.criterion + 1, candidate.lost_at, candidate.has, candidate.against)
     tied = possible_victims_of(decision, candidate.node) if ties else None
     victims = (_victim(decision, candidate, victim, taken) for victim in candidate.victims)
+    nodes = decision.cluster.nodes
     return PreemptCandidateData(
         candidate.node,
-        _zone(decision, candidate.node),
+        zone_of(nodes.objects[nodes.row[candidate.node]].metadata.labels),
         tuple(
             structs.replace(data, certain=tied is None or victim.pod in tied.certain)
             for data, victim in zip(victims, candidate.victims, strict=True)
@@ -279,11 +280,6 @@ def _tied(decision: Decision, tied: PossibleVictims) -> TiedVictimsData:
     key = decision.cluster.pods.key
     sets = tuple(tuple(sorted(map(key, victims))) for victims in tied.sets)
     return TiedVictimsData(tied.n_sets, tied.complete, sets, tuple(sorted(map(key, tied.possible))))
-
-
-def _zone(decision: Decision, node: str) -> str:
-    nodes = decision.cluster.nodes
-    return zone_of(nodes.objects[nodes.row[node]].metadata.labels)
 
 
 def _victim(decision: Decision, candidate: Candidate, victim: Victim, taken: datetime | None) -> VictimData:

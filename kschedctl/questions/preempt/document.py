@@ -38,7 +38,6 @@ from kschedctl.questions.node_map import NodeResult, rejection_lines, results_ma
 from kschedctl.questions.nodes.answer import NodesOverview
 from kschedctl.questions.preempt.answer import (
     Cause,
-    NotHelpfulData,
     PreemptCandidateData,
     Preemption,
     PreemptionList,
@@ -209,13 +208,18 @@ def document(answer: Preemption, view: View) -> Document:
         if answer.group is not None:
             yield from pod_group_section(answer.group, every_member=view.wide)
         if view.drawn:
-            yield from _charts_section(answer, view)
+            if view.overview is not None and (answer.candidates or answer.not_helpful):
+                yield from (GAP, preemption_map(answer, view.overview))
+            if answer.candidates:
+                yield from (GAP, candidates_bars(answer), criteria_table(answer))
         yield from _victims_section(answer, every=view.wide, most=_DRAWN if view.drawn else None)
         if not view.drawn:
             yield from _lost_section(answer, every=view.wide)
         yield from _not_helpful_section(answer, every=view.wide and not view.drawn)
         yield from cures_section(answer.cures, every=view.wide)
-        yield from _message_section(answer)
+        if answer.preemption_message:
+            yield Heading("Message of kube-scheduler about preemption")
+            yield Verbatim(answer.preemption_message)
         yield from _next_section(answer)
     if answer.candidates_enough is not None:
         yield GAP
@@ -288,15 +292,6 @@ def _result(answer: Preemption) -> str:
     return f"{_RESULTS[answer.verdict.result]}: {cause}" if cause else _RESULTS[answer.verdict.result]
 
 
-def _charts_section(answer: Preemption, view: View) -> Document:
-    """Lay out the map of the nodes, and the candidates, which a table names in text."""
-    if view.overview is not None and (answer.candidates or answer.not_helpful):
-        yield from (GAP, preemption_map(answer, view.overview))
-    if answer.candidates:
-        yield from (GAP, candidates_bars(answer))
-        yield criteria_table(answer)
-
-
 def _victims_section(answer: Preemption, *, every: bool, most: int | None) -> Document:
     if not answer.chosen:
         return
@@ -358,7 +353,10 @@ def _not_helpful_section(answer: Preemption, *, every: bool) -> Document:
     if answer.not_helpful:
         yield GAP
         if every:
-            rows = [(n.name, n.plugin or "-", _why(n).split("\n")) for n in answer.not_helpful]
+            rows = [
+                (n.name, n.plugin or "-", (_CAUSES[n.cause] + wording(deciding_reasons(n))).split("\n"))
+                for n in answer.not_helpful
+            ]
             yield table(("node", "plugin", "why preemption does not help"), rows, identifiers=(0,))
         else:
             yield table(("nodes", "plugin", "why preemption does not help"), _groups(answer), numeric=(0,))
@@ -373,16 +371,6 @@ def _groups(answer: Preemption) -> Iterator[Sequence[str | Sequence[str]]]:
         for group in group_nodes(nodes):
             closest = (group.closest,) if group.closest else ()
             yield str(len(group.nodes)), group.plugin or "-", (*(prefix + group.why).split("\n"), *closest)
-
-
-def _why(node: NotHelpfulData) -> str:
-    return _CAUSES[node.cause] + wording(deciding_reasons(node))
-
-
-def _message_section(answer: Preemption) -> Document:
-    if answer.preemption_message:
-        yield Heading("Message of kube-scheduler about preemption")
-        yield Verbatim(answer.preemption_message)
 
 
 def _next_section(answer: Preemption) -> Document:

@@ -312,7 +312,8 @@ def _workloads(
     totals: Counter[tuple[str, str, str]] = Counter()
     left = [key for group in waiting for key in group.pods]
     for key, node in (*placed, *((key, "") for key in left)):
-        workload = _workload(simulation, key)
+        # The pod may have been deleted during the simulation.
+        workload = workload_of(simulation.cluster, simulation.met[key])
         totals[workload] += 1
         counts = of_workload.setdefault(workload, Counter())
         if node:
@@ -332,11 +333,6 @@ def _workloads(
             dict(sorted(counts.items())),
             dict(sorted(by_zone.items())),
         )
-
-
-def _workload(simulation: Simulation, key: str) -> tuple[str, str, str]:
-    """Return kind, namespace and name of a pod's workload; the pod may have been deleted during the simulation."""
-    return workload_of(simulation.cluster, simulation.met[key])
 
 
 def _attempt(attempt: Attempt) -> SimulatedAttemptData:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import groupby
 from typing import Final
 
@@ -26,7 +26,6 @@ from kschedctl.questions.simulate.answer import (
     SlowestPodData,
     UtilisationData,
     WaitingData,
-    WorkloadPlacementData,
 )
 from kschedctl.trials.simulate.simulation import Simulation
 from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineEvent
@@ -74,8 +73,9 @@ def document(answer: Simulated, view: View) -> Document:
     again = _places(answer)
     yield from evictions(answer.evicted, again, every=view.wide)
     yield from _workloads(answer, every=view.wide)
-    if not view.drawn:
-        yield from _utilisation(answer, every=view.wide)
+    if answer.placed and not view.drawn:
+        changed = [each for each in answer.utilisation if view.wide or not each.zone or each.before != each.after]
+        yield from utilisation_section(changed)
     if view.wide:
         yield from timeline(answer.timeline, answer.began, drawn=view.drawn)
     yield from cautions(answer)
@@ -211,12 +211,10 @@ def _workloads(answer: Simulated, *, every: bool) -> Document:
         )
         for each in answer.workloads
     ]
-    tones = [_tone(each) for each in answer.workloads]
+    tones = [
+        Tone.PLAIN if each.placed == each.pods else Tone.MIXED if each.placed else Tone.BAD for each in answer.workloads
+    ]
     yield table(("workload", "placed", "zones", "nodes"), rows, tones=tones)
-
-
-def _tone(each: WorkloadPlacementData) -> Tone:
-    return Tone.PLAIN if each.placed == each.pods else Tone.MIXED if each.placed else Tone.BAD
 
 
 def _counts(counts: Mapping[str, int], *, every: bool) -> str:
@@ -224,12 +222,6 @@ def _counts(counts: Mapping[str, int], *, every: bool) -> str:
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     texts = [name if count == 1 else f"{name} x{count}" for name, count in ordered]
     return listed(texts, most=len(texts) if every else _FEW) if texts else ""
-
-
-def _utilisation(answer: Simulated, *, every: bool) -> Document:
-    changed = [each for each in answer.utilisation if every or (not each.zone or each.before != each.after)]
-    if answer.placed:
-        yield from utilisation_section(changed)
 
 
 def utilisation_section(utilisation: Sequence[UtilisationData], note: str = "") -> Document:
@@ -257,7 +249,7 @@ def timeline(entries: Sequence[TimelineEntry], began: datetime, *, drawn: bool) 
     for _, alike in groupby(enumerate(entries), key=lambda item: _alike(*item)):
         together = [entry for _, entry in alike]
         first = together[0]
-        time, event = _since(first.time - began), str(first.event)
+        time, event = f"{(first.time - began).total_seconds():.3f} s", str(first.event)
         if len(together) == 1:
             rows.append((time, first.pod, event, first.node, first.why))
             continue
@@ -280,10 +272,6 @@ def _reasons(entries: Sequence[TimelineEntry]) -> Sequence[str]:
     if len(reasons) == 1:
         return tuple(reasons)
     return tuple(f"{counted(number, 'pod')}: {why}" for why, number in reasons.items())
-
-
-def _since(passed: timedelta) -> str:
-    return f"{passed.total_seconds():.3f} s"
 
 
 # The document of a simulation, which notebooks show: the outcome so far and the last events.

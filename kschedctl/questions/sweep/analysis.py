@@ -1,6 +1,6 @@
 """The analysis behind ``sweep``: runs the cases of a plan, on this machine or on the workers of a Dask scheduler."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,10 @@ from kschedctl.common.errors import InputError
 from kschedctl.common.processes import available_cores
 from kschedctl.common.wording import counted
 from kschedctl.questions.handle import INTERRUPTIONS, AnalysisHandle
-from kschedctl.questions.sweep.answer import AxisData, CaseData, Sweep, SweepGoalData
+from kschedctl.questions.sweep.answer import Aim, AxisData, CaseData, Sweep, SweepGoalData
 from kschedctl.questions.sweep.cases import ReadPlan, read_plan
 from kschedctl.questions.sweep.execution import run_here
 from kschedctl.questions.sweep.job import Row, SweepJob
-from kschedctl.questions.sweep.pareto import front
 from kschedctl.questions.sweep.results import Results, open_results
 
 
@@ -136,3 +135,30 @@ def _summary(total: int, n_rows: int, n_failed: int, n_best: int | None, *, fini
     parts += [f"{n_best} on the Pareto front"] if n_best is not None else []
     text = "; ".join([f"{done} answered" if not parts else done, *([", ".join(parts)] if parts else [])])
     return text if finished else f"interrupted: {text} so far"
+
+
+def front(rows: Iterable[Row], goals: Mapping[str, Aim]) -> frozenset[int]:
+    """Return the numbers of the cases on the Pareto front: those that no other case dominates.
+
+    A case dominates another one if it is at least as good in every goal and better in one. Failed cases and cases
+    without a value for a goal are not on the front.
+
+    >>> rows = [Row(case=i, axes={}, values={"a": a, "b": b}) for i, (a, b) in enumerate([(1, 1), (2, 1), (1, 0)])]
+    >>> sorted(front(rows, {"a": Aim.MAXIMISE, "b": Aim.MINIMISE}))
+    [1, 2]
+    """
+    if not goals:
+        return frozenset()
+    points: dict[tuple[float, ...], list[int]] = {}
+    for row in rows:
+        numbers = [row.values.get(goal) for goal in goals]
+        known = [number for number in numbers if number is not None]
+        if not row.error and len(known) == len(numbers):
+            point = tuple(-n if aim is Aim.MAXIMISE else n for n, aim in zip(known, goals.values(), strict=True))
+            points.setdefault(point, []).append(row.case)
+    # In lexicographic order no point is dominated by a later one, so points are never removed from the front.
+    best: list[tuple[float, ...]] = []
+    for point in sorted(points):
+        if not any(all(a <= b for a, b in zip(other, point, strict=True)) for other in best):
+            best.append(point)
+    return frozenset(case for point in best for case in points[point])

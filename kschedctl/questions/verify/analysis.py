@@ -191,7 +191,11 @@ def verify(cluster: LoadedCluster, request: VerifyRequest, handle: AnalysisHandl
         other_scheduler=outcomes[Match.OTHER_SCHEDULER],
     )
     bound = _bound_counts(found, infeasible)
-    choices = _choices(cluster.scheduler, before, found, request, handle) if request.sampling else None
+    choices = None
+    if request.sampling:
+        misplaced = {cluster.scheduler.cluster.pods.key(pod.pod) for pod in found.misplaced}
+        # The nodes were chosen in the cluster without what-ifs.
+        choices = compare_choices(before or cluster.scheduler, misplaced, handle, request.namespace)
     return Verification(
         equal=not (pending.different or bound.different),
         summary=_summary(pending, bound, choices),
@@ -208,14 +212,6 @@ def as_stored(cluster: LoadedCluster) -> LoadedCluster:
     """Return the cluster as kube-scheduler reads it, which computes no status of disruption budgets."""
     stored = without_computed_status(cluster.cluster)
     return cluster if stored is cluster.cluster else cluster.over(stored)
-
-
-def _choices(
-    scheduler: Scheduler, before: Scheduler | None, found: BoundPods, request: VerifyRequest, handle: AnalysisHandle
-) -> tuple[ChosenNodeData, ...]:
-    """Return the explanations of chosen nodes, in the cluster without what-ifs."""
-    misplaced = {scheduler.cluster.pods.key(pod.pod) for pod in found.misplaced}
-    return compare_choices(before or scheduler, misplaced, handle, request.namespace)
 
 
 def _bound_counts(found: BoundPods, infeasible: list[InfeasibleGroupData]) -> BoundCountsData:

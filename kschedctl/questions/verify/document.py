@@ -102,14 +102,14 @@ def _agreement(found: Verification) -> Bars:
         headings=("state", "pods"),
         kinds=_RESULTS,
         rows=tuple(
-            Bar((which, counted(sum(counts), "pod")), tuple(_segments(counts)), float(sum(counts)))
+            Bar(
+                (which, counted(sum(counts), "pod")),
+                tuple(Segment(i, float(number), counted(number, "pod")) for i, number in enumerate(counts) if number),
+                float(sum(counts)),
+            )
             for which, counts in (("pending", of_pending), ("bound", of_bound))
         ),
     )
-
-
-def _segments(counts: Sequence[int]) -> Iterator[Segment]:
-    return (Segment(i, float(number), counted(number, "pod")) for i, number in enumerate(counts) if number)
 
 
 def _two_messages_section(found: Verification, outcome: Match, heading: str, *, wide: bool) -> Document:
