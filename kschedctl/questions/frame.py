@@ -84,7 +84,7 @@ def header(answer: Envelope, now: datetime, pod: PodData | None = None) -> Docum
 
 def provenance(answer: Envelope, now: datetime, pod: PodData | None = None) -> Provenance:
     """Return the subject and the provenance of an answer; the parameters are those of `header`."""
-    about = _about(pod) if pod is not None else ()
+    about = _pod_facts(pod) if pod is not None else ()
     return Provenance(tuple(about), tuple(basis(answer, now)), answer.snapshot.changes)
 
 
@@ -93,7 +93,7 @@ def each_alone(whom: str = "", indent: int = 0) -> Document:
     yield Paragraph(f"{whom}, {EACH_ALONE}" if whom else EACH_ALONE, Tone.FAINT, indent)
 
 
-def _about(pod: PodData) -> Iterator[str]:
+def _pod_facts(pod: PodData) -> Iterator[str]:
     amounts = [f"{readable(name, amount)} {name}" for name, amount in pod.requests.items()]
     yield f"wants {', '.join(amounts)}" if amounts else "requests nothing"
     yield f"priority {pod.priority}" + (f" ({pod.priority_class_name})" if pod.priority_class_name else "")

@@ -147,12 +147,12 @@ def group_nodes(nodes: Iterable[NodeData]) -> tuple[NodeGroup, ...]:
     for wordings in families.values():
         if len(wordings) <= _MOST_WORDINGS:
             groups += [
-                _group(members, together([wording(deciding_reasons(n)) for n in members]))
+                _group_of_nodes(members, together([wording(deciding_reasons(n)) for n in members]))
                 for members in wordings.values()
             ]
         else:
             every = [node for members in wordings.values() for node in members]
-            groups.append(_group(every, together([wording(deciding_reasons(node)) for node in every])))
+            groups.append(_group_of_nodes(every, together([wording(deciding_reasons(node)) for node in every])))
     return tuple(sorted(groups, key=lambda group: -len(group.nodes)))
 
 
@@ -179,7 +179,7 @@ def _worded(reason: ReasonData) -> str:
     return printable(detailed if reason.detail else reason.text)
 
 
-def _group(nodes: list[NodeData], why: str) -> NodeGroup:
+def _group_of_nodes(nodes: list[NodeData], why: str) -> NodeGroup:
     also: dict[str, list[str]] = {}
     for node in nodes:
         for reason in node.reasons:

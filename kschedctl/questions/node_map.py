@@ -86,19 +86,21 @@ def explained_map(explanation: Explanation, overview: NodesOverview) -> NodeMap:
     """Return a map of the nodes by the plugin that decides about them, and by free capacity."""
     best = frozenset(explanation.verdict.nodes)
     totals = {each.name: each.total for each in explanation.scores.nodes} if explanation.scores is not None else {}
-    results = {node.name: NodeResult((_result(node, best),), _why(node, totals)) for node in explanation.nodes}
+    results = {
+        node.name: NodeResult((_node_result(node, best),), _reason_lines(node, totals)) for node in explanation.nodes
+    }
     rejecting = sorted({name for node in results.values() for name in node.kinds} - {_BEST, _FITS})
     kinds = (Kind(_BEST, Tone.GOOD), Kind(_FITS, Tone.GOOD, weak=bool(best)), *map(Kind, rejecting))
     return results_map(overview.nodes, results, (Colouring("result", kinds),), explanation.pod.requests)
 
 
-def _result(node: NodeData, best: frozenset[str]) -> str:
+def _node_result(node: NodeData, best: frozenset[str]) -> str:
     if node.fits:
         return _BEST if node.name in best else _FITS
     return node.plugin or _BEFORE_FILTERS
 
 
-def _why(node: NodeData, totals: Mapping[str, int]) -> tuple[str, ...]:
+def _reason_lines(node: NodeData, totals: Mapping[str, int]) -> tuple[str, ...]:
     """Return the lines about the result of a node: the deciding reason first."""
     if node.fits:
         return (f"score {totals[node.name]}" if node.name in totals else _FITS,)

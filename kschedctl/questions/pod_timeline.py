@@ -162,15 +162,15 @@ def _node_timeline(entries: Sequence[TimelineEntry], began: datetime, end: float
         now = (entry.time - began).total_seconds()
         match entry.event:
             case TimelineEvent.SCHEDULED:
-                _add(nodes[entry.node].arrivals, now, now)
+                _extend_periods(nodes[entry.node].arrivals, now, now)
             case TimelineEvent.PREEMPTED | TimelineEvent.EVICTED:
                 nodes[entry.node].ending[entry.pod] = now
             case TimelineEvent.DELETED if entry.node:
                 periods = nodes[entry.node]
-                _add(periods.departures, periods.ending.pop(entry.pod, 0.0), now)
+                _extend_periods(periods.departures, periods.ending.pop(entry.pod, 0.0), now)
     for periods in nodes.values():
         for since in periods.ending.values():
-            _add(periods.departures, since, end)
+            _extend_periods(periods.departures, since, end)
     busiest = frozenset(sorted(nodes, key=lambda name: -nodes[name].pods)[:_MOST_LANES])
     shown = [name for name in nodes if name in busiest]
     left = len(nodes) - len(shown)
@@ -185,7 +185,7 @@ def _node_timeline(entries: Sequence[TimelineEntry], began: datetime, end: float
     )
 
 
-def _add(periods: list[tuple[float, float, int]], begin: float, end: float) -> None:
+def _extend_periods(periods: list[tuple[float, float, int]], begin: float, end: float) -> None:
     """Add a pod to the last period if it is in it or shortly after it."""
     if periods and begin <= periods[-1][1] + _PAUSE:
         first, last, number = periods[-1]

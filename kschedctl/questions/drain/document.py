@@ -40,7 +40,7 @@ _FEW: Final = 12
 
 def document(answer: Drained, view: View) -> Document:
     """Lay out an answer."""
-    yield from first_line(answer, answer.summary, _tone(answer))
+    yield from first_line(answer, answer.summary, _drain_tone(answer))
     yield from header(answer, view.now)
     took = duration(round(answer.seconds)) if answer.seconds >= 1 else "less than a second"
     how = "each node comes back before the next is drained; " if answer.rolling else ""
@@ -109,7 +109,7 @@ def _questions(answer: Drained) -> Iterator[Question]:
         )
 
 
-def _tone(answer: Drained) -> Tone:
+def _drain_tone(answer: Drained) -> Tone:
     if answer.interrupted:
         return Tone.CAUTION
     if all(node.drained for node in answer.nodes) and not answer.not_tried:

@@ -77,11 +77,14 @@ def admission_section(explanation: Explanation) -> Document:
         yield Paragraph("Admission changes nothing in this pod.", Tone.STRONG)
         return
     yield Paragraph("Changes by admission", Tone.STRONG)
-    rows = [(change.plugin, f"{change.path}: {_shown(change.before)} -> {_shown(change.after)}") for change in changes]
+    rows = [
+        (change.plugin, f"{change.path}: {_manifest_value(change.before)} -> {_manifest_value(change.after)}")
+        for change in changes
+    ]
     yield table(("plugin", "field: before -> after"), rows)
 
 
-def _shown(value: Any) -> str:
+def _manifest_value(value: Any) -> str:
     """Format a value as in a manifest, on one line."""
     if value is None:
         return "not set"

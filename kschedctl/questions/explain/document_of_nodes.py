@@ -351,7 +351,7 @@ def arithmetic_section(stories: Sequence[PluginStoryData]) -> Document:
             yield _line("score", str(story.raw), str(story.raw), "as the plugin returned it")
         for arithmetic in (story.score, story.normalizing):
             for step in arithmetic.steps if arithmetic is not None else ():
-                yield _line(step.name, step.expression, _number(step), step.note)
+                yield _line(step.name, step.expression, _step_value(step), step.note)
         yield _line("weighted", f"{story.normalized} * {story.weight}", str(story.weighted))
     total = sum(story.weighted for story in stories)
     sums = " + ".join(str(story.weighted) for story in stories)
@@ -366,7 +366,7 @@ def _line(name: str, expression: str, value: str, note: str = "") -> Paragraph:
     return Paragraph(f"{equals} ({note})" if note else equals, indent=2 * INDENT)
 
 
-def _number(step: StepData) -> str:
+def _step_value(step: StepData) -> str:
     return str(step.value) if isinstance(step.value, int) else f"{step.value:.4f}".rstrip("0").rstrip(".")
 
 

@@ -31,7 +31,7 @@ def pods_document(answer: PodsOverview, view: View) -> Document:
     """Lay out a list of pods."""
     yield from first_line(answer, answer.summary)
     yield from header(answer, view.now)
-    yield from _pods(answer.pods, answer.total)
+    yield from _pods_table(answer.pods, answer.total)
     yield from cautions(answer)
 
 
@@ -54,7 +54,7 @@ def workload_document(answer: WorkloadDescription, view: View) -> Document:
             yield Heading(what)
             yield table(("name",), [(name,) for name in names], identifiers=(0,))
     yield Heading("Pods")
-    yield from _pods(answer.pods, answer.total)
+    yield from _pods_table(answer.pods, answer.total)
     yield from cautions(answer)
 
 
@@ -77,7 +77,7 @@ def budget_document(answer: BudgetDescription, view: View) -> Document:
     yield from header(answer, view.now)
     yield from (GAP, _budgets((answer.budget,)))
     yield Heading("Pods")
-    yield from _pods(answer.pods, answer.total)
+    yield from _pods_table(answer.pods, answer.total)
     yield from cautions(answer)
 
 
@@ -92,7 +92,7 @@ def search_document(answer: SearchResults, view: View) -> Document:
     yield from cautions(answer)
 
 
-def _pods(pods: Sequence[PodItem], total: int) -> Document:
+def _pods_table(pods: Sequence[PodItem], total: int) -> Document:
     if not pods:
         return
     yield GAP

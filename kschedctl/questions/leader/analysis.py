@@ -70,7 +70,7 @@ def overview_answer(
     own = found.find(config.resource_namespace, config.resource_name)
     return LeaderOverview(
         **envelope(cluster, rests_on),
-        summary=_summary(own, f"{config.resource_namespace}/{config.resource_name}", found),
+        summary=_leader_summary(own, f"{config.resource_namespace}/{config.resource_name}", found),
         elections=found.elections,
         problems=tuple(map(_problem, findings)),
         heartbeats=found.n_heartbeats,
@@ -78,7 +78,7 @@ def overview_answer(
     )
 
 
-def _summary(own: Election | None, name: str, found: Elections) -> str:
+def _leader_summary(own: Election | None, name: str, found: Elections) -> str:
     if own is None:
         others = f"; there are {counted(len(found.elections), 'other election')}" if found.elections else ""
         return f"The leader of the schedulers is unknown: there is no Lease {name}{others}."

@@ -160,7 +160,7 @@ def overview_document(answer: LeaderOverview, view: View) -> Document:
         yield GAP
         headings = _WIDE if view.wide else _NARROW
         rows = [_wide_row(one) if view.wide else _row(one) for one in answer.elections]
-        tones = [_tone(one) for one in answer.elections]
+        tones = [_election_tone(one) for one in answer.elections]
         yield table(headings, rows, tones=tones, identifiers=(0,))
         past = any(_take_over(one) == _PAST for one in answer.elections)
         yield Paragraph(
@@ -192,7 +192,7 @@ def overview_document(answer: LeaderOverview, view: View) -> Document:
         )
 
 
-def _tone(one: Election) -> Tone:
+def _election_tone(one: Election) -> Tone:
     if one.state is ElectionState.LATE:
         return Tone.CAUTION
     return Tone.BAD if one.expired or not one.holder else Tone.PLAIN
@@ -286,7 +286,7 @@ def simulation_document(answer: LeaderSimulation, view: View) -> Document:
         yield from _suggestion(answer.suggested, answer.suggested_for)
     good = answer.exclusive and answer.bounds.exclusive
     yield Paragraph(answer.summary, Tone.GOOD if good else Tone.MIXED if answer.exclusive else Tone.BAD)
-    yield Phrases(tuple(_about(answer)))
+    yield Phrases(tuple(_simulation_facts(answer)))
     if view.drawn:
         yield terms_timeline(answer)
     yield from (GAP, table(("seconds", "candidate", "event"), list(_events(answer, every=view.wide)), numeric=(0,)))
@@ -308,7 +308,7 @@ def _suggestion(times: TimesData, why: str) -> Document:
     yield Paragraph(f"With {_times(times)}: {_SUGGESTED[why]}.", Tone.GOOD)
 
 
-def _about(answer: LeaderSimulation) -> Iterator[str]:
+def _simulation_facts(answer: LeaderSimulation) -> Iterator[str]:
     yield f"{answer.candidates} candidates"
     yield _times(answer.times)
     if answer.clock_skew:

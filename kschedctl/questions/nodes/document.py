@@ -84,7 +84,7 @@ def node_bars(description: NodeDescription, pod: PodData | None = None) -> Bars:
         name, wanted = each.resource, asked.get(each.resource, 0)
         offered = amount_of(name, each.allocatable)
         taken = amount_of(name, each.requested) - (wanted if own else 0)
-        parts = tuple(_parts(each, taken, wanted, largest))
+        parts = tuple(_bar_parts(each, taken, wanted, largest))
         segments = tuple(Segment(position[kind], size, text) for kind, size, text in parts)
         numbers = (offered, taken, *((wanted,) if asked else ()), max(offered - taken, 0))
         mark = offered if sum(segment.size for segment in segments) > offered else None
@@ -134,7 +134,9 @@ def _largest(users: Sequence[_User], resources: Sequence[NodeAmountsData]) -> tu
     return tuple(sorted(users, key=lambda user: -share(user))[:_MOST_OWNERS])
 
 
-def _parts(each: NodeAmountsData, taken: int, wanted: int, largest: Sequence[_User]) -> Iterator[tuple[str, int, str]]:
+def _bar_parts(
+    each: NodeAmountsData, taken: int, wanted: int, largest: Sequence[_User]
+) -> Iterator[tuple[str, int, str]]:
     """Yield the parts of the bar of a resource from left to right: kind, amount in the scheduler's units, and text."""
     name = each.resource
     rest = taken
@@ -214,7 +216,7 @@ def description_document(answer: NodeDescription, view: View) -> Document:
     """Lay out one node."""
     node = answer.node
     yield from first_line(answer, answer.summary, Tone.GOOD if node.available and answer.yes else Tone.BAD)
-    if about := tuple(_about(node)):
+    if about := tuple(_node_facts(node)):
         yield Phrases(about)
     yield from header(answer, view.now)
     yield GAP
@@ -246,7 +248,7 @@ def description_document(answer: NodeDescription, view: View) -> Document:
     yield from next_questions([drain, *questions])
 
 
-def _about(node: NodeEntryData) -> Iterator[str]:
+def _node_facts(node: NodeEntryData) -> Iterator[str]:
     yield from (
         f"{what} {value}"
         for what, value in (
@@ -272,7 +274,7 @@ def _groups_table(answer: NodesOverview, *, every: bool) -> Table:
     for group in answer.groups:
         nodes = f"{group.available} of {group.nodes}" if group.available < group.nodes else str(group.nodes)
         name = group.name or "none"
-        amounts = list(_shown(group.resources, every=every))
+        amounts = list(_shown_resources(group.resources, every=every))
         for i, total in enumerate(amounts):
             rows.append(_placed(name if i == 0 else "", (nodes if i == 0 else "", *_total_cells(total)), last=last))
         if not amounts:
@@ -291,7 +293,7 @@ def _total_cells(total: ResourceTotalData) -> tuple[Lines, ...]:
     return (total.resource,), _free_lines(total), (block if total.largest_free_node else _NO_VALUE,)
 
 
-def _shown(resources: Sequence[A], *, every: bool) -> Iterator[A]:
+def _shown_resources(resources: Sequence[A], *, every: bool) -> Iterator[A]:
     """Yield the resources that are shown: without ``every``, no local storage and no huge pages."""
     for each in resources:
         if every or not (each.resource == EPHEMERAL_STORAGE or each.resource.startswith(HUGEPAGES_PREFIX)):
@@ -300,7 +302,7 @@ def _shown(resources: Sequence[A], *, every: bool) -> Iterator[A]:
 
 def _nodes_section(nodes: Sequence[NodeEntryData], *, every: bool) -> Document:
     shown = nodes if every else nodes[:_FEW_NODES]
-    others = list(dict.fromkeys(o.resource for n in shown for o in _shown(n.resources, every=every)))
+    others = list(dict.fromkeys(o.resource for n in shown for o in _shown_resources(n.resources, every=every)))
     others = [name for name in others if name not in _COLUMNS]
     # With many extended resources, their columns would take more width than a terminal has.
     own = (*_COLUMNS, *others) if len(others) <= _MOST_COLUMNS else _COLUMNS
@@ -344,7 +346,7 @@ def _free_lines(amounts: NodeAmountsData | ResourceTotalData) -> Lines:
 
 
 def _resources_table(resources: Sequence[NodeAmountsData], *, every: bool) -> Table:
-    shown = list(_shown(resources, every=every))
+    shown = list(_shown_resources(resources, every=every))
     nominated = any(each.nominated != "0" for each in shown)
     rows = []
     for each in shown:

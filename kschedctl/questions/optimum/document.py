@@ -155,11 +155,11 @@ def _workloads(workloads: Sequence[OptimumWorkloadData], *, every: bool) -> Docu
         )
         for each in workloads
     ]
-    tones = [_tone(each) for each in workloads]
+    tones = [_workload_tone(each) for each in workloads]
     yield table(("workload", "pods", "scheduler", "best", "nodes"), rows, numeric=(1, 2, 3), tones=tones)
 
 
-def _tone(each: OptimumWorkloadData) -> Tone:
+def _workload_tone(each: OptimumWorkloadData) -> Tone:
     if each.optimum > each.multi_step:
         return Tone.GOOD
     return Tone.PLAIN if each.optimum == each.pods else Tone.MIXED

@@ -150,7 +150,7 @@ class _Chosen:
 def _verdict(
     decision: Decision, base: Explanation, chosen: _Chosen, found: PreemptionResult | None
 ) -> PreemptVerdictData:
-    result = _outcome(decision, base, chosen.candidates, found)
+    result = _preemption_result(decision, base, chosen.candidates, found)
     if result is Result.FITS:
         text = f"{base.verdict.summary} No eviction is needed."
         return PreemptVerdictData(result, text, base.verdict.nodes, base.verdict.picked, violates_budget=False)
@@ -159,11 +159,11 @@ def _verdict(
         return PreemptVerdictData(result, text, (), None, violates_budget=False)
     nodes = tuple(c.node for c in chosen.candidates)
     violates = bool(nodes) and chosen.candidates[0].n_violations > 0
-    text = _summary(decision, base, result, found, chosen)
+    text = _preemption_summary(decision, base, result, found, chosen)
     return PreemptVerdictData(result, text, nodes, chosen.picked, violates)
 
 
-def _outcome(
+def _preemption_result(
     decision: Decision, base: Explanation, candidates: tuple[Candidate, ...], found: PreemptionResult | None
 ) -> Result:
     if base.verdict.result is CycleOutcome.ERROR or (found is not None and found.status.code is Code.ERROR):
@@ -183,7 +183,7 @@ def _outcome(
     return Result.NOT_HELPFUL
 
 
-def _summary(
+def _preemption_summary(
     decision: Decision, base: Explanation, result: Result, found: PreemptionResult | None, chosen: _Chosen
 ) -> str:
     pod = base.pod

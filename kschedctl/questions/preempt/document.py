@@ -262,7 +262,7 @@ def list_document(found: PreemptionList, view: View) -> Document:
     for answer in answers:
         victims = answer.chosen[0].victims if answer.chosen else ()
         budget = "violated" if answer.verdict.violates_budget else "-"
-        where = listed([c.name for c in answer.chosen], "or") or _result(answer)
+        where = listed([c.name for c in answer.chosen], "or") or _result_without_victims(answer)
         of_group = answer.group.victims if answer.group is not None else ()
         names = [*(victim.name for victim in victims), *(pod for unit in of_group for pod in unit.pods)]
         whom = listed(names) or "-"
@@ -286,7 +286,7 @@ def list_document(found: PreemptionList, view: View) -> Document:
     )
 
 
-def _result(answer: Preemption) -> str:
+def _result_without_victims(answer: Preemption) -> str:
     """Return the outcome for a pod that evicts no other, with the cause for which it does not fit."""
     cause = answer.diagnoses[0].cause if answer.diagnoses and answer.verdict.result is not Result.FITS else ""
     return f"{_RESULTS[answer.verdict.result]}: {cause}" if cause else _RESULTS[answer.verdict.result]
@@ -359,13 +359,13 @@ def _not_helpful_section(answer: Preemption, *, every: bool) -> Document:
             ]
             yield table(("node", "plugin", "why preemption does not help"), rows, identifiers=(0,))
         else:
-            yield table(("nodes", "plugin", "why preemption does not help"), _groups(answer), numeric=(0,))
+            yield table(("nodes", "plugin", "why preemption does not help"), _not_helpful_rows(answer), numeric=(0,))
     if answer.not_looked_at:
         text = f"{counted(answer.not_looked_at, 'node')} not tried: enough candidates were found first"
         yield Paragraph(text, Tone.FAINT, indent=2)
 
 
-def _groups(answer: Preemption) -> Iterator[Sequence[str | Sequence[str]]]:
+def _not_helpful_rows(answer: Preemption) -> Iterator[Sequence[str | Sequence[str]]]:
     for cause, prefix in _CAUSES.items():
         nodes: list[NodeData] = [node for node in answer.not_helpful if node.cause is cause]
         for group in group_nodes(nodes):

@@ -42,7 +42,7 @@ def charts_section(answer: RolledOut, overview: NodesOverview | None) -> Documen
     """Lay out the charts; without ``overview``, nodes are not drawn."""
     if not answer.steps:
         return
-    drawn = _pods(answer)
+    drawn = _pods_timeline(answer)
     if drawn.is_short:
         yield drawn
     yield _rollout_charts_available(answer)
@@ -52,7 +52,7 @@ def charts_section(answer: RolledOut, overview: NodesOverview | None) -> Documen
         yield drawn
 
 
-def _pods(answer: RolledOut) -> Timeline:
+def _pods_timeline(answer: RolledOut) -> Timeline:
     end = float(ceil(max(answer.seconds, answer.steps[-1].seconds, 1.0) * 1.05))
     nodes = {each.pod: each.node for each in answer.placements}
     of_pod: dict[str, list[RolloutStep]] = {}
@@ -131,7 +131,7 @@ def document(answer: RolledOut, view: View) -> Document:
     yield from diagnosis_section(answer.diagnoses)
     if view.drawn:
         yield from charts_section(answer, view.overview)
-    yield from _why(answer, every=view.wide)
+    yield from _obstacles(answer, every=view.wide)
     yield from cures_section(answer.suggestions, every=view.wide)
     yield from _steps(answer, every=view.wide)
     yield from _placements(answer, every=view.wide)
@@ -145,7 +145,7 @@ def _available(answer: RolledOut) -> str:
     return f"{answer.available_before} available at first, {answer.available_least} at the lowest"
 
 
-def _why(answer: RolledOut, *, every: bool) -> Document:
+def _obstacles(answer: RolledOut, *, every: bool) -> Document:
     if answer.held and answer.steps and not answer.diagnoses:
         yield from (GAP, Paragraph(answer.held, Tone.BAD))
     if not answer.waiting or answer.finished:

@@ -58,13 +58,13 @@ def simulated_groups(
         if attempt.group is not None:
             tried.setdefault(attempt.group.key, {})[id(attempt.group)] = attempt.group
     found = (
-        _outcome(simulation, namespace, name, list(tried.get(f"{namespace}/{name}", {}).values()), causes)
+        _group_outcome(simulation, namespace, name, list(tried.get(f"{namespace}/{name}", {}).values()), causes)
         for namespace, name in sorted(groups_with_members(simulation.cluster))
     )
     return tuple(each for each in found if each.attempts or each.waiting)
 
 
-def _outcome(
+def _group_outcome(
     simulation: Simulation, namespace: str, name: str, tried: Sequence[GroupAttempt], causes: PendingCauses
 ) -> SimulatedGroupData:
     cluster = simulation.cluster
@@ -97,7 +97,7 @@ def _outcome(
         min_count=least,
         pods=len(members),
         placed=n_placed,
-        result=_result(n_placed, len(waiting), least or 1, gated=gated),
+        result=_group_result(n_placed, len(waiting), least or 1, gated=gated),
         attempts=len(tried),
         message=message,
         cause=cause,
@@ -106,7 +106,7 @@ def _outcome(
     )
 
 
-def _result(n_placed: int, n_waiting: int, least: int, *, gated: bool) -> GroupResult:
+def _group_result(n_placed: int, n_waiting: int, least: int, *, gated: bool) -> GroupResult:
     if not n_waiting:
         return GroupResult.PLACED
     if n_placed >= least:
@@ -213,7 +213,7 @@ def simulation_answer(
     missing = missing_for_attempts(cluster, attempts, is_new=None if request.pods else False)
     return Simulated(
         **envelope(before, provenance(cluster, missing, many=True), not_modelled),
-        summary=_summary(len(placed), n_waiting, evicted, gangs_in_words(groups), finished=run.finished),
+        summary=_simulation_summary(len(placed), n_waiting, evicted, gangs_in_words(groups), finished=run.finished),
         interrupted=not run.finished,
         chance=TieBreak(request.seed).words,
         began=simulation.began,
@@ -255,7 +255,9 @@ def _ended(before: Cluster, timeline: Iterable[TimelineEntry]) -> Iterator[str]:
             yield entry.pod
 
 
-def _summary(n_placed: int, n_waiting: int, evicted: Sequence[EvictionData], gangs: str, *, finished: bool) -> str:
+def _simulation_summary(
+    n_placed: int, n_waiting: int, evicted: Sequence[EvictionData], gangs: str, *, finished: bool
+) -> str:
     total = n_placed + n_waiting
     text = f"{n_placed} of {counted(total, 'pod')} placed" if total else "no pod is pending"
     parts = [f"{n_waiting} pending"] if n_waiting else []

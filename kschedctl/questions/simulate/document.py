@@ -124,7 +124,7 @@ def _gangs(groups: Sequence[SimulatedGroupData]) -> Document:
             str(group.min_count) if group.min_count is not None else "-",
             f"{group.placed} of {group.pods}",
             str(group.attempts),
-            _result(group),
+            _gang_result(group),
         )
         for group in groups
     ]
@@ -132,7 +132,7 @@ def _gangs(groups: Sequence[SimulatedGroupData]) -> Document:
     yield table(("group", "minCount", "placed", "attempts", "result"), rows, numeric=(1, 3), tones=tones)
 
 
-def _result(group: SimulatedGroupData) -> str:
+def _gang_result(group: SimulatedGroupData) -> str:
     match group.result:
         case GroupResult.PLACED:
             return "placed whole"
@@ -148,18 +148,18 @@ def waiting_pods(groups: Sequence[WaitingData], *, every: bool) -> Document:
     if not groups:
         return
     yield Heading("Pending pods")
-    rows = [(str(len(group.pods)), _names(group, every=every), _why(group)) for group in groups]
+    rows = [(str(len(group.pods)), _waiting_names(group, every=every), _waiting_cause(group)) for group in groups]
     yield table(("pods", "names", "reason"), rows, numeric=(0,))
 
 
-def _names(group: WaitingData, *, every: bool) -> str:
+def _waiting_names(group: WaitingData, *, every: bool) -> str:
     names = listed(group.pods, most=len(group.pods) if every else _FEW)
     if not group.group:
         return names
     return f"group {group.group}: {names}" if every else f"group {group.group}"
 
 
-def _why(group: WaitingData) -> Sequence[str]:
+def _waiting_cause(group: WaitingData) -> Sequence[str]:
     """Return the cause of a group, and the message of the scheduler, one line each; an error is both."""
     if group.gated and group.cause:
         return (f"not tried: {group.cause}",)

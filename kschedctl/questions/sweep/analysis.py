@@ -116,7 +116,9 @@ def sweep_answer(read: ReadPlan, rows: Mapping[int, Row], *, finished: bool) -> 
         for row in every
     )
     return Sweep(
-        summary=_summary(len(read.cases), len(every), n_failed, len(best) if plan.goals else None, finished=finished),
+        summary=_sweep_summary(
+            len(read.cases), len(every), n_failed, len(best) if plan.goals else None, finished=finished
+        ),
         interrupted=not finished,
         ask=plan.ask,
         axes=tuple(AxisData(axis.name, axis.of, len(axis.values)) for axis in read.axes),
@@ -129,7 +131,7 @@ def sweep_answer(read: ReadPlan, rows: Mapping[int, Row], *, finished: bool) -> 
     )
 
 
-def _summary(total: int, n_rows: int, n_failed: int, n_best: int | None, *, finished: bool) -> str:
+def _sweep_summary(total: int, n_rows: int, n_failed: int, n_best: int | None, *, finished: bool) -> str:
     done = counted(total, "case") if n_rows == total else f"{n_rows} of {counted(total, 'case')}"
     parts = [f"{n_failed} failed"] if n_failed else []
     parts += [f"{n_best} on the Pareto front"] if n_best is not None else []

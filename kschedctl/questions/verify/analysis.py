@@ -198,7 +198,7 @@ def verify(cluster: LoadedCluster, request: VerifyRequest, handle: AnalysisHandl
         choices = compare_choices(before or cluster.scheduler, misplaced, handle, request.namespace)
     return Verification(
         equal=not (pending.different or bound.different),
-        summary=_summary(pending, bound, choices),
+        summary=_verify_summary(pending, bound, choices),
         **envelope(cluster.cluster, provenance(cluster, missing_for_any(cluster.cluster, preempts=False))),
         pending=pending,
         bound=bound,
@@ -250,7 +250,9 @@ def _infeasible_groups(pods: Iterable[InfeasibleGroupData]) -> Iterator[Infeasib
         yield replace(members[0], pods=tuple(pod for member in members for pod in member.pods))
 
 
-def _summary(pending: PendingCountsData, bound: BoundCountsData, choices: tuple[ChosenNodeData, ...] | None) -> str:
+def _verify_summary(
+    pending: PendingCountsData, bound: BoundCountsData, choices: tuple[ChosenNodeData, ...] | None
+) -> str:
     compared = _with_message(pending) + bound.feasible + bound.infeasible
     if not compared:
         return "There is nothing to compare: no pod runs on a node or has a message of kube-scheduler."

@@ -115,7 +115,7 @@ def _agreement(found: Verification) -> Bars:
 def _two_messages_section(found: Verification, outcome: Match, heading: str, *, wide: bool) -> Document:
     for group in found.pending_groups:
         if group.outcome is outcome:
-            yield Heading(f"{_named(group.pods, wide=wide)}: {heading}")
+            yield Heading(f"{_pod_names(group.pods, wide=wide)}: {heading}")
             yield Verbatim(f"kube-scheduler: {group.theirs}")
             yield Verbatim(f"kschedctl:      {group.ours}")
             yield from _causes_section(group.causes)
@@ -136,7 +136,7 @@ def _messages_section(found: Verification, outcome: Match, heading: str, *, stor
         return
     yield Heading(heading)
     for message, pods in by_message.items():
-        yield Paragraph(_named(pods, wide=wide), indent=2)
+        yield Paragraph(_pod_names(pods, wide=wide), indent=2)
         yield Verbatim(message, indent=4)
 
 
@@ -168,7 +168,7 @@ def _choices_section(found: Verification, choice: Choice, heading: str, *, wide:
     yield from and_more(len(chosen) - len(shown))
 
 
-def _named(pods: Sequence[ComparedPodData], *, wide: bool) -> str:
+def _pod_names(pods: Sequence[ComparedPodData], *, wide: bool) -> str:
     names = [pod.key for pod in pods]
     return listed(names, most=len(names)) if wide else listed(names)
 
