@@ -92,8 +92,8 @@ class Form(ABC):
         return cls()
 
     @abstractmethod
-    def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str] | Iterator[bytes]:
-        """Yield the answer in this format, piece by piece; bytes if the format is binary.
+    def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
+        """Yield the answer in this format, piece by piece.
 
         Args:
             answer: The answer; machine-readable formats collect a stream, text is written answer by answer.
