@@ -55,7 +55,8 @@ def _lines() -> Iterator[str]:
 
 
 def _field(field: FieldInfo, hint: Any) -> str:
-    described = get_args(hint)[1].description if get_origin(hint) is Annotated else ""
+    note = get_args(hint)[1] if get_origin(hint) is Annotated else ""
+    described = note if isinstance(note, str) else note.description
     needed = "" if not field.required or described.endswith("needed.") else " Needed."
     if isinstance(field.default, str | int) and field.default != "" and "Default" not in described:
         needed = f" Default: `{field.default}`."

@@ -82,7 +82,7 @@ class Invocation:
             if name in self.values
             and name not in _NEVER_CARRIED
             and _group(parameter) != OutputOptions.title
-            and (same or _is_carried(name, own.get(name, parameter)))
+            and (same or (_group(own.get(name, parameter)) in _CARRIED_GROUPS or name in _CARRIED))
         }
         if question.snapshot:
             values = {name: value for name, value in values.items() if not _is_of_cluster(name, parameters[name])}
@@ -136,10 +136,6 @@ def written(parameters: Mapping[str, inspect.Parameter], values: Mapping[str, ob
                 yield _flag(parameter)
             else:
                 yield from (_flag(parameter), text)
-
-
-def _is_carried(name: str, parameter: inspect.Parameter) -> bool:
-    return _group(parameter) in _CARRIED_GROUPS or name in _CARRIED
 
 
 def _is_of_cluster(name: str, parameter: inspect.Parameter) -> bool:

@@ -458,10 +458,10 @@ def _show_diff(out: FixResult) -> NoReturn:
     raise typer.Exit
 
 
-def _write_form(text: Iterable[str | bytes], file: str) -> None:
+def _write_form(text: Iterable[str], file: str) -> None:
     """Write an answer to a file, or to standard output if no file is given."""
     if file:
-        report = "".join(map(str, text)).encode(errors=ESCAPING)
+        report = "".join(text).encode(errors=ESCAPING)
         _write_file(file, lambda path: Path(path).write_bytes(report))
         return
     for part in text:

@@ -30,18 +30,6 @@ def simulate(
             show_default=False,
         ),
     ] = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option(
-            "--seeds",
-            metavar="N",
-            min=1,
-            max=1000,
-            help="Also try N random orders of creation, with random choices among equal nodes, and report how many "
-            "and which pods each places.",
-            show_default=False,
-        ),
-    ] = None,
     save: Annotated[
         str,
         typer.Option(
@@ -58,8 +46,6 @@ def simulate(
     recreate. When a pod is bound, its claims are bound or provisioned, and it counts as healthy for disruption budgets.
     The pods of a gang are tried together and shown together.
 
-    The order of creation can decide which pods are scheduled: --seeds 20 tries 20 random orders.
-
     The exit code is 0 if all pods are scheduled, and 1 if some stay pending; Ctrl-C shows the part that was done.
     """
     if force and not save:
@@ -69,7 +55,7 @@ def simulate(
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.questions.manifests import load_with_manifests
-    from kschedctl.questions.simulate.analysis import SimulateRequest, run_simulation, simulation_answer, with_orders
+    from kschedctl.questions.simulate.analysis import SimulateRequest, run_simulation, simulation_answer
     from kschedctl.questions.simulate.document import SimulateView
     from kschedctl.sources.snapshot.capture import ClusterReader, capture, check_target, write_capture
 
@@ -77,11 +63,10 @@ def simulate(
     if save:
         check_target(save, force=force)
     loaded = load_with_manifests(which.request(), request, handle)
-    asked = SimulateRequest(seed=seed, n_orders=seeds or 0)
+    asked = SimulateRequest(seed=seed)
     run = run_simulation(loaded, asked, handle)
     if save and run.finished:
         write_capture(capture(ClusterReader(run.simulation.cluster, loaded.snapshot.summary)), save, force=force)
         handle.note(f"{save}: the final state of the cluster")
     view = SimulateView(saved=save if run.finished else "")
-    answer = with_orders(loaded, asked, simulation_answer(loaded, asked, run), handle)
-    return CommandResult(answer=answer, cluster=loaded, view=view)
+    return CommandResult(answer=simulation_answer(loaded, asked, run), cluster=loaded, view=view)

@@ -51,7 +51,7 @@ def prepare() -> None:
             stream.reconfigure(errors=ESCAPING)  # type: ignore[union-attr]
 
 
-def write(text: str | bytes) -> None:
+def write(text: str) -> None:
     """Write to standard output.
 
     Raises typer.Exit if the reader has closed the pipe (``| head``): that is no error.
@@ -60,10 +60,7 @@ def write(text: str | bytes) -> None:
     if sys.stdout is None:
         raise InputError("cannot write: standard output is closed")
     try:
-        if isinstance(text, bytes):
-            sys.stdout.buffer.write(text)
-        else:
-            sys.stdout.write(text)
+        sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
         _discard_rest(sys.stdout)

@@ -1,6 +1,5 @@
 """``kschedctl sweep``."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -26,10 +25,6 @@ def sweep(
             "better in one.",
         ),
     ] = False,
-    plot: Annotated[
-        str,
-        typer.Option("--plot", metavar="FILE.svg", help="Draw the cases by their first two goals.", show_default=False),
-    ] = "",
     config_of: Annotated[
         int | None,
         typer.Option(
@@ -40,7 +35,6 @@ def sweep(
             show_default=False,
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="With --plot: replace an existing file.")] = False,
     jobs: Annotated[
         int,
         typer.Option(
@@ -81,34 +75,19 @@ def sweep(
     """
     if resume and not results:
         raise typer.BadParameter("requires --results", param_hint="--resume")
-    if force and not plot:
-        raise typer.BadParameter("requires --plot", param_hint="--force")
     if dask and jobs:
         problem = "cannot be combined with --dask, whose workers have their own number of processes"
         raise typer.BadParameter(problem, param_hint="--jobs")
-    if plot and not plot.endswith(".svg"):
-        raise typer.BadParameter("the file name must end in .svg", param_hint="--plot")
 
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.cli.streams import write
-    from kschedctl.common.errors import InputError
     from kschedctl.output.data_forms import dumped
-    from kschedctl.output.page.drawing import picture
-    from kschedctl.questions.documents import document
-    from kschedctl.questions.frame import View
     from kschedctl.questions.sweep.analysis import SweepRequest, configuration, sweep
 
     if config_of is not None:
         write(dumped(configuration(plan, config_of)))
         return None
-    if plot and Path(plot).exists() and not force:
-        raise InputError("already exists", where=plot, hint="--force replaces it")
-    handle = TerminalHandle()
-    goals = 2 if plot else 1 if pareto else 0
-    asked = SweepRequest(plan=plan, goals=goals, jobs=jobs, dask=dask, results=results, resume=resume)
-    answer = sweep(asked, handle)
-    if plot:
-        Path(plot).write_text(picture(document(answer, View())), encoding="utf-8")
-        handle.note(f"{plot}: the cases by {' and '.join(goal.column for goal in answer.goals[:2])}")
+    asked = SweepRequest(plan=plan, needs_goals=pareto, jobs=jobs, dask=dask, results=results, resume=resume)
+    answer = sweep(asked, TerminalHandle())
     return CommandResult(answer=answer.front if pareto else answer)

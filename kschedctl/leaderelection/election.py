@@ -4,7 +4,6 @@ from enum import StrEnum
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
 
 from kschedctl.common.findings import ObjectRef
 
@@ -12,18 +11,12 @@ from kschedctl.common.findings import ObjectRef
 class ElectionCandidate(msgspec.Struct, frozen=True, rename="camel"):
     """A candidate of a coordinated election."""
 
-    name: Annotated[str, Meta(description="The name of the LeaseCandidate.")]
-    binary_version: Annotated[str, Meta(description="The version of the candidate's binary; empty if it reports none.")]
-    emulation_version: Annotated[
-        str, Meta(description="The version that the candidate emulates; empty if it reports none.")
-    ]
-    strategy: Annotated[
-        str, Meta(description="The strategy of the election that the candidate prefers; empty if it reports none.")
-    ]
-    renewed_ago: Annotated[
-        float | None, Meta(description="The time from the last renewal to the snapshot, in seconds; null if unknown.")
-    ]
-    preferred: Annotated[bool, Meta(description="True if this candidate would be elected at the moment.")] = False
+    name: Annotated[str, "The name of the LeaseCandidate."]
+    binary_version: Annotated[str, "The version of the candidate's binary; empty if it reports none."]
+    emulation_version: Annotated[str, "The version that the candidate emulates; empty if it reports none."]
+    strategy: Annotated[str, "The strategy of the election that the candidate prefers; empty if it reports none."]
+    renewed_ago: Annotated[float | None, "The time from the last renewal to the snapshot, in seconds; null if unknown."]
+    preferred: Annotated[bool, "True if this candidate would be elected at the moment."] = False
 
 
 class ElectionState(StrEnum):
@@ -47,60 +40,38 @@ class ElectionState(StrEnum):
 class Election(msgspec.Struct, frozen=True, rename="camel"):
     """A leader election and its state."""
 
-    name: Annotated[str, Meta(description="The object with the election record, as namespace/name.")]
+    name: Annotated[str, "The object with the election record, as namespace/name."]
     kind: Annotated[
-        str,
-        Meta(
-            description="The kind of the object with the election record: Lease, or in old clusters ConfigMap or "
-            "Endpoints."
-        ),
+        str, "The kind of the object with the election record: Lease, or in old clusters ConfigMap or Endpoints."
     ]
-    holder: Annotated[str, Meta(description="The identity of the leader; empty if the lease was released.")]
-    pod: Annotated[str, Meta(description="The pod with that identity, as namespace/name; empty if there is none.")]
-    node: Annotated[str, Meta(description="The node that the leader runs on; empty if unknown.")]
-    lease_duration_seconds: Annotated[int, Meta(description="The duration of the lease, in seconds.")]
+    holder: Annotated[str, "The identity of the leader; empty if the lease was released."]
+    pod: Annotated[str, "The pod with that identity, as namespace/name; empty if there is none."]
+    node: Annotated[str, "The node that the leader runs on; empty if unknown."]
+    lease_duration_seconds: Annotated[int, "The duration of the lease, in seconds."]
     acquired_ago: Annotated[
-        float | None,
-        Meta(description="The time from the acquisition of the lease to the snapshot, in seconds; null if unknown."),
+        float | None, "The time from the acquisition of the lease to the snapshot, in seconds; null if unknown."
     ]
-    renewed_ago: Annotated[
-        float | None, Meta(description="The time from the last renewal to the snapshot, in seconds; null if unknown.")
-    ]
-    transitions: Annotated[int, Meta(description="The number of changes of the leader.")]
-    expired: Annotated[
-        bool | None, Meta(description="True if the lease had expired when the snapshot was taken; null if unknown.")
-    ]
+    renewed_ago: Annotated[float | None, "The time from the last renewal to the snapshot, in seconds; null if unknown."]
+    transitions: Annotated[int, "The number of changes of the leader."]
+    expired: Annotated[bool | None, "True if the lease had expired when the snapshot was taken; null if unknown."]
     earliest: Annotated[
         float | None,
-        Meta(
-            description="The shortest time until another candidate leads if the holder dies with the snapshot, in "
-            "seconds; null if unknown, or if a waiting candidate would have led before the snapshot."
-        ),
+        "The shortest time until another candidate leads if the holder dies with the snapshot, in seconds; null "
+        "if unknown, or if a waiting candidate would have led before the snapshot.",
     ]
     latest: Annotated[
         float | None,
-        Meta(
-            description="The longest such time, in seconds, provided that a candidate is waiting for the lease; "
-            "null like earliest."
-        ),
+        "The longest such time, in seconds, provided that a candidate is waiting for the lease; null like earliest.",
     ]
     state: Annotated[
         ElectionState,
-        Meta(
-            description="The state: led; late, if the holder has not renewed for more than two retry periods; expired; "
-            "overdue, if the lease has expired and no candidate waits for it; released; neverHeld; clockAhead, if the "
-            "renewal is dated after the snapshot; unknown without times."
-        ),
+        "The state: led; late, if the holder has not renewed for more than two retry periods; expired; overdue, "
+        "if the lease has expired and no candidate waits for it; released; neverHeld; clockAhead, if the renewal "
+        "is dated after the snapshot; unknown without times.",
     ]
-    strategy: Annotated[str, Meta(description="The strategy of a coordinated election; empty for other elections.")] = (
-        ""
-    )
-    preferred_holder: Annotated[
-        str, Meta(description="The preferred holder of a coordinated election; empty if there is none.")
-    ] = ""
-    candidates: Annotated[
-        tuple[ElectionCandidate, ...], Meta(description="The candidates of a coordinated election.")
-    ] = ()
+    strategy: Annotated[str, "The strategy of a coordinated election; empty for other elections."] = ""
+    preferred_holder: Annotated[str, "The preferred holder of a coordinated election; empty if there is none."] = ""
+    candidates: Annotated[tuple[ElectionCandidate, ...], "The candidates of a coordinated election."] = ()
 
     @property
     def ref(self) -> ObjectRef:

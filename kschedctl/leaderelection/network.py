@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import inf, isfinite
+from math import inf
 from random import Random
 from typing import Final
 
@@ -68,21 +68,6 @@ class Upgrade:
 
 
 Fault = Crash | Partition | SlowApi | Upgrade
-
-
-def as_option(fault: Fault) -> tuple[str, str]:
-    """Return the option of ``leader simulate`` for a fault, and the option's value."""
-    if isinstance(fault, Upgrade):
-        return "--upgrade", _time(fault.at)
-    window = _time(fault.at) + (f"-{_time(fault.until)}" if isfinite(fault.until) else "")
-    if isinstance(fault, SlowApi):
-        when = f"@{window}" if fault.at or isfinite(fault.until) else ""
-        return "--slow-api", f"{_time(fault.seconds)}{when}={fault.who}"
-    return "--crash" if isinstance(fault, Crash) else "--partition", f"{window}={fault.who}"
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.9f}".rstrip("0").rstrip(".") + "s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

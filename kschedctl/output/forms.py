@@ -92,8 +92,8 @@ class Form(ABC):
         return cls()
 
     @abstractmethod
-    def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str] | Iterator[bytes]:
-        """Yield the answer in this format, piece by piece; bytes if the format is binary.
+    def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
+        """Yield the answer in this format, piece by piece.
 
         Args:
             answer: The answer; machine-readable formats collect a stream, text is written answer by answer.
@@ -137,7 +137,6 @@ FORMS: Final[Mapping[str, RegisteredForm]] = MappingProxyType(
         "jsonpath": RegisteredForm("jsonpath:JsonPath", argument="TEMPLATE"),
         "jsonl": RegisteredForm("data_forms:JsonLines", _TABLE | _FINDINGS),
         "csv": RegisteredForm("data_forms:Csv", _TABLE),
-        "parquet": RegisteredForm("data_forms:Parquet", _TABLE),
         "sarif": RegisteredForm("finding_forms:Sarif", _FINDINGS),
         "junit": RegisteredForm("finding_forms:JUnit", _FINDINGS),
         "github": RegisteredForm("finding_forms:GitHub", _FINDINGS),

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Generic, Literal, Self, TypedDict, TypeVar
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, UnsetType
 
 from kschedctl.common.frames import ShownInNotebooks
 from kschedctl.common.text.json_text import encoded_json
@@ -170,68 +170,52 @@ def _ordered(text: msgspec.Raw | bytes) -> dict[str, Any]:
 class RulesData(Data, frozen=True):
     """The rules that were applied: a Kubernetes release and its feature gates."""
 
-    kubernetes_version: Annotated[str, Meta(description="The Kubernetes release, as major.minor.")]
+    kubernetes_version: Annotated[str, "The Kubernetes release, as major.minor."]
     chosen_by: Annotated[
         ChosenBy,
-        Meta(
-            description="The source of the release: an option, the control plane's version, the newest kubelet's "
-            "version, or the default."
-        ),
+        "The source of the release: an option, the control plane's version, the newest kubelet's version, or the "
+        "default.",
     ]
-    why: Annotated[str, Meta(description="The source of the release in words.")]
+    why: Annotated[str, "The source of the release in words."]
     cluster_version: Annotated[
-        str,
-        Meta(
-            description="The version that the choice is based on, as the cluster reports it; empty for an option or "
-            "the default."
-        ),
+        str, "The version that the choice is based on, as the cluster reports it; empty for an option or the default."
     ]
-    feature_gates: Annotated[dict[str, bool], Meta(description="The state of each modelled feature gate, by name.")]
+    feature_gates: Annotated[dict[str, bool], "The state of each modelled feature gate, by name."]
 
 
 class SnapshotData(Data, frozen=True):
     """The cluster state that the decision was made on."""
 
-    paths: Annotated[
-        tuple[str, ...], Meta(description="The files of the snapshot, as given; empty for a running cluster.")
-    ]
-    nodes: Annotated[int, Meta(description="The number of nodes.")]
-    pods: Annotated[int, Meta(description="The number of pods that have not finished.")]
+    paths: Annotated[tuple[str, ...], "The files of the snapshot, as given; empty for a running cluster."]
+    nodes: Annotated[int, "The number of nodes."]
+    pods: Annotated[int, "The number of pods that have not finished."]
     written_at: Annotated[
         datetime | None,
-        Meta(
-            description="The time of the state: as the snapshot records it, else the newest past time in its objects; "
-            "null if they have none."
-        ),
+        "The time of the state: as the snapshot records it, else the newest past time in its objects; null if "
+        "they have none.",
     ]
-    changes: Annotated[
-        tuple[str, ...], Meta(description="The what-ifs that were applied to the snapshot, in words.")
-    ] = ()
+    changes: Annotated[tuple[str, ...], "The what-ifs that were applied to the snapshot, in words."] = ()
 
 
 class NotModelledData(Data, frozen=True):
     """A feature that the answer depends on and that is not modelled."""
 
-    feature: Annotated[str, Meta(description="The feature.")]
-    effect: Annotated[str, Meta(description="The consequence for the answer.")]
+    feature: Annotated[str, "The feature."]
+    effect: Annotated[str, "The consequence for the answer."]
 
 
 class MissingData(Data, frozen=True):
     """A kind of object that the answer depends on and that the snapshot does not have."""
 
-    kind: Annotated[str, Meta(description="The kind of object.")]
-    needed_for: Annotated[str, Meta(description="The reason why the answer depends on it.")]
-    effect: Annotated[str, Meta(description="The consequence for the answer.")]
+    kind: Annotated[str, "The kind of object."]
+    needed_for: Annotated[str, "The reason why the answer depends on it."]
+    effect: Annotated[str, "The consequence for the answer."]
     permission: Annotated[
         str | UnsetType,
-        Meta(
-            description="The permission that is needed, as arguments of kubectl auth can-i; absent unless the kind is "
-            "missing because the user was not allowed to list it."
-        ),
+        "The permission that is needed, as arguments of kubectl auth can-i; absent unless the kind is missing "
+        "because the user was not allowed to list it.",
     ] = UNSET
-    decides: Annotated[
-        bool, Meta(description="True if the answer is unknown without it; false if it only adds to the answer.")
-    ] = True
+    decides: Annotated[bool, "True if the answer is unknown without it; false if it only adds to the answer."] = True
 
 
 class Envelope(Data, frozen=True, kw_only=True):
@@ -249,20 +233,17 @@ class Envelope(Data, frozen=True, kw_only=True):
       changes nothing in the pod; a quota that would refuse the pod, which is part of the answer itself.
     """
 
-    rules: Annotated[RulesData, Meta(description="The rules that were applied.")]
-    snapshot: Annotated[SnapshotData, Meta(description="The cluster state that the decision was made on.")]
-    warnings: Annotated[tuple[str, ...], Meta(description="All warnings, also those that leave the answer exact.")]
+    rules: Annotated[RulesData, "The rules that were applied."]
+    snapshot: Annotated[SnapshotData, "The cluster state that the decision was made on."]
+    warnings: Annotated[tuple[str, ...], "All warnings, also those that leave the answer exact."]
     doubts: Annotated[
-        tuple[str, ...] | UnsetType,
-        Meta(description="The warnings that make the answer uncertain; absent if there are none."),
+        tuple[str, ...] | UnsetType, "The warnings that make the answer uncertain; absent if there are none."
     ] = UNSET
     missing: Annotated[
-        tuple[MissingData, ...],
-        Meta(description="The objects that the answer depends on and that the snapshot does not have."),
+        tuple[MissingData, ...], "The objects that the answer depends on and that the snapshot does not have."
     ]
     not_modelled: Annotated[
-        tuple[NotModelledData, ...],
-        Meta(description="The features that the answer depends on and that are not modelled."),
+        tuple[NotModelledData, ...], "The features that the answer depends on and that are not modelled."
     ]
 
     @property
@@ -279,17 +260,13 @@ class Envelope(Data, frozen=True, kw_only=True):
 class ClusterAnswer(Envelope, Answer, frozen=True, kw_only=True, tag_field="kind"):
     """Base of the answers about one object or one cluster; ``kind`` is the type of the answer."""
 
-    api_version: Annotated[Literal["kschedctl/v1"], Meta(description="The version of the form of the answer.")] = (
-        API_VERSION
-    )
+    api_version: Annotated[Literal["kschedctl/v1"], "The version of the form of the answer."] = API_VERSION
 
 
 class CompoundAnswer(Data, Answer, frozen=True, kw_only=True, tag_field="kind"):
     """Base of the answers that combine several answers, or that are not based on a cluster."""
 
-    api_version: Annotated[Literal["kschedctl/v1"], Meta(description="The version of the form of the answer.")] = (
-        API_VERSION
-    )
+    api_version: Annotated[Literal["kschedctl/v1"], "The version of the form of the answer."] = API_VERSION
 
 
 class AnswerList(CompoundAnswer, frozen=True, kw_only=True):

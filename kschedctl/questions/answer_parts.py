@@ -2,8 +2,6 @@
 
 from typing import Annotated, Any
 
-from msgspec import Meta
-
 from kschedctl.questions.answer import Data
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
 from kschedctl.scheduler.framework.risk import RemedyScope
@@ -12,15 +10,12 @@ from kschedctl.scheduler.framework.risk import RemedyScope
 class CureData(Data, frozen=True):
     """A change with which a drain or a rollout finishes, or a pending pod is scheduled."""
 
-    summary: Annotated[str, Meta(description="The change in a few words.")]
-    then: Annotated[str, Meta(description="The outcome with the change, in words; empty if it was not tried.")]
+    summary: Annotated[str, "The change in a few words."]
+    then: Annotated[str, "The outcome with the change, in words; empty if it was not tried."]
     commands: Annotated[
-        tuple[str, ...],
-        Meta(description="The commands that make the change; a line that starts with # describes an edit."),
+        tuple[str, ...], "The commands that make the change; a line that starts with # describes an edit."
     ]
-    untried: Annotated[
-        str, Meta(description="The reason why the change cannot be tried on a snapshot; empty if it was tried.")
-    ] = ""
+    untried: Annotated[str, "The reason why the change cannot be tried on a snapshot; empty if it was tried."] = ""
 
 
 # Diagnoses as data: the form that all answers share.
@@ -29,10 +24,10 @@ class CureData(Data, frozen=True):
 class DiagnosisData(Data, frozen=True):
     """The cause of a problem."""
 
-    rule: Annotated[str, Meta(description="The name of the rule that found the cause.")]
-    cause: Annotated[str, Meta(description="The cause in one clause, with names and numbers.")]
-    evidence: Annotated[tuple[str, ...], Meta(description="Facts that show the cause.")]
-    checks: Annotated[tuple[str, ...], Meta(description="Commands that show what the snapshot does not contain.")]
+    rule: Annotated[str, "The name of the rule that found the cause."]
+    cause: Annotated[str, "The cause in one clause, with names and numbers."]
+    evidence: Annotated[tuple[str, ...], "Facts that show the cause."]
+    checks: Annotated[tuple[str, ...], "Commands that show what the snapshot does not contain."]
 
 
 # The pod groups that lose members, as data: part of the answers of ``drain``, ``rollout`` and ``diff``.
@@ -41,24 +36,21 @@ class DiagnosisData(Data, frozen=True):
 class GroupLossData(Data, frozen=True):
     """A pod group that loses members. Evictions end single pods: the other members run on."""
 
-    namespace: Annotated[str, Meta(description="The namespace of the PodGroup.")]
-    name: Annotated[str, Meta(description="The name of the PodGroup.")]
+    namespace: Annotated[str, "The namespace of the PodGroup."]
+    name: Annotated[str, "The name of the PodGroup."]
     min_count: Annotated[
-        int | None,
-        Meta(description="minCount of the gang; null for the basic policy, or if the PodGroup does not exist."),
+        int | None, "minCount of the gang; null for the basic policy, or if the PodGroup does not exist."
     ]
     disrupted_as_a_whole: Annotated[
         bool,
-        Meta(
-            description="True if preemption takes all members or none (disruptionMode all, or PodGroup). Evictions and "
-            "deletions ignore this."
-        ),
+        "True if preemption takes all members or none (disruptionMode all, or PodGroup). Evictions and deletions "
+        "ignore this.",
     ]
-    evicted: Annotated[tuple[str, ...], Meta(description="The members that are evicted or deleted, as namespace/name.")]
-    preempted: Annotated[tuple[str, ...], Meta(description="The members that are preempted, as namespace/name.")]
-    before: Annotated[int, Meta(description="The number of members on nodes at first.")]
-    fewest: Annotated[int, Meta(description="The smallest number of members on nodes at any time.")]
-    after: Annotated[int, Meta(description="The number of members on nodes at the end.")]
+    evicted: Annotated[tuple[str, ...], "The members that are evicted or deleted, as namespace/name."]
+    preempted: Annotated[tuple[str, ...], "The members that are preempted, as namespace/name."]
+    before: Annotated[int, "The number of members on nodes at first."]
+    fewest: Annotated[int, "The smallest number of members on nodes at any time."]
+    after: Annotated[int, "The number of members on nodes at the end."]
 
     @property
     def title(self) -> str:
@@ -85,32 +77,24 @@ class ThenData(Data, frozen=True):
     """The decision once the changes are made."""
 
     nodes: Annotated[
-        tuple[str, ...],
-        Meta(description="The nodes that the pod can be scheduled to, or that preemption would free by evicting pods."),
+        tuple[str, ...], "The nodes that the pod can be scheduled to, or that preemption would free by evicting pods."
     ]
     members: Annotated[
-        int | None,
-        Meta(description="The number of members that are scheduled with the pod's group; null for a pod by itself."),
+        int | None, "The number of members that are scheduled with the pod's group; null for a pod by itself."
     ] = None
 
 
 class TriedData(Data, frozen=True):
     """A suggestion: changes that were made together and simulated."""
 
-    summary: Annotated[str, Meta(description="The suggestion in a few words.")]
-    kind: Annotated[
-        RemedyScope, Meta(description="The kind of object that is changed: pod, node, or cluster for anything else.")
-    ]
-    evicts: Annotated[tuple[str, ...], Meta(description="The pods that the changes evict, as namespace/name.")]
-    violates: Annotated[
-        tuple[str, ...], Meta(description="The disruption budgets that the changes violate, as namespace/name.")
-    ]
+    summary: Annotated[str, "The suggestion in a few words."]
+    kind: Annotated[RemedyScope, "The kind of object that is changed: pod, node, or cluster for anything else."]
+    evicts: Annotated[tuple[str, ...], "The pods that the changes evict, as namespace/name."]
+    violates: Annotated[tuple[str, ...], "The disruption budgets that the changes violate, as namespace/name."]
     changes: Annotated[
         tuple[dict[str, Any], ...],
-        Meta(
-            description="The changes: each is an RFC 6902 patch with the apiVersion, kind, namespace and name of "
-            "its object, or has the object to create, or the one to delete. Those of a wait happen by themselves."
-        ),
+        "The changes: each is an RFC 6902 patch with the apiVersion, kind, namespace and name of its object, or "
+        "has the object to create, or the one to delete. Those of a wait happen by themselves.",
     ]
 
 
@@ -119,30 +103,18 @@ class AppliedData(TriedData, frozen=True):
 
     workload_changes: Annotated[
         tuple[dict[str, Any], ...],
-        Meta(
-            description="The changes of pods as patches of their workload's pod template; empty if the pods have no "
-            "workload."
-        ),
+        "The changes of pods as patches of their workload's pod template; empty if the pods have no workload.",
     ]
     commands: Annotated[
         tuple[str, ...],
-        Meta(
-            description="The kubectl commands that make the changes; a line that starts with # describes an edit of "
-            "a manifest."
-        ),
+        "The kubectl commands that make the changes; a line that starts with # describes an edit of a manifest.",
     ]
-    consequences: Annotated[
-        tuple[str, ...], Meta(description="The side effects of the changes, such as the replicas that restart.")
-    ]
+    consequences: Annotated[tuple[str, ...], "The side effects of the changes, such as the replicas that restart."]
     alternatives: Annotated[
-        tuple[str, ...],
-        Meta(description="Other ways to make the same change, each tried; the changes are those of the first way."),
+        tuple[str, ...], "Other ways to make the same change, each tried; the changes are those of the first way."
     ]
     untried: Annotated[
-        str,
-        Meta(
-            description="The reason why the changes cannot be tried on a snapshot; empty if they were tried and help."
-        ),
+        str, "The reason why the changes cannot be tried on a snapshot; empty if they were tried and help."
     ]
 
 
@@ -152,83 +124,70 @@ class AppliedData(TriedData, frozen=True):
 class PodGroupConditionData(Data, frozen=True):
     """The condition that the attempt writes on the PodGroup."""
 
-    type: Annotated[str, Meta(description="PodGroupScheduled in 1.36, PodGroupInitiallyScheduled since 1.37.")]
-    status: Annotated[str, Meta(description="True or False.")]
-    reason: Annotated[str, Meta(description="Scheduled, Unschedulable or SchedulerError.")]
-    message: Annotated[str, Meta(description="The message, in kube-scheduler's words.")]
+    type: Annotated[str, "PodGroupScheduled in 1.36, PodGroupInitiallyScheduled since 1.37."]
+    status: Annotated[str, "True or False."]
+    reason: Annotated[str, "Scheduled, Unschedulable or SchedulerError."]
+    message: Annotated[str, "The message, in kube-scheduler's words."]
 
 
 class PodGroupMemberData(Data, frozen=True):
     """A member of the group that has no node yet."""
 
-    pod: Annotated[str, Meta(description="The member, as namespace/name.")]
-    node: Annotated[str, Meta(description="The node that it finds, with the members before it in place; else empty.")]
-    bound: Annotated[bool, Meta(description="True if it is bound there; false if its group is not scheduled.")]
-    message: Annotated[str, Meta(description="The text of its FailedScheduling event; empty if it is bound.")]
-    nominated: Annotated[str, Meta(description="The node that is kept for it meanwhile; empty if there is none.")]
+    pod: Annotated[str, "The member, as namespace/name."]
+    node: Annotated[str, "The node that it finds, with the members before it in place; else empty."]
+    bound: Annotated[bool, "True if it is bound there; false if its group is not scheduled."]
+    message: Annotated[str, "The text of its FailedScheduling event; empty if it is bound."]
+    nominated: Annotated[str, "The node that is kept for it meanwhile; empty if there is none."]
 
 
 class PodGroupPlacementData(Data, frozen=True):
     """A placement that was tried: the nodes of one domain of the topology constraint."""
 
-    name: Annotated[str, Meta(description="The value of the topology label.")]
-    nodes: Annotated[int, Meta(description="The number of nodes.")]
-    fits: Annotated[bool, Meta(description="True if the group fits there.")]
-    members: Annotated[int, Meta(description="The number of members that find a node there.")]
-    stops: Annotated[
-        str, Meta(description="The reasons why the next member finds none, in kube-scheduler's words; else empty.")
-    ]
-    chosen: Annotated[bool, Meta(description="True if the group is scheduled there.")]
+    name: Annotated[str, "The value of the topology label."]
+    nodes: Annotated[int, "The number of nodes."]
+    fits: Annotated[bool, "True if the group fits there."]
+    members: Annotated[int, "The number of members that find a node there."]
+    stops: Annotated[str, "The reasons why the next member finds none, in kube-scheduler's words; else empty."]
+    chosen: Annotated[bool, "True if the group is scheduled there."]
 
 
 class PodGroupVictimData(Data, frozen=True):
     """Pods that are evicted together for the group."""
 
-    pods: Annotated[tuple[str, ...], Meta(description="The pods, as namespace/name.")]
-    group: Annotated[str, Meta(description="The PodGroup that is evicted as a whole; empty for a single pod.")]
-    priority: Annotated[int, Meta(description="The priority by which they count as victims.")]
+    pods: Annotated[tuple[str, ...], "The pods, as namespace/name."]
+    group: Annotated[str, "The PodGroup that is evicted as a whole; empty for a single pod."]
+    priority: Annotated[int, "The priority by which they count as victims."]
 
 
 class PodGroupData(Data, frozen=True):
     """The decision for the pod's group: kube-scheduler tries its members together."""
 
-    namespace: Annotated[str, Meta(description="The namespace of the PodGroup.")]
-    name: Annotated[str, Meta(description="The name of the PodGroup.")]
-    min_count: Annotated[
-        int | None, Meta(description="minCount of the gang; null for the basic policy, which needs one member.")
-    ]
-    priority: Annotated[int, Meta(description="The priority of the PodGroup.")]
+    namespace: Annotated[str, "The namespace of the PodGroup."]
+    name: Annotated[str, "The name of the PodGroup."]
+    min_count: Annotated[int | None, "minCount of the gang; null for the basic policy, which needs one member."]
+    priority: Annotated[int, "The priority of the PodGroup."]
     evicted_as_a_whole: Annotated[
-        bool, Meta(description="True if preemption evicts all members or none (disruptionMode all, or PodGroup).")
+        bool, "True if preemption evicts all members or none (disruptionMode all, or PodGroup)."
     ]
-    topology_key: Annotated[str, Meta(description="The label of the topology constraint; empty if there is none.")]
-    outcome: Annotated[GroupOutcome, Meta(description="The outcome of the attempt at the group.")]
-    message: Annotated[str, Meta(description="The message of the group, in kube-scheduler's words; else empty.")]
-    scheduled: Annotated[int, Meta(description="The number of members that are on nodes in the snapshot.")]
-    fitting: Annotated[
-        int, Meta(description="The number of other members that find a node, in the placement in which most do.")
-    ]
-    members: Annotated[
-        tuple[PodGroupMemberData, ...], Meta(description="The members without a node, in the order of the attempt.")
-    ]
+    topology_key: Annotated[str, "The label of the topology constraint; empty if there is none."]
+    outcome: Annotated[GroupOutcome, "The outcome of the attempt at the group."]
+    message: Annotated[str, "The message of the group, in kube-scheduler's words; else empty."]
+    scheduled: Annotated[int, "The number of members that are on nodes in the snapshot."]
+    fitting: Annotated[int, "The number of other members that find a node, in the placement in which most do."]
+    members: Annotated[tuple[PodGroupMemberData, ...], "The members without a node, in the order of the attempt."]
     untried: Annotated[
         int,
-        Meta(
-            description="The number of members, unlike those that find no node, that are not tried, because minCount "
-            "cannot be met without those."
-        ),
+        "The number of members, unlike those that find no node, that are not tried, because minCount cannot be "
+        "met without those.",
     ] = 0
     placements: Annotated[
-        tuple[PodGroupPlacementData, ...],
-        Meta(description="The placements that were tried; empty without a topology constraint."),
+        tuple[PodGroupPlacementData, ...], "The placements that were tried; empty without a topology constraint."
     ] = ()
     victims: Annotated[
-        tuple[PodGroupVictimData, ...],
-        Meta(description="The pods that are evicted for the group, the most important first."),
+        tuple[PodGroupVictimData, ...], "The pods that are evicted for the group, the most important first."
     ] = ()
     condition: Annotated[
-        PodGroupConditionData | None,
-        Meta(description="The condition that the attempt writes on the PodGroup; null if nothing changes."),
+        PodGroupConditionData | None, "The condition that the attempt writes on the PodGroup; null if nothing changes."
     ] = None
 
     @property

@@ -152,46 +152,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.lanes) <= _FEW_LANES
 
 
-class ScatterAxis(msgspec.Struct, frozen=True):
-    """An axis of a scatter plot: its title, and the unit of its numbers."""
-
-    title: str
-    unit: str = ""
-
-    def number(self, value: float) -> str:
-        """Format a number of the axis; numbers with a unit have one decimal place."""
-        if self.unit:
-            return f"{value:.1f} {self.unit}"
-        return str(int(value)) if value == int(value) else f"{value:,.1f}"
-
-
-class ScatterPoint(msgspec.Struct, frozen=True):
-    """A point of a scatter plot."""
-
-    x: float
-    y: float
-    #: The name, shown if the point is on the Pareto front.
-    label: str
-    #: A description, shown as a tooltip.
-    about: str
-    #: True if the point is on the Pareto front, which is highlighted.
-    front: bool
-
-
-class Scatter(msgspec.Struct, frozen=True, kw_only=True):
-    """A scatter plot, for output formats that can draw."""
-
-    title: str
-    #: The meaning of the highlighted points.
-    legend: str
-    x_axis: ScatterAxis
-    y_axis: ScatterAxis
-    points: tuple[ScatterPoint, ...]
-    #: The corners of the line along the highlighted points; empty for no line.
-    edge: tuple[tuple[float, float], ...] = ()
-
-
-Chart = NodeMap | Bars | Timeline | Scatter
+Chart = NodeMap | Bars | Timeline
 
 
 def kinds_of(names: Iterable[str], tones: Sequence[tuple[str, Tone]] = ()) -> tuple[Kind, ...]:

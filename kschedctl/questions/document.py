@@ -142,3 +142,9 @@ def table(
     cells = tuple(tuple((cell,) if isinstance(cell, str) else tuple(cell) for cell in row) for row in rows)
     columns = frozenset(numeric), tuple(tones), names_split, frozenset(identifiers)
     return Table(tuple(headings), cells, *columns)
+
+
+def and_more(left: int, end: str = ": -o wide") -> Document:
+    """Yield the number of rows that a table leaves out, if any; the end says what they are or what shows them."""
+    if left > 0:
+        yield Paragraph(f"and {left} more{end}", Tone.FAINT, INDENT)

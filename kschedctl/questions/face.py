@@ -484,12 +484,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         return verify(self, VerifyRequest(before=before, sampling=sampling), _handle(handle))
 
     def simulate(
-        self,
-        pods: AnyPod | Iterable[AnyPod] = (),
-        *,
-        seed: int | None = None,
-        n_orders: int = 0,
-        handle: AnalysisHandle | None = None,
+        self, pods: AnyPod | Iterable[AnyPod] = (), *, seed: int | None = None, handle: AnalysisHandle | None = None
     ) -> Simulated:
         """Run pods through the scheduler's queue, one after another: the pending ones, then new ones.
 
@@ -499,8 +494,6 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
             The new pods.
         seed : int, optional
             The seed of the random choice between equally good nodes; without it, the first by name is taken.
-        n_orders : int
-            The number of random orders of creation to try besides.
 
         Raises
         ------
@@ -517,7 +510,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         from kschedctl.questions.simulate.analysis import SimulateRequest, simulate
 
         given = (pods,) if isinstance(pods, Pod | Mapping | str | Path) else tuple(pods)
-        return simulate(self, SimulateRequest(pods=given, seed=seed, n_orders=n_orders), _handle(handle))
+        return simulate(self, SimulateRequest(pods=given, seed=seed), _handle(handle))
 
     def drain(
         self,

@@ -84,7 +84,7 @@ def header(answer: Envelope, now: datetime, pod: PodData | None = None) -> Docum
 
 def provenance(answer: Envelope, now: datetime, pod: PodData | None = None) -> Provenance:
     """Return the subject and the provenance of an answer; the parameters are those of `header`."""
-    about = _about(pod) if pod is not None else ()
+    about = _pod_facts(pod) if pod is not None else ()
     return Provenance(tuple(about), tuple(basis(answer, now)), answer.snapshot.changes)
 
 
@@ -93,7 +93,7 @@ def each_alone(whom: str = "", indent: int = 0) -> Document:
     yield Paragraph(f"{whom}, {EACH_ALONE}" if whom else EACH_ALONE, Tone.FAINT, indent)
 
 
-def _about(pod: PodData) -> Iterator[str]:
+def _pod_facts(pod: PodData) -> Iterator[str]:
     amounts = [f"{readable(name, amount)} {name}" for name, amount in pod.requests.items()]
     yield f"wants {', '.join(amounts)}" if amounts else "requests nothing"
     yield f"priority {pod.priority}" + (f" ({pod.priority_class_name})" if pod.priority_class_name else "")
@@ -180,8 +180,7 @@ def one_by_one(
 def next_questions(questions: Iterable[Question]) -> Document:
     """Lay out the next questions, if there are any."""
     if every := tuple(questions):
-        yield GAP
-        yield Questions(every)
+        yield from (GAP, Questions(every))
 
 
 def _by_effect(unlisted: Iterable[MissingData]) -> dict[str, str]:
@@ -270,8 +269,7 @@ def checks_section(diagnoses: Sequence[DiagnosisData]) -> Document:
     """Lay out the commands that show what the snapshot does not contain."""
     commands = tuple(dict.fromkeys(command for each in diagnoses for command in each.checks))
     if commands:
-        yield GAP
-        yield Paragraph("The snapshot does not contain more; look at", Tone.FAINT)
+        yield from (GAP, Paragraph("The snapshot does not contain more; look at", Tone.FAINT))
         for command in commands:
             yield Verbatim(command)
 
@@ -296,15 +294,11 @@ def group_losses_section(groups: Sequence[GroupLossData]) -> Document:
         )
         for group in groups
     ]
-    tones = [_tone(group) for group in groups]
+    tones = [Tone.BAD if group.is_short else Tone.CAUTION if group.was_short else Tone.PLAIN for group in groups]
     header = ("group", "minCount", "pods", "evicted", "preempted", "at the lowest", "at the end")
     yield table(header, rows, numeric=range(1, 7), tones=tones)
     for text in _notes(groups):
         yield Paragraph(text, Tone.FAINT, 2)
-
-
-def _tone(group: GroupLossData) -> Tone:
-    return Tone.BAD if group.is_short else Tone.CAUTION if group.was_short else Tone.PLAIN
 
 
 def _notes(groups: Sequence[GroupLossData]) -> Iterator[str]:
@@ -329,12 +323,15 @@ def pod_group_section(group: PodGroupData, *, every_member: bool) -> Document:
     Args:
         every_member: True to list the members one by one.
     """
-    yield GAP
-    yield Paragraph(_facts(group))
+    yield from (GAP, Paragraph(_facts(group)))
     if group.placements:
         yield from _placements_section(group)
     if every_member:
-        yield from _members_section(group)
+        rows = [
+            (member.pod, member.node or "none", "" if member.bound else _WAITS if member.node else member.message)
+            for member in group.members
+        ]
+        yield from (GAP, table(("member", "node", "message"), rows))
     if group.victims:
         yield from _victims_section(group)
 
@@ -378,15 +375,6 @@ def _placements_section(group: PodGroupData) -> Document:
     yield GAP
     header = (group.topology_key, "nodes", "members", "", "what stops the next")
     yield table(header, rows, numeric=(1,), tones=tones)
-
-
-def _members_section(group: PodGroupData) -> Document:
-    yield GAP
-    rows = [
-        (member.pod, member.node or "none", "" if member.bound else _WAITS if member.node else member.message)
-        for member in group.members
-    ]
-    yield table(("member", "node", "message"), rows)
 
 
 def _victims_section(group: PodGroupData) -> Document:

@@ -210,9 +210,9 @@ def lint(
         render=render,
     )
     rules = RuleChoice(
-        select=_words(select),
-        extend_select=_words(extend_select),
-        ignore=_words(ignore),
+        select=_as_sequence(select),
+        extend_select=_as_sequence(extend_select),
+        ignore=_as_sequence(ignore),
         severity=severity,
         settings=str(settings),
     )
@@ -220,5 +220,5 @@ def lint(
     return report(lint_manifests(manifests.paths, lint_request(manifests, rules, handle), handle))
 
 
-def _words(given: str | Sequence[str]) -> Sequence[str]:
+def _as_sequence(given: str | Sequence[str]) -> Sequence[str]:
     return (given,) if isinstance(given, str) else given

@@ -153,7 +153,11 @@ def read_snapshot(
             paths, stdin=stdin, more=more, max_unpacked=max_unpacked, written=written, cluster=cluster
         )
     else:
-        snapshot = _load_live(live, more, written)
+        # Most commands read no running cluster.
+        from kschedctl.sources.live.kubeconfig import LiveContext
+        from kschedctl.sources.live.reader import load_live
+
+        snapshot = load_live(live or LiveContext(), more=more, written=written)
     return replace(snapshot, written=written)
 
 
@@ -223,16 +227,6 @@ def scheduling_cluster(
         extenders = http_extenders(configuration, whole, where=where)
     loaded = SchedulingCluster(snapshot, choice, configuration, registry, admission=admission, extenders=extenders)
     return loaded.what_if(*edits) if edits else loaded
-
-
-def _load_live(
-    live: LiveContext | None, more: Iterable[tuple[ApiObject, Location]], written: OriginalObjects | None
-) -> Snapshot:
-    # Most commands read no running cluster.
-    from kschedctl.sources.live.kubeconfig import LiveContext
-    from kschedctl.sources.live.reader import load_live
-
-    return load_live(live or LiveContext(), more=more, written=written)
 
 
 # The cluster that a request names: its source, the rules that apply to it, and the changes to try.

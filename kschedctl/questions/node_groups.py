@@ -147,12 +147,12 @@ def group_nodes(nodes: Iterable[NodeData]) -> tuple[NodeGroup, ...]:
     for wordings in families.values():
         if len(wordings) <= _MOST_WORDINGS:
             groups += [
-                _group(members, together([wording(deciding_reasons(n)) for n in members]))
+                _group_of_nodes(members, together([wording(deciding_reasons(n)) for n in members]))
                 for members in wordings.values()
             ]
         else:
             every = [node for members in wordings.values() for node in members]
-            groups.append(_group(every, together([wording(deciding_reasons(node)) for node in every])))
+            groups.append(_group_of_nodes(every, together([wording(deciding_reasons(node)) for node in every])))
     return tuple(sorted(groups, key=lambda group: -len(group.nodes)))
 
 
@@ -179,7 +179,7 @@ def _worded(reason: ReasonData) -> str:
     return printable(detailed if reason.detail else reason.text)
 
 
-def _group(nodes: list[NodeData], why: str) -> NodeGroup:
+def _group_of_nodes(nodes: list[NodeData], why: str) -> NodeGroup:
     also: dict[str, list[str]] = {}
     for node in nodes:
         for reason in node.reasons:
@@ -225,7 +225,7 @@ def _closest(nodes: Sequence[NodeData]) -> str:
         hopeless += never
         share = max(shortfall.share for shortfall in known)
         if not never and (best is None or share < best[0]):
-            best = (share, node.name, [_lacks(shortfall) for shortfall in known])
+            best = (share, node.name, [amount(shortfall.resource, shortfall.lacking) for shortfall in known])
     if best is None:
         return _hopeless(hopeless) if len(nodes) > 1 else ""
     if len(nodes) < 2 or best[0] >= 1:
@@ -243,10 +243,6 @@ def _hopeless(shortfalls: Sequence[Shortfall]) -> str:
 
 def _shortfall(reason: ReasonData) -> Shortfall | None:
     return reason.operands.shortfall() if reason.operands is not None else None
-
-
-def _lacks(shortfall: Shortfall) -> str:
-    return amount(shortfall.resource, shortfall.lacking)
 
 
 def amount(resource: str, number: int) -> str:

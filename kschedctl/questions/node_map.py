@@ -28,17 +28,19 @@ _MOST_RESOURCES: Final = 4
 def nodes_map(overview: NodesOverview) -> NodeMap:
     """Return a map of nodes by free capacity and status."""
     statuses = {node.name: node.problem or node.status for node in overview.nodes}
-    tones = [(each.problem or each.status, _status_tone(each)) for each in overview.nodes]
+    tones = [
+        (each.problem or each.status, Tone.GOOD if each.available else Tone.BAD if each.problem else Tone.MIXED)
+        for each in overview.nodes
+    ]
     kinds = kinds_of(sorted(set(statuses.values())), tones)
     position = {kind.name: i for i, kind in enumerate(kinds)}
     resources = _resources(overview.nodes)
     colourings = (*(_share_colouring(name) for name in resources), Colouring("status", kinds))
-    cells = (_cell(each, resources, (), (position[statuses[each.name]],), _taints(each)) for each in overview.nodes)
+    cells = (
+        _cell(each, resources, (), (position[statuses[each.name]],), tuple(f"taint {taint}" for taint in each.taints))
+        for each in overview.nodes
+    )
     return _map("Map of the nodes", overview.nodes, colourings, cells)
-
-
-def _taints(node: NodeEntryData) -> tuple[str, ...]:
-    return tuple(f"taint {taint}" for taint in node.taints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +86,21 @@ def explained_map(explanation: Explanation, overview: NodesOverview) -> NodeMap:
     """Return a map of the nodes by the plugin that decides about them, and by free capacity."""
     best = frozenset(explanation.verdict.nodes)
     totals = {each.name: each.total for each in explanation.scores.nodes} if explanation.scores is not None else {}
-    results = {node.name: NodeResult((_result(node, best),), _why(node, totals)) for node in explanation.nodes}
+    results = {
+        node.name: NodeResult((_node_result(node, best),), _reason_lines(node, totals)) for node in explanation.nodes
+    }
     rejecting = sorted({name for node in results.values() for name in node.kinds} - {_BEST, _FITS})
     kinds = (Kind(_BEST, Tone.GOOD), Kind(_FITS, Tone.GOOD, weak=bool(best)), *map(Kind, rejecting))
     return results_map(overview.nodes, results, (Colouring("result", kinds),), explanation.pod.requests)
 
 
-def _result(node: NodeData, best: frozenset[str]) -> str:
+def _node_result(node: NodeData, best: frozenset[str]) -> str:
     if node.fits:
         return _BEST if node.name in best else _FITS
     return node.plugin or _BEFORE_FILTERS
 
 
-def _why(node: NodeData, totals: Mapping[str, int]) -> tuple[str, ...]:
+def _reason_lines(node: NodeData, totals: Mapping[str, int]) -> tuple[str, ...]:
     """Return the lines about the result of a node: the deciding reason first."""
     if node.fits:
         return (f"score {totals[node.name]}" if node.name in totals else _FITS,)
@@ -165,10 +169,6 @@ def _resources(nodes: Iterable[NodeEntryData], requested: Iterable[str] = ()) ->
     own = [name for name in (CPU, MEMORY, *requested) if name in every]
     others = [name for name in every if "/" in name and not name.startswith((HUGEPAGES_PREFIX, EPHEMERAL_STORAGE))]
     return tuple(dict.fromkeys((*own, *others)))[:_MOST_RESOURCES]
-
-
-def _status_tone(node: NodeEntryData) -> Tone:
-    return Tone.GOOD if node.available else Tone.BAD if node.problem else Tone.MIXED
 
 
 # Maps of changes: the nodes that pods arrive on or leave, and nodes that are drained, added or removed.

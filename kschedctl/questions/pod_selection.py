@@ -267,14 +267,14 @@ class PodRequest(SubjectRequest):
         cluster = self.cluster.require_nodes(cluster)
         workloads = [named_workload(cluster.cluster, name, self.scope) for name in self.workload_names]
         cluster, given = manifests.beside(workloads).pods(cluster, handle)
-        asked = [*given, *(self._named(cluster.cluster, name) for name in self.pod_names)]
+        asked = [*given, *(self._named_subject(cluster.cluster, name) for name in self.pod_names)]
         if not self.named:
             asked = self.selected(cluster.pods)
             if not asked:
                 raise self.nothing_found(cluster.pods)
         return cluster, self.answerable(asked, handle, cluster.configuration.profiles)
 
-    def _named(self, cluster: Cluster, text: str) -> PodSubject:
+    def _named_subject(self, cluster: Cluster, text: str) -> PodSubject:
         if names_group(text):
             return named_member(cluster, text, self.scope)
         try:

@@ -96,7 +96,7 @@ def _states(events: Sequence[TimelineEntry], began: datetime, end: float) -> Ite
     for entry in events:
         now = (entry.time - began).total_seconds()
         following = _after(entry, now, current)
-        if current is not None and following is not None and _continues(current, following):
+        if current is not None and following is not None and current.kind is following.kind is _REJECTED:
             current.attempts, current.text = current.attempts + 1, following.text
             continue
         if current is not None and current.begin < now:
@@ -139,10 +139,6 @@ def _after(entry: TimelineEntry, now: float, current: _State | None) -> _State |
     return _State(now, now, _WAITING[entry.event], entry.why)
 
 
-def _continues(current: _State, following: _State) -> bool:
-    return current.kind is following.kind is _REJECTED
-
-
 @dataclass(slots=True)
 class _NodePeriods:
     """The periods of a node: pods that arrive, and pods that terminate."""
@@ -166,15 +162,15 @@ def _node_timeline(entries: Sequence[TimelineEntry], began: datetime, end: float
         now = (entry.time - began).total_seconds()
         match entry.event:
             case TimelineEvent.SCHEDULED:
-                _add(nodes[entry.node].arrivals, now, now)
+                _extend_periods(nodes[entry.node].arrivals, now, now)
             case TimelineEvent.PREEMPTED | TimelineEvent.EVICTED:
                 nodes[entry.node].ending[entry.pod] = now
             case TimelineEvent.DELETED if entry.node:
                 periods = nodes[entry.node]
-                _add(periods.departures, periods.ending.pop(entry.pod, 0.0), now)
+                _extend_periods(periods.departures, periods.ending.pop(entry.pod, 0.0), now)
     for periods in nodes.values():
         for since in periods.ending.values():
-            _add(periods.departures, since, end)
+            _extend_periods(periods.departures, since, end)
     busiest = frozenset(sorted(nodes, key=lambda name: -nodes[name].pods)[:_MOST_LANES])
     shown = [name for name in nodes if name in busiest]
     left = len(nodes) - len(shown)
@@ -189,7 +185,7 @@ def _node_timeline(entries: Sequence[TimelineEntry], began: datetime, end: float
     )
 
 
-def _add(periods: list[tuple[float, float, int]], begin: float, end: float) -> None:
+def _extend_periods(periods: list[tuple[float, float, int]], begin: float, end: float) -> None:
     """Add a pod to the last period if it is in it or shortly after it."""
     if periods and begin <= periods[-1][1] + _PAUSE:
         first, last, number = periods[-1]

@@ -41,10 +41,9 @@ def printed(command: str, form: str, room: Path, columns: int = 0) -> Printed:
         ("optimum optimum/greed/waiting.yaml --snapshot optimum/greed/cluster.yaml", [MAP, "Placed pods by zone"]),
         (f"optimum --minimize nodes {SHOP}", [MAP]),
         (f"optimum {VIABLE}/waiting.yaml --snapshot {VIABLE}/cluster.yaml --buy {VIABLE}/catalog.yaml", [MAP]),
-        ("sweep sweep.yaml", ["Cases by waiting and nodesUsed"]),
+        ("sweep sweep.yaml", []),
         ("leader --snapshot elections.yaml", ["Leases at the time of the snapshot"]),
         ("leader simulate --crash 20s --no-release", ["Leaders over time"]),
-        ("leader simulate --no-release --clock-drift 20%", ["Leaders over time", "Two leaders at once, with seed 19"]),
         (f"diff -A {SHOP} --drain node-8", ["Compared pods", MAP, "Pods that change, by zone"]),
         (
             f"diff -A --all-pods {SHOP} --kubernetes-version 1.34 --against-version 1.36",

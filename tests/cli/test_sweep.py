@@ -52,36 +52,16 @@ def test_ctrl_c_leaves_what_is_done_and_resume_does_the_rest(tmp_path: Path) -> 
     assert done.out == run("sweep", str(plan), "-o", "csv", "-j", "1").out
 
 
-@pytest.mark.parametrize(
-    ("module", "arguments", "needs", "extra"),
-    [
-        ("pyarrow", ["-o", "parquet"], "-o parquet needs pyarrow", "parquet"),
-        ("distributed", ["--dask", "tcp://127.0.0.1:1"], "--dask needs the package distributed", "dask"),
-    ],
-)
-def test_without_the_extra_that_is_said(
-    module: str, arguments: list[str], needs: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_extra_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = write_plan(tmp_path, axes={"seed": [1]})
-    monkeypatch.setitem(sys.modules, module, None)
-    printed = run("sweep", str(plan), *arguments)
-    assert (printed.code, printed.out, printed.err) == (2, "", f"error: {needs}\n  {install_command(extra)}\n")
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    printed = run("sweep", str(plan), "--dask", "tcp://127.0.0.1:1")
+    problem = f"error: --dask needs the package distributed\n  {install_command('dask')}\n"
+    assert (printed.code, printed.out, printed.err) == (2, "", problem)
 
 
-def test_a_picture_is_drawn_beside_the_table_and_not_over_another(tmp_path: Path) -> None:
-    goals = {"placed": "maximise", "nodesUsed": "minimise"}
-    plan, picture = write_plan(tmp_path, axes={"fail-zone": [None, "eu-central-1a"]}, goals=goals), tmp_path / "p.svg"
-    printed = run("sweep", str(plan), "--plot", str(picture), "-o", "csv")
-    assert (printed.code, printed.err) == (0, f"note: {picture}: the cases by placed and nodesUsed\n")
-    assert printed.out.startswith("case,")
-    assert picture.read_text().startswith("<svg ")
-    again = run("sweep", str(plan), "--plot", str(picture))
-    assert (again.code, again.err) == (2, f"error: {picture}: already exists\n  --force replaces it\n")
-
-
-@pytest.mark.parametrize("option", [["--pareto"], ["--plot", "p.svg"]])
-def test_a_front_wants_goals(option: list[str], tmp_path: Path) -> None:
-    printed = run("sweep", str(write_plan(tmp_path, axes={"seed": [1]})), *option)
+def test_a_front_wants_goals(tmp_path: Path) -> None:
+    printed = run("sweep", str(write_plan(tmp_path, axes={"seed": [1]})), "--pareto")
     assert printed.code == 2
     assert "goals" in printed.err
 

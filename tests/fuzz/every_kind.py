@@ -240,7 +240,6 @@ COMMANDS: Final = (
     "devices",
     "devices claim/free -n a",
     "simulate",
-    "simulate --seeds 2",
     "optimum",
     "optimum --kubernetes-version 1.37 --feature-gates GenericWorkload=true",
     "capacity a/pending",

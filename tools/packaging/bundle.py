@@ -17,7 +17,7 @@ from typing import Final
 
 from tools.packaging.krew import PROGRAM, archive_name, this_platform
 
-#: The extras of the image. The solver, Parquet and Dask would make the archive four times as large.
+#: The extras of the image. The solver and Dask would make the archive four times as large.
 EXTRAS: Final = "devices,live,watch,web"
 _ROOT: Final = Path(__file__).parents[2]
 _PYINSTALLER: Final = "pyinstaller>=6.10"

@@ -33,7 +33,7 @@ the program that kubectl calls for it:
 
     ln -s kubectl-ksched "${KREW_ROOT:-$HOME/.krew}/bin/kubectl_complete-ksched"
 
-The plugin has no solver ("kubectl ksched optimum"), no Parquet and no Dask;
+The plugin has no solver ("kubectl ksched optimum") and no Dask;
 "pip install 'kschedctl[all]'" installs them, and plugins of your own.
 """
 

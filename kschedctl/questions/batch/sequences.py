@@ -7,7 +7,7 @@ The clock advances by a millisecond per pod and cycle. Victims are gone at once,
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
 from datetime import UTC, datetime, timedelta
@@ -293,9 +293,12 @@ def sequence_answer(case_id: str, played: SequenceResult) -> Answer:
     if played.untried:
         out["gated"] = list(played.untried)
     if played.has_groups:
-        out["groups"] = {group.key: [_condition(each) for each in group.status.conditions] for group in _groups(played)}
+        out["groups"] = {
+            group.key: [_condition(each) for each in group.status.conditions]
+            for group in played.simulation.cluster.list(PodGroup)
+        }
         out["held"] = _held(played)
-    notes = _not_modelled(played.attempts)
+    notes = list(dict.fromkeys(str(note) for attempt in played.attempts for note in attempt.search.not_modelled))
     if notes:
         out["notModelled"] = notes
     return out
@@ -347,10 +350,6 @@ def _condition(condition: Condition) -> dict[str, str]:
     }
 
 
-def _groups(played: SequenceResult) -> Iterable[PodGroup]:
-    return played.simulation.cluster.list(PodGroup)
-
-
 def _held(played: SequenceResult) -> dict[str, Answer]:
     """Return the status of the pods that PreEnqueue holds back at the end."""
     scheduler, pods = played.simulation.scheduler, played.simulation.cluster.pods
@@ -362,7 +361,3 @@ def _held(played: SequenceResult) -> dict[str, Answer]:
             if status.code is not Code.SUCCESS:
                 out[pod.key] = status_data(status)
     return out
-
-
-def _not_modelled(attempts: Sequence[Attempt]) -> list[str]:
-    return list(dict.fromkeys(str(note) for attempt in attempts for note in attempt.search.not_modelled))

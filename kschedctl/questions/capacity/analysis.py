@@ -176,7 +176,7 @@ def capacity_answer(
     )
     return PodCapacity(
         **envelope(decision.cluster, rests_on, decision.not_modelled),
-        summary=_summary(name, found, len(copies), gang, due),
+        summary=_capacity_summary(name, found, len(copies), gang, due),
         name=name,
         pod=told.pod,
         copies=found.total,
@@ -190,7 +190,9 @@ def capacity_answer(
     )
 
 
-def _summary(name: str, found: CopyCount | GangCount, n_nodes: int, gang: GangCopiesData | None, due: int) -> str:
+def _capacity_summary(
+    name: str, found: CopyCount | GangCount, n_nodes: int, gang: GangCopiesData | None, due: int
+) -> str:
     kind, size = (gang.kind, f" of {counted(gang.pods, 'pod')}") if gang is not None else ("pod", "")
     if not found.total:
         return f"{name}: no more {kind}s{size} fit{_due(due, 0)}"

@@ -5,8 +5,6 @@ The form is part of the public interface. ``schema.json`` describes it and is ma
 
 from typing import Annotated
 
-from msgspec import Meta
-
 from kschedctl.questions.answer import AnswerList, ClusterAnswer, Data
 from kschedctl.questions.answer_parts import PodGroupData
 from kschedctl.questions.explain.answer import NodeData, PodData
@@ -15,41 +13,39 @@ from kschedctl.questions.explain.answer import NodeData, PodData
 class NodeCopiesData(Data, frozen=True):
     """A node that copies are scheduled to."""
 
-    node: Annotated[str, Meta(description="The node.")]
-    zone: Annotated[str, Meta(description="The value of the node's zone label; empty if the node has none.")]
-    copies: Annotated[int, Meta(description="The number of copies; of a pod group, the number of their pods.")]
+    node: Annotated[str, "The node."]
+    zone: Annotated[str, "The value of the node's zone label; empty if the node has none."]
+    copies: Annotated[int, "The number of copies; of a pod group, the number of their pods."]
 
 
 class ZoneCopiesData(Data, frozen=True):
     """The copies that are scheduled to a zone."""
 
-    zone: Annotated[str, Meta(description="The zone; empty for the nodes without a zone label.")]
-    nodes: Annotated[int, Meta(description="The number of nodes in the zone with at least one copy.")]
-    copies: Annotated[int, Meta(description="The number of copies; of a pod group, the number of their pods.")]
+    zone: Annotated[str, "The zone; empty for the nodes without a zone label."]
+    nodes: Annotated[int, "The number of nodes in the zone with at least one copy."]
+    copies: Annotated[int, "The number of copies; of a pod group, the number of their pods."]
 
 
 class DomainCopiesData(Data, frozen=True):
     """A domain of the topology constraint of a pod group."""
 
-    name: Annotated[str, Meta(description="The value of the topology label.")]
-    copies: Annotated[int, Meta(description="The number of copies of the group that fit there.")]
+    name: Annotated[str, "The value of the topology label."]
+    copies: Annotated[int, "The number of copies of the group that fit there."]
 
 
 class GangCopiesData(Data, frozen=True):
     """A pod group that is copied: a copy is counted only if all of its pods find a node."""
 
-    namespace: Annotated[str, Meta(description="The namespace of the PodGroup.")]
-    name: Annotated[str, Meta(description="The name of the PodGroup.")]
-    asked: Annotated[str, Meta(description="The requested pod, or the first of several, as namespace/name.")]
-    pods: Annotated[int, Meta(description="The number of pods of one copy.")]
-    min_count: Annotated[int | None, Meta(description="minCount of the gang; null for the basic policy.")]
+    namespace: Annotated[str, "The namespace of the PodGroup."]
+    name: Annotated[str, "The name of the PodGroup."]
+    asked: Annotated[str, "The requested pod, or the first of several, as namespace/name."]
+    pods: Annotated[int, "The number of pods of one copy."]
+    min_count: Annotated[int | None, "minCount of the gang; null for the basic policy."]
     domains: Annotated[
         tuple[DomainCopiesData, ...],
-        Meta(description="The domains of the topology constraint, by name; empty if there is no constraint."),
+        "The domains of the topology constraint, by name; empty if there is no constraint.",
     ]
-    next: Annotated[
-        PodGroupData | None, Meta(description="The decision for the next copy; null if PreEnqueue holds its pods back.")
-    ]
+    next: Annotated[PodGroupData | None, "The decision for the next copy; null if PreEnqueue holds its pods back."]
 
     @property
     def title(self) -> str:
@@ -65,36 +61,22 @@ class GangCopiesData(Data, frozen=True):
 class PodCapacity(ClusterAnswer, frozen=True, kw_only=True, tag="Capacity"):
     """The number of further copies of one pod or pod group that fit, scheduled one after another without preemption."""
 
-    summary: Annotated[str, Meta(description="The result in one sentence.")]
-    name: Annotated[str, Meta(description="The pod, workload or pod group that is copied, with its kind.")]
-    pod: Annotated[
-        PodData,
-        Meta(description="The pod that is copied; of a pod group, the first one that finds no node, or the first."),
-    ]
+    summary: Annotated[str, "The result in one sentence."]
+    name: Annotated[str, "The pod, workload or pod group that is copied, with its kind."]
+    pod: Annotated[PodData, "The pod that is copied; of a pod group, the first one that finds no node, or the first."]
     copies: Annotated[
         int,
-        Meta(
-            description="The number of further copies that fit. The first copies of a workload of the cluster are the "
-            "pods that it has no node for."
-        ),
+        "The number of further copies that fit. The first copies of a workload of the cluster are the pods that "
+        "it has no node for.",
     ]
-    bounded: Annotated[
-        bool, Meta(description="True if the count stopped at the limit (--max), so that more copies may fit.")
-    ]
-    nodes: Annotated[
-        tuple[NodeCopiesData, ...], Meta(description="The nodes that the copies are scheduled to, most copies first.")
-    ]
-    zones: Annotated[tuple[ZoneCopiesData, ...], Meta(description="The copies by zone.")]
-    message: Annotated[
-        str, Meta(description="The message of kube-scheduler for the next copy; empty if that copy fits.")
-    ]
-    gate: Annotated[str, Meta(description="The reason why kube-scheduler does not try the pod; empty if it does.")]
-    refusals: Annotated[
-        tuple[NodeData, ...], Meta(description="The nodes that reject the next copy, with the reasons.")
-    ]
+    bounded: Annotated[bool, "True if the count stopped at the limit (--max), so that more copies may fit."]
+    nodes: Annotated[tuple[NodeCopiesData, ...], "The nodes that the copies are scheduled to, most copies first."]
+    zones: Annotated[tuple[ZoneCopiesData, ...], "The copies by zone."]
+    message: Annotated[str, "The message of kube-scheduler for the next copy; empty if that copy fits."]
+    gate: Annotated[str, "The reason why kube-scheduler does not try the pod; empty if it does."]
+    refusals: Annotated[tuple[NodeData, ...], "The nodes that reject the next copy, with the reasons."]
     gang: Annotated[
-        GangCopiesData | None,
-        Meta(description="The pod group that is copied; null if a pod is copied that is scheduled by itself."),
+        GangCopiesData | None, "The pod group that is copied; null if a pod is copied that is scheduled by itself."
     ] = None
 
     @property
@@ -118,4 +100,4 @@ class PodCapacity(ClusterAnswer, frozen=True, kw_only=True, tag="Capacity"):
 class CapacityList(AnswerList, frozen=True, kw_only=True):
     """The answers for several pods, each computed independently."""
 
-    items: Annotated[tuple[PodCapacity, ...], Meta(description="The answers, one per pod.")]
+    items: Annotated[tuple[PodCapacity, ...], "The answers, one per pod."]

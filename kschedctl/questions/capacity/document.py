@@ -7,7 +7,7 @@ from kschedctl.questions.answer import merged_envelope
 from kschedctl.questions.answer_parts import PodGroupData
 from kschedctl.questions.capacity.answer import CapacityList, GangCopiesData, PodCapacity
 from kschedctl.questions.charts import Bar, Bars, Colouring, Kind, NodeMap, Segment
-from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Question, Tone, Verbatim, table
+from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Question, Tone, Verbatim, and_more, table
 from kschedctl.questions.frame import View, cautions, first_line, header, next_questions
 from kschedctl.questions.node_groups import group_nodes
 from kschedctl.questions.node_map import NodeResult, rejection_lines, results_map
@@ -126,7 +126,10 @@ def document(answer: PodCapacity, view: View) -> Document:
     yield from first_line(answer, answer.summary, Tone.GOOD if answer.copies else Tone.BAD)
     yield from header(answer, view.now, answer.pod)
     if view.drawn:
-        yield from _charts_section(answer, view)
+        if view.overview is not None and (answer.nodes or answer.refusals):
+            yield from (GAP, capacity_map(answer, view.overview))
+        if answer.nodes:
+            yield from (GAP, copies_bars(answer))
     yield from _rooms(answer, every=view.wide)
     if answer.gang is not None:
         yield from _gang_section(answer.gang)
@@ -150,15 +153,6 @@ def document(answer: PodCapacity, view: View) -> Document:
     )
 
 
-def _charts_section(answer: PodCapacity, view: View) -> Document:
-    if view.overview is not None and (answer.nodes or answer.refusals):
-        yield GAP
-        yield capacity_map(answer, view.overview)
-    if answer.nodes:
-        yield GAP
-        yield copies_bars(answer)
-
-
 def _rooms(answer: PodCapacity, *, every: bool) -> Document:
     if not answer.nodes:
         return
@@ -173,8 +167,7 @@ def _rooms(answer: PodCapacity, *, every: bool) -> Document:
     columns = [(room.node, *((room.zone,) if zoned else ()), str(room.copies)) for room in shown]
     headings = ("node", *(("zone",) if zoned else ()), what)
     yield table(headings, columns, numeric=(len(headings) - 1,), identifiers=(0,))
-    if len(shown) < len(answer.nodes):
-        yield Paragraph(f"and {len(answer.nodes) - len(shown)} more nodes: -o wide", Tone.FAINT, 2)
+    yield from and_more(len(answer.nodes) - len(shown), " nodes: -o wide")
 
 
 def _gang_section(gang: GangCopiesData) -> Document:
@@ -192,8 +185,7 @@ def _gang_section(gang: GangCopiesData) -> Document:
         headings = (following.topology_key, f"{gang.kind}s", "pods of the next", "what stops the next pod")
         yield table(headings, rows, numeric=(1,), identifiers=(0,))
     if following.fitting < gang.pods:
-        yield GAP
-        yield Paragraph(_next_copy(gang, following))
+        yield from (GAP, Paragraph(_next_copy(gang, following)))
 
 
 def _next_copy(gang: GangCopiesData, following: PodGroupData) -> str:

@@ -167,7 +167,7 @@ def _limits(inventory: Inventory) -> Iterable[NotModelled]:
     return limits
 
 
-def _names(rows: Rows, cluster: Cluster) -> tuple[str, ...]:
+def _node_names(rows: Rows, cluster: Cluster) -> tuple[str, ...]:
     return tuple(cluster.nodes.names[row] for row in rows.tolist())
 
 
@@ -179,7 +179,7 @@ def _pool(pool: PoolOverview, cluster: Cluster) -> PoolData:
         slices=pool.n_slices,
         slices_wanted=pool.n_slices_wanted,
         outdated_slices=pool.n_outdated,
-        nodes=_names(pool.rows, cluster),
+        nodes=_node_names(pool.rows, cluster),
         problem=pool.problem,
         devices=tuple(_device(device, is_used=not pool.problem and len(pool.rows) > 0) for device in pool.devices),
     )
@@ -209,7 +209,7 @@ def place_data(place: Place, cluster: Cluster, *, names_claims: bool = False) ->
     reason = place.reason
     return PlaceData(
         usable=place.usable,
-        nodes=_names(place.rows, cluster),
+        nodes=_node_names(place.rows, cluster),
         allocations=tuple(map(allocation_data, place.allocations)),
         refusal=place.refusal,
         reasons=() if reason is None else tuple(reason.sentences(worded)),

@@ -66,10 +66,8 @@ _USABLE: Final = "can be allocated"
 def overview_charts(answer: DevicesOverview, overview: NodesOverview | None) -> Document:
     """Lay out the map of the nodes by their devices, and a bar per pool."""
     if overview is not None:
-        yield GAP
-        yield devices_map(answer, overview)
-    yield GAP
-    yield pools_bars(answer)
+        yield from (GAP, devices_map(answer, overview))
+    yield from (GAP, pools_bars(answer))
 
 
 def pools_bars(answer: DevicesOverview) -> Bars:
@@ -184,8 +182,7 @@ def supply_document(answer: DeviceSupply, view: View) -> Document:
         yield Phrases((f"used by {listed(answer.pods)}",))
     yield from header(answer, view.now)
     if view.drawn and view.overview is not None and answer.places:
-        yield GAP
-        yield supply_map(answer, view.overview)
+        yield from (GAP, supply_map(answer, view.overview))
     yield from places_section(answer.places, every=view.wide and not view.drawn)
     yield from cautions(answer)
     if answer.places and not view.wide:

@@ -70,7 +70,7 @@ def describe(old: OutcomeData, new: OutcomeData, parts: Sequence[AnswerPart], no
 
 def _sentences(old: OutcomeData, new: OutcomeData, parts: Sequence[AnswerPart], nodes: NodeChanges) -> Iterator[str]:
     if SideOutcome.ABSENT in (old.outcome, new.outcome) or AnswerPart.PLACE in parts:
-        yield _place(old, new)
+        yield _place_change(old, new)
         return
     anew = "if rescheduled, " if new.node_name else "without its gates, " if new.outcome is SideOutcome.GATED else ""
     if AnswerPart.OUTCOME in parts:
@@ -90,7 +90,7 @@ def _sentences(old: OutcomeData, new: OutcomeData, parts: Sequence[AnswerPart], 
         yield "the numbers in the event message change" if numbers else "the event message changes"
 
 
-def _place(old: OutcomeData, new: OutcomeData) -> str:
+def _place_change(old: OutcomeData, new: OutcomeData) -> str:
     if old.outcome is SideOutcome.ABSENT:
         return f"is new: {_does(new)}"
     if new.outcome is SideOutcome.ABSENT:
@@ -277,11 +277,13 @@ def diff(cluster: LoadedCluster, request: DiffRequest, handle: AnalysisHandle) -
         changed=changed,
         nodes_gone=tuple(name for name in names[0] if name not in names[1]),
         nodes_new=tuple(name for name in names[1] if name not in names[0]),
-        groups=_groups(cluster, request.other, changed),
+        groups=_group_losses(cluster, request.other, changed),
     )
 
 
-def _groups(before: LoadedCluster, after: LoadedCluster, changed: Iterable[PodChangeData]) -> tuple[GroupLossData, ...]:
+def _group_losses(
+    before: LoadedCluster, after: LoadedCluster, changed: Iterable[PodChangeData]
+) -> tuple[GroupLossData, ...]:
     """Return the groups of which pods lose their node, and the number of members on nodes before and after."""
     entries = []
     for pod in changed:
@@ -411,7 +413,7 @@ def compare(before: SideAnswer, after: SideAnswer, seen: set[tuple[str, ...]] | 
     nodes = NodeChanges(None, None)
     if before.decision is not None and after.decision is not None:
         nodes = NodeChanges(NodeColumns.of(before.decision), NodeColumns.of(after.decision))
-    parts = tuple(_parts(old, new, nodes))
+    parts = tuple(_changed_parts(old, new, nodes))
     if not parts:
         return None
     summary = describe(old, new, parts, nodes)
@@ -423,7 +425,7 @@ def compare(before: SideAnswer, after: SideAnswer, seen: set[tuple[str, ...]] | 
     return PodChangeData("", "", summary, parts, had and not has, old, new, nodes.data() if is_listed else None)
 
 
-def _parts(old: OutcomeData, new: OutcomeData, nodes: NodeChanges) -> Iterator[AnswerPart]:
+def _changed_parts(old: OutcomeData, new: OutcomeData, nodes: NodeChanges) -> Iterator[AnswerPart]:
     if old.node_name != new.node_name:
         yield AnswerPart.PLACE
     if old.outcome != new.outcome or old.error != new.error:

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Final
 
-from msgspec import Meta, field
+from msgspec import field
 
 from kschedctl.questions.answer import CompoundAnswer, Data, Envelope
 from kschedctl.questions.answer_parts import GroupLossData
@@ -39,69 +39,51 @@ OUTCOME_PARTS: Final = frozenset({AnswerPart.PLACE, AnswerPart.OUTCOME, AnswerPa
 class OutcomeData(Data, frozen=True):
     """The outcome for a pod on one side."""
 
-    outcome: Annotated[
-        SideOutcome, Meta(description="The outcome as in explain; absent if the side does not have the pod.")
-    ]
-    node_name: Annotated[
-        str, Meta(description="The node that the pod runs on; the decision is made as if the pod were not bound.")
-    ] = ""
-    nodes: Annotated[
-        tuple[str, ...], Meta(description="The nodes that the pod can be scheduled to: those with the highest score.")
-    ] = ()
-    feasible_nodes: Annotated[int, Meta(description="The number of nodes that the pod fits on.")] = 0
+    outcome: Annotated[SideOutcome, "The outcome as in explain; absent if the side does not have the pod."]
+    node_name: Annotated[str, "The node that the pod runs on; the decision is made as if the pod were not bound."] = ""
+    nodes: Annotated[tuple[str, ...], "The nodes that the pod can be scheduled to: those with the highest score."] = ()
+    feasible_nodes: Annotated[int, "The number of nodes that the pod fits on."] = 0
     victims: Annotated[
-        dict[str, tuple[str, ...]],
-        Meta(description="The pods that preemption would evict, by node that can be nominated."),
+        dict[str, tuple[str, ...]], "The pods that preemption would evict, by node that can be nominated."
     ] = field(default_factory=dict)
-    message: Annotated[str, Meta(description="The text of the FailedScheduling event; empty where the pod fits.")] = ""
+    message: Annotated[str, "The text of the FailedScheduling event; empty where the pod fits."] = ""
     error: Annotated[
-        str,
-        Meta(description="The error with which kube-scheduler aborts the scheduling cycle; empty if there is none."),
+        str, "The error with which kube-scheduler aborts the scheduling cycle; empty if there is none."
     ] = ""
 
 
 class NodeOutcomeData(Data, frozen=True):
     """The result for a node on one side."""
 
-    fits: Annotated[bool, Meta(description="True if the pod fits on the node.")]
-    plugin: Annotated[str, Meta(description="The plugin that rejects the node; empty if the pod fits.")]
-    reasons: Annotated[tuple[str, ...], Meta(description="The reasons of that plugin, in the scheduler's own words.")]
-    score: Annotated[int | None, Meta(description="The total score; null if nodes were not scored.")]
-    scores: Annotated[dict[str, int], Meta(description="The weighted score of each plugin.")]
+    fits: Annotated[bool, "True if the pod fits on the node."]
+    plugin: Annotated[str, "The plugin that rejects the node; empty if the pod fits."]
+    reasons: Annotated[tuple[str, ...], "The reasons of that plugin, in the scheduler's own words."]
+    score: Annotated[int | None, "The total score; null if nodes were not scored."]
+    scores: Annotated[dict[str, int], "The weighted score of each plugin."]
 
 
 class NodeChangeData(Data, frozen=True):
     """A node whose result changes."""
 
-    name: Annotated[str, Meta(description="The name of the node.")]
-    before: Annotated[
-        NodeOutcomeData | None,
-        Meta(description="The result on the first side; null if that side does not have the node."),
-    ]
-    after: Annotated[
-        NodeOutcomeData | None,
-        Meta(description="The result on the second side; null if that side does not have the node."),
-    ]
+    name: Annotated[str, "The name of the node."]
+    before: Annotated[NodeOutcomeData | None, "The result on the first side; null if that side does not have the node."]
+    after: Annotated[NodeOutcomeData | None, "The result on the second side; null if that side does not have the node."]
 
 
 class PodChangeData(Data, frozen=True):
     """A pod for which something changes."""
 
-    namespace: Annotated[str, Meta(description="The namespace of the pod.")]
-    name: Annotated[str, Meta(description="The name of the pod.")]
-    summary: Annotated[tuple[str, ...], Meta(description="The changes in words; equal for pods with the same changes.")]
-    parts: Annotated[tuple[AnswerPart, ...], Meta(description="The parts of the answer that change.")]
-    worse: Annotated[
-        bool, Meta(description="True if the pod has or gets a node on the first side and gets none on the second.")
-    ]
-    before: Annotated[OutcomeData, Meta(description="The result on the first side.")]
-    after: Annotated[OutcomeData, Meta(description="The result on the second side.")]
+    namespace: Annotated[str, "The namespace of the pod."]
+    name: Annotated[str, "The name of the pod."]
+    summary: Annotated[tuple[str, ...], "The changes in words; equal for pods with the same changes."]
+    parts: Annotated[tuple[AnswerPart, ...], "The parts of the answer that change."]
+    worse: Annotated[bool, "True if the pod has or gets a node on the first side and gets none on the second."]
+    before: Annotated[OutcomeData, "The result on the first side."]
+    after: Annotated[OutcomeData, "The result on the second side."]
     nodes: Annotated[
         tuple[NodeChangeData, ...] | None,
-        Meta(
-            description="The nodes whose result changes; null if they are left out because many pods are compared: "
-            "request this pod alone to get them."
-        ),
+        "The nodes whose result changes; null if they are left out because many pods are compared: request this "
+        "pod alone to get them.",
     ]
 
     @property
@@ -118,27 +100,23 @@ class PodChangeData(Data, frozen=True):
 class SideData(Envelope, frozen=True, kw_only=True):
     """A side of the comparison."""
 
-    config: Annotated[str, Meta(description="The file with the scheduler's configuration; empty if there is none.")]
+    config: Annotated[str, "The file with the scheduler's configuration; empty if there is none."]
 
 
 class Diff(CompoundAnswer, frozen=True, kw_only=True):
     """The changes from the first side to the second."""
 
-    before: Annotated[SideData, Meta(description="The first side.")]
-    after: Annotated[SideData, Meta(description="The second side.")]
-    summary: Annotated[
-        str, Meta(description="The pods that lose their node and the pods that move, in one or two sentences.")
-    ]
-    pods: Annotated[int, Meta(description="The number of compared pods.")]
-    changed: Annotated[tuple[PodChangeData, ...], Meta(description="The pods for which something changes.")]
-    nodes_gone: Annotated[tuple[str, ...], Meta(description="The nodes that only the first side has.")]
-    nodes_new: Annotated[tuple[str, ...], Meta(description="The nodes that only the second side has.")]
+    before: Annotated[SideData, "The first side."]
+    after: Annotated[SideData, "The second side."]
+    summary: Annotated[str, "The pods that lose their node and the pods that move, in one or two sentences."]
+    pods: Annotated[int, "The number of compared pods."]
+    changed: Annotated[tuple[PodChangeData, ...], "The pods for which something changes."]
+    nodes_gone: Annotated[tuple[str, ...], "The nodes that only the first side has."]
+    nodes_new: Annotated[tuple[str, ...], "The nodes that only the second side has."]
     groups: Annotated[
         tuple[GroupLossData, ...],
-        Meta(
-            description="The pod groups that lose members: compared pods that have a node on the first side and none "
-            "on the second. At the end, those of them count that the second side schedules."
-        ),
+        "The pod groups that lose members: compared pods that have a node on the first side and none on the "
+        "second. At the end, those of them count that the second side schedules.",
     ] = ()
 
     @property

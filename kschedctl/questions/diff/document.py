@@ -77,7 +77,7 @@ def charts_section(diff: Diff, groups: Sequence[Sequence[PodChangeData]], overvi
     changes = _node_changes(diff)
     if changes:
         yield changes_map(overview, changes)
-    places = [(_place(pod, first=True), _place(pod, first=False)) for pod in diff.changed]
+    places = [(_node_on_side(pod, first=True), _node_on_side(pod, first=False)) for pod in diff.changed]
     if any(before != after for before, after in places):
         first, second = zip(*places, strict=True)
         yield zone_bars("Pods that change, by zone", ("before", "after"), first, second, overview)
@@ -85,7 +85,7 @@ def charts_section(diff: Diff, groups: Sequence[Sequence[PodChangeData]], overvi
 
 def _pod_bars(diff: Diff) -> Bars:
     """Return all compared pods by the kind of their change."""
-    counts = Counter(_kind(pod) for pod in diff.changed)
+    counts = Counter(_kind_of_change(pod) for pod in diff.changed)
     counts[_UNCHANGED] = diff.pods - len(diff.changed)
     segments = (
         Segment(i, counts[kind], counted(counts[kind], "pod")) for i, kind in enumerate(_CHANGES) if counts[kind]
@@ -105,7 +105,7 @@ def _change_bars(groups: Sequence[Sequence[PodChangeData]]) -> Bars:
     rows = (
         Bar(
             ("; ".join(group[0].summary), counted(len(group), "pod")),
-            (Segment(_CHANGES.index(_kind(group[0])), len(group), counted(len(group), "pod")),),
+            (Segment(_CHANGES.index(_kind_of_change(group[0])), len(group), counted(len(group), "pod")),),
             most,
         )
         for group in shown
@@ -122,7 +122,7 @@ def _change_bars(groups: Sequence[Sequence[PodChangeData]]) -> Bars:
     )
 
 
-def _kind(pod: PodChangeData) -> Kind:
+def _kind_of_change(pod: PodChangeData) -> Kind:
     if pod.worse:
         return _WORSE
     if pod.before.outcome is not SideOutcome.SCHEDULED and pod.after.outcome is SideOutcome.SCHEDULED:
@@ -130,7 +130,7 @@ def _kind(pod: PodChangeData) -> Kind:
     return _OUTCOME if pod.changes_outcome else _DETAILS
 
 
-def _place(pod: PodChangeData, *, first: bool) -> str:
+def _node_on_side(pod: PodChangeData, *, first: bool) -> str:
     """Return the node of a pod on a side: that on which it runs, else the first one that it can be scheduled to."""
     side = pod.before if first else pod.after
     return side.node_name or next(iter(side.nodes), "")
@@ -140,12 +140,14 @@ def _node_changes(diff: Diff) -> dict[str, NodeChange]:
     """Return the changes of nodes, with the pods that they are about."""
     found: dict[str, dict[Kind, list[str]]] = {}
     for pod in diff.changed:
-        for name, kind in _kinds(pod):
-            found.setdefault(name, {}).setdefault(kind, []).append(pod.key)
+        for change in pod.nodes or ():
+            kind = _node_kind(change)
+            if kind is not None:
+                found.setdefault(change.name, {}).setdefault(kind, []).append(pod.key)
     for kind, names in ((_GONE, diff.nodes_gone), (_NEW, diff.nodes_new)):
         for name in names:
             found.setdefault(name, {})[kind] = []
-    moved = [(_place(pod, first=True), _place(pod, first=False), pod.key) for pod in diff.changed]
+    moved = [(_node_on_side(pod, first=True), _node_on_side(pod, first=False), pod.key) for pod in diff.changed]
     leave = by_node((before, key) for before, after, key in moved if before != after)
     arrive = by_node((after, key) for before, after, key in moved if before != after)
     for kind, places in ((_LOSES, leave), (_GETS, arrive)):
@@ -163,13 +165,6 @@ def _node_changes(diff: Diff) -> dict[str, NodeChange]:
         for name, kinds in found.items()
     }
     return dict(sorted(changes.items(), key=lambda item: _NODE_KINDS.index(item[1].kind)))
-
-
-def _kinds(pod: PodChangeData) -> Iterator[tuple[str, Kind]]:
-    for change in pod.nodes or ():
-        kind = _node_kind(change)
-        if kind is not None:
-            yield change.name, kind
 
 
 def _node_kind(change: NodeChangeData) -> Kind | None:
@@ -224,8 +219,7 @@ def document(diff: Diff, view: View) -> Document:
         yield from charts_section(diff, groups, view.overview)
     if groups:
         rows = [_row(group, wide=view.wide) for group in groups]
-        yield GAP
-        yield table(("pods", "names", "changes"), rows, numeric=(0,))
+        yield from (GAP, table(("pods", "names", "changes"), rows, numeric=(0,)))
         if diff.pods > 1:
             yield from _how_decided(diff)
         if more := len(diff.changed) - len(shown):

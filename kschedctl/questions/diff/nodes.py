@@ -98,7 +98,7 @@ class NodeChanges:
     @property
     def gained(self) -> tuple[str, ...]:
         """The nodes that the pod fits on only in the second side."""
-        return self._named(~self._fits[0] & self._fits[1])
+        return self._names_where(~self._fits[0] & self._fits[1])
 
     @property
     def lost(self) -> dict[str, str]:
@@ -130,7 +130,7 @@ class NodeChanges:
         Return none if the pod does not fit on all nodes in ``among`` in both sides: then the filters decide.
         """
         elsewhere = self.changed & ~self.fitting
-        if among and any(name in among for name in self._named(elsewhere)):
+        if among and any(name in among for name in self._names_where(elsewhere)):
             return []
         at = self.fitting
         return sorted(plugin for plugin, differs in self._score_differences.items() if (differs & at).any())
@@ -145,7 +145,7 @@ class NodeChanges:
         at = np.flatnonzero(self.changed).tolist()
         return tuple(NodeChangeData(self.names[i], verdict(0, i), verdict(1, i)) for i in at)
 
-    def _named(self, where: Mask) -> tuple[str, ...]:
+    def _names_where(self, where: Mask) -> tuple[str, ...]:
         return tuple(self.names[i] for i in np.flatnonzero(where))
 
     def _column(self, side: int, column: Mask | Int64Array | None) -> Int64Array:

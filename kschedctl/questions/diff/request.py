@@ -73,11 +73,11 @@ class ComparisonRequest:
         asked = {**new_pods[1], **new_pods[0]}
         for name in pods.pod_names:
             one = next(filter(None, found_on(sides, partial(_pod, pods, name))))
-            asked[_key(one)] = one
+            asked[_pod_key(one)] = one
         if not pods.named:
             for side in sides:
                 for one in pods.selected(side.pods, running=self.all_pods):
-                    asked.setdefault(_key(one), one)
+                    asked.setdefault(_pod_key(one), one)
             if not asked:
                 running = "" if self.all_pods or pods.selector else ", or give --all-pods to include running pods"
                 every = (side.pods for side in sides)
@@ -87,7 +87,7 @@ class ComparisonRequest:
         return tuple(key for key, one in asked.items() if id(one) in kept)
 
 
-def _key(one: PodSubject) -> Key:
+def _pod_key(one: PodSubject) -> Key:
     return one.pod.metadata.namespace, one.pod.metadata.name
 
 
@@ -107,6 +107,6 @@ def _with_pods(
     return side, {
         (one.pod.metadata.namespace, f"{one.workload.name} on {one.node}")
         if one.workload is not None and one.node
-        else _key(one): one
+        else _pod_key(one): one
         for one in asked
     }

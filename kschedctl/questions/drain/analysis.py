@@ -74,7 +74,7 @@ def drain_answer(
     missing = (*not_listed(cluster.cluster, Part.EVICTION), *missing_for_attempts(cluster, run.attempts, is_new=False))
     return Drained(
         **envelope(run.before, provenance(cluster, missing, many=True), not_modelled),
-        summary=_summary(run, nodes, waiting, evicted, placed_first, groups),
+        summary=_drain_summary(run, nodes, waiting, evicted, placed_first, groups),
         interrupted=not run.finished,
         rolling=request.options.rolling,
         chance=TieBreak(request.seed).words,
@@ -173,7 +173,7 @@ def _waiting(before: Cluster, groups: Iterator[WaitingData]) -> Iterator[Waiting
             yield replace(group, pods=new)
 
 
-def _summary(
+def _drain_summary(
     run: DrainRun,
     nodes: Sequence[DrainedNodeData],
     waiting: Sequence[WaitingData],
@@ -190,7 +190,7 @@ def _summary(
         evictions = evictions_in_words([each for each in run.drained if each.drained])
         parts.append(f"{whom} can be drained: {evictions}")
     verb = "cannot" if can else "cannot be drained"
-    parts += [f"{node.node} {verb}: {_why(node)}" for node in cannot[:3]]
+    parts += [f"{node.node} {verb}: {_first_causes(node)}" for node in cannot[:3]]
     parts += _ending_in_words([pod for node in nodes for pod in node.waits_for if not pod.stuck], run.began)
     lost = lost_pods([each for each in run.drained if not each.drained])
     if lost:
@@ -231,7 +231,7 @@ def _first_in_words(placed: Sequence[PlacedFirstData]) -> Iterator[str]:
         yield f"{counted(n_pending, 'pending pod')} {'is' if n_pending == 1 else 'are'} placed first{evicting}"
 
 
-def _why(node: DrainedNodeData) -> str:
+def _first_causes(node: DrainedNodeData) -> str:
     """Return the first causes for which a node is not drained."""
     if not node.causes:
         return f"{node.blocked[0].pod} cannot be evicted"

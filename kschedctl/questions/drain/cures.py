@@ -521,7 +521,7 @@ def option_cures(trials: Trials, options: DrainOptions) -> Iterator[CureData]:
     told = [message for message in _OPTIONS if message in missing]
     had = _flags(options)
     for message in told:
-        options = _with_option(options, message)
+        options = dataclasses.replace(options, **{_FIELDS[message]: True})
     forced = UNMANAGED in told
     if forced:
         yield own_controller([pod for each in drained for pod in each.refusals.get(UNMANAGED, ())])
@@ -545,10 +545,6 @@ def own_controller(pods: Sequence[str]) -> CureData:
         (f"# create a workload with the spec of {names}",),
         "a bare pod is lost with its node; only its owner knows how to start it elsewhere",
     )
-
-
-def _with_option(options: DrainOptions, message: str) -> DrainOptions:
-    return dataclasses.replace(options, **{_FIELDS[message]: True})
 
 
 def _flags(options: DrainOptions) -> list[str]:

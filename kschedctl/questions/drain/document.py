@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from kschedctl.common.wording import counted, duration, listed
 from kschedctl.questions.charts import Kind, utilisation_bars
-from kschedctl.questions.document import Document, Heading, Paragraph, Question, Tone, table
+from kschedctl.questions.document import Document, Heading, Paragraph, Question, Tone, and_more, table
 from kschedctl.questions.drain.answer import Drained, DrainedNodeData, MovedPodData
 from kschedctl.questions.frame import (
     View,
@@ -40,7 +40,7 @@ _FEW: Final = 12
 
 def document(answer: Drained, view: View) -> Document:
     """Lay out an answer."""
-    yield from first_line(answer, answer.summary, _tone(answer))
+    yield from first_line(answer, answer.summary, _drain_tone(answer))
     yield from header(answer, view.now)
     took = duration(round(answer.seconds)) if answer.seconds >= 1 else "less than a second"
     how = "each node comes back before the next is drained; " if answer.rolling else ""
@@ -109,7 +109,7 @@ def _questions(answer: Drained) -> Iterator[Question]:
         )
 
 
-def _tone(answer: Drained) -> Tone:
+def _drain_tone(answer: Drained) -> Tone:
     if answer.interrupted:
         return Tone.CAUTION
     if all(node.drained for node in answer.nodes) and not answer.not_tried:
@@ -155,8 +155,7 @@ def _placed_first(answer: Drained, *, every: bool) -> Document:
         for each in placed
     ]
     yield table(("pod", "to", "evicts"), rows, identifiers=(1,))
-    if len(placed) < len(answer.placed_first):
-        yield Paragraph(f"and {len(answer.placed_first) - len(placed)} more: -o wide", Tone.FAINT, 2)
+    yield from and_more(len(answer.placed_first) - len(placed))
 
 
 def _preempted(answer: Drained, *, every: bool) -> Document:
@@ -176,8 +175,7 @@ def _moves(answer: Drained, *, every: bool) -> Document:
         left += len(node.moved) - len(shown)
         rows += [(node.node, _first_named(pod.pod, is_first=pod.was_pending), _goes_to(pod)) for pod in shown]
     yield table(("from", "pod", "to"), rows, identifiers=range(3))
-    if left:
-        yield Paragraph(f"and {left} more: -o wide", Tone.FAINT, 2)
+    yield from and_more(left)
     staying = [node for node in answer.nodes if node.staying]
     if staying:
         yield Paragraph(f"{_staying(staying)} DaemonSet-managed or mirror pods", Tone.FAINT, 2)

@@ -20,6 +20,7 @@ from kschedctl.questions.document import (
     Question,
     Tone,
     Verbatim,
+    and_more,
     table,
 )
 from kschedctl.questions.explain.analysis import running_in_words
@@ -29,7 +30,6 @@ from kschedctl.questions.explain.answer import (
     ExplanationSummary,
     NodeData,
     NodeStoryData,
-    OutcomeGroupData,
     ReasonData,
     SearchData,
     SuggestionData,
@@ -77,11 +77,14 @@ def admission_section(explanation: Explanation) -> Document:
         yield Paragraph("Admission changes nothing in this pod.", Tone.STRONG)
         return
     yield Paragraph("Changes by admission", Tone.STRONG)
-    rows = [(change.plugin, f"{change.path}: {_shown(change.before)} -> {_shown(change.after)}") for change in changes]
+    rows = [
+        (change.plugin, f"{change.path}: {_manifest_value(change.before)} -> {_manifest_value(change.after)}")
+        for change in changes
+    ]
     yield table(("plugin", "field: before -> after"), rows)
 
 
-def _shown(value: Any) -> str:
+def _manifest_value(value: Any) -> str:
     """Format a value as in a manifest, on one line."""
     if value is None:
         return "not set"
@@ -253,7 +256,8 @@ def document(explanation: Explanation, view: View) -> Document:
         )
     yield from checks_section(explanation.diagnoses)
     yield from cautions(explanation)
-    yield from _next_section(explanation, view)
+    if explanation.pre_filter is not None and explanation.pre_filter.code == "Success":
+        yield from next_questions([*_about_changes(explanation, view), *_about_nodes(explanation, view)])
 
 
 def _decision_section(explanation: Explanation, view: ExplainView) -> Document:
@@ -419,12 +423,6 @@ def _filters_section(explanation: Explanation, node: NodeData, story: NodeStoryD
         yield from node_claims_section(explanation.claims, node)
 
 
-def _next_section(explanation: Explanation, view: ExplainView) -> Document:
-    looked_at = explanation.pre_filter is not None and explanation.pre_filter.code == "Success"
-    if looked_at:
-        yield from next_questions([*_about_changes(explanation, view), *_about_nodes(explanation, view)])
-
-
 def _about_changes(explanation: Explanation, view: ExplainView) -> Iterator[Question]:
     if explanation.preemption is not None and explanation.preemption.nominated and not view.applied:
         yield Question("Victims", "preempt", explanation.pod.key)
@@ -550,18 +548,16 @@ def _first_line(basis: Envelope, number: Counter[str], note: str = "", start: st
     yield from first_line(basis, text, Tone.GOOD if fine else Tone.BAD)
 
 
-def _number(fates: Iterable[OutcomeGroupData], outcome: Outcome) -> int:
-    return sum(len(fate.pods) for fate in fates if fate.outcome is outcome)
-
-
 def many_document(answer: ExplanationSummary, view: View) -> Document:
     """Lay out a summary of many pods."""
     fates = answer.fates
-    yield from _first_line(answer, Counter({outcome: _number(fates, outcome) for outcome in Outcome}))
+    yield from _first_line(
+        answer,
+        Counter({outcome: sum(len(fate.pods) for fate in fates if fate.outcome is outcome) for outcome in Outcome}),
+    )
     yield from header(answer, view.now)
     rows = [(str(len(f.pods)), listed(f.pods, most=_MOST_NAMED), _WORDS[f.outcome], f.why) for f in fates]
-    yield GAP
-    yield table(("pods", "names", "outcome", "reason"), rows, numeric=(0,))
+    yield from (GAP, table(("pods", "names", "outcome", "reason"), rows, numeric=(0,)))
     yield from each_alone(indent=2)
     yield from cautions(answer)
     yield from next_questions(
@@ -598,8 +594,7 @@ def daemon_set_document(answer: DaemonSetExplanation, view: View) -> Document:
             )
             for group in groups
         ]
-        yield GAP
-        yield table(("nodes", "names", "plugin", "reason"), rows, numeric=(0,), identifiers=(1,))
+        yield from (GAP, table(("nodes", "names", "plugin", "reason"), rows, numeric=(0,), identifiers=(1,)))
     yield from cautions(basis)
     questions = [Question("Pod by pod", "explain", first.pod.key, {"output": "wide"})]
     if any(each.preemption is not None and each.preemption.nominated for each in answers):
@@ -627,10 +622,8 @@ def search_section(search: SearchData, *, every_node: bool) -> Document:
         return
     shown = search.nodes if every_node else search.nodes[:_SHORT]
     rows = [(node.name, str(node.starts), f"{node.chance:.1%}") for node in shown]
-    yield GAP
-    yield table(("node", "starts", "chance"), rows, numeric=(1, 2), identifiers=(0,))
-    if len(shown) < len(search.nodes):
-        yield Paragraph(f"and {len(search.nodes) - len(shown)} more: -o wide", Tone.FAINT, INDENT)
+    yield from (GAP, table(("node", "starts", "chance"), rows, numeric=(1, 2), identifiers=(0,)))
+    yield from and_more(len(search.nodes) - len(shown))
     text = (
         "chance if all starts are equally likely, nodes are searched one after another, and the scheduler started "
         "after the last node was added; the scores above are those over all feasible nodes"

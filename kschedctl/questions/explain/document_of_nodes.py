@@ -176,18 +176,14 @@ def charts_section(
         describe: Describes a node by its name; ``None`` for no bars of nodes.
     """
     if overview is not None and explanation.nodes:
-        yield GAP
-        yield explained_map(explanation, overview)
+        yield from (GAP, explained_map(explanation, overview))
     for bars in domain_bars(explanation.constraints, explanation.nodes):
-        yield GAP
-        yield bars
+        yield from (GAP, bars)
     if describe is not None:
         for name in nodes:
-            yield GAP
-            yield node_bars(describe(name), explanation.pod)
+            yield from (GAP, node_bars(describe(name), explanation.pod))
     if explanation.scores is not None and len(explanation.scores.nodes) > 1:
-        yield GAP
-        yield score_bars(explanation.scores)
+        yield from (GAP, score_bars(explanation.scores))
 
 
 def score_bars(scores: ScoresData) -> Bars:
@@ -328,8 +324,7 @@ def room_section(story: NodeStoryData) -> Document:
         (one.resource, *(readable(one.resource, n) for n in (one.allocatable, one.requested, one.wanted, one.left)))
         for one in story.room
     ]
-    yield GAP
-    yield table(("resource", "allocatable", "requested", "this pod", "left"), rows, numeric=range(1, 5))
+    yield from (GAP, table(("resource", "allocatable", "requested", "this pod", "left"), rows, numeric=range(1, 5)))
     if not story.pods:
         return
     names = list(story.pods[0].requests)
@@ -346,8 +341,7 @@ def _usage(pod: PodUsageData) -> tuple[str, ...]:
 
 def arithmetic_section(stories: Sequence[PluginStoryData]) -> Document:
     """Lay out the computation of the score: the formula and steps of each plugin, then the sum."""
-    yield GAP
-    yield Paragraph("Computation of the score", Tone.STRONG, INDENT)
+    yield from (GAP, Paragraph("Computation of the score", Tone.STRONG, INDENT))
     for story in stories:
         rules = [story.score.formula] if story.score is not None else []
         if story.normalizing is not None:
@@ -357,7 +351,7 @@ def arithmetic_section(stories: Sequence[PluginStoryData]) -> Document:
             yield _line("score", str(story.raw), str(story.raw), "as the plugin returned it")
         for arithmetic in (story.score, story.normalizing):
             for step in arithmetic.steps if arithmetic is not None else ():
-                yield _line(step.name, step.expression, _number(step), step.note)
+                yield _line(step.name, step.expression, _step_value(step), step.note)
         yield _line("weighted", f"{story.normalized} * {story.weight}", str(story.weighted))
     total = sum(story.weighted for story in stories)
     sums = " + ".join(str(story.weighted) for story in stories)
@@ -372,7 +366,7 @@ def _line(name: str, expression: str, value: str, note: str = "") -> Paragraph:
     return Paragraph(f"{equals} ({note})" if note else equals, indent=2 * INDENT)
 
 
-def _number(step: StepData) -> str:
+def _step_value(step: StepData) -> str:
     return str(step.value) if isinstance(step.value, int) else f"{step.value:.4f}".rstrip("0").rstrip(".")
 
 
@@ -442,8 +436,7 @@ def node_claims_section(claims: ClaimsData, node: NodeData) -> Document:
     found = (reason.operands for reason in node.reasons)
     selectors = [text for one in found if isinstance(one, NotAllocated) for text in one.selectors()]
     if lines or selectors:
-        yield GAP
-        yield Paragraph(_HEADING, Tone.STRONG, INDENT)
+        yield from (GAP, Paragraph(_HEADING, Tone.STRONG, INDENT))
     for line in lines:
         yield Verbatim(line)
     for text in selectors:

@@ -90,7 +90,7 @@ class _Trial:
     def _moves(self, after: Decision) -> bool:
         return after.best == (self._node,)
 
-    def _tried(self, remedy: Remedy) -> Decision:
+    def _decision_after(self, remedy: Remedy) -> Decision:
         """Return the decision with a remedy's changes made."""
         made = make_changes(self._decision.cluster, self._pod, remedy.changes)
         return self._scheduler.moved(made.cluster).decide(made.pod)
@@ -104,13 +104,13 @@ class _Trial:
             return
         low, high = 1, _MOST_PREFERRED
         remedy = self._with_preferred(high)
-        after = self._tried(remedy)
+        after = self._decision_after(remedy)
         if not self._moves(after):
             return
         while low < high:
             middle = (low + high) // 2
             lighter = self._with_preferred(middle)
-            tried = self._tried(lighter)
+            tried = self._decision_after(lighter)
             if self._moves(tried):
                 high, after, remedy = middle, tried, lighter
             else:
@@ -129,7 +129,7 @@ class _Trial:
             if taint.effect != PREFER_NO_SCHEDULE or tolerated(self._pod.spec.tolerations, taint):
                 continue
             for remedy in taint_remedies(self._context, taint):
-                after = self._tried(remedy)
+                after = self._decision_after(remedy)
                 if self._moves(after):
                     yield _change(remedy.summary, remedy.scope, remedy.changes, after)
 

@@ -71,10 +71,10 @@ def score_story(decision: Decision, row: int) -> tuple[ScoreStory, ...]:
     if scores is None:
         return ()
     positions = np.flatnonzero(scores.rows == row).tolist()
-    return tuple(_told(decision, scores, plugin, row, at) for at in positions for plugin in scores.raw)
+    return tuple(_score_story(decision, scores, plugin, row, at) for at in positions for plugin in scores.raw)
 
 
-def _told(decision: Decision, scores: Scores, name: str, row: int, position: int) -> ScoreStory:
+def _score_story(decision: Decision, scores: Scores, name: str, row: int, position: int) -> ScoreStory:
     raw, normalized = int(scores.raw[name][position]), int(scores.normalized[name][position])
     of_plugin: Arithmetic | None = None
     if name in scores.scorers.plugin_names(ExtensionPoint.SCORE, ScorePlugin):
@@ -114,7 +114,7 @@ def story_data(decision: Decision, row: int) -> NodeStoryData:
     ]
     names = sorted(resources, key=lambda name: (name != CPU, name != MEMORY, name))
     told = {**{name: wanted.get(name, 0) for name in names}, PODS: 1}
-    pods, n_more = _pods(decision, row, told)
+    pods, n_more = _largest_pods(decision, row, told)
     return NodeStoryData(
         name=decision.cluster.nodes.names[row],
         room=_room(decision, row, told),
@@ -163,7 +163,7 @@ def _room(decision: Decision, row: int, told: Mapping[str, int]) -> tuple[NodeRe
     return tuple(rooms)
 
 
-def _pods(decision: Decision, row: int, told: Mapping[str, int]) -> tuple[tuple[PodUsageData, ...], int]:
+def _largest_pods(decision: Decision, row: int, told: Mapping[str, int]) -> tuple[tuple[PodUsageData, ...], int]:
     """Return the 5 pods that request most of the node's fullest resource, and the number of its other pods."""
     cluster = decision.cluster
     columns, pods = cluster.resources(decision.framework.handle.request_rules), cluster.pods

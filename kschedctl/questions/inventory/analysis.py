@@ -230,7 +230,7 @@ def list_workloads(cluster: LoadedCluster, request: WorkloadsRequest) -> Workloa
     items.sort(key=lambda item: (-item.pending, item.namespace, item.name, item.kind))
     pending = sum(bool(item.pending) for item in items)
     return WorkloadsOverview(
-        **envelope(cluster.cluster, provenance(cluster, _missing(cluster.cluster))),
+        **envelope(cluster.cluster, provenance(cluster, _workloads_missing(cluster.cluster))),
         summary=f"{counted(len(items), 'workload')}, {pending} of them with pending pods",
         total=len(items),
         workloads=tuple(items[: request.most]),
@@ -256,7 +256,7 @@ def describe_workload(
     budgets = (each for each in loaded.list(PodDisruptionBudget) if each.namespace == namespace)
     claims = {use.claim for index in pods for use in claim_uses(loaded.pods.pod(index))}
     return WorkloadDescription(
-        **envelope(loaded, provenance(cluster, _missing(loaded))),
+        **envelope(loaded, provenance(cluster, _workloads_missing(loaded))),
         summary=f"{item.ref}: {item.on_nodes}{wanted} on {counted(item.nodes, 'node')}, {item.pending} pending",
         workload=item,
         budgets=tuple(f"{each.namespace}/{each.name}" for each in budgets if own & set(selected_by(loaded, each))),
@@ -266,7 +266,7 @@ def describe_workload(
     )
 
 
-def _missing(cluster: Cluster) -> Iterable[Missing]:
+def _workloads_missing(cluster: Cluster) -> Iterable[Missing]:
     kinds = ("Pod", *(kind.__name__ for kind in MAKERS))
     return every_unlisted(cluster, kinds, "workloads without pods are not in the list, and missing pods not counted")
 
@@ -417,11 +417,11 @@ def pods_table(cluster: LoadedCluster) -> Table:
     }
     types = _COLUMNS | dict.fromkeys((f"requested.{unit_name(name)}" for name in requested), int)
     amounts = zip(*(column.tolist() for column in requested.values()), strict=True) if requested else None
-    rows = [(*pod, *(next(amounts) if amounts is not None else ())) for pod in _pods(cluster)]
+    rows = [(*pod, *(next(amounts) if amounts is not None else ())) for pod in _pod_cells(cluster)]
     return Table(types, rows)
 
 
-def _pods(cluster: LoadedCluster) -> Iterator[tuple[Cell, ...]]:
+def _pod_cells(cluster: LoadedCluster) -> Iterator[tuple[Cell, ...]]:
     for record in cluster.pods.records:
         metadata, spec, status = record.metadata, record.spec, record.status
         kind, _, workload = workload_of(cluster.cluster, metadata)

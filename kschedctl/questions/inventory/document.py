@@ -31,7 +31,7 @@ def pods_document(answer: PodsOverview, view: View) -> Document:
     """Lay out a list of pods."""
     yield from first_line(answer, answer.summary)
     yield from header(answer, view.now)
-    yield from _pods(answer.pods, answer.total)
+    yield from _pods_table(answer.pods, answer.total)
     yield from cautions(answer)
 
 
@@ -40,8 +40,7 @@ def workloads_document(answer: WorkloadsOverview, view: View) -> Document:
     yield from first_line(answer, answer.summary)
     yield from header(answer, view.now)
     if answer.workloads:
-        yield GAP
-        yield _workloads(answer.workloads)
+        yield from (GAP, _workloads(answer.workloads))
         yield from _beyond(len(answer.workloads), answer.total, "workloads")
     yield from cautions(answer)
 
@@ -55,7 +54,7 @@ def workload_document(answer: WorkloadDescription, view: View) -> Document:
             yield Heading(what)
             yield table(("name",), [(name,) for name in names], identifiers=(0,))
     yield Heading("Pods")
-    yield from _pods(answer.pods, answer.total)
+    yield from _pods_table(answer.pods, answer.total)
     yield from cautions(answer)
 
 
@@ -64,8 +63,7 @@ def budgets_document(answer: BudgetsOverview, view: View) -> Document:
     yield from first_line(answer, answer.summary)
     yield from header(answer, view.now)
     if answer.budgets:
-        yield GAP
-        yield _budgets(answer.budgets)
+        yield from (GAP, _budgets(answer.budgets))
         yield from _beyond(len(answer.budgets), answer.total, "budgets")
     yield from cautions(answer)
 
@@ -77,10 +75,9 @@ def budget_document(answer: BudgetDescription, view: View) -> Document:
     if answer.budget.problem:
         yield Paragraph(f"It allows no eviction at all: {answer.budget.problem}")
     yield from header(answer, view.now)
-    yield GAP
-    yield _budgets((answer.budget,))
+    yield from (GAP, _budgets((answer.budget,)))
     yield Heading("Pods")
-    yield from _pods(answer.pods, answer.total)
+    yield from _pods_table(answer.pods, answer.total)
     yield from cautions(answer)
 
 
@@ -95,7 +92,7 @@ def search_document(answer: SearchResults, view: View) -> Document:
     yield from cautions(answer)
 
 
-def _pods(pods: Sequence[PodItem], total: int) -> Document:
+def _pods_table(pods: Sequence[PodItem], total: int) -> Document:
     if not pods:
         return
     yield GAP

@@ -11,15 +11,14 @@ from kschedctl.common.findings import Finding, ObjectRef, Severity, shortened
 from kschedctl.common.wording import counted, time_span
 from kschedctl.leaderelection.bounds import Bounds, Conditions, bounds, settings_for, with_exclusive_deadline
 from kschedctl.leaderelection.election import Election, ElectionState
-from kschedctl.leaderelection.network import Fault, LeaderTerm, Scenario, Timeline, as_option
+from kschedctl.leaderelection.network import Fault, LeaderTerm, Scenario, Timeline
 from kschedctl.leaderelection.overview import Elections, check_config, check_elections, elections, settings_of
 from kschedctl.leaderelection.settings import ElectionSettings
-from kschedctl.leaderelection.simulation import Counterexample, find_counterexample, simulate
+from kschedctl.leaderelection.simulation import simulate
 from kschedctl.objects.coordination import Lease
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.leader.answer import (
     BoundsData,
-    CounterexampleData,
     EventData,
     LeaderOverview,
     LeaderSimulation,
@@ -71,7 +70,7 @@ def overview_answer(
     own = found.find(config.resource_namespace, config.resource_name)
     return LeaderOverview(
         **envelope(cluster, rests_on),
-        summary=_summary(own, f"{config.resource_namespace}/{config.resource_name}", found),
+        summary=_leader_summary(own, f"{config.resource_namespace}/{config.resource_name}", found),
         elections=found.elections,
         problems=tuple(map(_problem, findings)),
         heartbeats=found.n_heartbeats,
@@ -79,7 +78,7 @@ def overview_answer(
     )
 
 
-def _summary(own: Election | None, name: str, found: Elections) -> str:
+def _leader_summary(own: Election | None, name: str, found: Elections) -> str:
     if own is None:
         others = f"; there are {counted(len(found.elections), 'other election')}" if found.elections else ""
         return f"The leader of the schedulers is unknown: there is no Lease {name}{others}."
@@ -127,7 +126,6 @@ _SHORTEST: Final = 120.0
 #: The time that is simulated after the last fault, in lease durations.
 _AFTER: Final = 3
 #: The number of elections that are searched: 40 if the times exclude two leaders at once, else 400.
-_FEW, _MANY = 40, 400
 #: The maximum number of attempts to acquire or renew a lease in all simulated elections: about two minutes.
 MAX_ATTEMPTS: Final = 5_000_000
 
@@ -140,9 +138,6 @@ class SimulationRequest:
     settings: ElectionSettings
     #: The candidates, the faults and the clocks.
     scenario: Scenario
-    #: The number of elections that are searched for two leaders at once; ``None`` for 400, or 40 if the times
-    #: exclude two leaders at once.
-    runs: int | None = None
     #: The longest time without a leader after a crash, in seconds; times that guarantee it are suggested.
     fail_over: float | None = None
 
@@ -157,7 +152,7 @@ def long_enough(settings: ElectionSettings, faults: Sequence[Fault]) -> float:
 
 
 def simulate_election(request: SimulationRequest, handle: AnalysisHandle | None = None) -> LeaderSimulation:
-    """Simulate an election, and search elections with other faults for two leaders at once.
+    """Simulate an election, and compute the guarantees of its times.
 
     Raises InputError if this takes more than 5,000,000 attempts of candidates to acquire or renew the lease.
     """
@@ -166,56 +161,35 @@ def simulate_election(request: SimulationRequest, handle: AnalysisHandle | None 
     settings.check()
     conditions = Conditions(drift=played.clock_drift, request=played.longest_request)
     promised = bounds(settings, conditions)
-    runs = request.runs if request.runs is not None else _FEW if promised.exclusive else _MANY
-    _check_size(settings, played, runs)
+    n_attempts = played.candidates * played.duration / settings.retry_period
+    if n_attempts > MAX_ATTEMPTS:
+        raise InputError(
+            f"{counted(played.candidates, 'candidate')} for {played.duration:,.0f} s make {n_attempts:,.0f} attempts; "
+            f"at most {MAX_ATTEMPTS:,} are simulated",
+            hint="use a shorter time until the last fault or --duration, fewer --candidates, or "
+            "a longer --retry-period",
+        )
     with handle.busy("simulating the election"):
         timeline = simulate(settings, played)
-    # The request's own faults were just simulated: the search uses others.
-    tried = handle.track(range(runs), "searching elections for two leaders at once")
-    found = find_counterexample(settings, played, tried)
     if request.fail_over is not None:
         suggested: ElectionSettings | None = settings_for(request.fail_over, conditions, settings)
     else:
         suggested = None if promised.exclusive else with_exclusive_deadline(settings, conditions)
-    return simulation_answer(request, timeline, promised, runs, found, suggested)
-
-
-def _check_size(settings: ElectionSettings, played: Scenario, runs: int) -> None:
-    """Refuse a request that takes more than ``MAX_ATTEMPTS`` attempts, before anything is simulated."""
-    each = played.candidates * played.duration / settings.retry_period
-    total = each * (1 + runs)
-    if total <= MAX_ATTEMPTS:
-        return
-    elections = f" in {runs + 1:,} elections" if runs else ""
-    problem = (
-        f"{counted(played.candidates, 'candidate')} for {played.duration:,.0f} s{elections} make {total:,.0f} attempts"
-    )
-    most = int(MAX_ATTEMPTS / each) - 1
-    fewer = f"--runs {most:,}, " if 0 <= most < runs else ""
-    hint = f"{fewer}a shorter time until the last fault or --duration, fewer --candidates, or a longer --retry-period"
-    raise InputError(f"{problem}; at most {MAX_ATTEMPTS:,} are simulated", hint=f"use {hint}")
+    return simulation_answer(request, timeline, promised, suggested)
 
 
 def simulation_answer(
-    request: SimulationRequest,
-    timeline: Timeline,
-    promised: Bounds,
-    runs: int,
-    found: Counterexample | None,
-    suggested: ElectionSettings | None,
+    request: SimulationRequest, timeline: Timeline, promised: Bounds, suggested: ElectionSettings | None
 ) -> LeaderSimulation:
     """Return the answer.
 
     Args:
-        runs: The number of elections that were searched.
-        found: An election in which two led at once.
         suggested: Times with which two never lead at once.
     """
     settings, scenario = request.settings, request.scenario
-    faults = () if found is None else tuple(word for fault in found.scenario.faults for word in as_option(fault))
     overlaps = tuple((_term(first), _term(second)) for first, second in timeline.overlaps())
     return LeaderSimulation(
-        summary=_simulation_summary(promised, bool(overlaps), found, runs),
+        summary=_simulation_summary(promised),
         times=_times(settings),
         bounds=BoundsData(
             earliest=_rounded(promised.earliest),
@@ -234,27 +208,19 @@ def simulation_answer(
         terms=tuple(map(_term, timeline.terms())),
         gaps=tuple((_rounded(start), _rounded(end)) for start, end in timeline.gaps()),
         overlaps=overlaps,
-        runs=runs,
-        counterexample=None
-        if found is None
-        else CounterexampleData(
-            found.scenario.seed, _term(found.first), _term(found.second), _rounded(found.seconds), faults
-        ),
         suggested=None if suggested is None else _times(suggested),
         suggested_for="" if suggested is None else "exclusive" if request.fail_over is None else "failOver",
     )
 
 
-def _simulation_summary(promised: Bounds, overlapped: bool, found: Counterexample | None, runs: int) -> str:
+def _simulation_summary(promised: Bounds) -> str:
     numbers = (
         f"a leader that cannot renew leads for up to {promised.leads_on:.1f} s after its last renewal, "
         f"and no other replica does for {promised.holds:.1f} s"
     )
     if promised.exclusive:
         return f"Never two leaders at once: {numbers}."
-    if overlapped or found is not None:
-        return f"Two leaders at once are possible, for up to {promised.overlap:.1f} s: {numbers}."
-    return f"Two leaders at once are possible, but did not occur in {counted(runs, 'election')}: {numbers}."
+    return f"Two leaders at once are possible, for up to {promised.overlap:.1f} s: {numbers}."
 
 
 def _times(settings: ElectionSettings) -> TimesData:

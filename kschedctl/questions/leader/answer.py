@@ -2,35 +2,31 @@
 
 from typing import Annotated, Literal
 
-from msgspec import Meta
-
 from kschedctl.leaderelection.election import Election
 from kschedctl.questions.answer import ClusterAnswer, CompoundAnswer, Data
 
-Seconds = Annotated[float, Meta(description="A duration, in seconds.")]
+Seconds = Annotated[float, "A duration, in seconds."]
 
 
 class ProblemData(Data, frozen=True):
     """A problem of an election, or a note about it."""
 
-    severity: Annotated[Literal["error", "warning", "info"], Meta(description="The severity: error, warning or info.")]
-    rule: Annotated[str, Meta(description="The rule that found the problem.")]
-    object: Annotated[str, Meta(description="The object that the problem is about.")]
-    field: Annotated[str, Meta(description="The path of the field with the problem; empty if there is none.")]
-    problem: Annotated[str, Meta(description="The problem in one sentence.")]
-    hint: Annotated[str, Meta(description="A hint for the repair; empty if there is none.")]
+    severity: Annotated[Literal["error", "warning", "info"], "The severity: error, warning or info."]
+    rule: Annotated[str, "The rule that found the problem."]
+    object: Annotated[str, "The object that the problem is about."]
+    field: Annotated[str, "The path of the field with the problem; empty if there is none."]
+    problem: Annotated[str, "The problem in one sentence."]
+    hint: Annotated[str, "A hint for the repair; empty if there is none."]
 
 
 class LeaderOverview(ClusterAnswer, frozen=True, kw_only=True):
     """All leader elections of a cluster."""
 
-    summary: Annotated[str, Meta(description="The state of the scheduler's own election, in one sentence.")]
-    elections: Annotated[tuple[Election, ...], Meta(description="The elections, those of the control plane first.")]
-    problems: Annotated[tuple[ProblemData, ...], Meta(description="The problems of the elections.")]
-    heartbeats: Annotated[int, Meta(description="The number of Leases that are heartbeats of nodes and API servers.")]
-    retry_period: Annotated[
-        float, Meta(description="The time that standby candidates are assumed to wait between attempts, in seconds.")
-    ]
+    summary: Annotated[str, "The state of the scheduler's own election, in one sentence."]
+    elections: Annotated[tuple[Election, ...], "The elections, those of the control plane first."]
+    problems: Annotated[tuple[ProblemData, ...], "The problems of the elections."]
+    heartbeats: Annotated[int, "The number of Leases that are heartbeats of nodes and API servers."]
+    retry_period: Annotated[float, "The time that standby candidates are assumed to wait between attempts, in seconds."]
 
     @property
     def fine(self) -> bool:
@@ -50,113 +46,76 @@ class LeaderOverview(ClusterAnswer, frozen=True, kw_only=True):
 class TimesData(Data, frozen=True):
     """The timing settings of the candidates, in seconds."""
 
-    lease_duration: Annotated[
-        float, Meta(description="The time for which other candidates wait after the last renewal, in seconds.")
-    ]
-    renew_deadline: Annotated[
-        float, Meta(description="The time after which a leader that cannot renew gives up, in seconds.")
-    ]
-    retry_period: Annotated[float, Meta(description="The time between attempts to acquire or renew, in seconds.")]
-    release_on_cancel: Annotated[bool, Meta(description="True if a leader that ends releases its lease.")]
+    lease_duration: Annotated[float, "The time for which other candidates wait after the last renewal, in seconds."]
+    renew_deadline: Annotated[float, "The time after which a leader that cannot renew gives up, in seconds."]
+    retry_period: Annotated[float, "The time between attempts to acquire or renew, in seconds."]
+    release_on_cancel: Annotated[bool, "True if a leader that ends releases its lease."]
 
 
 class BoundsData(Data, frozen=True):
     """The guarantees that the timing settings give, in seconds."""
 
     earliest: Annotated[
-        float,
-        Meta(description="The shortest time after the last renewal of a dead leader until another candidate leads."),
+        float, "The shortest time after the last renewal of a dead leader until another candidate leads."
     ]
-    latest: Annotated[
-        float, Meta(description="The longest such time, provided that a candidate is waiting for the lease.")
-    ]
-    released: Annotated[
-        float, Meta(description="The longest time after the release of a lease until another candidate leads.")
-    ]
+    latest: Annotated[float, "The longest such time, provided that a candidate is waiting for the lease."]
+    released: Annotated[float, "The longest time after the release of a lease until another candidate leads."]
     leads_on: Annotated[
-        float,
-        Meta(
-            description="The longest time for which a leader that cannot renew continues to lead after its last "
-            "renewal."
-        ),
+        float, "The longest time for which a leader that cannot renew continues to lead after its last renewal."
     ]
-    holds: Annotated[float, Meta(description="The time after that renewal for which no other candidate can lead.")]
-    exclusive: Annotated[bool, Meta(description="True if two candidates can never lead at once.")]
+    holds: Annotated[float, "The time after that renewal for which no other candidate can lead."]
+    exclusive: Annotated[bool, "True if two candidates can never lead at once."]
 
 
 class EventData(Data, frozen=True):
     """An event in a simulated election."""
 
-    at: Annotated[float, Meta(description="The time since the start, in seconds of true time.")]
-    who: Annotated[str, Meta(description="The candidate that the event concerns; empty for all.")]
-    what: Annotated[str, Meta(description="The kind of event in one or a few words.")]
-    detail: Annotated[str, Meta(description="The details of the event; empty if there are none.")]
+    at: Annotated[float, "The time since the start, in seconds of true time."]
+    who: Annotated[str, "The candidate that the event concerns; empty for all."]
+    what: Annotated[str, "The kind of event in one or a few words."]
+    detail: Annotated[str, "The details of the event; empty if there are none."]
 
 
 class TermData(Data, frozen=True):
     """A term of a leader: its start and end, in seconds of true time since the start of the simulation."""
 
-    who: Annotated[str, Meta(description="The leader.")]
-    start: Annotated[float, Meta(description="The start of the term, in seconds since the start of the simulation.")]
-    end: Annotated[float, Meta(description="The end of the term, in seconds since the start of the simulation.")]
-
-
-class CounterexampleData(Data, frozen=True):
-    """A simulated election in which two candidates led at once."""
-
-    seed: Annotated[int, Meta(description="The seed of the simulated election.")]
-    first: Annotated[TermData, Meta(description="The term of the first leader.")]
-    second: Annotated[TermData, Meta(description="The term of the second leader, which begins before the first ends.")]
-    seconds: Annotated[float, Meta(description="The time for which both led, in seconds.")]
-    faults: Annotated[tuple[str, ...], Meta(description="The injected faults, as the options that reproduce them.")]
+    who: Annotated[str, "The leader."]
+    start: Annotated[float, "The start of the term, in seconds since the start of the simulation."]
+    end: Annotated[float, "The end of the term, in seconds since the start of the simulation."]
 
 
 class LeaderSimulation(CompoundAnswer, frozen=True, kw_only=True):
     """A simulated election, and the guarantees for any election with the same settings."""
 
-    summary: Annotated[str, Meta(description="The result in one sentence.")]
-    times: Annotated[TimesData, Meta(description="The timing settings of the candidates.")]
-    bounds: Annotated[BoundsData, Meta(description="The guarantees that these settings give.")]
-    candidates: Annotated[int, Meta(description="The number of candidates.")]
+    summary: Annotated[str, "The result in one sentence."]
+    times: Annotated[TimesData, "The timing settings of the candidates."]
+    bounds: Annotated[BoundsData, "The guarantees that these settings give."]
+    candidates: Annotated[int, "The number of candidates."]
     duration: Seconds
-    clock_skew: Annotated[float, Meta(description="The largest clock offset, in seconds.")]
-    clock_drift: Annotated[
-        float, Meta(description="The largest clock drift, as a fraction: 0.01 is one percent too fast or too slow.")
-    ]
-    seed: Annotated[int, Meta(description="The seed of the simulated election.")]
-    events: Annotated[tuple[EventData, ...], Meta(description="The events in the order of time.")]
-    terms: Annotated[tuple[TermData, ...], Meta(description="The terms of the leaders.")]
+    clock_skew: Annotated[float, "The largest clock offset, in seconds."]
+    clock_drift: Annotated[float, "The largest clock drift, as a fraction: 0.01 is one percent too fast or too slow."]
+    seed: Annotated[int, "The seed of the simulated election."]
+    events: Annotated[tuple[EventData, ...], "The events in the order of time."]
+    terms: Annotated[tuple[TermData, ...], "The terms of the leaders."]
     gaps: Annotated[
-        tuple[tuple[float, float], ...],
-        Meta(description="The start and end of each period without a leader, in seconds of true time."),
+        tuple[tuple[float, float], ...], "The start and end of each period without a leader, in seconds of true time."
     ]
-    overlaps: Annotated[tuple[tuple[TermData, TermData], ...], Meta(description="The pairs of terms that overlap.")]
-    runs: Annotated[
-        int, Meta(description="The number of elections with random faults that were searched for a counterexample.")
-    ]
-    counterexample: Annotated[
-        CounterexampleData | None,
-        Meta(description="An election in which two candidates led at once; null if none was found."),
-    ]
+    overlaps: Annotated[tuple[tuple[TermData, TermData], ...], "The pairs of terms that overlap."]
     suggested: Annotated[
         TimesData | None,
-        Meta(
-            description="Timing settings with which two candidates never lead at once and the requested fail-over "
-            "time is met; null if none are suggested."
-        ),
+        "Timing settings with which two candidates never lead at once and the requested fail-over time is met; "
+        "null if none are suggested.",
     ]
     suggested_for: Annotated[
         Literal["failOver", "exclusive", ""],
-        Meta(
-            description="The goal of the suggestion: a requested fail-over time or exclusive leadership; empty if "
-            "there is no suggestion."
-        ),
+        "The goal of the suggestion: a requested fail-over time or exclusive leadership; empty if there is no "
+        "suggestion.",
     ]
 
     @property
     def exclusive(self) -> bool:
-        """True if two candidates never led at once, neither in this simulation nor in any that was searched."""
-        return not self.overlaps and self.counterexample is None
+        """True if two candidates never led at once in this simulation."""
+        return not self.overlaps
 
     @property
     def yes(self) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import ceil, floor
-from typing import Final, cast
+from typing import Final
 
 from kschedctl.common.findings import shortened
 from kschedctl.common.wording import time_span
@@ -13,7 +13,6 @@ from kschedctl.questions.charts import Bar, Bars, Kind, Lane, Segment, Span, Tim
 from kschedctl.questions.document import GAP, Document, Paragraph, Phrases, Question, Tone, table
 from kschedctl.questions.frame import View, cautions, first_line, header, next_questions
 from kschedctl.questions.leader.answer import (
-    CounterexampleData,
     EventData,
     LeaderOverview,
     LeaderSimulation,
@@ -116,22 +115,6 @@ def terms_timeline(answer: LeaderSimulation) -> Timeline:
     )
 
 
-def counterexample_timeline(found: CounterexampleData) -> Timeline:
-    """Return the terms of two leaders that overlap."""
-    first, second = found.first, found.second
-    ends = max(first.end, second.end)
-    return Timeline(
-        title=f"Two leaders at once, with seed {found.seed}",
-        subject="candidate",
-        kinds=_TERMS,
-        lanes=tuple(
-            Lane(term.who, (Span(term.start, term.end, _LEADS, ""), _overlap(term, other)))
-            for term, other in ((first, second), (second, first))
-        ),
-        end=ends,
-    )
-
-
 def _spans(who: str, answer: LeaderSimulation) -> Iterator[Span]:
     """Yield the states of a candidate; later ones are drawn over earlier ones."""
     own = [event for event in answer.events if event.who == who]
@@ -172,13 +155,12 @@ def overview_document(answer: LeaderOverview, view: View) -> Document:
         # The first line is about the scheduler alone, and a page is long: problems of all elections come next.
         yield from _problems(answer.problems)
         if (drawn := lease_bars(answer.elections)) is not None:
-            yield GAP
-            yield drawn
+            yield from (GAP, drawn)
     if answer.elections:
         yield GAP
         headings = _WIDE if view.wide else _NARROW
         rows = [_wide_row(one) if view.wide else _row(one) for one in answer.elections]
-        tones = [_tone(one) for one in answer.elections]
+        tones = [_election_tone(one) for one in answer.elections]
         yield table(headings, rows, tones=tones, identifiers=(0,))
         past = any(_take_over(one) == _PAST for one in answer.elections)
         yield Paragraph(
@@ -188,8 +170,7 @@ def overview_document(answer: LeaderOverview, view: View) -> Document:
         )
     for one in answer.elections:
         if one.candidates:
-            yield GAP
-            yield Paragraph(f"Candidates for {one.name}{_coordinated(one)}")
+            yield from (GAP, Paragraph(f"Candidates for {one.name}{_coordinated(one)}"))
             yield table(
                 ("candidate", "binary", "emulates", "strategy", "seen", "elected"),
                 [
@@ -211,7 +192,7 @@ def overview_document(answer: LeaderOverview, view: View) -> Document:
         )
 
 
-def _tone(one: Election) -> Tone:
+def _election_tone(one: Election) -> Tone:
     if one.state is ElectionState.LATE:
         return Tone.CAUTION
     return Tone.BAD if one.expired or not one.holder else Tone.PLAIN
@@ -305,42 +286,29 @@ def simulation_document(answer: LeaderSimulation, view: View) -> Document:
         yield from _suggestion(answer.suggested, answer.suggested_for)
     good = answer.exclusive and answer.bounds.exclusive
     yield Paragraph(answer.summary, Tone.GOOD if good else Tone.MIXED if answer.exclusive else Tone.BAD)
-    yield Phrases(tuple(_about(answer)))
+    yield Phrases(tuple(_simulation_facts(answer)))
     if view.drawn:
         yield terms_timeline(answer)
-        if answer.counterexample is not None:
-            yield counterexample_timeline(answer.counterexample)
-    yield GAP
-    yield table(("seconds", "candidate", "event"), list(_events(answer, every=view.wide)), numeric=(0,))
-    yield GAP
-    yield table(("leader", "from", "to", "seconds"), list(_terms(answer)), numeric=(1, 2, 3))
+    yield from (GAP, table(("seconds", "candidate", "event"), list(_events(answer, every=view.wide)), numeric=(0,)))
+    yield from (GAP, table(("leader", "from", "to", "seconds"), list(_terms(answer)), numeric=(1, 2, 3)))
     yield from _bounds(answer)
-    if answer.counterexample is not None:
-        found = answer.counterexample
+    for first, second in answer.overlaps[:1]:
         yield GAP
         yield Paragraph(
-            f"Two candidates led at once with seed {found.seed}: {found.first.who} until {found.first.end:.2f} s and "
-            f"{found.second.who} from {found.second.start:.2f} s on, for {found.seconds:.2f} s.",
+            f"Two candidates led at once: {first.who} until {first.end:.2f} s and {second.who} from "
+            f"{second.start:.2f} s on, for {min(first.end, second.end) - second.start:.2f} s.",
             Tone.BAD,
         )
     if answer.suggested is not None and answer.suggested_for == "exclusive":
         yield GAP
         yield from _suggestion(answer.suggested, answer.suggested_for)
-    shown_by = answer.counterexample
-    if shown_by is not None and shown_by.seed != answer.seed:
-        shown: dict[str, object] = {"crash": None, "partition": None, "slow_api": None, "upgrade": None}
-        for flag, value in zip(shown_by.faults[::2], shown_by.faults[1::2], strict=True):
-            name = flag.removeprefix("--").replace("-", "_")
-            shown[name] = (*cast("tuple[str, ...]", shown[name] or ()), value)
-        options = {**shown, "runs": 0, "seed": shown_by.seed, "duration": f"{answer.duration:g}s", "fail_over": None}
-        yield from next_questions([Question("Simulation of this seed", "leader simulate", options=options)])
 
 
 def _suggestion(times: TimesData, why: str) -> Document:
     yield Paragraph(f"With {_times(times)}: {_SUGGESTED[why]}.", Tone.GOOD)
 
 
-def _about(answer: LeaderSimulation) -> Iterator[str]:
+def _simulation_facts(answer: LeaderSimulation) -> Iterator[str]:
     yield f"{answer.candidates} candidates"
     yield _times(answer.times)
     if answer.clock_skew:
@@ -378,14 +346,13 @@ def _bounds(answer: LeaderSimulation) -> Document:
     yield table(
         ("guarantees of these times", "seconds"),
         [
-            ("from the last renewal of a dead leader to the next leader", _range(promised.earliest, promised.latest)),
+            (
+                "from the last renewal of a dead leader to the next leader",
+                f"{floor(promised.earliest)} to {ceil(promised.latest)}",
+            ),
             ("from the release of a lease to the next leader", f"0 to {ceil(promised.released)}"),
             ("a disconnected leader leads after its last renewal for up to", f"{promised.leads_on:.1f}"),
             ("no other candidate leads after that renewal for", f"{promised.holds:.1f}"),
         ],
         numeric=(1,),
     )
-
-
-def _range(first: float, last: float) -> str:
-    return f"{floor(first)} to {ceil(last)}"

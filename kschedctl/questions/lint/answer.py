@@ -2,135 +2,107 @@
 
 from typing import Annotated, Literal
 
-from msgspec import Meta
-
 from kschedctl.questions.answer import CompoundAnswer, Data
 
 
 class RelatedData(Data, frozen=True):
     """Another object that contributes to a finding."""
 
-    object: Annotated[str, Meta(description="The object, as KIND NAMESPACE/NAME.")]
-    file: Annotated[str, Meta(description="The file of the object; empty if it is not in a file.")]
-    line: Annotated[int, Meta(description="The line of the object, from 1; 0 if unknown.")]
-    column: Annotated[int, Meta(description="The column of the object, from 1; 0 if unknown.")]
-    message: Annotated[str, Meta(description="The part of the object in the finding, in words.")]
+    object: Annotated[str, "The object, as KIND NAMESPACE/NAME."]
+    file: Annotated[str, "The file of the object; empty if it is not in a file."]
+    line: Annotated[int, "The line of the object, from 1; 0 if unknown."]
+    column: Annotated[int, "The column of the object, from 1; 0 if unknown."]
+    message: Annotated[str, "The part of the object in the finding, in words."]
 
 
 class FixData(Data, frozen=True):
     """A repair of the manifest text."""
 
-    title: Annotated[str, Meta(description="The repair in a few words.")]
-    safe: Annotated[bool, Meta(description="True if the repair changes only what is wrong, so that --fix applies it.")]
+    title: Annotated[str, "The repair in a few words."]
+    safe: Annotated[bool, "True if the repair changes only what is wrong, so that --fix applies it."]
 
 
 class FindingData(Data, frozen=True, kw_only=True):
     """A finding: a problem that a rule reports."""
 
-    rule: Annotated[str, Meta(description="The code of the rule.")]
-    name: Annotated[str, Meta(description="The name of the rule.")]
-    severity: Annotated[Literal["error", "warning", "info"], Meta(description="The severity: error, warning or info.")]
+    rule: Annotated[str, "The code of the rule."]
+    name: Annotated[str, "The name of the rule."]
+    severity: Annotated[Literal["error", "warning", "info"], "The severity: error, warning or info."]
     place: Annotated[
         Literal["A", "B", "C", "D"] | None,
-        Meta(
-            description="The stage at which the problem takes effect: A the API server refuses the object, B it "
-            "refuses the object's pods, C pods stay pending, D the next rollout or drain hangs; null if "
-            "nothing is blocked."
-        ),
+        "The stage at which the problem takes effect: A the API server refuses the object, B it refuses the "
+        "object's pods, C pods stay pending, D the next rollout or drain hangs; null if nothing is blocked.",
     ]
-    file: Annotated[str, Meta(description="The file with the problem; empty if the object is not in a file.")]
-    line: Annotated[int, Meta(description="The line of the finding, from 1.")]
-    column: Annotated[int, Meta(description="The column of the finding, in characters, from 1.")]
-    end_line: Annotated[int, Meta(description="The last line of the problem.")]
-    end_column: Annotated[int, Meta(description="The column after the last character of the finding.")]
+    file: Annotated[str, "The file with the problem; empty if the object is not in a file."]
+    line: Annotated[int, "The line of the finding, from 1."]
+    column: Annotated[int, "The column of the finding, in characters, from 1."]
+    end_line: Annotated[int, "The last line of the problem."]
+    end_column: Annotated[int, "The column after the last character of the finding."]
     object: Annotated[
-        str,
-        Meta(
-            description="The object, as Kind/[NAMESPACE/]NAME as written in the manifest; empty if the document is "
-            "no object."
-        ),
+        str, "The object, as Kind/[NAMESPACE/]NAME as written in the manifest; empty if the document is no object."
     ]
-    field: Annotated[str, Meta(description="The path of the field with the problem; empty for the whole object.")]
-    message: Annotated[str, Meta(description="The problem in one sentence.")]
-    help: Annotated[str, Meta(description="A hint for the repair; empty if there is none.")]
-    related: Annotated[
-        tuple[RelatedData, ...], Meta(description="The other objects that contribute to the finding.")
-    ] = ()
-    fix: Annotated[FixData | None, Meta(description="The repair of the text; null if there is none.")] = None
-    fingerprint: Annotated[str, Meta(description="An identifier of the finding that does not change when lines move.")]
+    field: Annotated[str, "The path of the field with the problem; empty for the whole object."]
+    message: Annotated[str, "The problem in one sentence."]
+    help: Annotated[str, "A hint for the repair; empty if there is none."]
+    related: Annotated[tuple[RelatedData, ...], "The other objects that contribute to the finding."] = ()
+    fix: Annotated[FixData | None, "The repair of the text; null if there is none."] = None
+    fingerprint: Annotated[str, "An identifier of the finding that does not change when lines move."]
 
 
 class IgnoredData(Data, frozen=True):
     """A finding that is suppressed, and the source of the suppression."""
 
-    finding: Annotated[FindingData, Meta(description="The finding.")]
-    source: Annotated[
-        str, Meta(description="The source of the suppression: annotation, comment, settings or baseline.")
-    ]
-    reason: Annotated[str, Meta(description="The reason that the author gives; empty if there is none.")]
-    file: Annotated[str, Meta(description="The file with the suppression; empty if it is not in a file.")]
-    line: Annotated[int, Meta(description="The line of the suppression, from 1; 0 if unknown.")]
+    finding: Annotated[FindingData, "The finding."]
+    source: Annotated[str, "The source of the suppression: annotation, comment, settings or baseline."]
+    reason: Annotated[str, "The reason that the author gives; empty if there is none."]
+    file: Annotated[str, "The file with the suppression; empty if it is not in a file."]
+    line: Annotated[int, "The line of the suppression, from 1; 0 if unknown."]
 
 
 class UndecidedData(Data, frozen=True):
     """A rule that could not be decided for an object."""
 
-    rule: Annotated[str, Meta(description="The code of the rule.")]
-    object: Annotated[str, Meta(description="The object, as KIND NAMESPACE/NAME.")]
-    why: Annotated[str, Meta(description="The reason why the rule could not be decided.")]
+    rule: Annotated[str, "The code of the rule."]
+    object: Annotated[str, "The object, as KIND NAMESPACE/NAME."]
+    why: Annotated[str, "The reason why the rule could not be decided."]
 
 
 class SummaryData(Data, frozen=True, kw_only=True):
     """The counts of files, objects and findings."""
 
-    files: Annotated[int, Meta(description="The number of files that were read.")]
-    objects: Annotated[int, Meta(description="The number of objects in them.")]
-    errors: Annotated[int, Meta(description="The number of findings with the severity error.")]
-    warnings: Annotated[int, Meta(description="The number of findings with the severity warning.")]
-    infos: Annotated[int, Meta(description="The number of findings with the severity info.")]
-    ignored: Annotated[int, Meta(description="The number of findings that are suppressed.")]
-    partial: Annotated[
-        int, Meta(description="The number of objects that are patches or fragments, which most rules skip.")
-    ]
-    live: Annotated[int, Meta(description="The number of objects that were read from a cluster.")]
+    files: Annotated[int, "The number of files that were read."]
+    objects: Annotated[int, "The number of objects in them."]
+    errors: Annotated[int, "The number of findings with the severity error."]
+    warnings: Annotated[int, "The number of findings with the severity warning."]
+    infos: Annotated[int, "The number of findings with the severity info."]
+    ignored: Annotated[int, "The number of findings that are suppressed."]
+    partial: Annotated[int, "The number of objects that are patches or fragments, which most rules skip."]
+    live: Annotated[int, "The number of objects that were read from a cluster."]
     owned: Annotated[
         int,
-        Meta(
-            description="The number of pods and workloads that another workload of the files creates, which is checked "
-            "in place of them."
-        ),
+        "The number of pods and workloads that another workload of the files creates, which is checked in place "
+        "of them.",
     ] = 0
     foreign: Annotated[
-        int,
-        Meta(
-            description="The number of objects whose kind has the name of a Kubernetes kind but belongs to another "
-            "API group."
-        ),
+        int, "The number of objects whose kind has the name of a Kubernetes kind but belongs to another API group."
     ]
-    no_manifests: Annotated[
-        int, Meta(description="The number of files that cannot be read, and are no manifests or of another tool.")
-    ]
+    no_manifests: Annotated[int, "The number of files that cannot be read, and are no manifests or of another tool."]
     excluded: Annotated[
-        dict[str, int],
-        Meta(description="The number of files and folders that were left out, by reason, such as .gitignore."),
+        dict[str, int], "The number of files and folders that were left out, by reason, such as .gitignore."
     ]
-    fixed: Annotated[int, Meta(description="The number of findings that were repaired.")] = 0
-    gone: Annotated[int, Meta(description="The number of findings in the baseline that no longer occur.")] = 0
-    rules: Annotated[dict[str, int], Meta(description="The number of findings of each rule, by code.")]
-    not_run: Annotated[
-        tuple[str, ...], Meta(description="The codes of the rules that did not run because no cluster was given.")
-    ] = ()
-    undecided: Annotated[
-        tuple[UndecidedData, ...], Meta(description="The rules that could not be decided, with their objects.")
-    ] = ()
+    fixed: Annotated[int, "The number of findings that were repaired."] = 0
+    gone: Annotated[int, "The number of findings in the baseline that no longer occur."] = 0
+    rules: Annotated[dict[str, int], "The number of findings of each rule, by code."]
+    not_run: Annotated[tuple[str, ...], "The codes of the rules that did not run because no cluster was given."] = ()
+    undecided: Annotated[tuple[UndecidedData, ...], "The rules that could not be decided, with their objects."] = ()
 
 
 class LintReport(CompoundAnswer, frozen=True, kw_only=True, tag="LintReport"):
     """The findings of ``lint``."""
 
-    findings: Annotated[tuple[FindingData, ...], Meta(description="The findings, sorted by file and line.")]
-    ignored: Annotated[tuple[IgnoredData, ...], Meta(description="The findings that are suppressed.")]
-    summary: Annotated[SummaryData, Meta(description="The counts.")]
+    findings: Annotated[tuple[FindingData, ...], "The findings, sorted by file and line."]
+    ignored: Annotated[tuple[IgnoredData, ...], "The findings that are suppressed."]
+    summary: Annotated[SummaryData, "The counts."]
 
     @property
     def yes(self) -> bool:
@@ -149,27 +121,24 @@ class LintReport(CompoundAnswer, frozen=True, kw_only=True, tag="LintReport"):
 class RulePage(Data, frozen=True, kw_only=True):
     """The documentation of a rule."""
 
-    code: Annotated[str, Meta(description="The code of the rule, such as KS201.")]
-    name: Annotated[str, Meta(description="The name of the rule.")]
-    severity: Annotated[str, Meta(description="The severity of its findings: error, warning or info.")]
-    on: Annotated[bool, Meta(description="True if the rule is enabled by default, without being selected.")]
+    code: Annotated[str, "The code of the rule, such as KS201."]
+    name: Annotated[str, "The name of the rule."]
+    severity: Annotated[str, "The severity of its findings: error, warning or info."]
+    on: Annotated[bool, "True if the rule is enabled by default, without being selected."]
     place: Annotated[
-        str | None,
-        Meta(description="The stage at which the problem takes effect, A to D; null if it takes effect at none."),
+        str | None, "The stage at which the problem takes effect, A to D; null if it takes effect at none."
     ]
-    place_in_words: Annotated[str, Meta(description="The stage at which the problem takes effect, in words.")]
-    needs_snapshot: Annotated[bool, Meta(description="True if the rule needs the snapshot of a cluster.")]
-    page: Annotated[str, Meta(description="The documentation, as Markdown.")]
-    fails: Annotated[
-        str, Meta(description='An example that violates the rule; the lines with findings end with "# <-".')
-    ]
-    passes: Annotated[str, Meta(description="An example that does not violate the rule.")]
+    place_in_words: Annotated[str, "The stage at which the problem takes effect, in words."]
+    needs_snapshot: Annotated[bool, "True if the rule needs the snapshot of a cluster."]
+    page: Annotated[str, "The documentation, as Markdown."]
+    fails: Annotated[str, 'An example that violates the rule; the lines with findings end with "# <-".']
+    passes: Annotated[str, "An example that does not violate the rule."]
 
 
 class RulePages(CompoundAnswer, frozen=True, kw_only=True, tag="RulePages"):
     """The documentation of one or more rules."""
 
-    items: Annotated[tuple[RulePage, ...], Meta(description="The rules.")]
+    items: Annotated[tuple[RulePage, ...], "The rules."]
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         """Return the codes of the rules, ``rule/CODE``."""

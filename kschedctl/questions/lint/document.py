@@ -135,7 +135,7 @@ def document(report: LintReport, view: View) -> Document:
     """Lay out the findings; in formats that draw, the numbers and a table of all findings are first."""
     assert isinstance(view, LintView)
     if view.drawn:
-        yield from _summary(view)
+        yield from _headline(view)
         yield from _charts_section(view)
     shown = view.by_severity[:_MOST_DRAWN] if view.drawn else view.told
     for diagnosis in shown:
@@ -144,14 +144,14 @@ def document(report: LintReport, view: View) -> Document:
     if len(shown) < len(view.told):
         yield Paragraph(f"and {len(view.told) - len(shown)} more findings, which are in the table", Tone.FAINT)
     if not view.drawn:
-        yield from _summary(view)
+        yield from _headline(view)
     elif view.told:
         yield Heading("Rules")
         yield rules_table(view.told)
     yield from next_questions(_questions(view))
 
 
-def _summary(view: LintView) -> Document:
+def _headline(view: LintView) -> Document:
     clean = not view.failed and not view.told
     tone = Tone.GOOD if clean else Tone.BAD if view.drawn and view.failed else Tone.STRONG
     yield Paragraph(view.headline, tone)
@@ -161,8 +161,7 @@ def _summary(view: LintView) -> Document:
 
 def _charts_section(view: LintView) -> Document:
     if view.told:
-        yield GAP
-        yield rules_bars(view.told)
+        yield from (GAP, rules_bars(view.told))
         yield Heading("Findings")
         yield findings_table(view.told, _TONES)
         yield Heading("Lines")
@@ -287,8 +286,7 @@ def _page(page: RulePage, view: View) -> Document:
     facts = [state] + ([f"{page.place}: {page.place_in_words}"] if page.place else [])
     yield Phrases((*facts, *(("needs --snapshot",) if page.needs_snapshot else ())))
     for part in page.page.split("\n\n"):
-        yield GAP
-        yield Paragraph(part.replace("\n", " ").replace("``", ""))
+        yield from (GAP, Paragraph(part.replace("\n", " ").replace("``", "")))
     for title, text in (("Fails", page.fails), ("Passes", page.passes)):
         yield Heading(title)
         for line in text.splitlines():

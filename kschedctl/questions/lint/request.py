@@ -119,9 +119,9 @@ def lint_request(manifests: ManifestChoice, choice: RuleChoice, handle: Analysis
 def _rules(manifests: ManifestChoice, choice: RuleChoice, settings: Settings, *, complete: bool) -> list[Rule]:
     """Return the rules that options and settings select, if the manifest set is complete or not."""
     rules = selected_rules(
-        _words(choice.select) or settings.select,
-        (*settings.extend_select, *_words(choice.extend_select)),
-        (*settings.ignore, *_words(choice.ignore)),
+        _split_at_commas(choice.select) or settings.select,
+        (*settings.extend_select, *_split_at_commas(choice.extend_select)),
+        (*settings.ignore, *_split_at_commas(choice.ignore)),
         complete=complete,
     )
     return [rule for rule in RULES if rule in rules or (manifests.fail_zone and rule.code == _FAIL_ZONE)]
@@ -171,5 +171,5 @@ def _overlay_of(cluster: "LoadedCluster", namespace: str) -> "Callable[[LintMani
     return lambda given: ClusterOverlay(cluster, given, namespace=namespace)
 
 
-def _words(given: Sequence[str]) -> tuple[str, ...]:
+def _split_at_commas(given: Sequence[str]) -> tuple[str, ...]:
     return tuple(word.strip() for text in given for word in text.split(",") if word.strip())

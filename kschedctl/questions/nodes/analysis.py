@@ -232,12 +232,12 @@ def nodes_overview(cluster: LoadedCluster, request: NodesRequest, handle: Analys
     cluster.require_nodes()
     rows = request.rows(cluster.cluster)
     capacity = _capacity(cluster)
-    groups = _groups(cluster.cluster, capacity, rows, request.by)
+    groups = _node_sets(cluster.cluster, capacity, rows, request.by)
     entries = {row: _entry(cluster.cluster, capacity, row) for row in handle.track(rows.tolist(), "describing nodes")}
     ordered = _ordered(capacity, rows, request.sort_by).tolist()
     return NodesOverview(
         **_envelope(cluster),
-        summary=_summary(tuple(entries.values()), _groups(cluster.cluster, capacity, rows, BY_TAINTS)),
+        summary=_nodes_summary(tuple(entries.values()), _node_sets(cluster.cluster, capacity, rows, BY_TAINTS)),
         by=request.by,
         groups=groups,
         nodes=tuple(entries[row] for row in ordered),
@@ -272,7 +272,7 @@ def _ordered(capacity: NodeCapacity, rows: Rows, sort_by: str) -> Rows:
     return capacity.fullest_first(rows, sort_by)
 
 
-def _groups(cluster: Cluster, capacity: NodeCapacity, rows: Rows, by: str) -> tuple[NodeSetData, ...]:
+def _node_sets(cluster: Cluster, capacity: NodeCapacity, rows: Rows, by: str) -> tuple[NodeSetData, ...]:
     """Return the nodes in groups.
 
     Raises InputError if no node has the property.
@@ -286,10 +286,10 @@ def _groups(cluster: Cluster, capacity: NodeCapacity, rows: Rows, by: str) -> tu
         labels = {key for row in rows.tolist() for key in cluster.nodes.objects[row].metadata.labels}
         hint = "name a label: --by LABEL" if by in _GROUPINGS else near(by, sorted(labels), "labels")
         raise InputError(f"no node has {what}", path="--by", hint=hint)
-    return tuple(_group(capacity, name, np.array(members[name], dtype=np.int64)) for name in sorted(members))
+    return tuple(_node_set(capacity, name, np.array(members[name], dtype=np.int64)) for name in sorted(members))
 
 
-def _group(capacity: NodeCapacity, name: str, rows: Rows) -> NodeSetData:
+def _node_set(capacity: NodeCapacity, name: str, rows: Rows) -> NodeSetData:
     return NodeSetData(name, len(rows), int(capacity.available[rows].sum()), capacity.total(rows))
 
 
@@ -321,7 +321,7 @@ def _problem(node: Node) -> str:
     return f"not ready{since(ready.last_transition_time)}" + (f" ({ready.reason})" if ready.reason else "")
 
 
-def _summary(entries: tuple[NodeEntryData, ...], groups: tuple[NodeSetData, ...]) -> str:
+def _nodes_summary(entries: tuple[NodeEntryData, ...], groups: tuple[NodeSetData, ...]) -> str:
     return f"{'; '.join((', '.join(_states(entries)), *_free(groups)))}."
 
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Final
 
-from msgspec import Meta
-
 from kschedctl.common.frames import Cell, ColumnType, Tabular
 from kschedctl.questions.answer import ClusterAnswer, Data, amount_of, unit_name
 
@@ -16,40 +14,28 @@ from kschedctl.questions.answer import ClusterAnswer, Data, amount_of, unit_name
 class NodeAmountsData(Data, frozen=True):
     """The amounts of a resource on a node, as quantities."""
 
-    resource: Annotated[str, Meta(description="The name of the resource, such as cpu or nvidia.com/gpu.")]
-    allocatable: Annotated[str, Meta(description="The amount that the node offers to pods.")]
-    requested: Annotated[
-        str, Meta(description="The amount that the pods on the node request, as the scheduler counts it.")
-    ]
-    free: Annotated[
-        str, Meta(description="The allocatable amount that is not requested; 0 if more is requested than allocatable.")
-    ]
+    resource: Annotated[str, "The name of the resource, such as cpu or nvidia.com/gpu."]
+    allocatable: Annotated[str, "The amount that the node offers to pods."]
+    requested: Annotated[str, "The amount that the pods on the node request, as the scheduler counts it."]
+    free: Annotated[str, "The allocatable amount that is not requested; 0 if more is requested than allocatable."]
     nominated: Annotated[
         str,
-        Meta(
-            description="The amount that pending pods request which are nominated to the node. It is part of the free "
-            "amount, and pods of lower priority cannot use it."
-        ),
+        "The amount that pending pods request which are nominated to the node. It is part of the free amount, and "
+        "pods of lower priority cannot use it.",
     ]
 
 
 class ResourceTotalData(Data, frozen=True):
     """The amounts of a resource on several nodes that accept new pods, as quantities."""
 
-    resource: Annotated[str, Meta(description="The name of the resource, such as cpu or nvidia.com/gpu.")]
-    allocatable: Annotated[str, Meta(description="The amount that the nodes offer to pods.")]
-    requested: Annotated[
-        str, Meta(description="The amount that the pods on the nodes request, as the scheduler counts it.")
-    ]
-    free: Annotated[str, Meta(description="The sum of the free amounts of the nodes.")]
-    nominated: Annotated[
-        str, Meta(description="The part of the free amount that nominated pods request, as on a single node.")
-    ]
-    largest_free: Annotated[
-        str, Meta(description="The largest free amount of one node: a pod that requests more fits on none of them.")
-    ]
+    resource: Annotated[str, "The name of the resource, such as cpu or nvidia.com/gpu."]
+    allocatable: Annotated[str, "The amount that the nodes offer to pods."]
+    requested: Annotated[str, "The amount that the pods on the nodes request, as the scheduler counts it."]
+    free: Annotated[str, "The sum of the free amounts of the nodes."]
+    nominated: Annotated[str, "The part of the free amount that nominated pods request, as on a single node."]
+    largest_free: Annotated[str, "The largest free amount of one node: a pod that requests more fits on none of them."]
     largest_free_node: Annotated[
-        str, Meta(description="The node with the largest free amount, the first by name; empty if nothing is free.")
+        str, "The node with the largest free amount, the first by name; empty if nothing is free."
     ]
 
 
@@ -58,43 +44,30 @@ class NodeSetData(Data, frozen=True):
 
     name: Annotated[
         str,
-        Meta(
-            description="The shared value: a zone, an instance type, a pool, the value of a label, or the taints with "
-            "the effects NoSchedule and NoExecute; empty for the nodes without any."
-        ),
+        "The shared value: a zone, an instance type, a pool, the value of a label, or the taints with the effects "
+        "NoSchedule and NoExecute; empty for the nodes without any.",
     ]
-    nodes: Annotated[int, Meta(description="The number of nodes.")]
-    available: Annotated[
-        int, Meta(description="The number of nodes that accept new pods: neither cordoned nor unhealthy by a taint.")
-    ]
+    nodes: Annotated[int, "The number of nodes."]
+    available: Annotated[int, "The number of nodes that accept new pods: neither cordoned nor unhealthy by a taint."]
     resources: Annotated[
-        tuple[ResourceTotalData, ...],
-        Meta(description="The amounts by resource, summed over the nodes that accept new pods."),
+        tuple[ResourceTotalData, ...], "The amounts by resource, summed over the nodes that accept new pods."
     ]
 
 
 class NodeEntryData(Data, frozen=True):
     """A node and its capacity."""
 
-    name: Annotated[str, Meta(description="The name of the node.")]
-    ready: Annotated[
-        bool | None, Meta(description="True if the condition Ready is True; null if the node has no such condition.")
-    ]
-    unschedulable: Annotated[bool, Meta(description="True if the node is cordoned.")]
-    available: Annotated[
-        bool, Meta(description="True if the node accepts new pods: neither cordoned nor unhealthy by a taint.")
-    ]
-    problem: Annotated[str, Meta(description="The problem of an unhealthy node, in words; empty if there is none.")]
-    zone: Annotated[str, Meta(description="The value of the node's zone label; empty if the node has none.")]
-    instance_type: Annotated[
-        str, Meta(description="The value of the node's instance type label; empty if the node has none.")
-    ]
-    pool: Annotated[
-        str, Meta(description="The name of the node's pool, from the label of its provider; empty if unknown.")
-    ]
-    kubelet_version: Annotated[str, Meta(description="The version of the kubelet; empty if unknown.")]
-    taints: Annotated[tuple[str, ...], Meta(description="The taints of the node, as key=value:effect.")]
-    resources: Annotated[tuple[NodeAmountsData, ...], Meta(description="The amounts by resource.")]
+    name: Annotated[str, "The name of the node."]
+    ready: Annotated[bool | None, "True if the condition Ready is True; null if the node has no such condition."]
+    unschedulable: Annotated[bool, "True if the node is cordoned."]
+    available: Annotated[bool, "True if the node accepts new pods: neither cordoned nor unhealthy by a taint."]
+    problem: Annotated[str, "The problem of an unhealthy node, in words; empty if there is none."]
+    zone: Annotated[str, "The value of the node's zone label; empty if the node has none."]
+    instance_type: Annotated[str, "The value of the node's instance type label; empty if the node has none."]
+    pool: Annotated[str, "The name of the node's pool, from the label of its provider; empty if unknown."]
+    kubelet_version: Annotated[str, "The version of the kubelet; empty if unknown."]
+    taints: Annotated[tuple[str, ...], "The taints of the node, as key=value:effect."]
+    resources: Annotated[tuple[NodeAmountsData, ...], "The amounts by resource."]
 
     @property
     def status(self) -> str:
@@ -106,43 +79,38 @@ class NodeEntryData(Data, frozen=True):
 class NamespaceRequestsData(Data, frozen=True):
     """The requests of the pods of a namespace on the selected nodes."""
 
-    namespace: Annotated[str, Meta(description="The namespace.")]
-    pods: Annotated[int, Meta(description="The number of its pods on the nodes.")]
-    requests: Annotated[dict[str, str], Meta(description="The total requests, as quantities by resource.")]
+    namespace: Annotated[str, "The namespace."]
+    pods: Annotated[int, "The number of its pods on the nodes."]
+    requests: Annotated[dict[str, str], "The total requests, as quantities by resource."]
 
 
 class OwnerRequestsData(Data, frozen=True):
     """The requests of the pods of one workload on a node."""
 
-    owner: Annotated[
-        str, Meta(description="The workload of the pods, as KIND NAMESPACE/NAME, or Pod NAMESPACE/NAME for a pod.")
-    ]
-    pods: Annotated[tuple[str, ...], Meta(description="The pods, as namespace/name.")]
-    requests: Annotated[dict[str, str], Meta(description="The total requests, as quantities by resource.")]
+    owner: Annotated[str, "The workload of the pods, as KIND NAMESPACE/NAME, or Pod NAMESPACE/NAME for a pod."]
+    pods: Annotated[tuple[str, ...], "The pods, as namespace/name."]
+    requests: Annotated[dict[str, str], "The total requests, as quantities by resource."]
 
 
 class NodeConditionData(Data, frozen=True):
     """A condition of a node."""
 
-    type: Annotated[str, Meta(description="The type of the condition, such as Ready or MemoryPressure.")]
-    status: Annotated[str, Meta(description="The status: True, False or Unknown.")]
-    reason: Annotated[str, Meta(description="The reason for the last change, in one word.")]
-    message: Annotated[str, Meta(description="The message of the last change.")]
-    since: Annotated[datetime | None, Meta(description="The time of the last change; null if unknown.")]
+    type: Annotated[str, "The type of the condition, such as Ready or MemoryPressure."]
+    status: Annotated[str, "The status: True, False or Unknown."]
+    reason: Annotated[str, "The reason for the last change, in one word."]
+    message: Annotated[str, "The message of the last change."]
+    since: Annotated[datetime | None, "The time of the last change; null if unknown."]
 
 
 class NodesOverview(ClusterAnswer, Tabular, frozen=True, kw_only=True, tag="NodesOverview"):
     """The free and allocatable capacity of nodes, one by one and in groups."""
 
-    summary: Annotated[str, Meta(description="The result in one sentence.")]
-    by: Annotated[
-        str, Meta(description="The property that the groups share: taints, zone, type, pool, or the key of a label.")
-    ]
-    groups: Annotated[tuple[NodeSetData, ...], Meta(description="The groups, sorted by name.")]
-    nodes: Annotated[tuple[NodeEntryData, ...], Meta(description="The nodes, in the requested order.")]
+    summary: Annotated[str, "The result in one sentence."]
+    by: Annotated[str, "The property that the groups share: taints, zone, type, pool, or the key of a label."]
+    groups: Annotated[tuple[NodeSetData, ...], "The groups, sorted by name."]
+    nodes: Annotated[tuple[NodeEntryData, ...], "The nodes, in the requested order."]
     namespaces: Annotated[
-        tuple[NamespaceRequestsData, ...],
-        Meta(description="The namespaces with pods on the nodes, the largest requests of cpu first."),
+        tuple[NamespaceRequestsData, ...], "The namespaces with pods on the nodes, the largest requests of cpu first."
     ]
 
     @property
@@ -191,17 +159,15 @@ _AMOUNTS: Final = ("allocatable", "requested", "free", "nominated")
 class NodeDescription(ClusterAnswer, frozen=True, kw_only=True, tag="NodeDescription"):
     """One node: its capacity, the workloads that use it, its conditions and taints."""
 
-    summary: Annotated[str, Meta(description="The result in one sentence.")]
-    node: Annotated[NodeEntryData, Meta(description="The node and its capacity.")]
-    labels: Annotated[dict[str, str], Meta(description="The labels of the node.")]
-    conditions: Annotated[tuple[NodeConditionData, ...], Meta(description="The conditions of the node.")]
+    summary: Annotated[str, "The result in one sentence."]
+    node: Annotated[NodeEntryData, "The node and its capacity."]
+    labels: Annotated[dict[str, str], "The labels of the node."]
+    conditions: Annotated[tuple[NodeConditionData, ...], "The conditions of the node."]
     owners: Annotated[
-        tuple[OwnerRequestsData, ...],
-        Meta(description="The workloads with pods on the node, the largest requests of cpu first."),
+        tuple[OwnerRequestsData, ...], "The workloads with pods on the node, the largest requests of cpu first."
     ]
     nominated: Annotated[
-        tuple[OwnerRequestsData, ...],
-        Meta(description="The workloads with pending pods that are nominated to the node."),
+        tuple[OwnerRequestsData, ...], "The workloads with pending pods that are nominated to the node."
     ]
 
     @property

@@ -10,7 +10,19 @@ from kschedctl.objects.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX
 from kschedctl.objects.resources import amount_of as with_unit
 from kschedctl.questions.answer import amount_of, readable
 from kschedctl.questions.charts import Bar, Bars, Kind, Segment
-from kschedctl.questions.document import GAP, Document, Heading, Lines, Paragraph, Phrases, Question, Table, Tone, table
+from kschedctl.questions.document import (
+    GAP,
+    Document,
+    Heading,
+    Lines,
+    Paragraph,
+    Phrases,
+    Question,
+    Table,
+    Tone,
+    and_more,
+    table,
+)
 from kschedctl.questions.explain.answer import PodData
 from kschedctl.questions.frame import View, cautions, first_line, header, next_questions
 from kschedctl.questions.node_map import nodes_map
@@ -58,7 +70,9 @@ def node_bars(description: NodeDescription, pod: PodData | None = None) -> Bars:
         pod: A pod to schedule: its requests are drawn after those of the others, even if they exceed what is free.
             If the pod is on the node already, its requests are not counted as those of its workload.
     """
-    asked = _amounts(pod) if pod is not None else {}
+    asked: dict[str, int] = {}
+    if pod is not None:
+        asked = {**{name: amount_of(name, quantity) for name, quantity in pod.requests.items()}, PODS: 1}
     users = tuple(_users(description, pod, asked))
     own = pod is not None and any(pod.key in owner.pods for owner in description.owners)
     resources = [each for each in description.node.resources if each.resource in asked or _is_shown(each)]
@@ -70,7 +84,7 @@ def node_bars(description: NodeDescription, pod: PodData | None = None) -> Bars:
         name, wanted = each.resource, asked.get(each.resource, 0)
         offered = amount_of(name, each.allocatable)
         taken = amount_of(name, each.requested) - (wanted if own else 0)
-        parts = tuple(_parts(each, taken, wanted, largest))
+        parts = tuple(_bar_parts(each, taken, wanted, largest))
         segments = tuple(Segment(position[kind], size, text) for kind, size, text in parts)
         numbers = (offered, taken, *((wanted,) if asked else ()), max(offered - taken, 0))
         mark = offered if sum(segment.size for segment in segments) > offered else None
@@ -90,10 +104,6 @@ def _notes(rows: Sequence[Bar], *, nominated: bool) -> Iterator[str]:
         yield "the line marks the allocatable amount"
     if nominated:
         yield f"what {_NOMINATED} request is kept from pods of lower priority"
-
-
-def _amounts(pod: PodData) -> dict[str, int]:
-    return {**{name: amount_of(name, quantity) for name, quantity in pod.requests.items()}, PODS: 1}
 
 
 def _is_shown(amounts: NodeAmountsData) -> bool:
@@ -124,7 +134,9 @@ def _largest(users: Sequence[_User], resources: Sequence[NodeAmountsData]) -> tu
     return tuple(sorted(users, key=lambda user: -share(user))[:_MOST_OWNERS])
 
 
-def _parts(each: NodeAmountsData, taken: int, wanted: int, largest: Sequence[_User]) -> Iterator[tuple[str, int, str]]:
+def _bar_parts(
+    each: NodeAmountsData, taken: int, wanted: int, largest: Sequence[_User]
+) -> Iterator[tuple[str, int, str]]:
     """Yield the parts of the bar of a resource from left to right: kind, amount in the scheduler's units, and text."""
     name = each.resource
     rest = taken
@@ -204,7 +216,7 @@ def description_document(answer: NodeDescription, view: View) -> Document:
     """Lay out one node."""
     node = answer.node
     yield from first_line(answer, answer.summary, Tone.GOOD if node.available and answer.yes else Tone.BAD)
-    if about := tuple(_about(node)):
+    if about := tuple(_node_facts(node)):
         yield Phrases(about)
     yield from header(answer, view.now)
     yield GAP
@@ -223,14 +235,20 @@ def description_document(answer: NodeDescription, view: View) -> Document:
             yield Paragraph(taint, indent=2)
     yield from _conditions_section(answer)
     if view.wide:
-        yield from _details_section(answer)
+        if answer.labels:
+            yield Heading("Labels")
+            for key, value in sorted(answer.labels.items()):
+                yield Paragraph(f"{key}={value}", indent=2)
+        if answer.owners:
+            yield Heading("Pods")
+            yield table(("workload", "pods"), [(each.owner, each.pods) for each in answer.owners])
     yield from cautions(answer)
     questions = [] if view.wide else [Question("Labels and pods", "nodes", node.name, {"output": "wide"})]
     drain = Question("Drain it", "drain", node.name, {"ignore_daemonsets": True})
     yield from next_questions([drain, *questions])
 
 
-def _about(node: NodeEntryData) -> Iterator[str]:
+def _node_facts(node: NodeEntryData) -> Iterator[str]:
     yield from (
         f"{what} {value}"
         for what, value in (
@@ -256,7 +274,7 @@ def _groups_table(answer: NodesOverview, *, every: bool) -> Table:
     for group in answer.groups:
         nodes = f"{group.available} of {group.nodes}" if group.available < group.nodes else str(group.nodes)
         name = group.name or "none"
-        amounts = list(_shown(group.resources, every=every))
+        amounts = list(_shown_resources(group.resources, every=every))
         for i, total in enumerate(amounts):
             rows.append(_placed(name if i == 0 else "", (nodes if i == 0 else "", *_total_cells(total)), last=last))
         if not amounts:
@@ -275,7 +293,7 @@ def _total_cells(total: ResourceTotalData) -> tuple[Lines, ...]:
     return (total.resource,), _free_lines(total), (block if total.largest_free_node else _NO_VALUE,)
 
 
-def _shown(resources: Sequence[A], *, every: bool) -> Iterator[A]:
+def _shown_resources(resources: Sequence[A], *, every: bool) -> Iterator[A]:
     """Yield the resources that are shown: without ``every``, no local storage and no huge pages."""
     for each in resources:
         if every or not (each.resource == EPHEMERAL_STORAGE or each.resource.startswith(HUGEPAGES_PREFIX)):
@@ -284,7 +302,7 @@ def _shown(resources: Sequence[A], *, every: bool) -> Iterator[A]:
 
 def _nodes_section(nodes: Sequence[NodeEntryData], *, every: bool) -> Document:
     shown = nodes if every else nodes[:_FEW_NODES]
-    others = list(dict.fromkeys(o.resource for n in shown for o in _shown(n.resources, every=every)))
+    others = list(dict.fromkeys(o.resource for n in shown for o in _shown_resources(n.resources, every=every)))
     others = [name for name in others if name not in _COLUMNS]
     # With many extended resources, their columns would take more width than a terminal has.
     own = (*_COLUMNS, *others) if len(others) <= _MOST_COLUMNS else _COLUMNS
@@ -307,8 +325,7 @@ def _nodes_section(nodes: Sequence[NodeEntryData], *, every: bool) -> Document:
     numeric = [headings.index(name) for name in own]
     yield table(headings, rows, tones=tones, identifiers=(0,), numeric=numeric)
     yield Paragraph("amounts: free/allocatable", Tone.FAINT, 2)
-    if len(shown) < len(nodes):
-        yield Paragraph(f"and {len(nodes) - len(shown)} more nodes: -o wide", Tone.FAINT, 2)
+    yield from and_more(len(nodes) - len(shown), " nodes: -o wide")
 
 
 def _status(node: NodeEntryData) -> str:
@@ -329,7 +346,7 @@ def _free_lines(amounts: NodeAmountsData | ResourceTotalData) -> Lines:
 
 
 def _resources_table(resources: Sequence[NodeAmountsData], *, every: bool) -> Table:
-    shown = list(_shown(resources, every=every))
+    shown = list(_shown_resources(resources, every=every))
     nominated = any(each.nominated != "0" for each in shown)
     rows = []
     for each in shown:
@@ -344,10 +361,8 @@ def _users_section(heading: str, users: Sequence[tuple[str, int, Mapping[str, st
     if not users:
         return
     shown = users if every else users[:_FEW_USERS]
-    yield GAP
-    yield _users_table(heading, shown)
-    if len(shown) < len(users):
-        yield Paragraph(f"and {len(users) - len(shown)} more: -o wide", Tone.FAINT, 2)
+    yield from (GAP, _users_table(heading, shown))
+    yield from and_more(len(users) - len(shown))
 
 
 def _users_table(heading: str, users: Iterable[tuple[str, int, Mapping[str, str]]]) -> Table:
@@ -371,16 +386,6 @@ def _conditions_section(answer: NodeDescription) -> Document:
         for each in answer.conditions
     ]  # fmt: skip
     yield table(("condition", "status", "since", "reason", "message"), rows)
-
-
-def _details_section(answer: NodeDescription) -> Document:
-    if answer.labels:
-        yield Heading("Labels")
-        for key, value in sorted(answer.labels.items()):
-            yield Paragraph(f"{key}={value}", indent=2)
-    if answer.owners:
-        yield Heading("Pods")
-        yield table(("workload", "pods"), [(each.owner, each.pods) for each in answer.owners])
 
 
 #: The number of pending pods that are named.

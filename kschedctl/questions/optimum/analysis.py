@@ -66,7 +66,7 @@ def optimum_answer(
     evicted = {(entry.pod, entry.node): None for entry in comparison.evicted}
     return Optimum(
         **envelope(question.start.cluster, provenance, notes_of(question.start.cluster, question.gangs)),
-        summary=_summary(len(waiting), multi_step, placed, comparison),
+        summary=_optimum_summary(len(waiting), multi_step, placed, comparison),
         proven=found.proven,
         goals=tuple(_goals(comparison)),
         pods=len(waiting),
@@ -140,7 +140,7 @@ def _goals(comparison: Comparison) -> Iterator[GoalData]:
         )
 
 
-def _summary(n_pods: int, multi_step: int, placed: int, comparison: Comparison) -> str:
+def _optimum_summary(n_pods: int, multi_step: int, placed: int, comparison: Comparison) -> str:
     if not n_pods:
         return "no pod is pending"
     n_evicted, n_left = len(comparison.evicted), len(comparison.left)
@@ -342,7 +342,7 @@ def optimum(cluster: LoadedCluster, request: OptimumRequest, handle: AnalysisHan
         comparison = compare(start.scheduler, seconds=request.seconds, final=request.final)
         found = find_adjustments(comparison, seconds=request.seconds)
     ended = dict.fromkeys(entry.pod for entry in start.timeline if entry.event is TimelineEvent.DELETED)
-    rests_on = provenance(cluster, _missing(cluster, Part.EVICTION), many=True)
+    rests_on = provenance(cluster, _missing_for_pods(cluster, Part.EVICTION), many=True)
     return optimum_answer(comparison, found, rests_on, tuple(ended))
 
 
@@ -356,7 +356,9 @@ def purchase(
     load_solver()
     with handle.busy("looking for the cheapest nodes"):
         found = buy(_after_deletions(cluster).scheduler, catalog, seconds=seconds)
-    return purchase_answer(cluster.cluster, found, provenance(cluster, _missing(cluster, Part.NEW_NODES), many=True))
+    return purchase_answer(
+        cluster.cluster, found, provenance(cluster, _missing_for_pods(cluster, Part.NEW_NODES), many=True)
+    )
 
 
 def consolidate(cluster: LoadedCluster, handle: AnalysisHandle, *, seconds: float = TIME_LIMIT) -> Emptied:
@@ -372,7 +374,7 @@ def consolidate(cluster: LoadedCluster, handle: AnalysisHandle, *, seconds: floa
     return emptied_answer(cluster.cluster, found, provenance(cluster, missing, many=True))
 
 
-def _missing(cluster: LoadedCluster, part: Part) -> tuple[Missing, ...]:
+def _missing_for_pods(cluster: LoadedCluster, part: Part) -> tuple[Missing, ...]:
     """Return the data that is missing for the pending pods, and for another part of the answer."""
     pods = map(cluster.pods.pod, pending_pods(cluster.cluster))
     alike = {(pod.metadata.namespace, id(pod.spec)): pod for pod in pods}

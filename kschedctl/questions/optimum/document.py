@@ -5,7 +5,7 @@ from typing import Final
 
 from kschedctl.common.wording import counted, duration, listed
 from kschedctl.questions.charts import Kind, zone_bars
-from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Question, Tone, table
+from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Question, Tone, and_more, table
 from kschedctl.questions.frame import View, cautions, first_line, header, next_questions
 from kschedctl.questions.node_map import NodeChange, by_node, changes_map, pods_line, pods_map
 from kschedctl.questions.nodes.answer import NodesOverview
@@ -155,11 +155,11 @@ def _workloads(workloads: Sequence[OptimumWorkloadData], *, every: bool) -> Docu
         )
         for each in workloads
     ]
-    tones = [_tone(each) for each in workloads]
+    tones = [_workload_tone(each) for each in workloads]
     yield table(("workload", "pods", "scheduler", "best", "nodes"), rows, numeric=(1, 2, 3), tones=tones)
 
 
-def _tone(each: OptimumWorkloadData) -> Tone:
+def _workload_tone(each: OptimumWorkloadData) -> Tone:
     if each.optimum > each.multi_step:
         return Tone.GOOD
     return Tone.PLAIN if each.optimum == each.pods else Tone.MIXED
@@ -209,8 +209,7 @@ def _differing(placements: Sequence[OptimumPlacementData], *, every: bool) -> Do
     shown = moved if every else moved[:_ROWS]
     rows = [(each.pod, each.multi_step_node or "pending", each.node) for each in shown]
     yield table(("pod", "scheduler", "best"), rows, identifiers=(0, 1, 2))
-    if len(shown) < len(moved):
-        yield Paragraph(f"and {len(moved) - len(shown)} more: -o wide", Tone.FAINT, 2)
+    yield from and_more(len(moved) - len(shown))
 
 
 def _waiting(answer: Optimum, *, every: bool) -> Document:
@@ -222,8 +221,7 @@ def _waiting(answer: Optimum, *, every: bool) -> Document:
         ("Held back by gates or by their group, not considered", answer.gated),
     ):
         if pods:
-            yield GAP
-            yield Paragraph(f"{what}: {listed(pods, most=len(pods) if every else _FEW)}")
+            yield from (GAP, Paragraph(f"{what}: {listed(pods, most=len(pods) if every else _FEW)}"))
 
 
 def _ways(answer: Optimum, *, every: bool) -> Document:
@@ -280,8 +278,7 @@ def emptied_document(answer: Emptied, view: View) -> Document:
         places = list(answer.placements.items())
         shown = places if view.wide else places[:_ROWS]
         yield table(("pod", "node"), shown, identifiers=(0, 1))
-        if len(shown) < len(places):
-            yield Paragraph(f"and {len(places) - len(shown)} more: -o wide", Tone.FAINT, 2)
+        yield from and_more(len(places) - len(shown))
     stuck: dict[str, tuple[str, ...]] = {}
     for name in answer.given_up:
         cause = answer.obstacles.get(name, "")
@@ -291,8 +288,7 @@ def emptied_document(answer: Emptied, view: View) -> Document:
         (answer.fixed, f"{counted(len(answer.fixed), 'node')} with pods that no controller recreates"),
     ):
         if names:
-            yield GAP
-            yield Paragraph(f"{what}: {listed(names, most=len(names) if view.wide else _FEW)}", Tone.MIXED)
+            yield from (GAP, Paragraph(f"{what}: {listed(names, most=len(names) if view.wide else _FEW)}", Tone.MIXED))
     yield from cautions(answer)
     if answer.nodes and not view.wide:
         options = {
@@ -334,15 +330,13 @@ def purchase_document(answer: Purchased, view: View) -> Document:
             for node in shown
         ]
         yield table(("node", "pods", "names"), places, numeric=(1,), identifiers=(0,))
-        if len(shown) < len(answer.nodes):
-            yield Paragraph(f"and {len(answer.nodes) - len(shown)} more: -o wide", Tone.FAINT, 2)
+        yield from and_more(len(answer.nodes) - len(shown))
     elsewhere = [p for p in answer.placements if p.node not in {node.node for node in answer.nodes}]
     if elsewhere and (answer.kinds or view.wide):
         yield Heading("Pods on existing nodes")
         few = elsewhere if view.wide else elsewhere[:_ROWS]
         yield table(("pod", "node"), [(each.pod, each.node) for each in few], identifiers=(0, 1))
-        if len(few) < len(elsewhere):
-            yield Paragraph(f"and {len(elsewhere) - len(few)} more: -o wide", Tone.FAINT, 2)
+        yield from and_more(len(elsewhere) - len(few))
     if answer.waiting:
         yield GAP
         which = listed(answer.waiting, most=len(answer.waiting) if view.wide else _FEW)

@@ -242,8 +242,8 @@ def pending_answer(
     groups = [each.group for each in explained]
     return Pending(
         **envelope(cluster, rests_on, tuple(not_modelled)),
-        summary=_summary(cluster, groups, found, now, problems),
-        groups=(*(_group(each, found, now) for each in explained), *(_problem(each, now) for each in problems)),
+        summary=_pending_summary(cluster, groups, found, now, problems),
+        groups=(*(_group_data(each, found, now) for each in explained), *(_problem(each, now) for each in problems)),
         fit=found.anyway if found is not None else None,
         changes=tuple(map(_change, found.changes)) if found is not None else (),
         together=found.together if found is not None else (),
@@ -292,7 +292,7 @@ def _problem(found: ClusterDiagnosis, now: datetime | None) -> GroupData:
     )
 
 
-def _why(decision: Decision, diagnoses: Sequence[Diagnosis]) -> str:
+def _cause_in_words(decision: Decision, diagnoses: Sequence[Diagnosis]) -> str:
     """Return the cause in our words, and whether preemption helps; in the scheduler's words where it has no rule."""
     if decision.outcome is Outcome.GATED:
         # The scheduler lists the gates of a pod; about a group that is held back, our words have the numbers.
@@ -306,17 +306,17 @@ def _why(decision: Decision, diagnoses: Sequence[Diagnosis]) -> str:
     return f"{why}; preemption would help" if helped else why
 
 
-def _group(explained: ExplainedGroup, found: UnblockingResult | None, now: datetime | None) -> GroupData:
+def _group_data(explained: ExplainedGroup, found: UnblockingResult | None, now: datetime | None) -> GroupData:
     group, decision, diagnoses = explained.group, explained.decision, explained.diagnoses
     kind, namespace, name = group.workload
-    why = _why(decision, diagnoses)
+    why = _cause_in_words(decision, diagnoses)
     if group.fits and found is not None:
         # Each pod of the group fits if no other pod is pending. The cause is that of the first pod left over.
         later = next((found.later[pod.key] for pod in group.pods if pod.key in found.later), None)
         if later is not None:
             diagnoses = diagnose(later)
             # The number of members that fit precedes the cause in the answer.
-            why = diagnoses[0].cause if diagnoses and group.is_pod_group else _why(later, diagnoses)
+            why = diagnoses[0].cause if diagnoses and group.is_pod_group else _cause_in_words(later, diagnoses)
     return GroupData(
         kind=kind,
         namespace=namespace,
@@ -359,7 +359,7 @@ def _problems(problems: Sequence[ClusterDiagnosis]) -> str:
     return f"{told} {counted(n_others, 'more problem')} {'is' if n_others == 1 else 'are'} below." if n_others else told
 
 
-def _summary(
+def _pending_summary(
     cluster: Cluster,
     groups: Sequence[PendingGroup],
     found: UnblockingResult | None,

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Final
 
-from msgspec import Meta
-
 from kschedctl.common.frames import Cell, ColumnType, Tabular
 from kschedctl.questions.answer import ClusterAnswer, Data
 from kschedctl.questions.answer_parts import AppliedData, DiagnosisData, PodGroupData
@@ -22,56 +20,38 @@ class GroupData(Data, frozen=True):
 
     kind: Annotated[
         str,
-        Meta(
-            description="The kind of the workload that owns the pods; Pod for a pod without one; PodGroup for pods "
-            "that are tried together; the kind of the object with the problem if it is no workload."
-        ),
+        "The kind of the workload that owns the pods; Pod for a pod without one; PodGroup for pods that are tried "
+        "together; the kind of the object with the problem if it is no workload.",
     ]
-    namespace: Annotated[str, Meta(description="The namespace of the workload or object; empty if it has none.")]
-    name: Annotated[str, Meta(description="The name of the workload or object.")]
-    pods: Annotated[tuple[str, ...], Meta(description="The pods as namespace/name, oldest first.")]
-    since: Annotated[datetime | None, Meta(description="The creation time of the oldest pod; null if unknown.")]
+    namespace: Annotated[str, "The namespace of the workload or object; empty if it has none."]
+    name: Annotated[str, "The name of the workload or object."]
+    pods: Annotated[tuple[str, ...], "The pods as namespace/name, oldest first."]
+    since: Annotated[datetime | None, "The creation time of the oldest pod; null if unknown."]
     waiting_seconds: Annotated[
         int | None,
-        Meta(
-            description="The age of the oldest pod at the time of the snapshot, in seconds; null if its creation "
-            "time is unknown."
-        ),
+        "The age of the oldest pod at the time of the snapshot, in seconds; null if its creation time is unknown.",
     ]
     result: Annotated[
         str,
-        Meta(
-            description="The result as in explain; notOurs if no profile of the configuration has the pods' "
-            "schedulerName; notKnown if the pods may fit or not, as a kind could not be listed; "
-            "notCreated if the workload has fewer pods than it wants; notStarted for pods with a node "
-            "that do not start; notRunning for a component that does not work."
-        ),
+        "The result as in explain; notOurs if no profile of the configuration has the pods' schedulerName; "
+        "notKnown if the pods may fit or not, as a kind could not be listed; notCreated if the workload has fewer "
+        "pods than it wants; notStarted for pods with a node that do not start; notRunning for a component that "
+        "does not work.",
     ]
-    why: Annotated[str, Meta(description="The cause, with names and numbers; empty if the pods fit.")]
-    n_fit: Annotated[
-        int | None, Meta(description="The number of pods that fit without any change; null if that was not tried.")
-    ]
-    preempts: Annotated[bool, Meta(description="True if preemption finds a node for the first pod.")]
-    message: Annotated[str, Meta(description="The text of the FailedScheduling event of the first pod.")]
-    priority: Annotated[
-        int | None, Meta(description="The priority of the first pod; null if there is no pending pod.")
-    ] = None
+    why: Annotated[str, "The cause, with names and numbers; empty if the pods fit."]
+    n_fit: Annotated[int | None, "The number of pods that fit without any change; null if that was not tried."]
+    preempts: Annotated[bool, "True if preemption finds a node for the first pod."]
+    message: Annotated[str, "The text of the FailedScheduling event of the first pod."]
+    priority: Annotated[int | None, "The priority of the first pod; null if there is no pending pod."] = None
     n_fit_once_ended: Annotated[
-        int, Meta(description="The number of those in nFit that fit only once pods that are being deleted are gone.")
+        int, "The number of those in nFit that fit only once pods that are being deleted are gone."
     ] = 0
-    missing: Annotated[int, Meta(description="The number of pods that have not been created.")] = 0
-    state: Annotated[
-        str, Meta(description="The problem of the object in a few words; empty for pods without a node.")
-    ] = ""
-    diagnoses: Annotated[
-        tuple[DiagnosisData, ...], Meta(description="The causes with their evidence, the most important first.")
-    ] = ()
+    missing: Annotated[int, "The number of pods that have not been created."] = 0
+    state: Annotated[str, "The problem of the object in a few words; empty for pods without a node."] = ""
+    diagnoses: Annotated[tuple[DiagnosisData, ...], "The causes with their evidence, the most important first."] = ()
     group: Annotated[
         PodGroupData | None,
-        Meta(
-            description="The decision for the PodGroup; null for pods that are tried by themselves, and for a group "
-            "that is not tried."
-        ),
+        "The decision for the PodGroup; null for pods that are tried by themselves, and for a group that is not tried.",
     ] = None
 
     @property
@@ -87,56 +67,44 @@ class UnblockingData(AppliedData, frozen=True):
     """A change that was made and tried in a simulation of the scheduling queue."""
 
     would_place: Annotated[
-        tuple[str, ...],
-        Meta(description="The pods that the change schedules, in addition to those of earlier changes."),
+        tuple[str, ...], "The pods that the change schedules, in addition to those of earlier changes."
     ]
     group: Annotated[
-        str,
-        Meta(description="The PodGroup that a change was tried for alone, as namespace/name; empty for other changes."),
+        str, "The PodGroup that a change was tried for alone, as namespace/name; empty for other changes."
     ] = ""
 
 
 class AdviceData(Data, frozen=True):
     """A cure that cannot be tried on a snapshot."""
 
-    summary: Annotated[str, Meta(description="The cure in a few words.")]
-    of: Annotated[str, Meta(description="The workload or object that it is for, such as Deployment shop/web.")]
-    risk: Annotated[
-        int,
-        Meta(description="The risk, from 1: wait, mistake, pod, capacity, shared, eviction, reduced, dropped, data."),
-    ]
-    untried: Annotated[str, Meta(description="The reason why it cannot be tried.")]
-    commands: Annotated[
-        tuple[str, ...], Meta(description="The kubectl commands; a line that starts with # is an instruction.")
-    ]
+    summary: Annotated[str, "The cure in a few words."]
+    of: Annotated[str, "The workload or object that it is for, such as Deployment shop/web."]
+    risk: Annotated[int, "The risk, from 1: wait, mistake, pod, capacity, shared, eviction, reduced, dropped, data."]
+    untried: Annotated[str, "The reason why it cannot be tried."]
+    commands: Annotated[tuple[str, ...], "The kubectl commands; a line that starts with # is an instruction."]
 
 
 class Pending(ClusterAnswer, Tabular, frozen=True, kw_only=True, tag="Pending"):
     """The pending pods, by cause."""
 
-    summary: Annotated[str, Meta(description="The result in one or two sentences.")]
-    groups: Annotated[tuple[GroupData, ...], Meta(description="The groups, largest first; those that fit are last.")]
+    summary: Annotated[str, "The result in one or two sentences."]
+    groups: Annotated[tuple[GroupData, ...], "The groups, largest first; those that fit are last."]
     fit: Annotated[
         tuple[str, ...] | None,
-        Meta(
-            description="The pods that fit without any change, scheduled one after another; null if that was not tried."
-        ),
+        "The pods that fit without any change, scheduled one after another; null if that was not tried.",
     ]
     changes: Annotated[
         tuple[UnblockingData, ...],
-        Meta(description="The changes, in the order in which they are made; each applies on top of the earlier ones."),
+        "The changes, in the order in which they are made; each applies on top of the earlier ones.",
     ]
-    together: Annotated[tuple[str, ...], Meta(description="The pods that all changes together schedule.")]
+    together: Annotated[tuple[str, ...], "The pods that all changes together schedule."]
     alone: Annotated[
         tuple[UnblockingData, ...],
-        Meta(
-            description="Changes for groups that those above do not help, each tried for the first pod of a group "
-            "alone, or for a PodGroup, as explain tries them."
-        ),
+        "Changes for groups that those above do not help, each tried for the first pod of a group alone, or for a "
+        "PodGroup, as explain tries them.",
     ] = ()
     advice: Annotated[
-        tuple[AdviceData, ...],
-        Meta(description="Cures that cannot be tried on a snapshot, those of lowest risk first."),
+        tuple[AdviceData, ...], "Cures that cannot be tried on a snapshot, those of lowest risk first."
     ] = ()
 
     @property

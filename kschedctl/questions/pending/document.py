@@ -36,8 +36,11 @@ def document(answer: Pending, view: View) -> Document:
     yield from first_line(answer, answer.summary, Tone.GOOD if answer.all_fit else Tone.BAD)
     yield from header(answer, view.now)
     if view.drawn:
-        yield from _charts_section(answer, view)
-    yield from _groups(answer, view)
+        if answer.groups:
+            yield from (GAP, _groups_bars(answer))
+        if view.overview is not None and view.overview.nodes:
+            yield from (GAP, nodes_map(view.overview))
+    yield from _groups_table(answer, view)
     yield from _changes(answer, every=view.wide)
     yield from cautions(answer)
     yield from next_questions(_questions(answer, view))
@@ -49,16 +52,6 @@ def _questions(answer: Pending, view: View) -> Iterator[Question]:
         yield Question("One pod in detail", "explain", first.pods[0])
     if answer.groups and not view.wide:
         yield Question("All groups, with commands", "pending", options={"changes": None, "output": "wide"})
-
-
-def _charts_section(answer: Pending, view: View) -> Document:
-    """Lay out the pods of each group by outcome, and the map of the nodes."""
-    if answer.groups:
-        yield GAP
-        yield _groups_bars(answer)
-    if view.overview is not None and view.overview.nodes:
-        yield GAP
-        yield nodes_map(view.overview)
 
 
 def _groups_bars(answer: Pending) -> Bars:
@@ -100,10 +93,10 @@ def _fates(group: GroupData) -> Iterator[tuple[int, int]]:
     yield 4 if group.result in ("gated", "notOurs") else 2 if group.preempts else 3, number - fit
 
 
-def _groups(answer: Pending, view: View) -> Document:
+def _groups_table(answer: Pending, view: View) -> Document:
     if not answer.groups:
         return
-    shown = _shown(answer, every=view.wide)
+    shown = _shown_groups(answer, every=view.wide)
     prioritized = any(group.priority for group in shown)
     rows: list[tuple[str | Sequence[str], ...]] = []
     for group in shown:
@@ -129,7 +122,7 @@ def _groups(answer: Pending, view: View) -> Document:
         yield Paragraph(told, Tone.FAINT, INDENT)
 
 
-def _shown(answer: Pending, *, every: bool) -> list[GroupData]:
+def _shown_groups(answer: Pending, *, every: bool) -> list[GroupData]:
     """Return the groups to show: all, or the 10 largest of pending pods and of problems each."""
     if every:
         return list(answer.groups)
@@ -139,7 +132,7 @@ def _shown(answer: Pending, *, every: bool) -> list[GroupData]:
 
 def _lines(group: GroupData, *, every: bool, what_if: bool) -> Sequence[str]:
     """Return the reason, and the evidence for problems of workloads, or for all groups."""
-    told = f"{group.state}: {group.why}" if group.state else _why(group, what_if=what_if)
+    told = f"{group.state}: {group.why}" if group.state else _cause_of_group(group, what_if=what_if)
     evidence = group.diagnoses[0].evidence if group.diagnoses else ()
     if every:
         return (told, *evidence)
@@ -153,7 +146,7 @@ def _which(group: GroupData) -> str:
     return named if len(group.pods) <= 1 else f"{named} and {len(group.pods) - 1} more"
 
 
-def _why(group: GroupData, *, what_if: bool) -> str:
+def _cause_of_group(group: GroupData, *, what_if: bool) -> str:
     """Return the cause; for pods that fit, the reason why they are pending nevertheless."""
     n_pods, n_waiting = len(group.pods), group.n_fit_once_ended
     if group.result != "scheduled" or (group.n_fit is not None and not group.n_fit):
@@ -188,8 +181,7 @@ def _changes(answer: Pending, *, every: bool) -> Document:
             yield GAP
             yield Paragraph("None of the changes and pairs of changes that were tried schedules any of them.")
         return
-    yield GAP
-    yield table(("would place", _heading(answer)), rows, numeric=(0,))
+    yield from (GAP, table(("would place", _heading(answer)), rows, numeric=(0,)))
     if every:
         yield Paragraph("Commands", Tone.FAINT, INDENT)
         cures: tuple[AdviceData | UnblockingData, ...] = (*urgent, *answer.changes, *answer.alone, *others)

@@ -150,7 +150,7 @@ class _Chosen:
 def _verdict(
     decision: Decision, base: Explanation, chosen: _Chosen, found: PreemptionResult | None
 ) -> PreemptVerdictData:
-    result = _outcome(decision, base, chosen.candidates, found)
+    result = _preemption_result(decision, base, chosen.candidates, found)
     if result is Result.FITS:
         text = f"{base.verdict.summary} No eviction is needed."
         return PreemptVerdictData(result, text, base.verdict.nodes, base.verdict.picked, violates_budget=False)
@@ -159,11 +159,11 @@ def _verdict(
         return PreemptVerdictData(result, text, (), None, violates_budget=False)
     nodes = tuple(c.node for c in chosen.candidates)
     violates = bool(nodes) and chosen.candidates[0].n_violations > 0
-    text = _summary(decision, base, result, found, chosen)
+    text = _preemption_summary(decision, base, result, found, chosen)
     return PreemptVerdictData(result, text, nodes, chosen.picked, violates)
 
 
-def _outcome(
+def _preemption_result(
     decision: Decision, base: Explanation, candidates: tuple[Candidate, ...], found: PreemptionResult | None
 ) -> Result:
     if base.verdict.result is CycleOutcome.ERROR or (found is not None and found.status.code is Code.ERROR):
@@ -183,7 +183,7 @@ def _outcome(
     return Result.NOT_HELPFUL
 
 
-def _summary(
+def _preemption_summary(
     decision: Decision, base: Explanation, result: Result, found: PreemptionResult | None, chosen: _Chosen
 ) -> str:
     pod = base.pod
@@ -253,9 +253,10 @@ def _candidate(decision: Decision, candidate: Candidate, taken: datetime | None,
         lost = LostAtData(candidate.criterion + 1, candidate.lost_at, candidate.has, candidate.against)
     tied = possible_victims_of(decision, candidate.node) if ties else None
     victims = (_victim(decision, candidate, victim, taken) for victim in candidate.victims)
+    nodes = decision.cluster.nodes
     return PreemptCandidateData(
         candidate.node,
-        _zone(decision, candidate.node),
+        zone_of(nodes.objects[nodes.row[candidate.node]].metadata.labels),
         tuple(
             structs.replace(data, certain=tied is None or victim.pod in tied.certain)
             for data, victim in zip(victims, candidate.victims, strict=True)
@@ -279,11 +280,6 @@ def _tied(decision: Decision, tied: PossibleVictims) -> TiedVictimsData:
     key = decision.cluster.pods.key
     sets = tuple(tuple(sorted(map(key, victims))) for victims in tied.sets)
     return TiedVictimsData(tied.n_sets, tied.complete, sets, tuple(sorted(map(key, tied.possible))))
-
-
-def _zone(decision: Decision, node: str) -> str:
-    nodes = decision.cluster.nodes
-    return zone_of(nodes.objects[nodes.row[node]].metadata.labels)
 
 
 def _victim(decision: Decision, candidate: Candidate, victim: Victim, taken: datetime | None) -> VictimData:

@@ -7,8 +7,6 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
-from msgspec import Meta
-
 from kschedctl.questions.answer import AnswerList, ClusterAnswer, Data
 from kschedctl.questions.answer_parts import CureData, DiagnosisData, PodGroupData
 from kschedctl.questions.explain.answer import NodeData, PodData, StatusData, WorkloadData
@@ -31,87 +29,68 @@ class PreemptVerdictData(Data, frozen=True):
 
     result: Annotated[
         Result,
-        Meta(
-            description="The outcome: the pod fits, preempts others, preemption does not help or is not allowed, or "
-            "the cycle fails."
-        ),
+        "The outcome: the pod fits, preempts others, preemption does not help or is not allowed, or the cycle fails.",
     ]
-    summary: Annotated[str, Meta(description="The result in one or two sentences.")]
+    summary: Annotated[str, "The result in one or two sentences."]
     nodes: Annotated[
         tuple[str, ...],
-        Meta(
-            description="The nodes that the pod is scheduled or nominated to; kube-scheduler picks one of several "
-            "at random."
-        ),
+        "The nodes that the pod is scheduled or nominated to; kube-scheduler picks one of several at random.",
     ]
     picked: Annotated[
         str | None,
-        Meta(
-            description="The only one of these nodes, or the one that the seed draws; null if there are several and "
-            "no seed, or none."
-        ),
+        "The only one of these nodes, or the one that the seed draws; null if there are several and no seed, or none.",
     ]
-    violates_budget: Annotated[
-        bool, Meta(description="True if an eviction on the chosen node violates a disruption budget.")
-    ]
+    violates_budget: Annotated[bool, "True if an eviction on the chosen node violates a disruption budget."]
 
 
 class OwnerData(Data, frozen=True):
     """The controller of a pod."""
 
-    kind: Annotated[str, Meta(description="The kind of the controller.")]
-    name: Annotated[str, Meta(description="The name of the controller.")]
+    kind: Annotated[str, "The kind of the controller."]
+    name: Annotated[str, "The name of the controller."]
 
 
 class BudgetData(Data, frozen=True):
     """A disruption budget that covers a victim."""
 
-    name: Annotated[str, Meta(description="The budget, as namespace/name.")]
-    allowed: Annotated[int, Meta(description="The number of disruptions that the budget allows at the moment.")]
-    evicted: Annotated[int, Meta(description="The number of victims on the node that the budget covers.")]
-    below: Annotated[int, Meta(description="The number of victims in excess of the allowed disruptions.")]
-    violated: Annotated[
-        bool, Meta(description="True if kube-scheduler counts this victim as a violation of the budget.")
-    ]
+    name: Annotated[str, "The budget, as namespace/name."]
+    allowed: Annotated[int, "The number of disruptions that the budget allows at the moment."]
+    evicted: Annotated[int, "The number of victims on the node that the budget covers."]
+    below: Annotated[int, "The number of victims in excess of the allowed disruptions."]
+    violated: Annotated[bool, "True if kube-scheduler counts this victim as a violation of the budget."]
 
 
 class VictimData(Data, frozen=True):
     """An eviction victim."""
 
-    name: Annotated[str, Meta(description="The pod, as namespace/name.")]
-    priority: Annotated[int, Meta(description="The priority of the victim.")]
-    priority_class_name: Annotated[str, Meta(description="The PriorityClass of the victim; empty if it names none.")]
-    started_at: Annotated[datetime | None, Meta(description="The start time of the pod; null if it has not started.")]
+    name: Annotated[str, "The pod, as namespace/name."]
+    priority: Annotated[int, "The priority of the victim."]
+    priority_class_name: Annotated[str, "The PriorityClass of the victim; empty if it names none."]
+    started_at: Annotated[datetime | None, "The start time of the pod; null if it has not started."]
     running_seconds: Annotated[
         int | None,
-        Meta(
-            description="The time for which the pod has been running when the snapshot was taken, in seconds; null "
-            "if either time is unknown."
-        ),
+        "The time for which the pod has been running when the snapshot was taken, in seconds; null if either time "
+        "is unknown.",
     ]
-    terminating: Annotated[bool, Meta(description="True if the pod is already being deleted.")]
-    owner: Annotated[OwnerData | None, Meta(description="The controller of the pod; null if there is none.")]
-    grace_seconds: Annotated[int, Meta(description="The termination grace period, in seconds.")]
-    violates: Annotated[bool, Meta(description="True if the eviction violates a disruption budget.")]
-    budgets: Annotated[tuple[BudgetData, ...], Meta(description="The disruption budgets that select the victim.")]
+    terminating: Annotated[bool, "True if the pod is already being deleted."]
+    owner: Annotated[OwnerData | None, "The controller of the pod; null if there is none."]
+    grace_seconds: Annotated[int, "The termination grace period, in seconds."]
+    violates: Annotated[bool, "True if the eviction violates a disruption budget."]
+    budgets: Annotated[tuple[BudgetData, ...], "The disruption budgets that select the victim."]
     certain: Annotated[
         bool,
-        Meta(
-            description="True if the pod is a victim in every order of the pods that tie; false if another pod of "
-            "equal priority and start time can be evicted instead. Determined for the first 3 of the best candidates."
-        ),
+        "True if the pod is a victim in every order of the pods that tie; false if another pod of equal priority "
+        "and start time can be evicted instead. Determined for the first 3 of the best candidates.",
     ] = True
 
 
 class LostAtData(Data, frozen=True):
     """The criterion at which a candidate lost against the chosen one."""
 
-    number: Annotated[int, Meta(description="The position of the criterion in kube-scheduler's order, from 1.")]
-    criterion: Annotated[str, Meta(description="The criterion of kube-scheduler at which the candidate lost.")]
-    has: Annotated[
-        int, Meta(description="The value of the candidate: a count, a priority, a sum, or microseconds since 1970.")
-    ]
-    against: Annotated[int, Meta(description="The value of the winner.")]
+    number: Annotated[int, "The position of the criterion in kube-scheduler's order, from 1."]
+    criterion: Annotated[str, "The criterion of kube-scheduler at which the candidate lost."]
+    has: Annotated[int, "The value of the candidate: a count, a priority, a sum, or microseconds since 1970."]
+    against: Annotated[int, "The value of the winner."]
 
 
 class TiedVictimsData(Data, frozen=True):
@@ -120,38 +99,27 @@ class TiedVictimsData(Data, frozen=True):
     kube-scheduler evicts one of the sets, by the order of the tied pods in its cache, which a snapshot does not show.
     """
 
-    count: Annotated[
-        int, Meta(description="The number of possible sets, counted up to 1000; at least this many if not complete.")
-    ]
-    complete: Annotated[
-        bool, Meta(description="True if all orders of the tied pods were tried; false if 120 random ones were.")
-    ]
-    sets: Annotated[
-        tuple[tuple[str, ...], ...], Meta(description="Up to 10 of the sets, each with its pods as namespace/name.")
-    ]
-    possible: Annotated[tuple[str, ...], Meta(description="The pods that are in any of the sets, as namespace/name.")]
+    count: Annotated[int, "The number of possible sets, counted up to 1000; at least this many if not complete."]
+    complete: Annotated[bool, "True if all orders of the tied pods were tried; false if 120 random ones were."]
+    sets: Annotated[tuple[tuple[str, ...], ...], "Up to 10 of the sets, each with its pods as namespace/name."]
+    possible: Annotated[tuple[str, ...], "The pods that are in any of the sets, as namespace/name."]
 
 
 class PreemptCandidateData(Data, frozen=True):
     """A preemption candidate: a node and the victims on it."""
 
-    name: Annotated[str, Meta(description="The name of the node.")]
-    zone: Annotated[str, Meta(description="The value of the node's zone label; empty if the node has none.")]
-    victims: Annotated[tuple[VictimData, ...], Meta(description="The victims, most important first.")]
-    pdb_violations: Annotated[int, Meta(description="The number of evictions that violate a disruption budget.")]
+    name: Annotated[str, "The name of the node."]
+    zone: Annotated[str, "The value of the node's zone label; empty if the node has none."]
+    victims: Annotated[tuple[VictimData, ...], "The victims, most important first."]
+    pdb_violations: Annotated[int, "The number of evictions that violate a disruption budget."]
     lost_at: Annotated[
         LostAtData | None,
-        Meta(
-            description="The criterion at which the candidate lost; null for the best candidates, one of which is "
-            "picked at random."
-        ),
+        "The criterion at which the candidate lost; null for the best candidates, one of which is picked at random.",
     ]
     tied_victims: Annotated[
         TiedVictimsData | None,
-        Meta(
-            description="The sets of victims between which chance decides; null if the victims are certain. "
-            "Determined for the first 3 of the best candidates, and for the node that the seed draws."
-        ),
+        "The sets of victims between which chance decides; null if the victims are certain. Determined for the "
+        "first 3 of the best candidates, and for the node that the seed draws.",
     ] = None
 
 
@@ -168,7 +136,7 @@ class Cause(StrEnum):
 class NotHelpfulData(NodeData, frozen=True):
     """A node on which evicting pods does not help, with the rejection that remains without them."""
 
-    cause: Annotated[Cause, Meta(description="The rejection that remains when the pods of lower priority are gone.")]
+    cause: Annotated[Cause, "The rejection that remains when the pods of lower priority are gone."]
 
 
 class ReplacementData(Data, frozen=True):
@@ -176,46 +144,32 @@ class ReplacementData(Data, frozen=True):
 
     nodes: Annotated[
         tuple[str, ...],
-        Meta(
-            description="The nodes with the highest score, one of which is picked at random; empty if the pod fits "
-            "nowhere."
-        ),
+        "The nodes with the highest score, one of which is picked at random; empty if the pod fits nowhere.",
     ]
-    message: Annotated[str, Meta(description="The message of kube-scheduler if the pod fits nowhere.")]
-    evicting: Annotated[
-        tuple[str, ...], Meta(description="The nodes that the pod could be nominated to by preempting in turn.")
-    ]
+    message: Annotated[str, "The message of kube-scheduler if the pod fits nowhere."]
+    evicting: Annotated[tuple[str, ...], "The nodes that the pod could be nominated to by preempting in turn."]
 
 
 class VictimFateData(Data, frozen=True):
     """The outcome for a victim."""
 
-    name: Annotated[str, Meta(description="The pod, as namespace/name.")]
-    owner: Annotated[
-        OwnerData | None, Meta(description="The controller that creates a new pod in its place; null if there is none.")
-    ]
-    bound_to_node: Annotated[bool, Meta(description="True if the new pod can run on the same node only (DaemonSet).")]
+    name: Annotated[str, "The pod, as namespace/name."]
+    owner: Annotated[OwnerData | None, "The controller that creates a new pod in its place; null if there is none."]
+    bound_to_node: Annotated[bool, "True if the new pod can run on the same node only (DaemonSet)."]
     replacement: Annotated[
-        ReplacementData | None,
-        Meta(description="The decision for the new pod; null if there is no new pod, or its decision is unknown."),
+        ReplacementData | None, "The decision for the new pod; null if there is no new pod, or its decision is unknown."
     ]
     returns_to: Annotated[
         str,
-        Meta(
-            description="The node that the new pod is scheduled to before the pod itself, by the simulation; empty if "
-            "there is none."
-        ),
+        "The node that the new pod is scheduled to before the pod itself, by the simulation; empty if there is none.",
     ] = ""
     wait_seconds: Annotated[
         int,
-        Meta(
-            description="The longest time until the victim is gone, in seconds: its grace period, or the rest of it "
-            "for a pod that is already being deleted."
-        ),
+        "The longest time until the victim is gone, in seconds: its grace period, or the rest of it for a pod "
+        "that is already being deleted.",
     ] = 0
     deletion_timestamp: Annotated[
-        datetime | None,
-        Meta(description="The deletionTimestamp of a pod that is already being deleted; null for others."),
+        datetime | None, "The deletionTimestamp of a pod that is already being deleted; null for others."
     ] = None
 
 
@@ -232,39 +186,24 @@ class PreemptorFateData(Data, frozen=True):
 
     result: Annotated[
         PreemptorFate,
-        Meta(
-            description="The outcome: the pod is scheduled, stays pending, or evicts pods without end because those "
-            "that it evicts are recreated and scheduled before its next attempt."
-        ),
+        "The outcome: the pod is scheduled, stays pending, or evicts pods without end because those that it "
+        "evicts are recreated and scheduled before its next attempt.",
     ]
-    node: Annotated[str, Meta(description="The node that the pod is scheduled to; empty if it is not scheduled.")]
-    seconds: Annotated[
-        float,
-        Meta(description="The time until the pod is scheduled or the simulation ends, in seconds of virtual time."),
-    ]
-    evicted: Annotated[
-        tuple[str, ...],
-        Meta(description="The pods that it evicts after the first victims, as namespace/name, in order."),
-    ]
-    message: Annotated[
-        str, Meta(description="The last message of kube-scheduler about the pod; empty if it is scheduled.")
-    ]
+    node: Annotated[str, "The node that the pod is scheduled to; empty if it is not scheduled."]
+    seconds: Annotated[float, "The time until the pod is scheduled or the simulation ends, in seconds of virtual time."]
+    evicted: Annotated[tuple[str, ...], "The pods that it evicts after the first victims, as namespace/name, in order."]
+    message: Annotated[str, "The last message of kube-scheduler about the pod; empty if it is scheduled."]
 
 
 class NextData(Data, frozen=True):
     """The next steps after a candidate is chosen."""
 
-    node: Annotated[
-        str, Meta(description="The chosen node: the one that the seed draws, else the first of the best candidates.")
-    ]
-    wait_seconds: Annotated[
-        int, Meta(description="The longest time until the pod can start, in seconds: until the last victim is gone.")
-    ]
-    victims: Annotated[tuple[VictimFateData, ...], Meta(description="The fate of each victim.")]
-    loses_nomination: Annotated[tuple[str, ...], Meta(description="The pods whose nomination to the node is cleared.")]
+    node: Annotated[str, "The chosen node: the one that the seed draws, else the first of the best candidates."]
+    wait_seconds: Annotated[int, "The longest time until the pod can start, in seconds: until the last victim is gone."]
+    victims: Annotated[tuple[VictimFateData, ...], "The fate of each victim."]
+    loses_nomination: Annotated[tuple[str, ...], "The pods whose nomination to the node is cleared."]
     preemptor: Annotated[
-        PreemptorFateData | None,
-        Meta(description="The outcome for the pod itself; null if kube-scheduler does not try the pod."),
+        PreemptorFateData | None, "The outcome for the pod itself; null if kube-scheduler does not try the pod."
     ] = None
 
     @property
@@ -276,45 +215,32 @@ class NextData(Data, frozen=True):
 class Preemption(ClusterAnswer, frozen=True, kw_only=True):
     """The answer for one pod."""
 
-    pod: Annotated[PodData, Meta(description="The pod that preempts.")]
+    pod: Annotated[PodData, "The pod that preempts."]
     workload: Annotated[
-        WorkloadData | None,
-        Meta(description="The workload that the pod stands for; null if the pod itself was requested."),
+        WorkloadData | None, "The workload that the pod stands for; null if the pod itself was requested."
     ] = None
     group: Annotated[
-        PodGroupData | None,
-        Meta(description="The decision for the pod's group, which evicts pods as a whole; null for a pod by itself."),
+        PodGroupData | None, "The decision for the pod's group, which evicts pods as a whole; null for a pod by itself."
     ] = None
-    verdict: Annotated[PreemptVerdictData, Meta(description="The result of preemption.")]
-    status: Annotated[
-        StatusData | None, Meta(description="The status that DefaultPreemption returns; null if it was not run.")
-    ]
+    verdict: Annotated[PreemptVerdictData, "The result of preemption."]
+    status: Annotated[StatusData | None, "The status that DefaultPreemption returns; null if it was not run."]
     candidates: Annotated[
-        tuple[PreemptCandidateData, ...],
-        Meta(description="The candidates, those that can be nominated first, then the closest."),
+        tuple[PreemptCandidateData, ...], "The candidates, those that can be nominated first, then the closest."
     ]
-    not_helpful: Annotated[
-        tuple[NotHelpfulData, ...], Meta(description="The nodes on which evicting pods does not help.")
-    ]
-    not_looked_at: Annotated[
-        int, Meta(description="The number of nodes that were skipped because of --min-candidate-nodes.")
-    ]
+    not_helpful: Annotated[tuple[NotHelpfulData, ...], "The nodes on which evicting pods does not help."]
+    not_looked_at: Annotated[int, "The number of nodes that were skipped because of --min-candidate-nodes."]
     candidates_enough: Annotated[
         int | None,
-        Meta(
-            description="The number of candidates after which kube-scheduler stops its search; null if there are "
-            "not more than that."
-        ),
+        "The number of candidates after which kube-scheduler stops its search; null if there are not more than that.",
     ]
-    next: Annotated[NextData | None, Meta(description="The next steps; null if no candidate is chosen.")]
-    preemption_message: Annotated[str, Meta(description="The part of the event message that preemption adds.")]
-    message: Annotated[str, Meta(description="The text of the FailedScheduling event; empty where the pod fits.")]
+    next: Annotated[NextData | None, "The next steps; null if no candidate is chosen."]
+    preemption_message: Annotated[str, "The part of the event message that preemption adds."]
+    message: Annotated[str, "The text of the FailedScheduling event; empty where the pod fits."]
     diagnoses: Annotated[
-        tuple[DiagnosisData, ...], Meta(description="The causes for which the pod does not fit, the first one first.")
+        tuple[DiagnosisData, ...], "The causes for which the pod does not fit, the first one first."
     ] = ()
     cures: Annotated[
-        tuple[CureData, ...],
-        Meta(description="Changes with which the pod is scheduled; empty if it fits, or if preemption helps."),
+        tuple[CureData, ...], "Changes with which the pod is scheduled; empty if it fits, or if preemption helps."
     ] = ()
 
     @property
@@ -349,50 +275,38 @@ class Preemption(ClusterAnswer, frozen=True, kw_only=True):
 class PreemptionList(AnswerList, frozen=True, kw_only=True):
     """The answers for several pods."""
 
-    items: Annotated[tuple[Preemption, ...], Meta(description="The answers, one per pod.")]
+    items: Annotated[tuple[Preemption, ...], "The answers, one per pod."]
 
 
 class TakerData(Data, frozen=True):
     """A pending pod that would preempt the pod in question."""
 
-    name: Annotated[str, Meta(description="The pod, as namespace/name.")]
-    priority: Annotated[int, Meta(description="The priority of the pending pod.")]
-    priority_class_name: Annotated[
-        str, Meta(description="The PriorityClass of the pending pod; empty if it names none.")
-    ]
-    node: Annotated[str, Meta(description="The node that the pending pod would be nominated to.")]
+    name: Annotated[str, "The pod, as namespace/name."]
+    priority: Annotated[int, "The priority of the pending pod."]
+    priority_class_name: Annotated[str, "The PriorityClass of the pending pod; empty if it names none."]
+    node: Annotated[str, "The node that the pending pod would be nominated to."]
     certain: Annotated[
         bool,
-        Meta(
-            description="True if the victim is preempted whatever chance decides: the node, and the victims among pods "
-            "that tie in priority and start time."
-        ),
+        "True if the victim is preempted whatever chance decides: the node, and the victims among pods that tie "
+        "in priority and start time.",
     ]
-    violates_budget: Annotated[bool, Meta(description="True if this eviction violates a disruption budget.")]
+    violates_budget: Annotated[bool, "True if this eviction violates a disruption budget."]
 
 
 class Threat(ClusterAnswer, frozen=True, kw_only=True):
     """The pending pods that would preempt a pod."""
 
-    victim: Annotated[str, Meta(description="The pod, as namespace/name.")]
-    priority: Annotated[int, Meta(description="The priority of the pod.")]
-    priority_class_name: Annotated[str, Meta(description="The PriorityClass of the pod; empty if it names none.")]
-    node: Annotated[str, Meta(description="The node of the pod.")]
-    summary: Annotated[str, Meta(description="The result in one sentence.")]
-    takers: Annotated[
-        tuple[TakerData, ...], Meta(description="The pending pods that would preempt the pod, highest priority first.")
-    ]
+    victim: Annotated[str, "The pod, as namespace/name."]
+    priority: Annotated[int, "The priority of the pod."]
+    priority_class_name: Annotated[str, "The PriorityClass of the pod; empty if it names none."]
+    node: Annotated[str, "The node of the pod."]
+    summary: Annotated[str, "The result in one sentence."]
+    takers: Annotated[tuple[TakerData, ...], "The pending pods that would preempt the pod, highest priority first."]
     safe_priority: Annotated[
-        int | None,
-        Meta(
-            description="The lowest priority at which none of the pending pods would preempt the pod; null if none "
-            "does."
-        ),
+        int | None, "The lowest priority at which none of the pending pods would preempt the pod; null if none does."
     ]
-    safe_class: Annotated[
-        str, Meta(description="The lowest PriorityClass with at least that priority; empty if there is none.")
-    ]
-    pending: Annotated[int, Meta(description="The number of pending pods.")]
+    safe_class: Annotated[str, "The lowest PriorityClass with at least that priority; empty if there is none."]
+    pending: Annotated[int, "The number of pending pods."]
 
     @property
     def yes(self) -> bool:

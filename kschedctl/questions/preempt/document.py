@@ -16,6 +16,7 @@ from kschedctl.questions.document import (
     Table,
     Tone,
     Verbatim,
+    and_more,
     table,
 )
 from kschedctl.questions.explain.answer import NodeData
@@ -37,7 +38,6 @@ from kschedctl.questions.node_map import NodeResult, rejection_lines, results_ma
 from kschedctl.questions.nodes.answer import NodesOverview
 from kschedctl.questions.preempt.answer import (
     Cause,
-    NotHelpfulData,
     PreemptCandidateData,
     Preemption,
     PreemptionList,
@@ -208,13 +208,18 @@ def document(answer: Preemption, view: View) -> Document:
         if answer.group is not None:
             yield from pod_group_section(answer.group, every_member=view.wide)
         if view.drawn:
-            yield from _charts_section(answer, view)
+            if view.overview is not None and (answer.candidates or answer.not_helpful):
+                yield from (GAP, preemption_map(answer, view.overview))
+            if answer.candidates:
+                yield from (GAP, candidates_bars(answer), criteria_table(answer))
         yield from _victims_section(answer, every=view.wide, most=_DRAWN if view.drawn else None)
         if not view.drawn:
             yield from _lost_section(answer, every=view.wide)
         yield from _not_helpful_section(answer, every=view.wide and not view.drawn)
         yield from cures_section(answer.cures, every=view.wide)
-        yield from _message_section(answer)
+        if answer.preemption_message:
+            yield Heading("Message of kube-scheduler about preemption")
+            yield Verbatim(answer.preemption_message)
         yield from _next_section(answer)
     if answer.candidates_enough is not None:
         yield GAP
@@ -257,7 +262,7 @@ def list_document(found: PreemptionList, view: View) -> Document:
     for answer in answers:
         victims = answer.chosen[0].victims if answer.chosen else ()
         budget = "violated" if answer.verdict.violates_budget else "-"
-        where = listed([c.name for c in answer.chosen], "or") or _result(answer)
+        where = listed([c.name for c in answer.chosen], "or") or _result_without_victims(answer)
         of_group = answer.group.victims if answer.group is not None else ()
         names = [*(victim.name for victim in victims), *(pod for unit in of_group for pod in unit.pods)]
         whom = listed(names) or "-"
@@ -281,21 +286,10 @@ def list_document(found: PreemptionList, view: View) -> Document:
     )
 
 
-def _result(answer: Preemption) -> str:
+def _result_without_victims(answer: Preemption) -> str:
     """Return the outcome for a pod that evicts no other, with the cause for which it does not fit."""
     cause = answer.diagnoses[0].cause if answer.diagnoses and answer.verdict.result is not Result.FITS else ""
     return f"{_RESULTS[answer.verdict.result]}: {cause}" if cause else _RESULTS[answer.verdict.result]
-
-
-def _charts_section(answer: Preemption, view: View) -> Document:
-    """Lay out the map of the nodes, and the candidates, which a table names in text."""
-    if view.overview is not None and (answer.candidates or answer.not_helpful):
-        yield GAP
-        yield preemption_map(answer, view.overview)
-    if answer.candidates:
-        yield GAP
-        yield candidates_bars(answer)
-        yield criteria_table(answer)
 
 
 def _victims_section(answer: Preemption, *, every: bool, most: int | None) -> Document:
@@ -352,39 +346,31 @@ def _lost_section(answer: Preemption, *, every: bool) -> Document:
     rows = [(c.name, str(len(c.victims)), violated(c.victims), lost_words(c, at, answer)) for c, at in shown]
     yield GAP
     yield table(("other candidates", "victims", "violates", "lost at"), rows, numeric=(1,), identifiers=(0,))
-    if len(shown) < len(lost):
-        yield Paragraph(f"and {len(lost) - len(shown)} more candidates", Tone.FAINT, indent=2)
+    yield from and_more(len(lost) - len(shown), " candidates")
 
 
 def _not_helpful_section(answer: Preemption, *, every: bool) -> Document:
     if answer.not_helpful:
         yield GAP
         if every:
-            rows = [(n.name, n.plugin or "-", _why(n).split("\n")) for n in answer.not_helpful]
+            rows = [
+                (n.name, n.plugin or "-", (_CAUSES[n.cause] + wording(deciding_reasons(n))).split("\n"))
+                for n in answer.not_helpful
+            ]
             yield table(("node", "plugin", "why preemption does not help"), rows, identifiers=(0,))
         else:
-            yield table(("nodes", "plugin", "why preemption does not help"), _groups(answer), numeric=(0,))
+            yield table(("nodes", "plugin", "why preemption does not help"), _not_helpful_rows(answer), numeric=(0,))
     if answer.not_looked_at:
         text = f"{counted(answer.not_looked_at, 'node')} not tried: enough candidates were found first"
         yield Paragraph(text, Tone.FAINT, indent=2)
 
 
-def _groups(answer: Preemption) -> Iterator[Sequence[str | Sequence[str]]]:
+def _not_helpful_rows(answer: Preemption) -> Iterator[Sequence[str | Sequence[str]]]:
     for cause, prefix in _CAUSES.items():
         nodes: list[NodeData] = [node for node in answer.not_helpful if node.cause is cause]
         for group in group_nodes(nodes):
             closest = (group.closest,) if group.closest else ()
             yield str(len(group.nodes)), group.plugin or "-", (*(prefix + group.why).split("\n"), *closest)
-
-
-def _why(node: NotHelpfulData) -> str:
-    return _CAUSES[node.cause] + wording(deciding_reasons(node))
-
-
-def _message_section(answer: Preemption) -> Document:
-    if answer.preemption_message:
-        yield Heading("Message of kube-scheduler about preemption")
-        yield Verbatim(answer.preemption_message)
 
 
 def _next_section(answer: Preemption) -> Document:
@@ -398,8 +384,7 @@ def _next_section(answer: Preemption) -> Document:
     if any(candidate.tied_victims is not None for candidate in answer.chosen if candidate.name == after.node):
         start += ", with these victims"
     deleted = f"; kube-scheduler deletes {listed(going)}" if going else ""
-    yield GAP
-    yield Paragraph(f"{start}: {pod} stays pending with nominatedNodeName {after.node}{deleted}.")
+    yield from (GAP, Paragraph(f"{start}: {pod} stays pending with nominatedNodeName {after.node}{deleted}."))
     for text in deletions(after.victims):
         yield Paragraph(text, indent=2)
     yield Paragraph(preemptor_words(after), indent=2)
@@ -434,8 +419,7 @@ def threat_document(answer: Threat, view: View) -> Document:
         yield GAP
         headings = ("preemptor", "priority", "class", "certain", "disruption budget")
         yield table(headings, rows, numeric=(1,), identifiers=(0,))
-        yield GAP
-        yield Paragraph(_safe(answer))
+        yield from (GAP, Paragraph(_safe(answer)))
     yield from cautions(answer)
     if answer.takers:
         yield from next_questions(

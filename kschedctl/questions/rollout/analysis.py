@@ -50,7 +50,7 @@ def rollout(cluster: LoadedCluster, request: RolloutRequest, handle: AnalysisHan
     rests_on = provenance(cluster, missing, pod=pod, many=True)
     return RolledOut(
         **envelope(cluster.cluster, rests_on, found.not_modelled),
-        summary="; ".join((_summary(found, causes[0].cause if causes else ""), *losses_in_words(groups))),
+        summary="; ".join((_rollout_summary(found, causes[0].cause if causes else ""), *losses_in_words(groups))),
         workload=WorkloadData(type(workload).__name__, workload.namespace, workload.name, found.replicas),
         strategy=found.strategy,
         finished=found.finished,
@@ -71,7 +71,7 @@ def rollout(cluster: LoadedCluster, request: RolloutRequest, handle: AnalysisHan
     )
 
 
-def _summary(found: Rollout, cause: str) -> str:
+def _rollout_summary(found: Rollout, cause: str) -> str:
     name = f"{found.workload.namespace}/{found.workload.name}"
     if found.finished:
         return f"{name}: {_finished(found)}"

@@ -2,8 +2,6 @@
 
 from typing import Annotated
 
-from msgspec import Meta
-
 from kschedctl.questions.answer import ClusterAnswer
 from kschedctl.questions.answer_parts import CureData, DiagnosisData, GroupLossData
 from kschedctl.questions.explain.answer import WorkloadData
@@ -14,49 +12,31 @@ from kschedctl.trials.simulate.rollout_steps import RolloutStep, RolloutWaiting
 class RolledOut(ClusterAnswer, frozen=True, kw_only=True, tag="Rollout"):
     """The outcome of a simulated rollout."""
 
-    summary: Annotated[str, Meta(description="The result in one sentence.")]
-    workload: Annotated[WorkloadData, Meta(description="The workload that is rolled out.")]
-    strategy: Annotated[str, Meta(description="The update strategy of the workload, in words.")]
-    finished: Annotated[bool, Meta(description="True if all pods that should be replaced are replaced and available.")]
+    summary: Annotated[str, "The result in one sentence."]
+    workload: Annotated[WorkloadData, "The workload that is rolled out."]
+    strategy: Annotated[str, "The update strategy of the workload, in words."]
+    finished: Annotated[bool, "True if all pods that should be replaced are replaced and available."]
     held: Annotated[
-        str,
-        Meta(
-            description="The reason why the rollout does not progress by itself; empty if it waits for pods, or "
-            "finishes."
-        ),
+        str, "The reason why the rollout does not progress by itself; empty if it waits for pods, or finishes."
     ]
-    old: Annotated[int, Meta(description="The number of pods of older revisions before the rollout.")]
-    left: Annotated[int, Meta(description="The number of pods of older revisions at the end.")]
-    kept: Annotated[
-        int,
-        Meta(description="The number of pods that should not be replaced: those below the partition of a StatefulSet."),
-    ]
-    available_before: Annotated[int, Meta(description="The number of available pods before the rollout.")]
-    available_least: Annotated[int, Meta(description="The lowest number of available pods during the rollout.")]
+    old: Annotated[int, "The number of pods of older revisions before the rollout."]
+    left: Annotated[int, "The number of pods of older revisions at the end."]
+    kept: Annotated[int, "The number of pods that should not be replaced: those below the partition of a StatefulSet."]
+    available_before: Annotated[int, "The number of available pods before the rollout."]
+    available_least: Annotated[int, "The lowest number of available pods during the rollout."]
     available_promised: Annotated[
-        int,
-        Meta(
-            description="The number of pods that the strategy keeps available, provided that all are available at "
-            "first."
-        ),
+        int, "The number of pods that the strategy keeps available, provided that all are available at first."
     ]
     seconds: Annotated[
-        float,
-        Meta(
-            description="The duration until the rollout finishes or makes no further progress, in seconds of the "
-            "virtual clock."
-        ),
+        float, "The duration until the rollout finishes or makes no further progress, in seconds of the virtual clock."
     ]
-    waiting: Annotated[tuple[RolloutWaiting, ...], Meta(description="The pods that stay pending at the end.")]
-    steps: Annotated[tuple[RolloutStep, ...], Meta(description="The steps of the controller, in the order of time.")]
-    placements: Annotated[tuple[PlacementData, ...], Meta(description="The new pods that have a node.")]
-    diagnoses: Annotated[
-        tuple[DiagnosisData, ...], Meta(description="The cause for which the rollout hangs; empty if it finishes.")
-    ] = ()
-    suggestions: Annotated[tuple[CureData, ...], Meta(description="The changes with which the rollout finishes.")] = ()
+    waiting: Annotated[tuple[RolloutWaiting, ...], "The pods that stay pending at the end."]
+    steps: Annotated[tuple[RolloutStep, ...], "The steps of the controller, in the order of time."]
+    placements: Annotated[tuple[PlacementData, ...], "The new pods that have a node."]
+    diagnoses: Annotated[tuple[DiagnosisData, ...], "The cause for which the rollout hangs; empty if it finishes."] = ()
+    suggestions: Annotated[tuple[CureData, ...], "The changes with which the rollout finishes."] = ()
     groups: Annotated[
-        tuple[GroupLossData, ...],
-        Meta(description="The pod groups that lose members; empty if the release schedules no groups."),
+        tuple[GroupLossData, ...], "The pod groups that lose members; empty if the release schedules no groups."
     ] = ()
 
     @property

@@ -171,9 +171,9 @@ class _RolloutCures:
                 cures[change.commands] = replace(known, summary=change.summary)
             elif change.summary not in self._done:
                 self._done.add(change.summary)
-                after = self._tried(change)
+                after = self._rollout_after(change)
                 if after is not None and after.finished:
-                    then = f"the rollout finishes: {_outcome(after)}"
+                    then = f"the rollout finishes: {_course_in_words(after)}"
                     cures[change.commands] = CureData(change.summary, then, change.commands)
         yield from cures.values()
         yield from self._advice()
@@ -197,7 +197,7 @@ class _RolloutCures:
         full = Situation(decision).rejected_by("NodeResourcesFit") & (statuses.code == Code.UNSCHEDULABLE)
         return bool(full.any())
 
-    def _tried(self, change: _Change) -> Rollout | None:
+    def _rollout_after(self, change: _Change) -> Rollout | None:
         try:
             cluster = make_changes(self._cluster.cluster, Pod(), change.changes).cluster
             loaded = self._cluster.moved(cluster) if cluster is not self._cluster.cluster else self._cluster
@@ -378,7 +378,7 @@ class _RolloutCures:
         )
 
 
-def _outcome(found: Rollout) -> str:
+def _course_in_words(found: Rollout) -> str:
     """Return the course of a rollout that finishes."""
     least = f"never fewer than {found.lowest} available" if found.lowest else "at times no pod is available"
     return f"{counted(len(found.steps), 'step')}, {least}"

@@ -7,7 +7,7 @@ from typing import Final
 
 from kschedctl.common.wording import counted, duration, listed
 from kschedctl.questions.charts import Bar, Bars, Kind, Lane, Segment, Span, Timeline
-from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Question, Tone, Verbatim, table
+from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Question, Tone, Verbatim, and_more, table
 from kschedctl.questions.frame import (
     View,
     cautions,
@@ -42,7 +42,7 @@ def charts_section(answer: RolledOut, overview: NodesOverview | None) -> Documen
     """Lay out the charts; without ``overview``, nodes are not drawn."""
     if not answer.steps:
         return
-    drawn = _pods(answer)
+    drawn = _pods_timeline(answer)
     if drawn.is_short:
         yield drawn
     yield _rollout_charts_available(answer)
@@ -52,7 +52,7 @@ def charts_section(answer: RolledOut, overview: NodesOverview | None) -> Documen
         yield drawn
 
 
-def _pods(answer: RolledOut) -> Timeline:
+def _pods_timeline(answer: RolledOut) -> Timeline:
     end = float(ceil(max(answer.seconds, answer.steps[-1].seconds, 1.0) * 1.05))
     nodes = {each.pod: each.node for each in answer.placements}
     of_pod: dict[str, list[RolloutStep]] = {}
@@ -131,7 +131,7 @@ def document(answer: RolledOut, view: View) -> Document:
     yield from diagnosis_section(answer.diagnoses)
     if view.drawn:
         yield from charts_section(answer, view.overview)
-    yield from _why(answer, every=view.wide)
+    yield from _obstacles(answer, every=view.wide)
     yield from cures_section(answer.suggestions, every=view.wide)
     yield from _steps(answer, every=view.wide)
     yield from _placements(answer, every=view.wide)
@@ -145,10 +145,9 @@ def _available(answer: RolledOut) -> str:
     return f"{answer.available_before} available at first, {answer.available_least} at the lowest"
 
 
-def _why(answer: RolledOut, *, every: bool) -> Document:
+def _obstacles(answer: RolledOut, *, every: bool) -> Document:
     if answer.held and answer.steps and not answer.diagnoses:
-        yield GAP
-        yield Paragraph(answer.held, Tone.BAD)
+        yield from (GAP, Paragraph(answer.held, Tone.BAD))
     if not answer.waiting or answer.finished:
         return
     yield Heading("Messages of kube-scheduler for pending pods")
@@ -177,8 +176,7 @@ def _steps(answer: RolledOut, *, every: bool) -> Document:
         for step in shown
     ]
     yield table(("step", "time", "pods", "available", "names"), rows, numeric=(0, 1, 3))
-    if len(shown) < len(answer.steps):
-        yield Paragraph(f"and {len(answer.steps) - len(shown)} more steps: -o wide", Tone.FAINT, 2)
+    yield from and_more(len(answer.steps) - len(shown), " steps: -o wide")
 
 
 def _placements(answer: RolledOut, *, every: bool) -> Document:
@@ -194,5 +192,4 @@ def _placements(answer: RolledOut, *, every: bool) -> Document:
     yield table(
         ("node", "pods"), [(node, str(count)) for node, count in ordered[:_FEW_NODES]], numeric=(1,), identifiers=(0,)
     )
-    if len(ordered) > _FEW_NODES:
-        yield Paragraph(f"and {len(ordered) - _FEW_NODES} more nodes: -o wide", Tone.FAINT, 2)
+    yield from and_more(len(ordered) - _FEW_NODES, " nodes: -o wide")

@@ -4,8 +4,8 @@ The answers of a command are distinguished by ``kind``; parts that several answe
 """
 
 import inspect
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -73,13 +73,39 @@ ANSWERS: Final[Mapping[str, tuple[type[msgspec.Struct], ...]]] = {
 }
 
 
+def _field_texts(kind: type[msgspec.Struct]) -> dict[str, str]:
+    """Return the texts of a type's fields, ``Annotated[..., "TEXT"]``, by name; msgspec itself ignores them."""
+    hints = get_type_hints(kind, include_extras=True)
+    annotated = {name: hint.__metadata__[-1] for name, hint in hints.items() if get_origin(hint) is Annotated}
+    return {name: text for name, text in annotated.items() if isinstance(text, str)}
+
+
+def _structs(types: Iterable[Any], seen: set[Any]) -> Iterator[type[msgspec.Struct]]:
+    """Yield every struct in types and in the fields of structs, each once."""
+    for kind in types:
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+            if kind not in seen:
+                seen.add(kind)
+                yield kind
+                yield from _structs(get_type_hints(kind).values(), seen)
+        else:
+            yield from _structs(get_args(kind), seen)
+
+
 def schema_components(types: Iterable[Any], ref_template: str) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
     """Return the schemas of types and, by name, the schemas of their parts, with a description of every part.
 
     Args:
         ref_template: The form of references to parts, with ``{name}`` for the name of the part.
     """
+    types = tuple(types)
     schemas, parts = msgspec.json.schema_components(types, schema_hook=schema_of, ref_template=ref_template)
+    for kind in _structs(types, set()):
+        fields = parts[kind.__name__]["properties"]
+        texts = _field_texts(kind)
+        for field in msgspec.structs.fields(kind):
+            if field.name in texts:
+                fields[field.encode_name] = {"description": texts[field.name], **fields[field.encode_name]}
     for part in parts.values():
         if "description" in part:
             # The description is the docstring, which is indented in versions of Python before 3.13.

@@ -1,14 +1,13 @@
 """``simulate``: a run of many pods through the scheduler's queue, one after another."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from msgspec import structs
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_groups import group_members, groups_with_members
@@ -26,12 +25,9 @@ from kschedctl.questions.pod_groups import count_words
 from kschedctl.questions.provenance import envelope, missing_for_attempts, provenance
 from kschedctl.questions.run_results import PendingCauses, pod_cures, preemption_evictions, slowest_to_stop, utilisation
 from kschedctl.questions.simulate.answer import (
-    CreationOrdersData,
     EvictionData,
     GroupResult,
-    OrderWorkloadData,
     PlacementData,
-    PodInOrdersData,
     Simulated,
     SimulatedAttemptData,
     SimulatedGroupAttemptData,
@@ -62,13 +58,13 @@ def simulated_groups(
         if attempt.group is not None:
             tried.setdefault(attempt.group.key, {})[id(attempt.group)] = attempt.group
     found = (
-        _outcome(simulation, namespace, name, list(tried.get(f"{namespace}/{name}", {}).values()), causes)
+        _group_outcome(simulation, namespace, name, list(tried.get(f"{namespace}/{name}", {}).values()), causes)
         for namespace, name in sorted(groups_with_members(simulation.cluster))
     )
     return tuple(each for each in found if each.attempts or each.waiting)
 
 
-def _outcome(
+def _group_outcome(
     simulation: Simulation, namespace: str, name: str, tried: Sequence[GroupAttempt], causes: PendingCauses
 ) -> SimulatedGroupData:
     cluster = simulation.cluster
@@ -101,7 +97,7 @@ def _outcome(
         min_count=least,
         pods=len(members),
         placed=n_placed,
-        result=_result(n_placed, len(waiting), least or 1, gated=gated),
+        result=_group_result(n_placed, len(waiting), least or 1, gated=gated),
         attempts=len(tried),
         message=message,
         cause=cause,
@@ -110,7 +106,7 @@ def _outcome(
     )
 
 
-def _result(n_placed: int, n_waiting: int, least: int, *, gated: bool) -> GroupResult:
+def _group_result(n_placed: int, n_waiting: int, least: int, *, gated: bool) -> GroupResult:
     if not n_waiting:
         return GroupResult.PLACED
     if n_placed >= least:
@@ -154,90 +150,6 @@ def gangs_in_words(groups: Iterable[SimulatedGroupData]) -> str:
     return f"gangs: {', '.join(parts)}" if parts else ""
 
 
-# The dependence of a simulation on the order in which its pods are created, and on the choice among equal nodes.
-
-
-def try_orders(
-    simulation_of: Callable[[int], Simulation], n_orders: int, handle: AnalysisHandle
-) -> CreationOrdersData | None:
-    """Run simulations with random orders of creation, and compare the pods that they place.
-
-    Args:
-        simulation_of: Returns a simulation that has not run yet, by the seed of its order.
-        n_orders: The number of orders, with the seeds from 0.
-
-    Returns: ``None`` if no order was tried to the end.
-    """
-    placed: list[frozenset[str]] = []
-    workload_by_pod: dict[str, tuple[str, str, str]] = {}
-    try:
-        for seed in handle.track(range(n_orders), "trying orders"):
-            simulation = simulation_of(seed)
-            for key, metadata in simulation.met.items():
-                workload_by_pod[key] = workload_of(simulation.cluster, metadata)
-            keys = tuple(simulation.met)
-            for _ in simulation:
-                handle.check()
-            placed.append(frozenset(_on_nodes(simulation, keys)))
-    except INTERRUPTIONS:
-        pass
-    return _compared(placed, workload_by_pod) if placed else None
-
-
-def _on_nodes(simulation: Simulation, keys: Sequence[str]) -> Iterator[str]:
-    pods = simulation.cluster.pods
-    for key in keys:
-        namespace, _, name = key.partition("/")
-        index = pods.index.get((namespace, name))
-        if index is not None and pods.node_row[index] >= 0:
-            yield key
-
-
-def _compared(
-    placed: Sequence[frozenset[str]], workload_by_pod: Mapping[str, tuple[str, str, str]]
-) -> CreationOrdersData:
-    n_placed = [len(keys) for keys in placed]
-    times = Counter(key for keys in placed for key in keys)
-    varying = tuple(
-        PodInOrdersData(key, times[key]) for key in sorted(workload_by_pod) if times[key] not in (0, len(placed))
-    )
-    return CreationOrdersData(
-        tried=len(placed),
-        pods=len(workload_by_pod),
-        fewest=min(n_placed),
-        most=max(n_placed),
-        sets=len(set(placed)),
-        varying=varying,
-        workloads=tuple(_creation_orders_workloads(placed, workload_by_pod, {each.pod for each in varying})),
-    )
-
-
-def _creation_orders_workloads(
-    placed: Sequence[frozenset[str]], workload_by_pod: Mapping[str, tuple[str, str, str]], varying: set[str]
-) -> Iterator[OrderWorkloadData]:
-    """Yield the workloads of the pods that are not placed in every order, nor in none."""
-    members: dict[tuple[str, str, str], set[str]] = {}
-    for key, workload in workload_by_pod.items():
-        members.setdefault(workload, set()).add(key)
-    for (kind, namespace, name), keys in sorted(members.items(), key=lambda item: (item[0][1:], item[0][0])):
-        if keys & varying:
-            counts = [len(keys & each) for each in placed]
-            yield OrderWorkloadData(kind, namespace, name, len(keys), min(counts), max(counts))
-
-
-def orders_in_words(orders: CreationOrdersData) -> str:
-    """Return the number of placed pods over all orders as a sentence."""
-    start = f"In {counted(orders.tried, 'random order')} of creation, "
-    if orders.fewest == orders.pods:
-        return f"{start}{'the pod is' if orders.pods == 1 else f'all {orders.pods} pods are'} placed"
-    of = f"of the {counted(orders.pods, 'pod')}"
-    if orders.fewest != orders.most:
-        return f"{start}{orders.fewest} to {orders.most} {of} are placed"
-    verb = "is" if orders.most == 1 else "are"
-    same = "always the same ones" if orders.sets == 1 else f"not always the same ones: {len(orders.varying)} vary"
-    return f"{start}{orders.most} {of} {verb} placed" + (f", {same}" if 0 < orders.most < orders.pods else "")
-
-
 #: Cures are searched for one pod of each of the 3 largest groups, 2 each.
 _MOST_CURED: Final = 3
 _MOST_CURES: Final = 2
@@ -251,8 +163,6 @@ class SimulateRequest:
     pods: tuple[Pod | Mapping[str, Any] | str | Path, ...] = ()
     #: The seed of the random choice between equally good nodes; ``None`` for the first by name.
     seed: int | None = None
-    #: The number of random orders of creation to try besides.
-    n_orders: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,24 +190,7 @@ def run_simulation(cluster: LoadedCluster, request: SimulateRequest, handle: Ana
 
 def simulate(cluster: LoadedCluster, request: SimulateRequest, handle: AnalysisHandle) -> Simulated:
     """Simulate the queue; if the run is cancelled, the answer covers the part that was done."""
-    answer = simulation_answer(cluster, request, run_simulation(cluster, request, handle))
-    return with_orders(cluster, request, answer, handle)
-
-
-def with_orders(
-    cluster: LoadedCluster, request: SimulateRequest, answer: Simulated, handle: AnalysisHandle
-) -> Simulated:
-    """Return the answer with the outcome over the random orders of creation that the request wants."""
-    if not request.n_orders or answer.interrupted:
-        return answer
-
-    def simulation_of(seed: int) -> Simulation:
-        return cluster.simulation(request.pods, choose=TieBreak(seed).choose(), order=seed)
-
-    orders = try_orders(simulation_of, request.n_orders, handle)
-    if orders is None:
-        return answer
-    return structs.replace(answer, orders=orders, summary=f"{answer.summary}. {orders_in_words(orders)}.")
+    return simulation_answer(cluster, request, run_simulation(cluster, request, handle))
 
 
 def simulation_answer(
@@ -320,7 +213,7 @@ def simulation_answer(
     missing = missing_for_attempts(cluster, attempts, is_new=None if request.pods else False)
     return Simulated(
         **envelope(before, provenance(cluster, missing, many=True), not_modelled),
-        summary=_summary(len(placed), n_waiting, evicted, gangs_in_words(groups), finished=run.finished),
+        summary=_simulation_summary(len(placed), n_waiting, evicted, gangs_in_words(groups), finished=run.finished),
         interrupted=not run.finished,
         chance=TieBreak(request.seed).words,
         began=simulation.began,
@@ -362,7 +255,9 @@ def _ended(before: Cluster, timeline: Iterable[TimelineEntry]) -> Iterator[str]:
             yield entry.pod
 
 
-def _summary(n_placed: int, n_waiting: int, evicted: Sequence[EvictionData], gangs: str, *, finished: bool) -> str:
+def _simulation_summary(
+    n_placed: int, n_waiting: int, evicted: Sequence[EvictionData], gangs: str, *, finished: bool
+) -> str:
     total = n_placed + n_waiting
     text = f"{n_placed} of {counted(total, 'pod')} placed" if total else "no pod is pending"
     parts = [f"{n_waiting} pending"] if n_waiting else []
@@ -419,7 +314,8 @@ def _workloads(
     totals: Counter[tuple[str, str, str]] = Counter()
     left = [key for group in waiting for key in group.pods]
     for key, node in (*placed, *((key, "") for key in left)):
-        workload = _workload(simulation, key)
+        # The pod may have been deleted during the simulation.
+        workload = workload_of(simulation.cluster, simulation.met[key])
         totals[workload] += 1
         counts = of_workload.setdefault(workload, Counter())
         if node:
@@ -439,11 +335,6 @@ def _workloads(
             dict(sorted(counts.items())),
             dict(sorted(by_zone.items())),
         )
-
-
-def _workload(simulation: Simulation, key: str) -> tuple[str, str, str]:
-    """Return kind, namespace and name of a pod's workload; the pod may have been deleted during the simulation."""
-    return workload_of(simulation.cluster, simulation.met[key])
 
 
 def _attempt(attempt: Attempt) -> SimulatedAttemptData:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import groupby
 from typing import Final
 
@@ -13,7 +13,7 @@ from kschedctl.cluster.records import PENDING
 from kschedctl.common.wording import counted, duration, listed
 from kschedctl.questions.answer import readable
 from kschedctl.questions.charts import shares, utilisation_bars
-from kschedctl.questions.document import Document, Heading, Paragraph, Question, Tone, table
+from kschedctl.questions.document import Document, Heading, Paragraph, Question, Tone, and_more, table
 from kschedctl.questions.frame import View, cautions, cures_section, first_line, header, next_questions
 from kschedctl.questions.node_map import pods_map
 from kschedctl.questions.nodes.answer import NodesOverview
@@ -26,7 +26,6 @@ from kschedctl.questions.simulate.answer import (
     SlowestPodData,
     UtilisationData,
     WaitingData,
-    WorkloadPlacementData,
 )
 from kschedctl.trials.simulate.simulation import Simulation
 from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineEvent
@@ -39,8 +38,6 @@ _USUAL_GRACE: Final = 30
 _ROWS_OF_A_PAGE: Final = 2000
 #: The title of the table and the chart of requests.
 UTILISATION: Final = "Requested share of allocatable"
-#: The number of orders of creation that the answer suggests to try.
-_ORDERS: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,15 +67,15 @@ def document(answer: Simulated, view: View) -> Document:
         yield Paragraph(told, Tone.FAINT)
     if view.drawn:
         yield from _charts(answer, view.overview)
-    yield from _orders(answer, every=view.wide)
     yield from _gangs(answer.groups)
     yield from waiting_pods(answer.waiting, every=view.wide)
     yield from cures_section(answer.cures, every=view.wide)
     again = _places(answer)
     yield from evictions(answer.evicted, again, every=view.wide)
     yield from _workloads(answer, every=view.wide)
-    if not view.drawn:
-        yield from _utilisation(answer, every=view.wide)
+    if answer.placed and not view.drawn:
+        changed = [each for each in answer.utilisation if view.wide or not each.zone or each.before != each.after]
+        yield from utilisation_section(changed)
     if view.wide:
         yield from timeline(answer.timeline, answer.began, drawn=view.drawn)
     yield from cautions(answer)
@@ -102,13 +99,10 @@ def _charts(answer: Simulated, overview: NodesOverview | None) -> Document:
 def _questions(answer: Simulated, saved: str) -> Iterator[Question]:
     if answer.attempts:
         yield Question("Timeline", "simulate", options={"output": "wide", "save": None, "force": None})
-    if answer.placed and answer.orders is None and any(not group.gated for group in answer.waiting):
-        options = {"seeds": str(_ORDERS), "save": None, "force": None}
-        yield Question(f"{_ORDERS} other orders of creation", "simulate", options=options)
     if saved and answer.waiting:
         yield Question("A pending pod in detail", "explain", answer.waiting[0].pods[0], snapshot=saved)
     elif answer.attempts and not saved:
-        yield Question("Save the final state", "simulate", options={"save": "after", "seeds": None})
+        yield Question("Save the final state", "simulate", options={"save": "after"})
 
 
 def _places(answer: Simulated) -> dict[str, str]:
@@ -117,22 +111,6 @@ def _places(answer: Simulated) -> dict[str, str]:
     members = {attempt.group: attempt.members for attempt in answer.group_attempts}
     nodes = {group: Counter(places[pod] for pod in pods if pod in places) for group, pods in members.items()}
     return places | {f"pod group {group}": _counts(counts, every=False) for group, counts in nodes.items()}
-
-
-def _orders(answer: Simulated, *, every: bool) -> Document:
-    """Lay out the workloads of which different orders of creation place different pods."""
-    orders = answer.orders
-    if orders is None or not orders.varying:
-        return
-    yield Heading(f"Pods that only some of {orders.tried} orders of creation place")
-    shown = orders.workloads if every else orders.workloads[: 4 * _FEW]
-    rows = [
-        (f"{each.kind} {each.namespace}/{each.name}", str(each.pods), str(each.fewest), str(each.most))
-        for each in shown
-    ]
-    yield table(("workload", "pods", "fewest placed", "most placed"), rows, numeric=(1, 2, 3))
-    if len(shown) < len(orders.workloads):
-        yield Paragraph(f"and {len(orders.workloads) - len(shown)} more: -o wide", Tone.FAINT, 2)
 
 
 def _gangs(groups: Sequence[SimulatedGroupData]) -> Document:
@@ -146,7 +124,7 @@ def _gangs(groups: Sequence[SimulatedGroupData]) -> Document:
             str(group.min_count) if group.min_count is not None else "-",
             f"{group.placed} of {group.pods}",
             str(group.attempts),
-            _result(group),
+            _gang_result(group),
         )
         for group in groups
     ]
@@ -154,7 +132,7 @@ def _gangs(groups: Sequence[SimulatedGroupData]) -> Document:
     yield table(("group", "minCount", "placed", "attempts", "result"), rows, numeric=(1, 3), tones=tones)
 
 
-def _result(group: SimulatedGroupData) -> str:
+def _gang_result(group: SimulatedGroupData) -> str:
     match group.result:
         case GroupResult.PLACED:
             return "placed whole"
@@ -170,18 +148,18 @@ def waiting_pods(groups: Sequence[WaitingData], *, every: bool) -> Document:
     if not groups:
         return
     yield Heading("Pending pods")
-    rows = [(str(len(group.pods)), _names(group, every=every), _why(group)) for group in groups]
+    rows = [(str(len(group.pods)), _waiting_names(group, every=every), _waiting_cause(group)) for group in groups]
     yield table(("pods", "names", "reason"), rows, numeric=(0,))
 
 
-def _names(group: WaitingData, *, every: bool) -> str:
+def _waiting_names(group: WaitingData, *, every: bool) -> str:
     names = listed(group.pods, most=len(group.pods) if every else _FEW)
     if not group.group:
         return names
     return f"group {group.group}: {names}" if every else f"group {group.group}"
 
 
-def _why(group: WaitingData) -> Sequence[str]:
+def _waiting_cause(group: WaitingData) -> Sequence[str]:
     """Return the cause of a group, and the message of the scheduler, one line each; an error is both."""
     if group.gated and group.cause:
         return (f"not tried: {group.cause}",)
@@ -217,8 +195,7 @@ def evictions(evicted: Sequence[EvictionData], places: Mapping[str, str], *, eve
         for each in shown
     ]
     yield table(("pod", "from", "preemptor", "preemptor's node"), rows, identifiers=range(4))
-    if len(shown) < len(evicted):
-        yield Paragraph(f"and {len(evicted) - len(shown)} more: -o wide", Tone.FAINT, 2)
+    yield from and_more(len(evicted) - len(shown))
 
 
 def _workloads(answer: Simulated, *, every: bool) -> Document:
@@ -234,12 +211,10 @@ def _workloads(answer: Simulated, *, every: bool) -> Document:
         )
         for each in answer.workloads
     ]
-    tones = [_tone(each) for each in answer.workloads]
+    tones = [
+        Tone.PLAIN if each.placed == each.pods else Tone.MIXED if each.placed else Tone.BAD for each in answer.workloads
+    ]
     yield table(("workload", "placed", "zones", "nodes"), rows, tones=tones)
-
-
-def _tone(each: WorkloadPlacementData) -> Tone:
-    return Tone.PLAIN if each.placed == each.pods else Tone.MIXED if each.placed else Tone.BAD
 
 
 def _counts(counts: Mapping[str, int], *, every: bool) -> str:
@@ -247,12 +222,6 @@ def _counts(counts: Mapping[str, int], *, every: bool) -> str:
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     texts = [name if count == 1 else f"{name} x{count}" for name, count in ordered]
     return listed(texts, most=len(texts) if every else _FEW) if texts else ""
-
-
-def _utilisation(answer: Simulated, *, every: bool) -> Document:
-    changed = [each for each in answer.utilisation if every or (not each.zone or each.before != each.after)]
-    if answer.placed:
-        yield from utilisation_section(changed)
 
 
 def utilisation_section(utilisation: Sequence[UtilisationData], note: str = "") -> Document:
@@ -280,7 +249,7 @@ def timeline(entries: Sequence[TimelineEntry], began: datetime, *, drawn: bool) 
     for _, alike in groupby(enumerate(entries), key=lambda item: _alike(*item)):
         together = [entry for _, entry in alike]
         first = together[0]
-        time, event = _since(first.time - began), str(first.event)
+        time, event = f"{(first.time - began).total_seconds():.3f} s", str(first.event)
         if len(together) == 1:
             rows.append((time, first.pod, event, first.node, first.why))
             continue
@@ -289,8 +258,7 @@ def timeline(entries: Sequence[TimelineEntry], began: datetime, *, drawn: bool) 
         rows.append((time, who, event, _counts(nodes, every=False), _reasons(together)))
     shown = rows[:_ROWS_OF_A_PAGE] if drawn else rows
     yield table(("time", "pod", "event", "node", "reason"), shown, numeric=(0,), identifiers=(1, 3))
-    if len(shown) < len(rows):
-        yield Paragraph(f"and {len(rows) - len(shown)} more: -o wide", Tone.FAINT, 2)
+    yield from and_more(len(rows) - len(shown))
 
 
 def _alike(position: int, entry: TimelineEntry) -> object:
@@ -304,10 +272,6 @@ def _reasons(entries: Sequence[TimelineEntry]) -> Sequence[str]:
     if len(reasons) == 1:
         return tuple(reasons)
     return tuple(f"{counted(number, 'pod')}: {why}" for why, number in reasons.items())
-
-
-def _since(passed: timedelta) -> str:
-    return f"{passed.total_seconds():.3f} s"
 
 
 # The document of a simulation, which notebooks show: the outcome so far and the last events.

@@ -1,9 +1,9 @@
 """The analysis behind ``sweep``: runs the cases of a plan, on this machine or on the workers of a Dask scheduler."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from msgspec import UNSET
 
@@ -11,18 +11,11 @@ from kschedctl.common.errors import InputError
 from kschedctl.common.processes import available_cores
 from kschedctl.common.wording import counted
 from kschedctl.questions.handle import INTERRUPTIONS, AnalysisHandle
-from kschedctl.questions.sweep.answer import AxisData, CaseData, Sweep, SweepGoalData
+from kschedctl.questions.sweep.answer import Aim, AxisData, CaseData, Sweep, SweepGoalData
 from kschedctl.questions.sweep.cases import ReadPlan, read_plan
 from kschedctl.questions.sweep.execution import run_here
 from kschedctl.questions.sweep.job import Row, SweepJob
-from kschedctl.questions.sweep.pareto import front
 from kschedctl.questions.sweep.results import Results, open_results
-
-#: The problem and the hint for a plan with too few goals, by the required number of goals.
-_TOO_FEW_GOALS: Final = {
-    1: ("has no goals, so there is no Pareto front", "goals: {waiting: minimise}"),
-    2: ("has fewer than two goals, which the picture needs", "goals: {placed: maximise, ...}"),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +24,8 @@ class SweepRequest:
 
     #: The path of the plan.
     plan: str
-    #: The number of goals that the plan must have: 1 for a Pareto front, 2 for a picture of it.
-    goals: int = 0
+    #: True to refuse a plan without goals, which has no Pareto front.
+    needs_goals: bool = False
     #: The number of processes; 0 for one per core.
     jobs: int = 0
     #: The address of a Dask scheduler; empty for this machine.
@@ -49,9 +42,9 @@ def sweep(request: SweepRequest, handle: AnalysisHandle) -> Sweep:
     Raises InputError if the plan, its only snapshot, the file of results or the Dask scheduler cannot be used.
     """
     job = _job(request.plan)
-    for number, (problem, hint) in _TOO_FEW_GOALS.items():
-        if len(job.read.plan.goals) < number <= request.goals:
-            raise InputError(problem, where=request.plan, hint=hint)
+    if request.needs_goals and not job.read.plan.goals:
+        hint = "goals: {waiting: minimise}"
+        raise InputError("has no goals, so there is no Pareto front", where=request.plan, hint=hint)
     with open_results(request.results, job, resume=request.resume) as results:
         finished = _work(job, results, request, handle)
     return sweep_answer(job.read, results.rows, finished=finished)
@@ -123,7 +116,9 @@ def sweep_answer(read: ReadPlan, rows: Mapping[int, Row], *, finished: bool) -> 
         for row in every
     )
     return Sweep(
-        summary=_summary(len(read.cases), len(every), n_failed, len(best) if plan.goals else None, finished=finished),
+        summary=_sweep_summary(
+            len(read.cases), len(every), n_failed, len(best) if plan.goals else None, finished=finished
+        ),
         interrupted=not finished,
         ask=plan.ask,
         axes=tuple(AxisData(axis.name, axis.of, len(axis.values)) for axis in read.axes),
@@ -136,9 +131,36 @@ def sweep_answer(read: ReadPlan, rows: Mapping[int, Row], *, finished: bool) -> 
     )
 
 
-def _summary(total: int, n_rows: int, n_failed: int, n_best: int | None, *, finished: bool) -> str:
+def _sweep_summary(total: int, n_rows: int, n_failed: int, n_best: int | None, *, finished: bool) -> str:
     done = counted(total, "case") if n_rows == total else f"{n_rows} of {counted(total, 'case')}"
     parts = [f"{n_failed} failed"] if n_failed else []
     parts += [f"{n_best} on the Pareto front"] if n_best is not None else []
     text = "; ".join([f"{done} answered" if not parts else done, *([", ".join(parts)] if parts else [])])
     return text if finished else f"interrupted: {text} so far"
+
+
+def front(rows: Iterable[Row], goals: Mapping[str, Aim]) -> frozenset[int]:
+    """Return the numbers of the cases on the Pareto front: those that no other case dominates.
+
+    A case dominates another one if it is at least as good in every goal and better in one. Failed cases and cases
+    without a value for a goal are not on the front.
+
+    >>> rows = [Row(case=i, axes={}, values={"a": a, "b": b}) for i, (a, b) in enumerate([(1, 1), (2, 1), (1, 0)])]
+    >>> sorted(front(rows, {"a": Aim.MAXIMISE, "b": Aim.MINIMISE}))
+    [1, 2]
+    """
+    if not goals:
+        return frozenset()
+    points: dict[tuple[float, ...], list[int]] = {}
+    for row in rows:
+        numbers = [row.values.get(goal) for goal in goals]
+        known = [number for number in numbers if number is not None]
+        if not row.error and len(known) == len(numbers):
+            point = tuple(-n if aim is Aim.MAXIMISE else n for n, aim in zip(known, goals.values(), strict=True))
+            points.setdefault(point, []).append(row.case)
+    # In lexicographic order no point is dominated by a later one, so points are never removed from the front.
+    best: list[tuple[float, ...]] = []
+    for point in sorted(points):
+        if not any(all(a <= b for a, b in zip(other, point, strict=True)) for other in best):
+            best.append(point)
+    return frozenset(case for point in best for case in points[point])

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType, structs
+from msgspec import UNSET, UnsetType, structs
 
 from kschedctl.common.frames import Cell, ColumnType, Tabular, common_type
 from kschedctl.questions.answer import CompoundAnswer, Data
@@ -30,56 +30,50 @@ class Aim(StrEnum):
 class AxisData(Data, frozen=True):
     """An axis: a parameter that varies from case to case."""
 
-    name: Annotated[str, Meta(description="The name of the axis.")]
-    of: Annotated[str, Meta(description="The kind of parameter: a what-if, a weight, an argument, a snapshot, ...")]
-    values: Annotated[int, Meta(description="The number of values.")]
+    name: Annotated[str, "The name of the axis."]
+    of: Annotated[str, "The kind of parameter: a what-if, a weight, an argument, a snapshot, ..."]
+    values: Annotated[int, "The number of values."]
 
 
 class SweepGoalData(Data, frozen=True):
     """A goal: a column to maximise or minimise."""
 
-    column: Annotated[str, Meta(description="The column.")]
-    aim: Annotated[Aim, Meta(description="The better direction of the column.")]
+    column: Annotated[str, "The column."]
+    aim: Annotated[Aim, "The better direction of the column."]
 
 
 class CaseData(Data, frozen=True, kw_only=True):
     """A case: one combination of parameter values, with its results."""
 
-    case: Annotated[int, Meta(description="The number of the case, from 1.")]
-    axes: Annotated[dict[str, Any], Meta(description="The value on each axis, as in the plan.")]
+    case: Annotated[int, "The number of the case, from 1."]
+    axes: Annotated[dict[str, Any], "The value on each axis, as in the plan."]
     values: Annotated[
         dict[str, int | float | None],
-        Meta(description="The results by column; null if there is nothing to measure. Empty if the case failed."),
+        "The results by column; null if there is nothing to measure. Empty if the case failed.",
     ]
-    error: Annotated[str, Meta(description="The error; empty if the case did not fail.")]
-    front: Annotated[bool, Meta(description="True if the case is on the Pareto front of the goals.")]
+    error: Annotated[str, "The error; empty if the case did not fail."]
+    front: Annotated[bool, "True if the case is on the Pareto front of the goals."]
     doubts: Annotated[
-        tuple[str, ...] | UnsetType,
-        Meta(description="The warnings that make the results uncertain; absent if there are none."),
+        tuple[str, ...] | UnsetType, "The warnings that make the results uncertain; absent if there are none."
     ] = UNSET
     warnings: Annotated[
-        tuple[str, ...] | UnsetType,
-        Meta(description="Further warnings, with which the results are exact; absent if there are none."),
+        tuple[str, ...] | UnsetType, "Further warnings, with which the results are exact; absent if there are none."
     ] = UNSET
 
 
 class Sweep(CompoundAnswer, Tabular, frozen=True, kw_only=True, tag="Sweep"):
     """The table of all cases."""
 
-    summary: Annotated[str, Meta(description="The result in one sentence.")]
-    interrupted: Annotated[
-        bool, Meta(description="True if the run was cancelled, so that the answer covers only the cases done so far.")
-    ]
-    ask: Annotated[Ask, Meta(description="The command that answers every case.")]
-    axes: Annotated[tuple[AxisData, ...], Meta(description="The axes of the plan.")]
-    columns: Annotated[tuple[str, ...], Meta(description="The columns of the results, in the order of the table.")]
-    goals: Annotated[tuple[SweepGoalData, ...], Meta(description="The goals; empty without any.")]
-    total: Annotated[int, Meta(description="The number of cases in the plan.")]
-    done: Annotated[int, Meta(description="The number of cases with results.")]
-    failed: Annotated[int, Meta(description="The number of cases that failed.")]
-    cases: Annotated[
-        tuple[CaseData, ...], Meta(description="The cases by number; with --pareto only those on the Pareto front.")
-    ]
+    summary: Annotated[str, "The result in one sentence."]
+    interrupted: Annotated[bool, "True if the run was cancelled, so that the answer covers only the cases done so far."]
+    ask: Annotated[Ask, "The command that answers every case."]
+    axes: Annotated[tuple[AxisData, ...], "The axes of the plan."]
+    columns: Annotated[tuple[str, ...], "The columns of the results, in the order of the table."]
+    goals: Annotated[tuple[SweepGoalData, ...], "The goals; empty without any."]
+    total: Annotated[int, "The number of cases in the plan."]
+    done: Annotated[int, "The number of cases with results."]
+    failed: Annotated[int, "The number of cases that failed."]
+    cases: Annotated[tuple[CaseData, ...], "The cases by number; with --pareto only those on the Pareto front."]
 
     @property
     def complete(self) -> bool:

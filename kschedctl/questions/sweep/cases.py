@@ -380,7 +380,7 @@ def _of_type(message: str, value: Any) -> Finding:
     """Convert a validation error of msgspec to a finding."""
     found = _AT.fullmatch(message)
     problem, path = (found[1], found[2] or "") if found is not None else (message, "")
-    path = _named(path.removeprefix("."), value)
+    path = _path_of_wrong_key(path.removeprefix("."), value)
     unknown = _UNKNOWN.fullmatch(problem)
     if unknown is None:
         return Finding(problem[:1].lower() + problem[1:], path, "docs/sweep.md lists all fields of a plan")
@@ -392,7 +392,7 @@ def _of_type(message: str, value: Any) -> Finding:
     )
 
 
-def _named(path: str, value: Any) -> str:
+def _path_of_wrong_key(path: str, value: Any) -> str:
     """Return a path with the name of the invalid key, which msgspec omits: it reports ``axes[...].of``.
 
     The key is found by validating the plan with each key alone.

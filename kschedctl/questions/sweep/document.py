@@ -1,21 +1,19 @@
-"""The document of ``sweep``: the table, a scatter plot, failures and cautions."""
+"""The document of ``sweep``: the table, failures and cautions."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
 from typing import Any, Final
 
 from kschedctl.common.wording import counted, listed
-from kschedctl.questions.charts import Scatter, ScatterAxis, ScatterPoint
-from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Question, Tone, table
+from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Question, Tone, and_more, table
 from kschedctl.questions.frame import View, next_questions
-from kschedctl.questions.sweep.answer import Aim, CaseData, Sweep, SweepGoalData, cell
+from kschedctl.questions.sweep.answer import Aim, CaseData, Sweep, cell
 from kschedctl.questions.sweep.measurements import UTILISATION
 
 #: The number of rows that are shown without ``-o wide``.
 _FEW: Final = 25
 #: The options of a run, which do not apply to printing the configuration of a case.
-_OF_A_RUN: Final = ("pareto", "plot", "force", "jobs", "dask", "results", "resume")
+_OF_A_RUN: Final = ("pareto", "jobs", "dask", "results", "resume")
 #: The cell of an axis that changes nothing, or of a value that was not measured.
 _NOTHING: Final = "-"
 
@@ -31,8 +29,6 @@ def document(answer: Sweep, view: View) -> Document:
         goals = [f"{'more' if goal.aim is Aim.MAXIMISE else 'less'} {goal.column}" for goal in answer.goals]
         yield Paragraph(f"goals: {listed(goals, most=len(goals))}", Tone.FAINT)
     yield from _table(answer, every=view.wide)
-    if len(answer.goals) > 1:
-        yield _chart(answer)
     yield from _failures(answer.cases, every=view.wide)
     yield from _cautions(answer.cases)
     yield from next_questions(() if view.wide else _questions(answer))
@@ -68,10 +64,8 @@ def _table(answer: Sweep, *, every: bool) -> Document:
     of_numbers = (i for i, axis in enumerate(answer.axes, 1) if _numbers(case.axes.get(axis.name) for case in told))
     numeric = (0, *of_numbers, *range(first, first + len(answer.columns)))
     tones = [Tone.GOOD if case.front else Tone.PLAIN for case in shown]
-    yield GAP
-    yield table(headings, rows, numeric=numeric, tones=tones, names_split=True, identifiers=(0,))
-    if len(shown) < len(told):
-        yield Paragraph(f"and {len(told) - len(shown)} more cases: -o wide, -o csv", Tone.FAINT, 2)
+    yield from (GAP, table(headings, rows, numeric=numeric, tones=tones, names_split=True, identifiers=(0,)))
+    yield from and_more(len(told) - len(shown), " cases: -o wide, -o csv")
 
 
 def _numbers(values: Iterable[Any]) -> bool:
@@ -90,53 +84,6 @@ def shown_value(column: str, number: float | None) -> str:
     if column.startswith(UTILISATION):
         return f"{100 * number:.1f} %"
     return str(number) if isinstance(number, int) else f"{number:,.1f}"
-
-
-def _chart(answer: Sweep) -> Scatter:
-    """Return a scatter plot of the cases by the first two goals."""
-    across, up = answer.goals[:2]
-    points = tuple(
-        ScatterPoint(_scaled(across, x), _scaled(up, y), str(case.case), _about(answer, case), case.front)
-        for case in answer.cases
-        if (x := case.values.get(across.column)) is not None and (y := case.values.get(up.column)) is not None
-    )
-    best = sorted({(point.x, point.y) for point in points if point.front})
-    return Scatter(
-        title=f"Cases by {across.column} and {up.column}",
-        legend="on the Pareto front, with the number of the case",
-        x_axis=_axis(across),
-        y_axis=_axis(up),
-        points=points,
-        edge=tuple(_steps(best, across.aim, up.aim)) if len(answer.goals) == 2 and len(best) > 1 else (),
-    )
-
-
-def _scaled(goal: SweepGoalData, value: float) -> float:
-    return 100 * value if goal.column.startswith(UTILISATION) else float(value)
-
-
-def _axis(goal: SweepGoalData) -> ScatterAxis:
-    better = "more" if goal.aim is Aim.MAXIMISE else "less"
-    return ScatterAxis(f"{goal.column} ({better} is better)", "%" if goal.column.startswith(UTILISATION) else "")
-
-
-def _steps(best: Sequence[tuple[float, float]], *aims: Aim) -> Iterator[tuple[float, float]]:
-    """Yield the corners of the front's edge: the corner between two points has the worse value of both on each axis.
-
-    >>> list(_steps([(1, 1), (2, 3)], Aim.MAXIMISE, Aim.MINIMISE))
-    [(1, 1), (1, 3), (2, 3)]
-    """
-    worse = [min if aim is Aim.MAXIMISE else max for aim in aims]
-    for one, other in pairwise(best):
-        yield one
-        yield worse[0](one[0], other[0]), worse[1](one[1], other[1])
-    yield best[-1]
-
-
-def _about(answer: Sweep, case: CaseData) -> str:
-    axes = ", ".join(f"{name}={value}" for name, value in case.axes.items() if value is not None)
-    values = ", ".join(f"{column} {shown_value(column, case.values.get(column))}" for column in answer.columns)
-    return f"case {case.case}: {axes}: {values}"
 
 
 def _failures(cases: Sequence[CaseData], *, every: bool) -> Document:

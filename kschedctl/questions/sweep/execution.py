@@ -166,7 +166,7 @@ def _rows(client: Any, parcel: Parcel, numbers: Sequence[int]) -> Iterator[Row]:
         submit(number)
     for future in done:
         number = of_future.pop(future.key)
-        text, error = _result(future)
+        text, error = _row_or_error(future)
         if text is None and tries[number] < TRIES:
             if client.status != "running":
                 raise KschedctlError(
@@ -182,7 +182,7 @@ def _rows(client: Any, parcel: Parcel, numbers: Sequence[int]) -> Iterator[Row]:
             submit(following)
 
 
-def _result(future: Any) -> tuple[bytes | None, str]:
+def _row_or_error(future: Any) -> tuple[bytes | None, str]:
     """Return the encoded row of a case, or ``None`` and the error.
 
     A case that fails reports its error in the row, so an exception concerns the worker.

@@ -125,10 +125,10 @@ def measure(answered: CaseResult, columns: Iterable[str]) -> dict[str, Number | 
 
     A number is ``None`` if there is nothing to measure, such as the utilisation of a resource that no node has.
     """
-    return {column: _number(answered, column) for column in columns}
+    return {column: _measured(answered, column) for column in columns}
 
 
-def _number(answered: CaseResult, column: str) -> Number | None:
+def _measured(answered: CaseResult, column: str) -> Number | None:
     if column in answered.own:
         return _rounded(answered.own[column])
     if column == "nodes":

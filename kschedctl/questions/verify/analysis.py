@@ -191,10 +191,14 @@ def verify(cluster: LoadedCluster, request: VerifyRequest, handle: AnalysisHandl
         other_scheduler=outcomes[Match.OTHER_SCHEDULER],
     )
     bound = _bound_counts(found, infeasible)
-    choices = _choices(cluster.scheduler, before, found, request, handle) if request.sampling else None
+    choices = None
+    if request.sampling:
+        misplaced = {cluster.scheduler.cluster.pods.key(pod.pod) for pod in found.misplaced}
+        # The nodes were chosen in the cluster without what-ifs.
+        choices = compare_choices(before or cluster.scheduler, misplaced, handle, request.namespace)
     return Verification(
         equal=not (pending.different or bound.different),
-        summary=_summary(pending, bound, choices),
+        summary=_verify_summary(pending, bound, choices),
         **envelope(cluster.cluster, provenance(cluster, missing_for_any(cluster.cluster, preempts=False))),
         pending=pending,
         bound=bound,
@@ -208,14 +212,6 @@ def as_stored(cluster: LoadedCluster) -> LoadedCluster:
     """Return the cluster as kube-scheduler reads it, which computes no status of disruption budgets."""
     stored = without_computed_status(cluster.cluster)
     return cluster if stored is cluster.cluster else cluster.over(stored)
-
-
-def _choices(
-    scheduler: Scheduler, before: Scheduler | None, found: BoundPods, request: VerifyRequest, handle: AnalysisHandle
-) -> tuple[ChosenNodeData, ...]:
-    """Return the explanations of chosen nodes, in the cluster without what-ifs."""
-    misplaced = {scheduler.cluster.pods.key(pod.pod) for pod in found.misplaced}
-    return compare_choices(before or scheduler, misplaced, handle, request.namespace)
 
 
 def _bound_counts(found: BoundPods, infeasible: list[InfeasibleGroupData]) -> BoundCountsData:
@@ -254,7 +250,9 @@ def _infeasible_groups(pods: Iterable[InfeasibleGroupData]) -> Iterator[Infeasib
         yield replace(members[0], pods=tuple(pod for member in members for pod in member.pods))
 
 
-def _summary(pending: PendingCountsData, bound: BoundCountsData, choices: tuple[ChosenNodeData, ...] | None) -> str:
+def _verify_summary(
+    pending: PendingCountsData, bound: BoundCountsData, choices: tuple[ChosenNodeData, ...] | None
+) -> str:
     compared = _with_message(pending) + bound.feasible + bound.infeasible
     if not compared:
         return "There is nothing to compare: no pod runs on a node or has a message of kube-scheduler."

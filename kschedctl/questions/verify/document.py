@@ -5,7 +5,18 @@ from typing import Final
 
 from kschedctl.common.wording import counted, listed
 from kschedctl.questions.charts import Bar, Bars, Kind, Segment
-from kschedctl.questions.document import GAP, INDENT, Document, Heading, Paragraph, Question, Tone, Verbatim, table
+from kschedctl.questions.document import (
+    GAP,
+    INDENT,
+    Document,
+    Heading,
+    Paragraph,
+    Question,
+    Tone,
+    Verbatim,
+    and_more,
+    table,
+)
 from kschedctl.questions.frame import View, cautions, first_line, header, next_questions
 from kschedctl.questions.verify.answer import Choice, ComparedPodData, Match, Standing, Verification
 from kschedctl.scheduler.cycle.decision import MIN_FEASIBLE_NODES_TO_FIND
@@ -66,8 +77,7 @@ def document(found: Verification, view: View) -> Document:
         yield Paragraph(told, Tone.STRONG)
     left_out = list(_left_out(found))
     if left_out:
-        yield GAP
-        yield Paragraph(f"not compared: {', '.join(left_out)}", Tone.FAINT)
+        yield from (GAP, Paragraph(f"not compared: {', '.join(left_out)}", Tone.FAINT))
     yield from cautions(found)
     if found.recorded is None:
         yield from next_questions(list(_next(found)))
@@ -92,20 +102,20 @@ def _agreement(found: Verification) -> Bars:
         headings=("state", "pods"),
         kinds=_RESULTS,
         rows=tuple(
-            Bar((which, counted(sum(counts), "pod")), tuple(_segments(counts)), float(sum(counts)))
+            Bar(
+                (which, counted(sum(counts), "pod")),
+                tuple(Segment(i, float(number), counted(number, "pod")) for i, number in enumerate(counts) if number),
+                float(sum(counts)),
+            )
             for which, counts in (("pending", of_pending), ("bound", of_bound))
         ),
     )
 
 
-def _segments(counts: Sequence[int]) -> Iterator[Segment]:
-    return (Segment(i, float(number), counted(number, "pod")) for i, number in enumerate(counts) if number)
-
-
 def _two_messages_section(found: Verification, outcome: Match, heading: str, *, wide: bool) -> Document:
     for group in found.pending_groups:
         if group.outcome is outcome:
-            yield Heading(f"{_named(group.pods, wide=wide)}: {heading}")
+            yield Heading(f"{_pod_names(group.pods, wide=wide)}: {heading}")
             yield Verbatim(f"kube-scheduler: {group.theirs}")
             yield Verbatim(f"kschedctl:      {group.ours}")
             yield from _causes_section(group.causes)
@@ -126,7 +136,7 @@ def _messages_section(found: Verification, outcome: Match, heading: str, *, stor
         return
     yield Heading(heading)
     for message, pods in by_message.items():
-        yield Paragraph(_named(pods, wide=wide), indent=2)
+        yield Paragraph(_pod_names(pods, wide=wide), indent=2)
         yield Verbatim(message, indent=4)
 
 
@@ -142,8 +152,7 @@ def _infeasible_section(found: Verification, standing: Standing, heading: str, *
             yield from _causes_section(group.causes)
         shown = group.pods if wide else group.pods[:_FEW]
         yield table(("pod", "node"), [(pod.key, pod.node) for pod in shown], identifiers=(0, 1))
-        if len(shown) < len(group.pods):
-            yield Paragraph(f"and {len(group.pods) - len(shown)} more: -o wide", Tone.FAINT, INDENT)
+        yield from and_more(len(group.pods) - len(shown))
 
 
 def _choices_section(found: Verification, choice: Choice, heading: str, *, wide: bool) -> Document:
@@ -156,11 +165,10 @@ def _choices_section(found: Verification, choice: Choice, heading: str, *, wide:
     shown = chosen if wide else chosen[:_FEW]
     rows = [(each.key, each.node, f"{each.starts} of {each.of_starts}", listed(each.best) or "none") for each in shown]
     yield table(("pod", "node", "starts", "best of all nodes"), rows, identifiers=(0, 1))
-    if len(shown) < len(chosen):
-        yield Paragraph(f"and {len(chosen) - len(shown)} more: -o wide", Tone.FAINT, INDENT)
+    yield from and_more(len(chosen) - len(shown))
 
 
-def _named(pods: Sequence[ComparedPodData], *, wide: bool) -> str:
+def _pod_names(pods: Sequence[ComparedPodData], *, wide: bool) -> str:
     names = [pod.key for pod in pods]
     return listed(names, most=len(names)) if wide else listed(names)
 

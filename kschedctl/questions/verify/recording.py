@@ -285,7 +285,7 @@ class Narrowing:
 
         def only(chosen: Iterable[str]) -> Object:
             gone = {*nodes} - {*chosen} - suspects
-            return {**case, "objects": [obj for obj in case["objects"] if _place(obj) not in gone]}
+            return {**case, "objects": [obj for obj in case["objects"] if _node_of_object(obj) not in gone]}
 
         return only(fewest(free, lambda chosen: self.keeps(only(chosen))))
 
@@ -315,9 +315,9 @@ class Narrowing:
             if obj["kind"] != "Pod":
                 return storage or obj["kind"] in kinds
             if not anywhere:
-                return _place(obj) in nodes
+                return _node_of_object(obj) in nodes
             near = obj["metadata"].get("namespace", "") == namespace or names_others
-            return near or "affinity" in obj.get("spec", {}) or _place(obj) == ""
+            return near or "affinity" in obj.get("spec", {}) or _node_of_object(obj) == ""
 
         return kept
 
@@ -326,7 +326,7 @@ def _mentions(reasons: Iterable[str], words: tuple[str, ...]) -> bool:
     return any(word in reason for reason in reasons for word in words)
 
 
-def _place(obj: Object) -> str:
+def _node_of_object(obj: Object) -> str:
     """Return the node that an object belongs to; empty for none."""
     if obj["kind"] in ("Node", "CSINode"):
         return str(obj["metadata"]["name"])

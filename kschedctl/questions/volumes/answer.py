@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated
 
-from msgspec import Meta
-
 from kschedctl.questions.answer import AnswerList, ClusterAnswer, Data
 from kschedctl.questions.answer_parts import DiagnosisData
 from kschedctl.trials.claim_action import ClaimAction
@@ -47,121 +45,98 @@ class ClaimVerdict(StrEnum):
 class MismatchData(Data, frozen=True):
     """A reason why a volume does not match a claim."""
 
-    field: Annotated[
-        str,
-        Meta(description="The field of the claim that does not match; claimRef if it is reserved for another claim."),
-    ]
-    wanted: Annotated[str, Meta(description="The value that the claim requires.")]
-    found: Annotated[str, Meta(description="The value that the volume has.")]
+    field: Annotated[str, "The field of the claim that does not match; claimRef if it is reserved for another claim."]
+    wanted: Annotated[str, "The value that the claim requires."]
+    found: Annotated[str, "The value that the volume has."]
 
 
 class NotTakenData(Data, frozen=True):
     """A volume that is not bound to the claim."""
 
-    volume: Annotated[str, Meta(description="The name of the volume.")]
-    mismatches: Annotated[
-        tuple[MismatchData, ...], Meta(description="All mismatches; empty if the volume matches but is not chosen.")
-    ]
+    volume: Annotated[str, "The name of the volume."]
+    mismatches: Annotated[tuple[MismatchData, ...], "All mismatches; empty if the volume matches but is not chosen."]
 
 
 class ControllerData(Data, frozen=True):
     """The next action of the PersistentVolume controller for a claim."""
 
-    action: Annotated[ClaimAction, Meta(description="The next action.")]
-    summary: Annotated[str, Meta(description="The action in words.")]
-    message: Annotated[str, Meta(description="The message of the event on the claim; empty if there is none.")]
-    volume: Annotated[str, Meta(description="The volume concerned; empty if there is none.")]
-    provisioner: Annotated[
-        str, Meta(description="The provisioner that is requested to create a volume; empty if there is none.")
-    ]
-    default_class: Annotated[
-        str, Meta(description="The default storage class that the claim is assigned; empty if there is none.")
-    ]
+    action: Annotated[ClaimAction, "The next action."]
+    summary: Annotated[str, "The action in words."]
+    message: Annotated[str, "The message of the event on the claim; empty if there is none."]
+    volume: Annotated[str, "The volume concerned; empty if there is none."]
+    provisioner: Annotated[str, "The provisioner that is requested to create a volume; empty if there is none."]
+    default_class: Annotated[str, "The default storage class that the claim is assigned; empty if there is none."]
     not_taken: Annotated[
-        tuple[NotTakenData, ...],
-        Meta(description="The other volumes, with the reasons why they are not bound to the claim."),
+        tuple[NotTakenData, ...], "The other volumes, with the reasons why they are not bound to the claim."
     ]
 
 
 class OnNodeData(Data, frozen=True):
     """The outcome for a claim if its pod is scheduled to a node."""
 
-    claim: Annotated[str, Meta(description="The claim, as namespace/name.")]
-    verdict: Annotated[ClaimVerdict, Meta(description="The outcome.")]
-    volume: Annotated[
-        str, Meta(description="The volume of the claim, or the one that would be bound to it; empty if there is none.")
-    ]
-    detail: Annotated[str, Meta(description="The reason why the claim is not usable; empty if it is.")]
+    claim: Annotated[str, "The claim, as namespace/name."]
+    verdict: Annotated[ClaimVerdict, "The outcome."]
+    volume: Annotated[str, "The volume of the claim, or the one that would be bound to it; empty if there is none."]
+    detail: Annotated[str, "The reason why the claim is not usable; empty if it is."]
 
 
 class NodeVolumesData(Data, frozen=True):
     """The outcome for claims on a node."""
 
-    name: Annotated[str, Meta(description="The name of the node.")]
-    zone: Annotated[str, Meta(description="The value of the node's zone label; empty if the node has none.")]
-    usable: Annotated[bool, Meta(description="True if every claim is usable on the node.")]
-    claims: Annotated[tuple[OnNodeData, ...], Meta(description="The outcome by claim.")]
+    name: Annotated[str, "The name of the node."]
+    zone: Annotated[str, "The value of the node's zone label; empty if the node has none."]
+    usable: Annotated[bool, "True if every claim is usable on the node."]
+    claims: Annotated[tuple[OnNodeData, ...], "The outcome by claim."]
 
 
 class TrapData(Data, frozen=True):
     """A volume whose zone is fixed before its pod is scheduled."""
 
-    storage_class: Annotated[str, Meta(description="The storage class, whose volumeBindingMode is Immediate.")]
+    storage_class: Annotated[str, "The storage class, whose volumeBindingMode is Immediate."]
     zones: Annotated[
-        tuple[str, ...],
-        Meta(description="The zones from which the volume can be used; empty if it is not provisioned yet."),
+        tuple[str, ...], "The zones from which the volume can be used; empty if it is not provisioned yet."
     ]
     other_zones: Annotated[
-        tuple[str, ...],
-        Meta(description="The zones from which the volume cannot be used; all zones if it is not provisioned yet."),
+        tuple[str, ...], "The zones from which the volume cannot be used; all zones if it is not provisioned yet."
     ]
-    explanation: Annotated[str, Meta(description="The consequence, in words.")]
-    advice: Annotated[str, Meta(description="The recommended change, in words.")]
+    explanation: Annotated[str, "The consequence, in words."]
+    advice: Annotated[str, "The recommended change, in words."]
 
 
 class ClaimData(Data, frozen=True, kw_only=True):
     """A PersistentVolumeClaim and its volume."""
 
-    name: Annotated[str, Meta(description="The claim, as namespace/name.")]
-    summary: Annotated[str, Meta(description="The result in one or two sentences.")]
-    phase: Annotated[str, Meta(description="The phase of the claim in the snapshot.")]
-    size: Annotated[str, Meta(description="The requested storage, as a quantity.")]
-    access_modes: Annotated[tuple[str, ...], Meta(description="The access modes that the claim requests.")]
-    storage_class: Annotated[
-        str, Meta(description="The storage class; the default class if the claim would be assigned it.")
-    ]
+    name: Annotated[str, "The claim, as namespace/name."]
+    summary: Annotated[str, "The result in one or two sentences."]
+    phase: Annotated[str, "The phase of the claim in the snapshot."]
+    size: Annotated[str, "The requested storage, as a quantity."]
+    access_modes: Annotated[tuple[str, ...], "The access modes that the claim requests."]
+    storage_class: Annotated[str, "The storage class; the default class if the claim would be assigned it."]
     binding_mode: Annotated[
         str,
-        Meta(
-            description="The volumeBindingMode of the storage class; empty if the class does not exist, Unknown if "
-            "storage classes could not be listed."
-        ),
+        "The volumeBindingMode of the storage class; empty if the class does not exist, Unknown if storage "
+        "classes could not be listed.",
     ]
-    volume: Annotated[str, Meta(description="The volume in spec.volumeName; empty if there is none.")]
-    pods: Annotated[tuple[str, ...], Meta(description="The pods that use the claim, as namespace/name.")]
-    controller: Annotated[ControllerData, Meta(description="The next action of the PersistentVolume controller.")]
+    volume: Annotated[str, "The volume in spec.volumeName; empty if there is none."]
+    pods: Annotated[tuple[str, ...], "The pods that use the claim, as namespace/name."]
+    controller: Annotated[ControllerData, "The next action of the PersistentVolume controller."]
     zones: Annotated[
-        tuple[str, ...],
-        Meta(description="The zones to which the claim restricts its pods; empty if there is no restriction."),
+        tuple[str, ...], "The zones to which the claim restricts its pods; empty if there is no restriction."
     ]
-    trap: Annotated[
-        TrapData | None, Meta(description="A binding that is too early for the scheduler; null if there is none.")
-    ]
-    usable: Annotated[bool, Meta(description="True if the claim has a volume or may get one.")]
+    trap: Annotated[TrapData | None, "A binding that is too early for the scheduler; null if there is none."]
+    usable: Annotated[bool, "True if the claim has a volume or may get one."]
 
 
 class ClaimVolumes(ClusterAnswer, frozen=True, kw_only=True):
     """The answer for one claim."""
 
-    claim: Annotated[ClaimData, Meta(description="The claim and its volume.")]
+    claim: Annotated[ClaimData, "The claim and its volume."]
     nodes: Annotated[
         tuple[NodeVolumesData, ...] | None,
-        Meta(description="The outcome by node for a pod that uses only this claim; null in a list of all claims."),
+        "The outcome by node for a pod that uses only this claim; null in a list of all claims.",
     ]
-    diagnoses: Annotated[
-        tuple[DiagnosisData, ...], Meta(description="The causes for which the claim is not bound.")
-    ] = ()
-    cures: Annotated[tuple[str, ...], Meta(description="Changes that could help, in words; they are not tried.")] = ()
+    diagnoses: Annotated[tuple[DiagnosisData, ...], "The causes for which the claim is not bound."] = ()
+    cures: Annotated[tuple[str, ...], "Changes that could help, in words; they are not tried."] = ()
 
     @property
     def usable(self) -> bool:
@@ -181,25 +156,19 @@ class ClaimVolumes(ClusterAnswer, frozen=True, kw_only=True):
 class PodVolumes(ClusterAnswer, frozen=True, kw_only=True):
     """The answer for one pod."""
 
-    pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
-    summary: Annotated[str, Meta(description="The result in one or two sentences.")]
-    problem: Annotated[
-        str, Meta(description="The reason why the claims cannot be used on any node; empty if they can.")
-    ]
-    claims: Annotated[tuple[ClaimData, ...], Meta(description="The claims of the pod.")]
+    pod: Annotated[str, "The pod, as namespace/name."]
+    summary: Annotated[str, "The result in one or two sentences."]
+    problem: Annotated[str, "The reason why the claims cannot be used on any node; empty if they can."]
+    claims: Annotated[tuple[ClaimData, ...], "The claims of the pod."]
     zones: Annotated[
-        tuple[str, ...],
-        Meta(description="The zones to which the volumes restrict the pod; empty if there is no restriction."),
+        tuple[str, ...], "The zones to which the volumes restrict the pod; empty if there is no restriction."
     ]
     selected_zones: Annotated[
         tuple[str, ...],
-        Meta(
-            description="The zones to which nodeSelector and node affinity restrict the pod; empty if there is no "
-            "restriction."
-        ),
+        "The zones to which nodeSelector and node affinity restrict the pod; empty if there is no restriction.",
     ]
-    conflict: Annotated[bool, Meta(description="True if node selection and claims together leave no node.")]
-    nodes: Annotated[tuple[NodeVolumesData, ...], Meta(description="The outcome for all claims together, by node.")]
+    conflict: Annotated[bool, "True if node selection and claims together leave no node."]
+    nodes: Annotated[tuple[NodeVolumesData, ...], "The outcome for all claims together, by node."]
 
     @property
     def usable(self) -> bool:
@@ -219,7 +188,7 @@ class PodVolumes(ClusterAnswer, frozen=True, kw_only=True):
 class VolumesList(AnswerList, frozen=True, kw_only=True):
     """The answers for several claims or pods."""
 
-    items: Annotated[tuple[ClaimVolumes | PodVolumes, ...], Meta(description="The answers, one per claim or pod.")]
+    items: Annotated[tuple[ClaimVolumes | PodVolumes, ...], "The answers, one per claim or pod."]
 
 
 def _volume_names(claims: Iterable[ClaimData]) -> tuple[str, ...]:

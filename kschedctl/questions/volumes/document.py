@@ -103,7 +103,7 @@ def claim_document(answer: ClaimVolumes, view: View) -> Document:
     """Lay out the answer for one claim."""
     claim = answer.claim
     yield from first_line(answer, claim.summary, Tone.GOOD if claim.usable else Tone.BAD)
-    yield Phrases(tuple(_about(claim)))
+    yield Phrases(tuple(_claim_facts(claim)))
     yield from header(answer, view.now)
     yield from diagnosis_section(answer.diagnoses, first_is_told=False)
     for cure in answer.cures[:_MOST_CURES]:
@@ -190,7 +190,7 @@ def _table_section(claims: Sequence[ClaimData], *, with_pods: bool) -> Document:
     yield table(headings, rows, numeric=(1,), identifiers=(0, 3, 5))
 
 
-def _about(claim: ClaimData) -> Iterator[str]:
+def _claim_facts(claim: ClaimData) -> Iterator[str]:
     yield f"wants {claim.size or 'any size'}" + (f", {', '.join(claim.access_modes)}" if claim.access_modes else "")
     if claim.storage_class:
         mode = f" ({claim.binding_mode})" if claim.binding_mode else " (which does not exist)"
@@ -206,14 +206,12 @@ def _trap_section(claims: Sequence[ClaimData]) -> Document:
     traps = {(c.trap.storage_class, c.trap.zones): c.trap for c in reversed(claims) if c.trap is not None}
     shown = list(traps.values())[::-1]
     for trap in shown:
-        yield GAP
-        yield Paragraph(f"{trap.explanation} {trap.advice if trap is shown[-1] else ''}", Tone.CAUTION)
+        yield from (GAP, Paragraph(f"{trap.explanation} {trap.advice if trap is shown[-1] else ''}", Tone.CAUTION))
 
 
 def _controller_section(claim: ClaimData, *, every: bool) -> Document:
     controller = claim.controller
-    yield GAP
-    yield Paragraph(f"The PersistentVolume controller {controller.summary}.")
+    yield from (GAP, Paragraph(f"The PersistentVolume controller {controller.summary}."))
     if controller.message:
         yield Paragraph("Event message:", indent=2)
         yield Verbatim(controller.message, indent=4)
@@ -221,8 +219,7 @@ def _controller_section(claim: ClaimData, *, every: bool) -> Document:
         would_do = _LATER if controller.action in _WAITING else _ANOTHER
         show = _volumes_one_by_one if every else _volumes_in_groups
         rows = show(controller.not_taken, would_do)
-        yield GAP
-        yield table(("volumes", "reason"), rows)
+        yield from (GAP, table(("volumes", "reason"), rows))
 
 
 def _volumes_one_by_one(volumes: Iterable[NotTakenData], would_do: str) -> Iterator[tuple[str, Lines]]:
@@ -259,12 +256,12 @@ def _merged(mismatches: Sequence[MismatchData]) -> str:
 
 def _nodes_map(nodes: Sequence[NodeVolumesData], overview: NodesOverview) -> NodeMap:
     """Return a map of the nodes by the outcome for a pod: usable, or the outcome for the first claim that is not."""
-    results = {node.name: NodeResult((_outcome(node),), _on_node(node)) for node in nodes}
+    results = {node.name: NodeResult((_outcome_on_node(node),), _on_node(node)) for node in nodes}
     kinds = (Kind(_USABLE, Tone.GOOD), *(Kind(name) for name in dict.fromkeys(_OUTCOMES.values())))
     return results_map(overview.nodes, results, (Colouring("usable by a pod", kinds),))
 
 
-def _outcome(node: NodeVolumesData) -> str:
+def _outcome_on_node(node: NodeVolumesData) -> str:
     return _USABLE if node.usable else next(_OUTCOMES[c.verdict] for c in node.claims if c.verdict in _OUTCOMES)
 
 
@@ -309,12 +306,12 @@ def _nodes_section(nodes: Sequence[NodeVolumesData], view: View) -> Document:
         groups.setdefault((node.usable, _on_node(node)), []).append(node)
     ordered = sorted(groups.items(), key=lambda item: (not item[0][0], -len(item[1])))
     rows = [
-        (str(len(members)), _zones(members), "yes" if usable else "no", text) for (usable, text), members in ordered
+        (str(len(members)), _zones_of(members), "yes" if usable else "no", text) for (usable, text), members in ordered
     ]
     yield table(("nodes", "zones", "usable", "outcome for a pod"), rows, numeric=(0,))
 
 
-def _zones(nodes: Sequence[NodeVolumesData]) -> str:
+def _zones_of(nodes: Sequence[NodeVolumesData]) -> str:
     return listed(sorted({node.zone for node in nodes if node.zone}), most=_NAMED) or "-"
 
 

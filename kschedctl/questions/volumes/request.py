@@ -49,7 +49,7 @@ class ClaimRequest(SubjectRequest):
             return cluster, list(self._selected(cluster))
         subjects: list[ClaimSubject | PodSubject] = [*pods]
         subjects += [_stored(cluster, asked) for asked in manifests.otherwise]
-        subjects += [_named(cluster, name, self.scope) for name in self.names if name not in paths]
+        subjects += [_claim_or_pod(cluster, name, self.scope) for name in self.names if name not in paths]
         return cluster, subjects
 
     def _selected(self, cluster: SchedulingCluster) -> Iterable[ClaimSubject]:
@@ -70,7 +70,7 @@ def _stored(cluster: SchedulingCluster, asked: ObjectSubject) -> ClaimSubject:
     return ClaimSubject(cluster.cluster.get(PersistentVolumeClaim, own.name, own.namespace) or own, asked.arguments)
 
 
-def _named(cluster: SchedulingCluster, text: str, scope: NamespaceScope) -> ClaimSubject | PodSubject:
+def _claim_or_pod(cluster: SchedulingCluster, text: str, scope: NamespaceScope) -> ClaimSubject | PodSubject:
     """Return the claim or pod that an argument names; the claim if there are both."""
     of_claims = text.startswith(_CLAIM_PREFIXES)
     if not text.startswith(POD_PREFIXES):

@@ -6,42 +6,36 @@ The form is part of the public interface. ``schema.json`` describes it and is ma
 from datetime import datetime
 from typing import Annotated
 
-from msgspec import Meta
-
 from kschedctl.common.wording import counted
 from kschedctl.questions.answer import ClusterAnswer, CompoundAnswer, Data, MissingData, NotModelledData
 from kschedctl.questions.answer_parts import CureData, DiagnosisData, PodGroupData
 from kschedctl.scheduler.cycle.outcome import Outcome
 
-_At = Annotated[datetime, Meta(description="The time of the line.")]
+_At = Annotated[datetime, "The time of the line."]
 
 
 class NodeGroupData(Data, frozen=True):
     """Nodes that are rejected for the same reasons."""
 
-    nodes: Annotated[int, Meta(description="The number of nodes.")]
-    plugin: Annotated[str, Meta(description="The plugin that rejects the nodes.")]
-    reasons: Annotated[tuple[str, ...], Meta(description="The reasons, in the scheduler's own words.")]
+    nodes: Annotated[int, "The number of nodes."]
+    plugin: Annotated[str, "The plugin that rejects the nodes."]
+    reasons: Annotated[tuple[str, ...], "The reasons, in the scheduler's own words."]
 
 
 class PreemptionHelpData(Data, frozen=True):
     """The result of preemption."""
 
-    nodes: Annotated[
-        int, Meta(description="The number of nodes that can be nominated, one of which is picked at random.")
-    ]
-    node: Annotated[str, Meta(description="The first of these nodes by name.")]
-    victims: Annotated[
-        tuple[str, ...], Meta(description="The pods that would be evicted on that node, as namespace/name.")
-    ]
+    nodes: Annotated[int, "The number of nodes that can be nominated, one of which is picked at random."]
+    node: Annotated[str, "The first of these nodes by name."]
+    victims: Annotated[tuple[str, ...], "The pods that would be evicted on that node, as namespace/name."]
 
 
 class WatchBegun(ClusterAnswer, frozen=True, kw_only=True):
     """The first line: the cluster has been listed and is watched; its rules apply to all lines."""
 
     at: _At
-    context: Annotated[str, Meta(description="The name of the kubectl context.")]
-    pods: Annotated[str, Meta(description="The selection of pods, in words.")]
+    context: Annotated[str, "The name of the kubectl context."]
+    pods: Annotated[str, "The selection of pods, in words."]
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         return ()
@@ -51,9 +45,9 @@ class _OfPod(CompoundAnswer, frozen=True, kw_only=True):
     """Base of the lines about a pod."""
 
     at: _At
-    namespace: Annotated[str, Meta(description="The namespace of the pod.")]
-    name: Annotated[str, Meta(description="The name of the pod.")]
-    uid: Annotated[str, Meta(description="The UID of the pod.")]
+    namespace: Annotated[str, "The namespace of the pod."]
+    name: Annotated[str, "The name of the pod."]
+    uid: Annotated[str, "The UID of the pod."]
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         return (f"pod/{self.namespace}/{self.name}",)
@@ -64,41 +58,25 @@ class PodWaits(_OfPod, frozen=True, kw_only=True):
 
     result: Annotated[
         Outcome,
-        Meta(
-            description="The outcome: the pod fits, fits nowhere, is not tried because of a scheduling gate, or the "
-            "cycle fails."
-        ),
+        "The outcome: the pod fits, fits nowhere, is not tried because of a scheduling gate, or the cycle fails.",
     ]
-    message: Annotated[
-        str, Meta(description="The reason why the pod is not scheduled, in the scheduler's words; empty if it fits.")
-    ]
+    message: Annotated[str, "The reason why the pod is not scheduled, in the scheduler's words; empty if it fits."]
     diagnoses: Annotated[
-        tuple[DiagnosisData, ...],
-        Meta(description="The causes at this moment, the most important first; empty if the pod fits."),
+        tuple[DiagnosisData, ...], "The causes at this moment, the most important first; empty if the pod fits."
     ]
     cures: Annotated[
-        tuple[CureData, ...],
-        Meta(description="Changes with which the pod is scheduled; only in the first line about a pod."),
+        tuple[CureData, ...], "Changes with which the pod is scheduled; only in the first line about a pod."
     ]
-    groups: Annotated[tuple[NodeGroupData, ...], Meta(description="The rejected nodes by reason, largest group first.")]
+    groups: Annotated[tuple[NodeGroupData, ...], "The rejected nodes by reason, largest group first."]
     closest: Annotated[
-        str,
-        Meta(
-            description="The node that comes closest and what it lacks at this moment; empty if that cannot be "
-            "measured."
-        ),
+        str, "The node that comes closest and what it lacks at this moment; empty if that cannot be measured."
     ]
-    preemption: Annotated[
-        PreemptionHelpData | None, Meta(description="The result of preemption; null if it would not help.")
-    ]
-    missing: Annotated[
-        tuple[MissingData, ...], Meta(description="The objects that the answer depends on and that are not known.")
-    ]
+    preemption: Annotated[PreemptionHelpData | None, "The result of preemption; null if it would not help."]
+    missing: Annotated[tuple[MissingData, ...], "The objects that the answer depends on and that are not known."]
     not_modelled: Annotated[
-        tuple[NotModelledData, ...],
-        Meta(description="The features that the answer depends on and that are not modelled."),
+        tuple[NotModelledData, ...], "The features that the answer depends on and that are not modelled."
     ]
-    again: Annotated[bool, Meta(description="True if another answer for this pod was printed before.")]
+    again: Annotated[bool, "True if another answer for this pod was printed before."]
 
     @property
     def causes(self) -> tuple[str, ...]:
@@ -120,13 +98,11 @@ class PodWaits(_OfPod, frozen=True, kw_only=True):
 class GroupWaits(PodWaits, frozen=True, kw_only=True):
     """A change of the answer for the pending pods of a PodGroup, which are tried together."""
 
-    namespace: Annotated[str, Meta(description="The namespace of the PodGroup.")]
-    name: Annotated[str, Meta(description="The name of the PodGroup.")]
-    uid: Annotated[str, Meta(description="The UID of the PodGroup; empty if it does not exist.")]
-    pods: Annotated[tuple[str, ...], Meta(description="Its pending pods with this answer, as namespace/name.")]
-    group: Annotated[
-        PodGroupData | None, Meta(description="The decision for the PodGroup; null if the group is not tried.")
-    ]
+    namespace: Annotated[str, "The namespace of the PodGroup."]
+    name: Annotated[str, "The name of the PodGroup."]
+    uid: Annotated[str, "The UID of the PodGroup; empty if it does not exist."]
+    pods: Annotated[tuple[str, ...], "Its pending pods with this answer, as namespace/name."]
+    group: Annotated[PodGroupData | None, "The decision for the PodGroup; null if the group is not tried."]
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         return (f"podgroup/{self.namespace}/{self.name}",)
@@ -148,7 +124,7 @@ class GroupWaits(PodWaits, frozen=True, kw_only=True):
 class PodPlaced(_OfPod, frozen=True, kw_only=True):
     """A pod of an earlier line that has been bound to a node."""
 
-    node: Annotated[str, Meta(description="The node that the pod is bound to.")]
+    node: Annotated[str, "The node that the pod is bound to."]
 
 
 class PodGone(_OfPod, frozen=True, kw_only=True):
@@ -159,9 +135,9 @@ class WatchStale(CompoundAnswer, frozen=True, kw_only=True):
     """The cluster cannot be watched: answers can be out of date until the line ``WatchCurrent``."""
 
     at: _At
-    age: Annotated[float, Meta(description="The time since the stalest kind was last up to date, in seconds.")]
-    kinds: Annotated[int, Meta(description="The number of kinds that cannot be watched.")]
-    problem: Annotated[str, Meta(description="The cause of the last failure. Another cause is another line.")]
+    age: Annotated[float, "The time since the stalest kind was last up to date, in seconds."]
+    kinds: Annotated[int, "The number of kinds that cannot be watched."]
+    problem: Annotated[str, "The cause of the last failure. Another cause is another line."]
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         return ()
@@ -171,8 +147,8 @@ class WatchCurrent(CompoundAnswer, frozen=True, kw_only=True):
     """The cluster is watched again: the following answers are current."""
 
     at: _At
-    after: Annotated[float, Meta(description="The duration of the standstill, in seconds.")]
-    failures: Annotated[int, Meta(description="The number of requests that failed.")]
+    after: Annotated[float, "The duration of the standstill, in seconds."]
+    failures: Annotated[int, "The number of requests that failed."]
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         return ()

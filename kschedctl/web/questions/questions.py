@@ -466,7 +466,6 @@ class SimulateQuery(Query, frozen=True, kw_only=True):
 
     namespace: _Namespace = ""
     seed: Seed = None
-    seeds: Annotated[int, Meta(description="Also try N random orders of creation.", ge=0, le=1000)] = 0
 
 
 class CapacityQuery(Query, frozen=True, kw_only=True):
@@ -520,7 +519,7 @@ def simulate_queue(cluster: SchedulingCluster, asked: Asked[SimulateQuery], hand
         manifests.accepted(changed, handle)
     else:
         changed = asked.over(cluster, handle)
-    return simulate(changed, SimulateRequest(seed=asked.query.seed, n_orders=asked.query.seeds), handle)
+    return simulate(changed, SimulateRequest(seed=asked.query.seed), handle)
 
 
 def count_copies(cluster: SchedulingCluster, asked: Asked[CapacityQuery], handle: AnalysisHandle) -> Answer:

@@ -11,21 +11,7 @@ import lxml.html
 import pytest
 
 from kschedctl.output.page.page import as_fragment, as_page
-from kschedctl.questions.charts import (
-    Bar,
-    Bars,
-    Cell,
-    Colouring,
-    Kind,
-    Lane,
-    NodeMap,
-    Scatter,
-    ScatterAxis,
-    ScatterPoint,
-    Segment,
-    Span,
-    Timeline,
-)
+from kschedctl.questions.charts import Bar, Bars, Cell, Colouring, Kind, Lane, NodeMap, Segment, Span, Timeline
 from kschedctl.questions.document import (
     GAP,
     Block,
@@ -72,13 +58,6 @@ TIMELINE = Timeline(
     lanes=(Lane("shop/web", (Span(0, 30, 0, ""), Span(30, 90, 1, "on a"))),),
     end=90,
 )
-SCATTER = Scatter(
-    title="Cases",
-    legend="the Pareto front",
-    x_axis=ScatterAxis("pending"),
-    y_axis=ScatterAxis("cpu", "%"),
-    points=(ScatterPoint(1, 50, "1", "weight 3", front=True), ScatterPoint(2, 40, "2", "weight 4", front=False)),
-)
 
 
 @pytest.mark.parametrize(
@@ -101,8 +80,6 @@ SCATTER = Scatter(
         ((ANSWER, MAP), "summary .group", ["zone red", "no zone"]),
         ((ANSWER, MAP), ".map .data td", ["a", "red", "fits", "score 9", "b", "", "NodeResourcesFit", None]),
         ((ANSWER, TIMELINE), ".spans li", ["0 s to 30 s: pending", "from 30 s on: running, on a"]),
-        ((ANSWER, SCATTER), ".scatter .data td", ["1", "1", "50.0 %", "weight 3", "2", "2", "40.0 %", "weight 4"]),
-        ((ANSWER, SCATTER), ".scatter circle title", ["weight 4", "weight 3"]),
     ],
 )
 def test_a_block_has_its_element(blocks: Sequence[Block], selector: str, expected: list[str | None] | None) -> None:
@@ -142,7 +119,7 @@ def test_a_long_table_is_opened_on_demand() -> None:
 
 
 def test_the_policy_allows_only_the_style_and_the_script_of_the_page() -> None:
-    root = page(ANSWER, TABLE, BARS, MAP, TIMELINE, SCATTER)
+    root = page(ANSWER, TABLE, BARS, MAP, TIMELINE)
     policy = root.cssselect("meta[http-equiv]")[0].get("content")
     found = {}
     for name in ("style", "script"):
@@ -158,7 +135,7 @@ def test_the_policy_allows_only_the_style_and_the_script_of_the_page() -> None:
 
 
 def test_a_page_names_no_other_host() -> None:
-    text = as_page((ANSWER, MAP, SCATTER), lambda _: "")
+    text = as_page((ANSWER, MAP), lambda _: "")
     assert set(re.findall(r"https?://[^\"'\s)]+", text)) == {"http://www.w3.org/2000/svg"}
 
 

@@ -7,16 +7,15 @@ import io
 import json
 from typing import Any
 
-import pyarrow.parquet
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 
-from kschedctl.output.data_forms import _alike
 from kschedctl.output.forms import FormKind, Medium, parse_form
-from kschedctl.output.page.drawing import picture as drawn
 from kschedctl.questions.frame import View
-from kschedctl.questions.sweep.analysis import sweep_answer
-from kschedctl.questions.sweep.answer import Sweep, cell
+from kschedctl.questions.sweep.analysis import front, sweep_answer
+from kschedctl.questions.sweep.answer import Aim, Sweep, cell
 from kschedctl.questions.sweep.cases import plan_of
 from kschedctl.questions.sweep.document import document
 from kschedctl.questions.sweep.job import Row
@@ -51,10 +50,6 @@ ROWS = [
 
 def answer(rows: list[Row] = ROWS, *, finished: bool = True) -> Sweep:
     return sweep_answer(READ, {each.case: each for each in rows}, finished=finished)
-
-
-def picture(found: Sweep) -> str:
-    return drawn(document(found, View()))
 
 
 @pytest.mark.parametrize(
@@ -99,52 +94,50 @@ def test_of_many_rows_a_few_are_shown_those_of_the_front_first() -> None:
     assert len(lines(document(found, View(wide=True)), width=120)) > 80
 
 
-def test_the_picture_has_a_point_for_every_case_that_is_measured() -> None:
-    svg = picture(answer())
-    # Those of cases 1, 2 and 3, and that of the legend.
-    assert svg.count("<circle") == 4
-    assert svg.count('class="front"') == 3
-    assert picture(answer([])).count("<circle") == 1
-
-
-def test_names_cannot_break_out_of_the_picture() -> None:
-    hostile = Row(case=1, axes={"x": "<script>&\"'"}, values={"placed": 1, "nodesUsed": 1})
-    assert "<script" not in picture(answer([hostile]))
-
-
-@pytest.mark.parametrize(
-    ("cells", "expected"),
-    [
-        ([1, None, 2], [1, None, 2]),
-        ([1, 0.5, None], [1.0, 0.5, None]),
-        (["a", 1, True, None], ["a", "1", "true", None]),
-        ([None, None], [None, None]),
-    ],
-)
-def test_columns_of_parquet_have_one_type(cells: list[Any], expected: list[Any]) -> None:
-    assert _alike(cells) == expected
-    assert list(map(type, _alike(cells))) == list(map(type, expected))
-
-
 @pytest.mark.parametrize(("value", "expected"), [(None, None), (1, 1), (True, True), ({"a": [1]}, '{"a":[1]}')])
 def test_cells(value: Any, expected: Any) -> None:
     assert cell(value) == expected
 
 
-def test_parquet_and_csv_have_the_same_table() -> None:
+def test_json_lines_and_csv_have_the_same_table() -> None:
     medium = Medium(lambda: Console(file=io.StringIO()), lambda question: question.text)
 
     def rendered(form: str) -> list[Any]:
         return list(parse_form(form, FormKind.TABLE).render(answer(), View(), medium))
 
-    columns = pyarrow.parquet.read_table(io.BytesIO(b"".join(rendered("parquet")))).to_pydict()
     of_csv = list(csv.reader(io.StringIO("".join(rendered("csv")))))
     of_json = [json.loads(line) for line in rendered("jsonl")]
-    assert list(columns) == of_csv[0] == list(of_json[0]) == list(answer().headings())
-    table = [list(each) for each in zip(*columns.values(), strict=True)]
-    assert table == [list(each.values()) for each in of_json] == [list(each) for each in answer().table()]
+    assert of_csv[0] == list(of_json[0]) == list(answer().headings())
+    table = [list(each.values()) for each in of_json]
+    assert table == [list(each) for each in answer().table()]
     assert [[shown(each) for each in one] for one in table] == of_csv[1:]
 
 
 def shown(value: Any) -> str:
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+GOALS = {"a": Aim.MAXIMISE, "b": Aim.MINIMISE, "c": Aim.MAXIMISE}
+NUMBERS = st.one_of(st.none(), st.integers(0, 4), st.sampled_from([0.5, 1.5]))
+
+
+def dominates(one: Row, other: Row, goals: dict[str, Aim]) -> bool:
+    """At least as good in every goal, and better in one."""
+    pairs = [(one.values[goal], other.values[goal], aim) for goal, aim in goals.items()]
+    signed = [(a, b) if aim is Aim.MAXIMISE else (b, a) for a, b, aim in pairs]
+    return all(a >= b for a, b in signed) and any(a > b for a, b in signed)  # type: ignore[operator]
+
+
+@given(st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), max_size=12), st.integers(1, 3))
+def test_the_front_is_what_nothing_dominates(points: list[tuple[float | None, ...]], n_goals: int) -> None:
+    goals = dict(list(GOALS.items())[:n_goals])
+    rows = [Row(case=i, axes={}, values=dict(zip("abc", point, strict=True))) for i, point in enumerate(points, 1)]
+    measured = [row for row in rows if all(row.values[goal] is not None for goal in goals)]
+    expected = {row.case for row in measured if not any(dominates(other, row, goals) for other in measured)}
+    assert front(rows, goals) == expected
+
+
+def test_cases_that_failed_are_not_on_the_front() -> None:
+    rows = [Row(case=1, axes={}, error="no"), Row(case=2, axes={}, values={"a": 1})]
+    assert front(rows, {"a": Aim.MAXIMISE}) == {2}
+    assert front(rows, {}) == frozenset()

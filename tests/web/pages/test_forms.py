@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
@@ -92,7 +93,11 @@ def test_a_wrong_form_says_why(shop: TestClient[Any], form: dict[str, str], stat
 
 
 def test_a_job_is_cancelled_by_its_button(shop: TestClient[Any]) -> None:
-    address = started(shop, question="simulate_queue", seeds="1000")
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1m"}}}
+    template = {"metadata": {"labels": {"app": "many"}}, "spec": {"containers": [container]}}
+    spec = {"replicas": 5000, "selector": {"matchLabels": {"app": "many"}}, "template": template}
+    many = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "many"}, "spec": spec}
+    address = started(shop, question="simulate_queue", manifest=json.dumps(many))
     path = address.partition("?")[0]
     response = shop.post(f"{path}/cancel", headers=HTML, follow_redirects=False)
     assert (response.status_code, response.headers["Location"]) == (303, path)
