@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kschedctl.output.grid import Printed, grid
 from kschedctl.questions.document import Table, table
 from tests.example_counts import scaled
-from tests.questions.presentation.printing import lines
+from tests.questions.printing import lines
 
 GKE = [f"gke-prod-cluster-default-pool-1a2b3c4d-{end}" for end in ("x7k2", "b2kk", "9qzl")]
 POOLS = [*GKE, "gke-prod-cluster-gpu-pool-9f8e7d6c-kmhs"]

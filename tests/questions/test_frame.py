@@ -10,7 +10,7 @@ from kschedctl.questions.answer import Envelope, RulesData, SnapshotData
 from kschedctl.questions.document import Block, Document, Heading, Paragraph, Provenance
 from kschedctl.questions.frame import View, cautions, one_by_one
 from tests.builders import make_cluster, make_loaded, make_node
-from tests.questions.presentation.printing import lines
+from tests.questions.printing import lines
 
 
 def careful(warnings: list[str]) -> list[str]:

@@ -11,7 +11,7 @@ from kschedctl.questions.node_map import NodeChange, NodeResult, explained_map, 
 from kschedctl.questions.nodes.answer import NodeEntryData, NodesOverview
 from kschedctl.questions.simulate.answer import UtilisationData
 from tests.builders import GPU, make_cluster, make_loaded, make_node, make_pod
-from tests.questions.presentation.drawn import about, coloured
+from tests.questions.drawn import about, coloured
 
 NODES = [
     make_node("a", cpu="4", zone="z1"),

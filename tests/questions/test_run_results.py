@@ -25,7 +25,7 @@ from kschedctl.trials.simulate.drain import DrainOptions
 from kschedctl.trials.simulate.rollout import restarted
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
 from tests.gangs import GROUPING, RACK, make_group, make_grouping
-from tests.questions.presentation.printing import lines
+from tests.questions.printing import lines
 from tests.trials.simulate.test_rollout import members as stateful_pods
 from tests.trials.simulate.test_rollout import nodes, stateful_set
 

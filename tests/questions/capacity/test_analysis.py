@@ -35,7 +35,7 @@ from tests.builders import (
     make_storage_class,
 )
 from tests.gangs import RACK, make_group, make_grouping, make_members
-from tests.questions.presentation.printing import lines
+from tests.questions.printing import lines
 from tests.trials.simulate.test_capacity import copies_of
 
 

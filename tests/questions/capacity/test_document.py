@@ -5,7 +5,7 @@ from __future__ import annotations
 from kschedctl.questions.capacity.answer import CapacityList
 from kschedctl.questions.capacity.document import capacity_map, copies_bars, workloads_bars
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
-from tests.questions.presentation.drawn import about, cells, coloured, parts
+from tests.questions.drawn import about, cells, coloured, parts
 
 NODES = [
     make_node("a", cpu="4", zone="z1"),

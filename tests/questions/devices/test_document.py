@@ -5,7 +5,7 @@ from __future__ import annotations
 from kschedctl.questions.devices.answer import DevicesOverview, DeviceSupply
 from kschedctl.questions.devices.document import devices_map, pools_bars, supply_map
 from tests.builders import make_cluster, make_loaded, make_node
-from tests.questions.presentation.drawn import about, cells, coloured, parts
+from tests.questions.drawn import about, cells, coloured, parts
 from tests.scheduler.devices.builders import make_claim, make_class, make_device, make_slice, request
 
 SHARE = {"shareID": "1", "consumedCapacity": {"memory": "10Gi"}}

@@ -11,7 +11,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.questions.explain.document import ExplainView, document
 from kschedctl.scheduler.cycle.outcome import SearchScope
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
-from tests.questions.presentation.printing import lines
+from tests.questions.printing import lines
 from tests.sampling_clusters import many_nodes
 
 WEB = make_pod("web", requests={"cpu": "1", "memory": "1Gi"})

@@ -12,8 +12,8 @@ from kschedctl.questions.explain.document import ExplainView, document, withstan
 from tests.builders import make_node, make_pod, write_snapshot
 from tests.cli.in_process import run
 from tests.questions.explain.test_explanation import ANSWERS, explain
-from tests.questions.presentation.printing import lines
-from tests.questions.presentation.printing import lines as printed
+from tests.questions.printing import lines
+from tests.questions.printing import lines as printed
 
 NOW = datetime(2026, 5, 4, tzinfo=UTC)
 COMMAND = "kschedctl explain default/pod"

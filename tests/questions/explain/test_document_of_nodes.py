@@ -45,9 +45,9 @@ from kschedctl.scheduler.plugins.pod_topology_spread.filtering import SkewTooHig
 from kschedctl.scheduler.plugins.topology import NoTopologyLabel
 from tests.answer_schema import validate
 from tests.builders import GPU, make_cluster, make_container, make_loaded, make_node, make_pod
+from tests.questions.drawn import cells, parts, view_of
 from tests.questions.explain.test_explanation import explain
-from tests.questions.presentation.drawn import cells, parts, view_of
-from tests.questions.presentation.printing import lines
+from tests.questions.printing import lines
 from tests.scheduler.devices.builders import claiming_pod, make_claim, make_class, make_device, make_slice, request
 
 CLUSTER = make_loaded(

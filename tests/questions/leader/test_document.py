@@ -15,7 +15,7 @@ from kschedctl.questions.frame import View
 from kschedctl.questions.leader.analysis import SimulationRequest, simulate_election
 from kschedctl.questions.leader.answer import LeaderOverview
 from kschedctl.questions.leader.document import lease_bars, overview_document, terms_timeline
-from tests.questions.presentation.printing import lines
+from tests.questions.printing import lines
 
 
 def election(state: str = "led", **fields: Any) -> Election:

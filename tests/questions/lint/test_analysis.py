@@ -10,7 +10,7 @@ from kschedctl.questions.frame import View
 from kschedctl.questions.lint.analysis import pages
 from kschedctl.questions.lint.document import rule_document
 from tests.answer_schema import validate
-from tests.questions.presentation.printing import lines
+from tests.questions.printing import lines
 
 
 def test_pages_are_as_the_schema_says() -> None:

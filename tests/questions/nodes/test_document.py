@@ -8,8 +8,8 @@ from kschedctl.questions.charts import Bars
 from kschedctl.questions.frame import View
 from kschedctl.questions.nodes.document import node_bars, overview_document
 from tests.builders import GPU, make_cluster, make_loaded, make_node, make_pod
-from tests.questions.presentation.drawn import cells, parts
-from tests.questions.presentation.printing import lines
+from tests.questions.drawn import cells, parts
+from tests.questions.printing import lines
 
 
 def test_a_soft_taint_keeps_no_pod_away() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kschedctl.questions.charts import Bars, NodeMap
 from kschedctl.questions.pending.document import document
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
-from tests.questions.presentation.drawn import cells, parts, view_of
+from tests.questions.drawn import cells, parts, view_of
 
 JOB = ("batch/v1", "Job", "work")
 CLUSTER = make_loaded(

@@ -6,7 +6,7 @@ import pytest
 
 from kschedctl.questions.preempt.document import candidates_bars, criteria_table, document, preemption_map
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
-from tests.questions.presentation.drawn import about, cells, coloured, parts, view_of
+from tests.questions.drawn import about, cells, coloured, parts, view_of
 
 STATUS = {"startTime": "2026-05-04T08:48:00Z"}
 CLUSTER = make_loaded(

@@ -13,7 +13,7 @@ from kschedctl.questions.simulate.analysis import SimulateRequest, simulate
 from kschedctl.questions.simulate.answer import Simulated
 from kschedctl.questions.simulate.document import document
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
-from tests.questions.presentation.printing import lines
+from tests.questions.printing import lines
 
 RS = ("apps/v1", "ReplicaSet", "web-5d9c")
 HASH = {"pod-template-hash": "5d9c"}

@@ -19,7 +19,7 @@ from kschedctl.questions.sweep.answer import Aim, Sweep, cell
 from kschedctl.questions.sweep.cases import plan_of
 from kschedctl.questions.sweep.document import document
 from kschedctl.questions.sweep.job import Row
-from tests.questions.presentation.printing import lines
+from tests.questions.printing import lines
 
 PLAN = b"""
 apiVersion: kschedctl/v1

@@ -28,7 +28,7 @@ from tests.builders import (
     make_volume,
     mount,
 )
-from tests.questions.presentation.printing import lines
+from tests.questions.printing import lines
 from tests.sampling_clusters import many_nodes, pod_of_turn, scheduled_in_turn
 
 #: 150 nodes of which z is the best; a, the worst, is in every sample together with better nodes.

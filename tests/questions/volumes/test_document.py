@@ -21,7 +21,7 @@ from tests.builders import (
     make_volume,
     mount,
 )
-from tests.questions.presentation.drawn import about, cells, coloured, parts, view_of
+from tests.questions.drawn import about, cells, coloured, parts, view_of
 
 CLUSTER = make_loaded(
     make_cluster(

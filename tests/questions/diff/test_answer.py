@@ -23,7 +23,7 @@ from kschedctl.questions.frame import View
 from kschedctl.questions.provenance import Provenance, envelope
 from tests.answer_schema import validate
 from tests.builders import decide, make_cluster, make_node, make_pod
-from tests.questions.presentation.printing import lines
+from tests.questions.printing import lines
 from tests.strategies import World, worlds
 
 ABSENT = SideAnswer(None, there=False)

@@ -15,8 +15,8 @@ from kschedctl.questions.verify.answer import Verification
 from kschedctl.questions.verify.document import document
 from tests.answer_schema import validate
 from tests.builders import make_cluster, make_node, make_pod
-from tests.questions.analyses.verify.test_verify import verified
-from tests.questions.presentation.printing import lines
+from tests.questions.printing import lines
+from tests.questions.verify.test_verify import verified
 
 STORED = {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no room"}]}
 PORT = [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]

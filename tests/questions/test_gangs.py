@@ -26,7 +26,7 @@ from kschedctl.questions.verify.answer import Match
 from kschedctl.questions.verify.recording import recorded_case
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
 from tests.answer_schema import validate
-from tests.questions.presentation.printing import lines
+from tests.questions.printing import lines
 
 GANGS = Path("fixtures/gangs/cluster")
 GATES = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True}

@@ -17,7 +17,7 @@ from kschedctl.questions.snapshot.document import document
 from kschedctl.sources.snapshot.header import SnapshotHeader
 from kschedctl.sources.snapshot.summary import ReadSummary, SkippedFile
 from tests.answer_schema import validate
-from tests.questions.presentation.printing import lines
+from tests.questions.printing import lines
 
 EVENT = '{"apiVersion": "v1", "kind": "Event", "metadata": {"name": "a"}, "lastTimestamp": "2026-01-01T00:00:00Z"}'
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)

@@ -29,7 +29,7 @@ from kschedctl.trials.optimum.consolidation import empty_nodes
 from kschedctl.trials.optimum.purchase import Catalog, NodeKind, buy
 from tests.answer_schema import validate
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
-from tests.questions.presentation.printing import lines
+from tests.questions.printing import lines
 from tests.scheduler.preemption.small_clusters import budget
 
 CHOICE = choose_release("1.36", "", ())

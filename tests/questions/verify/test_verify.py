@@ -22,7 +22,7 @@ from kschedctl.questions.verify.document import document
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from tests.builders import GPU, make_cluster, make_node, make_pod
-from tests.questions.presentation.printing import lines
+from tests.questions.printing import lines
 from tests.scheduler.devices.builders import make_claim as make_device_claim
 from tests.scheduler.devices.builders import make_class, make_device, make_slice
 
