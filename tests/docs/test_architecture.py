@@ -53,8 +53,19 @@ FILES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for path in PACKAGE.rglob("*.py")
 }
-#: Modules below 60 lines that one other imports, with the reason why they are no part of it.
-SMALL = {"kschedctl.__main__": "python -m kschedctl"}
+#: Modules below 60 lines that at most one other imports, with the reason why they are no part of it.
+SMALL = {
+    "kschedctl.__main__": "python -m kschedctl",
+    "kschedctl.cli.kubectl_completion": "a script of its own",
+    "kschedctl.cli.names": "a process of its own, started by completion",
+    "kschedctl.cli.start": "handles Ctrl-C while the rest is imported",
+    "kschedctl.output.text": "the default form, imported before the layout is needed",
+    "kschedctl.sources.snapshot.positions": "reads a file again, for errors only",
+}
+#: Modules above 700 lines, with the reason why they are not split.
+LARGE = {"kschedctl.questions.face": "one class: the public methods of a cluster, with their documentation"}
+#: Registries import these by name: a command, and the document of a question.
+REGISTERED = re.compile(r"kschedctl\.(cli\.[a-z]+|questions\.[a-z]+\.document)")
 
 
 def importers() -> dict[str, set[str]]:
@@ -71,6 +82,7 @@ def importers() -> dict[str, set[str]]:
 def test_a_module_holds_one_concept_whole() -> None:
     found = importers()
     sizes = {name: len(path.read_text().splitlines()) for name, path in FILES.items() if path.name != "__init__.py"}
-    assert [name for name, size in sizes.items() if size > 700] == []
-    small = [name for name, size in sizes.items() if size < 60 and len(found[name]) < 2]
-    assert sorted(small) == sorted(SMALL), "a small module with one importer is part of it, or has a reason"
+    assert {name for name, size in sizes.items() if size > 700} == {*LARGE}
+    small = {name for name, size in sizes.items() if size < 60 and len(found[name]) < 2}
+    small -= {name for name in small if REGISTERED.fullmatch(name) and name not in SMALL}
+    assert small == {*SMALL}, "a small module with one importer is part of it, or has a reason"
