@@ -85,7 +85,12 @@ class ClusterBuilder:
         if isinstance(obj, PodGroup) and obj.spec.min_count is not None and obj.spec.min_count < 1:
             problem, path = f"{obj.spec.min_count} is less than 1", "spec.schedulingPolicy.gang.minCount"
             raise SnapshotError(problem, where=Subject(place, obj.ref), path=path, hint="a gang has 1 pod or more")
-        self._warn_of_selector(obj)
+        selector = getattr(getattr(obj, "spec", None), "selector", None)
+        if isinstance(selector, LabelSelector):
+            try:
+                parse_label_selector(selector)
+            except SelectorError as error:
+                self.warnings.append(f"{obj.ref} is ignored: spec.selector.{error.path}: {error}")
         self._note(obj, place)
         self._objects.setdefault(type(obj), {})[obj.namespace, obj.name] = obj
 
@@ -129,15 +134,6 @@ class ClusterBuilder:
             self.warnings.append(f"{type(obj).__name__} {name} is in {earlier} and again in {place}; the later counts")
         if place != "":
             self._places[key] = place
-
-    def _warn_of_selector(self, obj: ApiObject) -> None:
-        """Warn if a controller or disruption budget has an invalid selector: the scheduler ignores such an object."""
-        selector = getattr(getattr(obj, "spec", None), "selector", None)
-        if isinstance(selector, LabelSelector):
-            try:
-                parse_label_selector(selector)
-            except SelectorError as error:
-                self.warnings.append(f"{obj.ref} is ignored: spec.selector.{error.path}: {error}")
 
 
 def _circles(groups: Iterable[ApiObject]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Matching of node selectors against all nodes at once."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -34,19 +34,14 @@ def nodes_matching(nodes: Nodes, selector: NodeSelector) -> Mask:
     Empty terms and terms that cannot be parsed match nothing, as in component-helpers' lazy node selector.
     """
     mask = np.zeros(len(nodes), dtype=np.bool_)
-    for term in _parsed_terms(selector):
-        mask |= nodes_matching_term(nodes, term)
-    return mask
-
-
-def _parsed_terms(selector: NodeSelector) -> Iterable[NodeTerm]:
     for term in selector.node_selector_terms:
         try:
             parsed = parse_node_term(term)
         except SelectorError:
             continue
         if parsed is not None:
-            yield parsed
+            mask |= nodes_matching_term(nodes, parsed)
+    return mask
 
 
 def nodes_matching_pod(nodes: Nodes, spec: PodSpec) -> Mask:

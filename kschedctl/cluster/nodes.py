@@ -78,17 +78,16 @@ class Images:
         sizes = np.repeat(np.array([size for _, size in holders], dtype=np.int64), [len(rows) for rows, _ in holders])
         rows = self._row[np.array([row for rows, _ in holders for row in rows], dtype=np.int64)]
         rows, sizes = rows[rows >= 0], sizes[rows >= 0]
-        said = [(row, _size_of_image(self._nodes[row].status.images, name)) for row in self._others]
+        said = [
+            (row, next((image.size_bytes for image in self._nodes[row].status.images if name in image.names), None))
+            for row in self._others
+        ]
         more = [(row, size) for row, size in said if size is not None]
         if more:
             rows, sizes = (np.concatenate(pair) for pair in zip((rows, sizes), np.array(more).T, strict=True))
         if not len(rows):
             return None
         return np.sort(rows), int(sizes[rows.argmin()])
-
-
-def _size_of_image(images: tuple[ContainerImage, ...], name: str) -> int | None:
-    return next((image.size_bytes for image in images if name in image.names), None)
 
 
 #: Rows of nodes with the same list of images, and the image size in that list, in bytes.

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PENDING, PodRecord
 from kschedctl.cluster.slots import Moves
 from kschedctl.common.arrays import PodIndices
@@ -52,11 +51,9 @@ def pod_group_of(cluster: Cluster, pod: int) -> PodGroup | None:
 
 
 def _group_index(cluster: Cluster) -> _Index:
-    return cluster.pods.moving("pod groups", _index_of_pods, _moved_index)
-
-
-def _index_of_pods(pods: Pods) -> _Index:
-    return _added({}, zip(pods.slots.tolist(), pods.records, strict=True))
+    return cluster.pods.moving(
+        "pod groups", lambda pods: _added({}, zip(pods.slots.tolist(), pods.records, strict=True)), _moved_index
+    )
 
 
 def _moved_index(index: _Index, moves: Moves) -> _Index:

@@ -8,7 +8,6 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from kschedctl.objects.core import Condition
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE, default_pod_spec
 from kschedctl.objects.meta import Labels, LabelSelector, ObjectMeta
 from kschedctl.objects.pod import (
@@ -142,7 +141,11 @@ class PodInterner:
     def _record(self, pod: Pod) -> PodRecord:
         metadata = pod.metadata
         node_name = pod.spec.node_name
-        written = replace(pod.spec, node_name="", volumes=_relevant(pod.spec.volumes))
+        written = replace(
+            pod.spec,
+            node_name="",
+            volumes=tuple(volume for volume in pod.spec.volumes if _sources(volume) != _NO_SOURCES),
+        )
         encoded = _encode(written)
         known = self._specs.get(encoded)
         if known is None:
@@ -201,14 +204,6 @@ def _differs_in_name(pod: Pod, other: Pod) -> bool:
 def _class_key(namespace: str, labels: Labels, meaning: bytes, reported: PodStatus, terminating: bool) -> ClassKey:
     status = b"" if reported is _NOTHING_REPORTED else _encode(reported)
     return namespace, _encode(labels), meaning, terminating, status
-
-
-def _relevant(volumes: tuple[Volume, ...]) -> tuple[Volume, ...]:
-    """Return the volumes whose source scheduling depends on.
-
-    Other volumes, such as a service account's token, have a different name in every pod.
-    """
-    return tuple(volume for volume in volumes if _sources(volume) != _NO_SOURCES)
 
 
 def _meaning_to_others(spec: PodSpec) -> PodSpec:
@@ -277,7 +272,11 @@ def _kept_status(status: PodStatus, *, pending: bool) -> PodStatus:
         return tuple(ContainerStatus(name=each.name, state=each.state) for each in statuses if each.state.waiting)
 
     bound_in_vain = not pending and status.phase == "Pending"
-    conditions = status.conditions if pending else tuple(c for c in status.conditions if _concerns_eviction(c))
+    conditions = status.conditions
+    if not pending:
+        conditions = tuple(
+            c for c in conditions if c.type == "DisruptionTarget" or (c.type == "Ready" and c.status == "False")
+        )
     return PodStatus(
         phase=status.phase,
         nominated_node_name=status.nominated_node_name,
@@ -287,10 +286,6 @@ def _kept_status(status: PodStatus, *, pending: bool) -> PodStatus:
         init_container_statuses=waiting(status.init_container_statuses) if bound_in_vain else (),
         resource_claim_statuses=status.resource_claim_statuses,
     )
-
-
-def _concerns_eviction(condition: Condition) -> bool:
-    return condition.type == "DisruptionTarget" or (condition.type == "Ready" and condition.status == "False")
 
 
 def _check_pod_selectors(spec: PodSpec) -> None:

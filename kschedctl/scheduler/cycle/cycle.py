@@ -340,7 +340,12 @@ def _cycle(
             if not fits_own and len(feasible) > 1:
                 error = str(failure)
         only = own if fits_own else feasible[0]
-        best = _best_nodes(framework, scores, int(only), alone=fits_own or scores is None) if not error else ()
+        if error:
+            best = ()
+        elif fits_own or scores is None:
+            best = (framework.cluster.nodes.names[int(only)],)
+        else:
+            best = framework.cluster.nodes.sorted_names(scores.rows[scores.total == scores.total.max()])
     else:
         post_filter = framework.run_post_filter(state, pod, statuses) if run_post_filter else None
         message = fit_error(
@@ -437,14 +442,6 @@ def _filter_error(framework: Framework, statuses: NodeStatuses) -> str:
     failed = np.flatnonzero(statuses.code == Code.ERROR)
     first = min(failed, key=lambda row: framework.cluster.nodes.names[row])
     return statuses.status(int(first)).message
-
-
-def _best_nodes(framework: Framework, scores: Scores | None, only: int, *, alone: bool) -> tuple[str, ...]:
-    """Return the nodes with the highest total score, or the only feasible node."""
-    nodes = framework.cluster.nodes
-    if alone or scores is None:
-        return (nodes.names[only],)
-    return nodes.sorted_names(scores.rows[scores.total == scores.total.max()])
 
 
 # The binding cycle after the choice of a node: Reserve, Permit, PreBind and Bind, as far as possible offline.

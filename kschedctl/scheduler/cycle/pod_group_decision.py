@@ -7,12 +7,11 @@ import msgspec
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.arrays import Mask
 from kschedctl.objects.core import Condition
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.decision import Decision, DeferredDecision
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
-from kschedctl.scheduler.framework.node_statuses import ExtenderVerdict, NodeStatuses
+from kschedctl.scheduler.framework.node_statuses import ExtenderVerdict
 from kschedctl.scheduler.framework.pod_groups import Placement, PodGroupInfo
 from kschedctl.scheduler.framework.runtime import Framework
 from kschedctl.scheduler.framework.status import Code, Reason, Status
@@ -158,21 +157,20 @@ class PodGroupDecision(msgspec.Struct, frozen=True):
             # Members of one template are alike: the answer is the same, and further questions name the pod asked for.
             found = replace(found, pod=own.pod)
         if found.statuses is not None and found.statuses.outside is not None:
-            found = replace(found, statuses=self._with_outside(found.statuses, found.statuses.outside))
+            key = self.group.topology_key
+            said = Reason(f"not in the {key.rpartition('/')[2]} in which the group is tried")
+            status = Status(Code.UNSCHEDULABLE, (said.text,), "TopologyPlacementGenerator")
+            verdict = ExtenderVerdict(status, (said,), explicit=False)
+            rows: list[int] = np.flatnonzero(found.statuses.outside).tolist()
+            found = replace(
+                found,
+                statuses=found.statuses.with_extenders(
+                    {**found.statuses.extender_verdicts, **dict.fromkeys(rows, verdict)}, found.statuses.elsewhere
+                ),
+            )
         best = found.best if own.node in found.best else (own.node,) if own.node else ()
         changed = replace(found, best=best, message="" if own.is_error else own.message)
         return DecisionInGroup(group=self, **{each.name: getattr(changed, each.name) for each in fields(Decision)})
-
-    def _with_outside(self, statuses: NodeStatuses, outside: Mask) -> NodeStatuses:
-        """Return the statuses with one for each node outside the placement, none of which kube-scheduler counts."""
-        key = self.group.topology_key
-        said = Reason(f"not in the {key.rpartition('/')[2]} in which the group is tried")
-        status = Status(Code.UNSCHEDULABLE, (said.text,), "TopologyPlacementGenerator")
-        verdict = ExtenderVerdict(status, (said,), explicit=False)
-        rows: list[int] = np.flatnonzero(outside).tolist()
-        return statuses.with_extenders(
-            {**statuses.extender_verdicts, **dict.fromkeys(rows, verdict)}, statuses.elsewhere
-        )
 
     @property
     def fullest(self) -> PlacementDecision:

@@ -85,7 +85,14 @@ class Ranking:
                 self._results.extend(self._likely(row, n_copies, n_together), n_copies)
             scores = self._results.scores(row, n_copies)
             if scores is None:
-                self._drop(position)
+                self.rows, self._place, self.total = (
+                    np.delete(each, position) for each in (self.rows, self._place, self.total)
+                )
+                self._raw = {name: np.delete(raw, position) for name, raw in self._raw.items()}
+                for name in self._scaled:
+                    self._scaled[name] = np.delete(self._scaled[name], position)
+                    if len(self.rows):
+                        self._scale(name)
             else:
                 self._set_scores(position, scores)
         except PluginError:
@@ -98,17 +105,6 @@ class Ranking:
         order = np.lexsort((self._place[open_rows], -self.total[open_rows]))
         rows: Rows = self.rows[open_rows][order[:n_together]]
         return rows if row in rows else np.append(rows, row)
-
-    def _drop(self, position: int) -> None:
-        """Remove a node that is not feasible any more. Normalised scores of all others may change."""
-        self.rows, self._place, self.total = (
-            np.delete(each, position) for each in (self.rows, self._place, self.total)
-        )
-        self._raw = {name: np.delete(raw, position) for name, raw in self._raw.items()}
-        for name in self._scaled:
-            self._scaled[name] = np.delete(self._scaled[name], position)
-            if len(self.rows):
-                self._scale(name)
 
     def _set_scores(self, position: int, scores: tuple[int, ...]) -> None:
         """Change a node's raw scores."""

@@ -147,19 +147,17 @@ class Allocations:
 
     def error(self, row: int) -> str:
         """Return the error that the search ends with on a node; it names the node's own devices."""
-        found = self._errors.get(row)
-        if found is None:
-            found = self._errors[row] = self._error(row)
-        return found
-
-    def _error(self, row: int) -> str:
-        try:
-            Search(self.plans, self.site(row)).run()
-        except AllocationError as error:
-            return str(error)
-        except TooManyStepsError:
-            return f"node {self._inventory.cluster.nodes.names[row]}: timed out trying to allocate devices"
-        raise AssertionError("nodes that look alike differ in the outcome of the search")
+        if row not in self._errors:
+            try:
+                Search(self.plans, self.site(row)).run()
+            except AllocationError as error:
+                self._errors[row] = str(error)
+            except TooManyStepsError:
+                name = self._inventory.cluster.nodes.names[row]
+                self._errors[row] = f"node {name}: timed out trying to allocate devices"
+            else:
+                raise AssertionError("nodes that look alike differ in the outcome of the search")
+        return self._errors[row]
 
 
 def allocate(claims: Sequence[ResourceClaim], inventory: Inventory, rows: Int64Array) -> Allocations:
@@ -225,17 +223,14 @@ def new_allocations(allocations: Allocations, position: int) -> tuple[ClaimAlloc
     if solution is None:
         return ()
     site = allocations.site(int(allocations.rows[position]))
-    return tuple(
-        ClaimAllocation(plan.claim, _allocation_result(plan, devices, site))
-        for plan, devices in zip(allocations.plans, solution, strict=True)
-    )
-
-
-def _allocation_result(plan: ClaimPlan, devices: Sequence[Allocated], site: NodeDevices) -> AllocationResult:
-    asked = {one.full_name: one for alternatives in plan.requests for one in alternatives}
-    results = tuple(_device_result(plan, number, one, asked[one.request], site) for number, one in enumerate(devices))
-    selector = _node_selector(devices, site)
-    return AllocationResult(devices=DeviceAllocationResult(results=results), node_selector=selector)
+    out = []
+    for plan, devices in zip(allocations.plans, solution, strict=True):
+        asked = {one.full_name: one for alternatives in plan.requests for one in alternatives}
+        results = tuple(_device_result(plan, i, one, asked[one.request], site) for i, one in enumerate(devices))
+        selector = _node_selector(devices, site)
+        result = AllocationResult(devices=DeviceAllocationResult(results=results), node_selector=selector)
+        out.append(ClaimAllocation(plan.claim, result))
+    return tuple(out)
 
 
 def _device_result(

@@ -279,7 +279,16 @@ def _constraint(plans: Sequence[ClaimPlan], site: NodeDevices) -> str:
     """Return the first constraint without which the claims could be allocated; empty if there is none."""
     for number, plan in enumerate(plans):
         for i, constraint in enumerate(plan.claim.spec.devices.constraints):
-            lighter = (*plans[:number], _without_constraint(plan, i), *plans[number + 1 :])
+            devices = plan.claim.spec.devices
+            constraints = (*devices.constraints[:i], *devices.constraints[i + 1 :])
+            claim = replace(
+                plan.claim, spec=replace(plan.claim.spec, devices=replace(devices, constraints=constraints))
+            )
+            lighter = (
+                *plans[:number],
+                ClaimPlan(claim, plan.requests, (*plan.attributes[:i], *plan.attributes[i + 1 :])),
+                *plans[number + 1 :],
+            )
             try:
                 if Search(lighter, site.again()).run() is not None:
                     if constraint.match_attribute is not None:
@@ -288,10 +297,3 @@ def _constraint(plans: Sequence[ClaimPlan], site: NodeDevices) -> str:
             except (AllocationError, TooManyStepsError):
                 continue
     return ""
-
-
-def _without_constraint(plan: ClaimPlan, number: int) -> ClaimPlan:
-    devices = plan.claim.spec.devices
-    constraints = (*devices.constraints[:number], *devices.constraints[number + 1 :])
-    claim = replace(plan.claim, spec=replace(plan.claim.spec, devices=replace(devices, constraints=constraints)))
-    return ClaimPlan(claim, plan.requests, (*plan.attributes[:number], *plan.attributes[number + 1 :]))

@@ -75,12 +75,13 @@ def _pool_overview(inventory: "Inventory", pool: PoolID, slices: list[ResourceSl
     problem = next((view.invalid for view in views if view.invalid), "")
     if len(current) != wanted:
         problem = f"{len(current)} of {wanted} slices are present"
-    devices = tuple(_device_overview(inventory, one, device) for one in current for device in one.spec.devices)
-    return PoolOverview(pool, generation, len(current), wanted, len(slices) - len(current), rows, problem, devices)
-
-
-def _device_overview(inventory: "Inventory", one: ResourceSlice, device: Device) -> DeviceOverview:
     usage = inventory.usage
-    known = DeviceID(one.spec.driver, one.spec.pool.name, device.name)
-    holders = tuple(usage.holders.get(known, ()))
-    return DeviceOverview(known, device, known in usage.whole, usage.consumed.get(known, {}), holders)
+    devices = tuple(
+        DeviceOverview(
+            known, device, known in usage.whole, usage.consumed.get(known, {}), tuple(usage.holders.get(known, ()))
+        )
+        for one in current
+        for device in one.spec.devices
+        for known in [DeviceID(pool.driver, pool.pool, device.name)]
+    )
+    return PoolOverview(pool, generation, len(current), wanted, len(slices) - len(current), rows, problem, devices)

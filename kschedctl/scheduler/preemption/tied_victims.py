@@ -69,7 +69,7 @@ def possible_victims(framework: PluginsRunner, state: CycleState, pod: Pod, run:
     if run.counted is not None or all(len(tie) == len(tie[0]) == 1 for tie in ties):
         return PossibleVictims(1, True, (known,), frozenset(known), frozenset(known))
     number = {index: i for i, group in enumerate(alike) for index in group}
-    orders = prod(_n_arrangements(tie) for tie in ties)
+    orders = prod(factorial(sum(map(len, tie))) // prod(factorial(len(group)) for group in tie) for tie in ties)
     outcomes = {_victims_per_group(known, number, len(alike)): None}
     for order in _orders(ties) if orders <= _MOST_ORDERS else _random_orders(ties):
         lower = PodsInWorlds(rows, np.zeros(len(order), dtype=np.int64), np.array(order, dtype=np.int64))
@@ -93,11 +93,6 @@ def _ties(cluster: Cluster, budgets: Sequence[Budget], lower: Sequence[int]) -> 
             groups.setdefault(kind(index), []).append(index)
         ties.append([tuple(group) for group in groups.values()])
     return ties
-
-
-def _n_arrangements(tie: Sequence[_Alike]) -> int:
-    """Return the number of orders of tied pods, with equal pods interchangeable."""
-    return factorial(sum(map(len, tie))) // prod(factorial(len(group)) for group in tie)
 
 
 def _orders(ties: Sequence[Sequence[_Alike]]) -> Iterator[list[int]]:

@@ -132,7 +132,10 @@ class Binder:
         errors: list[str] = []
         bound, node_conflict, missing, error = self._check_bound(claims.bound, errors)
         selected = tuple(claim for claim in claims.delayed if SELECTED_NODE in claim.metadata.annotations)
-        elsewhere = self._selected_elsewhere(selected)
+        rows = self.cluster.nodes.rows
+        elsewhere = np.zeros(len(rows), dtype=np.bool_)
+        for claim in selected:
+            elsewhere |= rows != self.cluster.nodes.row.get(claim.metadata.annotations[SELECTED_NODE], _NONE)
         open_ = tuple(claim for claim in claims.delayed if SELECTED_NODE not in claim.metadata.annotations)
         named = [claim for claim in open_ if claim.spec.volume_attributes_class_name]
         if named and not self.knows_attributes_classes:
@@ -145,7 +148,12 @@ class Binder:
         matches = self._match(open_)
         wanting = [(claim, ~elsewhere) for claim in selected]
         wanting += [(match.claim, ~elsewhere & (match.choice == _NONE)) for match in matches]
-        provisions = self._provisions(wanting)
+        provisions = []
+        for claim, needed in wanting:
+            storage_class = storage_class_of(self.cluster, claim)
+            if storage_class is not None and needed.any():
+                checks = provisioning(self.cluster, self.topology, claim, storage_class)
+                provisions.append(ProvisionCheck(claim, needed, checks))
         bind_conflict = elsewhere.copy()
         no_space = np.zeros(len(elsewhere), dtype=np.bool_)
         for check in provisions:
@@ -159,7 +167,7 @@ class Binder:
             selected,
             elsewhere,
             matches,
-            provisions,
+            tuple(provisions),
             node_conflict,
             bind_conflict,
             no_space,
@@ -204,13 +212,6 @@ class Binder:
             reachable = self.topology.reachable(volume) & ~self.topology.needs_translation(volume)
             return BoundCheck(claim, volume, reachable, f"could not translate pv: {error}")
 
-    def _selected_elsewhere(self, claims: tuple[PersistentVolumeClaim, ...]) -> Mask:
-        mask = np.zeros(len(self.cluster.nodes), dtype=np.bool_)
-        for claim in claims:
-            row = self.cluster.nodes.row.get(claim.metadata.annotations[SELECTED_NODE])
-            mask |= self.cluster.nodes.rows != (_NONE if row is None else row)
-        return mask
-
     def _match(self, claims: tuple[PersistentVolumeClaim, ...]) -> tuple[StaticMatch, ...]:
         taken: dict[str, Mask] = {}
         matches = []
@@ -250,15 +251,6 @@ class Binder:
         for volume in self.cluster.list(PersistentVolume):
             volumes.setdefault(volume_class(volume), []).append(volume)
         return volumes
-
-    def _provisions(self, wanting: list[tuple[PersistentVolumeClaim, Mask]]) -> tuple[ProvisionCheck, ...]:
-        checks = []
-        for claim, needed in wanting:
-            storage_class = storage_class_of(self.cluster, claim)
-            if storage_class is not None and needed.any():
-                found = provisioning(self.cluster, self.topology, claim, storage_class)
-                checks.append(ProvisionCheck(claim, needed, found))
-        return tuple(checks)
 
 
 # The volumes and claims of a pod after it is bound: claims get the volumes found for them, or provisioned ones.

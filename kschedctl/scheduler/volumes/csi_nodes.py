@@ -101,7 +101,14 @@ def volume_handle(volume: PersistentVolume) -> str:
 
 def _handle(source: InTreeVolumes) -> str:
     if source.aws_elastic_block_store is not None:
-        return _ebs_handle(source.aws_elastic_block_store.volume_id)
+        volume_id = source.aws_elastic_block_store.volume_id
+        if not volume_id.startswith("aws://"):
+            return volume_id
+        handle = unquote(urlsplit(volume_id).path).strip("/")
+        if not handle.startswith("vol-") or "/" in handle:
+            problem = f"Invalid format for AWS volume ({volume_id})"
+            raise MigrationError(f"failed to translate Kubernetes ID to EBS Volume ID {problem}")
+        return handle
     if source.azure_disk is not None:
         disk = source.azure_disk
         if disk.kind.lower() != _MANAGED:
@@ -134,17 +141,6 @@ def _gce_region(zones: list[str]) -> str:
     return regions.pop()
 
 
-def _ebs_handle(volume_id: str) -> str:
-    """Return ``vol-1`` for ``aws://zone/vol-1``; an identifier that is not a URL is unchanged."""
-    if not volume_id.startswith("aws://"):
-        return volume_id
-    handle = unquote(urlsplit(volume_id).path).strip("/")
-    if not handle.startswith("vol-") or "/" in handle:
-        problem = f"Invalid format for AWS volume ({volume_id})"
-        raise MigrationError(f"failed to translate Kubernetes ID to EBS Volume ID {problem}")
-    return handle
-
-
 def migrated_affinity(volume: PersistentVolume, plugin: InTreePlugin) -> NodeSelector | None:
     """Return the node affinity of an in-tree volume on a node where its plugin is migrated.
 
@@ -163,7 +159,16 @@ def migrated_affinity(volume: PersistentVolume, plugin: InTreePlugin) -> NodeSel
     elif zone_key in volume.metadata.labels:
         zones = {zone.strip() for zone in volume.metadata.labels[zone_key].split(ZONE_DELIMITER)} - {""}
         if zones:
-            terms = _with_requirement(terms, NodeSelectorRequirement(plugin.topology_key, IN, tuple(sorted(zones))))
+            terms = tuple(
+                replace(
+                    term,
+                    match_expressions=(
+                        *term.match_expressions,
+                        NodeSelectorRequirement(plugin.topology_key, IN, tuple(sorted(zones))),
+                    ),
+                )
+                for term in terms or (NodeSelectorTerm(),)
+            )
     if region_key == BETA_REGION and _has_values(terms, region_key):
         terms = _rename(terms, region_key, REGION)
     return affinity if affinity is None and not terms else NodeSelector(terms)
@@ -190,15 +195,6 @@ def _rename(terms: tuple[NodeSelectorTerm, ...], old: str, new: str) -> tuple[No
             term, match_expressions=tuple(replace(e, key=new) if e.key == old else e for e in term.match_expressions)
         )
         for term in terms
-    )
-
-
-def _with_requirement(
-    terms: tuple[NodeSelectorTerm, ...], requirement: NodeSelectorRequirement
-) -> tuple[NodeSelectorTerm, ...]:
-    return tuple(
-        replace(term, match_expressions=(*term.match_expressions, requirement))
-        for term in terms or (NodeSelectorTerm(),)
     )
 
 

@@ -79,9 +79,18 @@ def _check_groups(text: str) -> None:
         return
     n_groups = 0
     while rest and n_groups < _GROUPS:
-        n_digits = _group_digits(rest)
+        found = _GROUP.match(rest)
+        n_digits = len(found[0]) if found is not None else 0
+        if n_digits > _GROUP_DIGITS:
+            raise _AddressError("each group must have 4 or less digits", rest)
+        if not n_digits:
+            raise _AddressError("each colon-separated field must have at least one digit", rest)
         if rest[n_digits:].startswith("."):
-            _check_embedded(rest, n_groups, shortened=shortened)
+            if not shortened and n_groups != _GROUPS - 2:
+                raise _AddressError("embedded IPv4 address must replace the final 2 fields of the address", rest)
+            if n_groups > _GROUPS - 2:
+                raise _AddressError("too many hex fields to fit an embedded IPv4 at the end of the address", rest)
+            _check_fields(rest)
             n_groups, rest = n_groups + 2, ""
         else:
             n_groups, rest = n_groups + 1, _after_group(rest[n_digits:])
@@ -97,17 +106,6 @@ def _check_groups(text: str) -> None:
         raise _AddressError("the :: must expand to at least one field of zeros")
 
 
-def _group_digits(rest: str) -> int:
-    """Return the number of hexadecimal digits that a text begins with."""
-    found = _GROUP.match(rest)
-    n_digits = len(found[0]) if found is not None else 0
-    if n_digits > _GROUP_DIGITS:
-        raise _AddressError("each group must have 4 or less digits", rest)
-    if not n_digits:
-        raise _AddressError("each colon-separated field must have at least one digit", rest)
-    return n_digits
-
-
 def _after_group(rest: str) -> str:
     """Return the text after the colon that follows a group; empty at the end."""
     if not rest:
@@ -117,15 +115,6 @@ def _after_group(rest: str) -> str:
     if len(rest) == 1:
         raise _AddressError("colon must be followed by more characters", rest)
     return rest[1:]
-
-
-def _check_embedded(rest: str, n_groups: int, *, shortened: bool) -> None:
-    """Check an IPv4 address in the place of the last two groups."""
-    if not shortened and n_groups != _GROUPS - 2:
-        raise _AddressError("embedded IPv4 address must replace the final 2 fields of the address", rest)
-    if n_groups > _GROUPS - 2:
-        raise _AddressError("too many hex fields to fit an embedded IPv4 at the end of the address", rest)
-    _check_fields(rest)
 
 
 @matching(str)
@@ -142,36 +131,31 @@ def _ip(text: str) -> IP:
     return IP(address)
 
 
-def _cidr_of(text: str) -> CIDR:
-    """Parse a CIDR as ``netip.ParsePrefix`` does, without mapped addresses."""
-    start, slash, bits = text.rpartition("/")
-    problem = ""
-    if not slash:
-        problem = "no '/'"
-    else:
-        try:
-            address = parse_ip(start)
-        except CelError as error:
-            problem = str(error)
-    if not problem:
-        if isinstance(address, IPv6Address) and address.scope_id is not None:
-            problem = "IPv6 zones cannot be present in a prefix"
-        elif not _BITS.fullmatch(bits) or int(bits) > _MAX_INT:
-            problem = f"bad bits after slash: {quoted(bits)}"
-        elif int(bits) > address.max_prefixlen:
-            problem = "prefix length out of range"
-    if problem:
-        where = "network address parse error during conversion from string"
-        raise CelError(f"{where}: netip.ParsePrefix({quoted(text)}): {problem}")
-    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-        raise CelError(f"IPv4-mapped IPv6 address {quoted(text)} is not allowed")
-    return CIDR(address, int(bits))
-
-
 @matching(str)
 def _cidr(text: str) -> CIDR:
     try:
-        return _cidr_of(text)
+        start, slash, bits = text.rpartition("/")
+        problem = ""
+        if not slash:
+            problem = "no '/'"
+        else:
+            try:
+                address = parse_ip(start)
+            except CelError as error:
+                problem = str(error)
+        if not problem:
+            if isinstance(address, IPv6Address) and address.scope_id is not None:
+                problem = "IPv6 zones cannot be present in a prefix"
+            elif not _BITS.fullmatch(bits) or int(bits) > _MAX_INT:
+                problem = f"bad bits after slash: {quoted(bits)}"
+            elif int(bits) > address.max_prefixlen:
+                problem = "prefix length out of range"
+        if problem:
+            where = "network address parse error during conversion from string"
+            raise CelError(f"{where}: netip.ParsePrefix({quoted(text)}): {problem}")
+        if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+            raise CelError(f"IPv4-mapped IPv6 address {quoted(text)} is not allowed")
+        return CIDR(address, int(bits))
     except CelError as error:
         raise CelError(f"network address parse error during conversion from string: {error}") from None
 

@@ -276,9 +276,14 @@ def load_configuration(
     own_defaults = {name: type_() for name, type_ in args_types.items()}
     for i, profile in enumerate(config.profiles):
         given = {plugin_config.name: own for plugin_config, own in zip(profile.plugin_config, args[i], strict=True)}
+        effective = {**own_defaults, **default_args(release), **given}
+        fit = effective["NodeResourcesFit"]
+        if ignored and isinstance(fit, NodeResourcesFitArgs):
+            # Resources managed by extenders replace the configured ones.
+            effective["NodeResourcesFit"] = msgspec.structs.replace(fit, ignored_resources=ignored)
         builder = ProfileBuilder(
             profile,
-            _with_ignored_resources({**own_defaults, **default_args(release), **given}, ignored),
+            effective,
             f"profiles[{i}]",
             release=release,
             implements=implements,
@@ -306,7 +311,13 @@ def _parse_document(text: bytes, where: str) -> Any:
         if text.lstrip().startswith(b"{"):
             return json.loads(text, object_pairs_hook=Fields, parse_constant=_no_constant)
         _, document = next(yaml_documents(text, where), (1, b"null"))
-        _refuse_repeated_keys(text, where)
+        problems = Problems()
+        for _, (steps, position) in repeated_in_yaml(text, last=1):
+            # A field path cannot distinguish two keys of the same name, so the finding has a line.
+            if position is not None:
+                problem = f'key "{steps[-1]}" already set in map'
+                problems.note(Finding(problem, f"line {position.line}", position=position))
+        problems.raise_if_any(where)
         return json.loads(document)
     except InputError as error:
         raise ConfigError.together(error.findings) from None
@@ -318,17 +329,6 @@ def _parse_document(text: bytes, where: str) -> Any:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON value")
-
-
-def _refuse_repeated_keys(text: bytes, where: str) -> None:
-    """Raise an error for repeated YAML keys: YAML parsers take the last one, kube-scheduler rejects them."""
-    problems = Problems()
-    for _, (steps, position) in repeated_in_yaml(text, last=1):
-        # A field path cannot distinguish two keys of the same name, so the finding has a line.
-        if position is not None:
-            problem = f'key "{steps[-1]}" already set in map'
-            problems.note(Finding(problem, f"line {position.line}", position=position))
-    problems.raise_if_any(where)
 
 
 def _decode(
@@ -389,14 +389,6 @@ def _without_type(data: Mapping[str, Any]) -> Mapping[str, Any]:
     plain = Fields([(name, value) for name, value in data.items() if name not in ("apiVersion", "kind")])
     plain.repeated = data.repeated if isinstance(data, Fields) else ()
     return plain
-
-
-def _with_ignored_resources(args: Mapping[str, msgspec.Struct], ignored: tuple[str, ...]) -> dict[str, msgspec.Struct]:
-    """Set the ignored resources of NodeResourcesFit to those managed by extenders, replacing configured ones."""
-    fit = args["NodeResourcesFit"]
-    if not ignored or not isinstance(fit, NodeResourcesFitArgs):
-        return dict(args)
-    return {**args, "NodeResourcesFit": msgspec.structs.replace(fit, ignored_resources=ignored)}
 
 
 def _unknown_plugins(profile: KubeSchedulerProfile, path: str, implements: Implements) -> Iterator[str]:

@@ -13,7 +13,6 @@ from kschedctl.common.findings import Finding
 from kschedctl.objects.duration import Duration
 from kschedctl.objects.field_errors import duplicate, forbidden, go_json, invalid, required, unsupported
 from kschedctl.objects.names import extended_resource_problems, label_value_problems, qualified_name_problems
-from kschedctl.objects.pod import TopologySpreadConstraint
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.selectors import (
     DOES_NOT_EXIST,
@@ -82,7 +81,17 @@ def validate(config: KubeSchedulerConfiguration) -> Iterator[Finding]:
     yield from _check_leader_election(config.leader_election)
     if config.parallelism <= 0:
         yield invalid("parallelism", config.parallelism, "should be an integer value greater than zero")
-    yield from _check_profiles(config.profiles)
+    seen: dict[str, int] = {}
+    for i, profile in enumerate(config.profiles):
+        path, name = f"profiles[{i}]", profile.scheduler_name or ""
+        if not name:
+            yield required(f"{path}.schedulerName")
+        yield from _check_percentage(profile.percentage_of_nodes_to_score, f"{path}.percentageOfNodesToScore")
+        yield from _check_removed_plugins(profile, path)
+        if name in seen:
+            yield duplicate(f"{path}.schedulerName", name)
+        seen[name] = i
+    yield from _check_one_queue_sort(config.profiles)
     yield from _check_percentage(config.percentage_of_nodes_to_score, "percentageOfNodesToScore")
     initial, longest = config.pod_initial_backoff_seconds, config.pod_max_backoff_seconds
     if initial <= 0:
@@ -115,20 +124,6 @@ def _check_leader_election(election: LeaderElection) -> Iterator[Finding]:
 def _check_percentage(percentage: int | None, path: str) -> Iterator[Finding]:
     if percentage is not None and not 0 <= percentage <= 100:
         yield invalid(path, percentage, "not in valid range [0-100]")
-
-
-def _check_profiles(profiles: tuple[KubeSchedulerProfile, ...]) -> Iterator[Finding]:
-    seen: dict[str, int] = {}
-    for i, profile in enumerate(profiles):
-        path, name = f"profiles[{i}]", profile.scheduler_name or ""
-        if not name:
-            yield required(f"{path}.schedulerName")
-        yield from _check_percentage(profile.percentage_of_nodes_to_score, f"{path}.percentageOfNodesToScore")
-        yield from _check_removed_plugins(profile, path)
-        if name in seen:
-            yield duplicate(f"{path}.schedulerName", name)
-        seen[name] = i
-    yield from _check_one_queue_sort(profiles)
 
 
 def _check_removed_plugins(profile: KubeSchedulerProfile, path: str) -> Iterator[Finding]:
@@ -240,26 +235,21 @@ def _check_expression(requirement: NodeSelectorRequirement, path: str) -> Iterat
     key_problems = qualified_name_problems(key)
     if key_problems:
         yield invalid(f"{path}.key", key, "; ".join(key_problems))
-    yield from _check_values(requirement, f"{path}.values")
+    values_path = f"{path}.values"
+    if operator in (IN, NOT_IN) and not values:
+        yield invalid(values_path, None, "for 'in', 'notin' operators, values set can't be empty")
+    if operator in (EXISTS, DOES_NOT_EXIST) and values:
+        yield invalid(values_path, values, "values set must be empty for exists and does not exist")
+    if operator in (GT, LT):
+        if len(values) != 1:
+            yield invalid(values_path, values or None, "for 'Gt', 'Lt' operators, exactly one value is required")
+        for i, value in enumerate(values):
+            if parse_int64(value) is None:
+                yield invalid(f"{values_path}[{i}]", value, "for 'Gt', 'Lt' operators, the value must be an integer")
     for i, value in enumerate(values):
         value_problems = label_value_problems(value)
         if value_problems:
             yield invalid(f"{path}.values[{i}][{key}]", value, "; ".join(value_problems))
-
-
-def _check_values(requirement: NodeSelectorRequirement, path: str) -> Iterator[Finding]:
-    """Yield a problem for values that do not suit the operator."""
-    operator, values = requirement.operator, requirement.values
-    if operator in (IN, NOT_IN) and not values:
-        yield invalid(path, None, "for 'in', 'notin' operators, values set can't be empty")
-    if operator in (EXISTS, DOES_NOT_EXIST) and values:
-        yield invalid(path, values, "values set must be empty for exists and does not exist")
-    if operator in (GT, LT):
-        if len(values) != 1:
-            yield invalid(path, values or None, "for 'Gt', 'Lt' operators, exactly one value is required")
-        for i, value in enumerate(values):
-            if parse_int64(value) is None:
-                yield invalid(f"{path}[{i}]", value, "for 'Gt', 'Lt' operators, the value must be an integer")
 
 
 # Validation rules for the args of in-tree plugins (``pkg/scheduler/apis/config/validation``).
@@ -374,27 +364,23 @@ def _check_pod_topology_spread(args: api.PodTopologySpreadArgs, path: str, _: Re
     seen = set()
     for i, constraint in enumerate(constraints):
         constraint_path = f"{child(path, 'defaultConstraints')}[{i}]"
-        yield from _check_constraint(constraint, constraint_path)
+        if constraint.max_skew <= 0:
+            yield invalid(child(constraint_path, "maxSkew"), constraint.max_skew, "not in valid range (0, inf)")
+        if constraint.topology_key:
+            yield from _check_label_name(constraint.topology_key, child(constraint_path, "topologyKey"))
+        else:
+            yield required(child(constraint_path, "topologyKey"), "can not be empty")
+        if not constraint.when_unsatisfiable:
+            yield required(child(constraint_path, "whenUnsatisfiable"), "can not be empty")
+        elif constraint.when_unsatisfiable not in _ACTIONS:
+            yield unsupported(child(constraint_path, "whenUnsatisfiable"), constraint.when_unsatisfiable, _ACTIONS)
+        if constraint.label_selector is not None:
+            text = "constraint must not define a selector, as they deduced for each pod"
+            yield forbidden(child(constraint_path, "labelSelector"), text)
         identity = (constraint.topology_key, constraint.when_unsatisfiable)
         if identity in seen:
             yield duplicate(constraint_path, f"{{{constraint.topology_key}, {constraint.when_unsatisfiable}}}")
         seen.add(identity)
-
-
-def _check_constraint(constraint: TopologySpreadConstraint, path: str) -> Iterator[Finding]:
-    if constraint.max_skew <= 0:
-        yield invalid(child(path, "maxSkew"), constraint.max_skew, "not in valid range (0, inf)")
-    if constraint.topology_key:
-        yield from _check_label_name(constraint.topology_key, child(path, "topologyKey"))
-    else:
-        yield required(child(path, "topologyKey"), "can not be empty")
-    if not constraint.when_unsatisfiable:
-        yield required(child(path, "whenUnsatisfiable"), "can not be empty")
-    elif constraint.when_unsatisfiable not in _ACTIONS:
-        yield unsupported(child(path, "whenUnsatisfiable"), constraint.when_unsatisfiable, _ACTIONS)
-    if constraint.label_selector is not None:
-        text = "constraint must not define a selector, as they deduced for each pod"
-        yield forbidden(child(path, "labelSelector"), text)
 
 
 def _check_volume_binding(args: api.VolumeBindingArgs, path: str, release: Release) -> Iterator[Finding]:

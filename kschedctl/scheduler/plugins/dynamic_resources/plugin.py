@@ -4,7 +4,7 @@ An allocated claim must be usable on the node. All other claims are allocated on
 with equal devices are searched once. In releases that do not allocate devices, the plugin does nothing.
 """
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -203,14 +203,13 @@ class DynamicResources(
         if not self.handle.release.devices_back_extended_resources:
             return None
         classes = backing_classes(self.handle.cluster)
-        amounts = self._scalar_requests(pod) if classes else {}
+        if not classes:
+            return None
+        requests = scheduler_units(pod_requests(pod, self.handle.request_rules))
+        amounts = {name: amount for name, amount in requests.items() if amount and is_scalar_resource(name)}
         if not resources_with_class(amounts, classes):
             return None
         return Extended(amounts, classes, leftover_claim(self.handle.cluster, pod))
-
-    def _scalar_requests(self, pod: Pod) -> Mapping[str, int]:
-        requests = scheduler_units(pod_requests(pod, self.handle.request_rules))
-        return {name: amount for name, amount in requests.items() if amount and is_scalar_resource(name)}
 
     def _available(self, state: CycleState, claim: ResourceClaim) -> Mask:
         """Return the nodes on which a claim can be used if it is allocated: bool, shape (n_nodes,)."""
