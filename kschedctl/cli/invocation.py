@@ -85,7 +85,11 @@ class Invocation:
             and (same or (_group(own.get(name, parameter)) in _CARRIED_GROUPS or name in _CARRIED))
         }
         if question.snapshot:
-            values = {name: value for name, value in values.items() if not _is_of_cluster(name, parameters[name])}
+            values = {
+                name: value
+                for name, value in values.items()
+                if not (name in _SOURCE or _group(parameters[name]) == WhatIfOptions.title)
+            }
             values["snapshot"] = (question.snapshot,)
         if question.about:
             values = {name: value for name, value in values.items() if name not in _SUBJECTS}
@@ -136,11 +140,6 @@ def written(parameters: Mapping[str, inspect.Parameter], values: Mapping[str, ob
                 yield _flag(parameter)
             else:
                 yield from (_flag(parameter), text)
-
-
-def _is_of_cluster(name: str, parameter: inspect.Parameter) -> bool:
-    """Report whether an option selects or changes the cluster; options of its rules do not count."""
-    return name in _SOURCE or _group(parameter) == WhatIfOptions.title
 
 
 def _group(parameter: inspect.Parameter) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
 import typer
 
@@ -35,7 +35,6 @@ from kschedctl.common.findings import Severity
 from kschedctl.output.forms import FormKind, Medium, names, parse_form
 
 if TYPE_CHECKING:
-    from kschedctl.linter.applied_fixes import FixResult
     from kschedctl.linter.run import LintRequest, LintResult
     from kschedctl.questions.lint.request import RuleChoice
 
@@ -434,7 +433,15 @@ def _repair(linted: LintResult, request: LintRequest, fixes: FixOptions) -> tupl
     for name, target in out.links.items():
         warn(f"{name}: is not changed, as it is a link to {target}, outside of the named folders")
     if fixes.diff:
-        _show_diff(out)
+        from kschedctl.common.wording import counted
+
+        for line in out.diff():
+            write(line)
+        if out.texts:
+            note(f"{counted(out.count, 'finding')} in {counted(len(out.texts), 'file')} can be repaired this way")
+            raise typer.Exit(ExitCode.NO)
+        note("nothing to repair")
+        raise typer.Exit
     try:
         errors = out.write()
     finally:
@@ -444,18 +451,6 @@ def _repair(linted: LintResult, request: LintRequest, fixes: FixOptions) -> tupl
     for error in errors:
         report_error(error)
     return out.linted, out.count, ExitCode.USAGE if errors else ExitCode.YES
-
-
-def _show_diff(out: FixResult) -> NoReturn:
-    from kschedctl.common.wording import counted
-
-    for line in out.diff():
-        write(line)
-    if out.texts:
-        note(f"{counted(out.count, 'finding')} in {counted(len(out.texts), 'file')} can be repaired this way")
-        raise typer.Exit(ExitCode.NO)
-    note("nothing to repair")
-    raise typer.Exit
 
 
 def _write_form(text: Iterable[str], file: str) -> None:

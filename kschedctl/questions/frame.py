@@ -143,7 +143,14 @@ def cautions(answer: Envelope) -> Document:
     if unlisted:
         commands = [f"kubectl auth can-i {m.permission}" for m in unlisted]
         lines.append(f"permission is required: {'; '.join(commands[:3])}; {PERMISSIONS_PAGE}")
-    others = _in_short(m for m in answer.missing if m not in unlisted)
+    alike: dict[tuple[str, str], list[MissingData]] = {}
+    for each in answer.missing:
+        if each not in unlisted:
+            alike.setdefault((each.kind, each.effect), []).append(each)
+    others = tuple(
+        MissingData(kind, group[0].needed_for + (f" (and {len(group) - 1} more)" if len(group) > 1 else ""), effect)
+        for (kind, effect), group in alike.items()
+    )
     lines += [f"not in the snapshot: {m.needed_for}: {m.effect}" for m in others]
     lines += [f"not modelled: {n.feature}; {n.effect}" for n in answer.not_modelled]
     if lines:
@@ -189,17 +196,6 @@ def _by_effect(unlisted: Iterable[MissingData]) -> dict[str, str]:
     for each in unlisted:
         alike.setdefault(each.effect, []).append(each.needed_for.partition(_CANNOT)[0])
     return {effect: f"{listed(names)}{_CANNOT}" for effect, names in alike.items()}
-
-
-def _in_short(missing: Iterable[MissingData]) -> tuple[MissingData, ...]:
-    """Return one item per kind and effect: the first one, with the number of the others in its text."""
-    alike: dict[tuple[str, str], list[MissingData]] = {}
-    for each in missing:
-        alike.setdefault((each.kind, each.effect), []).append(each)
-    return tuple(
-        MissingData(kind, group[0].needed_for + (f" (and {len(group) - 1} more)" if len(group) > 1 else ""), effect)
-        for (kind, effect), group in alike.items()
-    )
 
 
 # The table of changes with which a pod is scheduled, or a drain or rollout finishes.
@@ -325,7 +321,20 @@ def pod_group_section(group: PodGroupData, *, every_member: bool) -> Document:
     """
     yield from (GAP, Paragraph(_facts(group)))
     if group.placements:
-        yield from _placements_section(group)
+        placements = [
+            (
+                each.name,
+                str(each.nodes),
+                f"{each.members} of {len(group.members)}",
+                "chosen" if each.chosen else "fits" if each.fits else "no",
+                each.stops,
+            )
+            for each in group.placements
+        ]
+        tones = [Tone.STRONG if each.chosen else Tone.PLAIN for each in group.placements]
+        yield GAP
+        headings = (group.topology_key, "nodes", "members", "", "what stops the next")
+        yield table(headings, placements, numeric=(1,), tones=tones)
     if every_member:
         rows = [
             (member.pod, member.node or "none", "" if member.bound else _WAITS if member.node else member.message)
@@ -358,23 +367,6 @@ def _facts(group: PodGroupData) -> str:
         facts.append("evicted by preemption only as a whole")
     title = f"{group.title[0].upper()}{group.title[1:]}"
     return f"{title}: {', '.join(facts)}."
-
-
-def _placements_section(group: PodGroupData) -> Document:
-    rows = [
-        (
-            each.name,
-            str(each.nodes),
-            f"{each.members} of {len(group.members)}",
-            "chosen" if each.chosen else "fits" if each.fits else "no",
-            each.stops,
-        )
-        for each in group.placements
-    ]
-    tones = [Tone.STRONG if each.chosen else Tone.PLAIN for each in group.placements]
-    yield GAP
-    header = (group.topology_key, "nodes", "members", "", "what stops the next")
-    yield table(header, rows, numeric=(1,), tones=tones)
 
 
 def _victims_section(group: PodGroupData) -> Document:

@@ -84,12 +84,12 @@ NO_WHAT_IFS: Final = WhatIfOptions()
 
 
 def _annotation(option: Option) -> Any:
+    begins = option.metavar.partition(":")[0].partition("=")[0]
     declared = typer.Option(
-        option.flag, metavar=option.metavar, help=option.help, show_default=False, autocompletion=_completed_by(option)
+        option.flag,
+        metavar=option.metavar,
+        help=option.help,
+        show_default=False,
+        autocompletion=_COMPLETED_BY.get(begins),
     )
     return Annotated[list[str] | None, declared]
-
-
-def _completed_by(option: Option) -> Any:
-    begins = option.metavar.partition(":")[0].partition("=")[0]
-    return _COMPLETED_BY.get(begins)

@@ -102,7 +102,8 @@ class StagedRun:
 
     def run(self) -> Iterator[Attempt]:
         while True:
-            if self._is_at_rest():
+            simulation = self._simulation
+            if all(self._idle[simulation.name(entry)] >= _IDLE for entry in simulation.queue.retried):
                 if not self._stages:
                     return
                 self._run_stage(*self._stages.pop(0))
@@ -122,10 +123,6 @@ class StagedRun:
             if self._simulation.queue.can_pop:
                 attempts = self._simulation.step()
         return attempts
-
-    def _is_at_rest(self) -> bool:
-        simulation = self._simulation
-        return all(self._idle[simulation.name(entry)] >= _IDLE for entry in simulation.queue.retried)
 
     def _count(self, attempts: Sequence[Attempt]) -> None:
         first = attempts[0]

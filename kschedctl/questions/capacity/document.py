@@ -4,7 +4,6 @@ from typing import Final
 
 from kschedctl.common.wording import counted
 from kschedctl.questions.answer import merged_envelope
-from kschedctl.questions.answer_parts import PodGroupData
 from kschedctl.questions.capacity.answer import CapacityList, GangCopiesData, PodCapacity
 from kschedctl.questions.charts import Bar, Bars, Colouring, Kind, NodeMap, Segment
 from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Question, Tone, Verbatim, and_more, table
@@ -185,14 +184,10 @@ def _gang_section(gang: GangCopiesData) -> Document:
         headings = (following.topology_key, f"{gang.kind}s", "pods of the next", "what stops the next pod")
         yield table(headings, rows, numeric=(1,), identifiers=(0,))
     if following.fitting < gang.pods:
-        yield from (GAP, Paragraph(_next_copy(gang, following)))
-
-
-def _next_copy(gang: GangCopiesData, following: PodGroupData) -> str:
-    found = f"A further {gang.kind} finds nodes for {following.fitting} of its {counted(gang.pods, 'pod')}"
-    needed = "" if gang.min_count is None else f"; minCount is {gang.min_count}"
-    starts = ", and starts with them" if following.outcome is GroupOutcome.SCHEDULED else ""
-    return f"{found}{starts}{needed}."
+        found = f"A further {gang.kind} finds nodes for {following.fitting} of its {counted(gang.pods, 'pod')}"
+        needed = "" if gang.min_count is None else f"; minCount is {gang.min_count}"
+        starts = ", and starts with them" if following.outcome is GroupOutcome.SCHEDULED else ""
+        yield from (GAP, Paragraph(f"{found}{starts}{needed}."))
 
 
 def list_document(found: CapacityList, view: View) -> Document:

@@ -16,7 +16,6 @@ from kschedctl.common.errors import ManifestError
 from kschedctl.common.wording import counted, listed
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.pod import Pod
-from kschedctl.questions.answer_parts import GroupLossData
 from kschedctl.questions.diff.answer import AnswerPart, Diff, OutcomeData, PodChangeData, SideData, SideOutcome
 from kschedctl.questions.diff.nodes import NodeChanges, NodeColumns
 from kschedctl.questions.handle import AnalysisHandle
@@ -269,6 +268,14 @@ def diff(cluster: LoadedCluster, request: DiffRequest, handle: AnalysisHandle) -
     found = _changes(before, after, request.pods, handle)
     changed = tuple(found[key] for key in request.pods if key in found)
     names = [side.nodes.row for side in clusters]
+    entries = []
+    for pod in changed:
+        if pod.before.node_name and not pod.after.node_name:
+            entries.append(TimelineEntry(_ANY_TIME, pod.key, TimelineEvent.EVICTED, pod.before.node_name, ""))
+            if pod.after.outcome is SideOutcome.SCHEDULED:
+                entries.append(TimelineEntry(_ANY_TIME, pod.key, TimelineEvent.SCHEDULED, pod.after.nodes[0], ""))
+    entries.sort(key=lambda entry: entry.event is TimelineEvent.SCHEDULED)
+    release = request.other.release_choice.release
     return Diff(
         before=before.data(),
         after=after.data(),
@@ -277,23 +284,8 @@ def diff(cluster: LoadedCluster, request: DiffRequest, handle: AnalysisHandle) -
         changed=changed,
         nodes_gone=tuple(name for name in names[0] if name not in names[1]),
         nodes_new=tuple(name for name in names[1] if name not in names[0]),
-        groups=_group_losses(cluster, request.other, changed),
+        groups=group_loss_data(group_losses(cluster.cluster, request.other.cluster, entries, release)),
     )
-
-
-def _group_losses(
-    before: LoadedCluster, after: LoadedCluster, changed: Iterable[PodChangeData]
-) -> tuple[GroupLossData, ...]:
-    """Return the groups of which pods lose their node, and the number of members on nodes before and after."""
-    entries = []
-    for pod in changed:
-        if pod.before.node_name and not pod.after.node_name:
-            entries.append(TimelineEntry(_ANY_TIME, pod.key, TimelineEvent.EVICTED, pod.before.node_name, ""))
-            if pod.after.outcome is SideOutcome.SCHEDULED:
-                entries.append(TimelineEntry(_ANY_TIME, pod.key, TimelineEvent.SCHEDULED, pod.after.nodes[0], ""))
-    entries.sort(key=lambda entry: entry.event is TimelineEvent.SCHEDULED)
-    release = after.release_choice.release
-    return group_loss_data(group_losses(before.cluster, after.cluster, entries, release))
 
 
 @dataclass(frozen=True, slots=True)

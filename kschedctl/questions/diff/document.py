@@ -69,9 +69,39 @@ _NODE_KINDS: Final = (_GONE, _NEW, _FITS_NO_MORE, _FITS_NOW, _LOSES, _GETS, _REA
 def charts_section(diff: Diff, groups: Sequence[Sequence[PodChangeData]], overview: NodesOverview | None) -> Document:
     """Lay out the charts; without ``overview``, nodes and zones are not drawn."""
     if diff.pods > 1:
-        yield _pod_bars(diff)
+        counts = Counter(_kind_of_change(pod) for pod in diff.changed)
+        counts[_UNCHANGED] = diff.pods - len(diff.changed)
+        segments = (
+            Segment(i, counts[kind], counted(counts[kind], "pod")) for i, kind in enumerate(_CHANGES) if counts[kind]
+        )
+        yield Bars(
+            title="Compared pods",
+            measure="pods",
+            headings=("which", "pods"),
+            kinds=_CHANGES,
+            rows=(Bar(("all", counted(diff.pods, "pod")), tuple(segments), diff.pods),),
+        )
     if len(groups) < sum(map(len, groups)):
-        yield _change_bars(groups)
+        shown = groups[:_MOST_CHANGES]
+        most = max(map(len, shown))
+        rows = (
+            Bar(
+                ("; ".join(group[0].summary), counted(len(group), "pod")),
+                (Segment(_CHANGES.index(_kind_of_change(group[0])), len(group), counted(len(group), "pod")),),
+                most,
+            )
+            for group in shown
+        )
+        left = len(groups) - len(shown)
+        yield Bars(
+            title="Changes",
+            measure="pods",
+            headings=("change", "pods"),
+            kinds=_CHANGES,
+            rows=tuple(rows),
+            note=f"left out: {counted(left, 'change')} of fewer or less important pods" if left else "",
+            numbers=False,
+        )
     if overview is None or not diff.changed:
         return
     changes = _node_changes(diff)
@@ -81,45 +111,6 @@ def charts_section(diff: Diff, groups: Sequence[Sequence[PodChangeData]], overvi
     if any(before != after for before, after in places):
         first, second = zip(*places, strict=True)
         yield zone_bars("Pods that change, by zone", ("before", "after"), first, second, overview)
-
-
-def _pod_bars(diff: Diff) -> Bars:
-    """Return all compared pods by the kind of their change."""
-    counts = Counter(_kind_of_change(pod) for pod in diff.changed)
-    counts[_UNCHANGED] = diff.pods - len(diff.changed)
-    segments = (
-        Segment(i, counts[kind], counted(counts[kind], "pod")) for i, kind in enumerate(_CHANGES) if counts[kind]
-    )
-    return Bars(
-        title="Compared pods",
-        measure="pods",
-        headings=("which", "pods"),
-        kinds=_CHANGES,
-        rows=(Bar(("all", counted(diff.pods, "pod")), tuple(segments), diff.pods),),
-    )
-
-
-def _change_bars(groups: Sequence[Sequence[PodChangeData]]) -> Bars:
-    shown = groups[:_MOST_CHANGES]
-    most = max(map(len, shown))
-    rows = (
-        Bar(
-            ("; ".join(group[0].summary), counted(len(group), "pod")),
-            (Segment(_CHANGES.index(_kind_of_change(group[0])), len(group), counted(len(group), "pod")),),
-            most,
-        )
-        for group in shown
-    )
-    left = len(groups) - len(shown)
-    return Bars(
-        title="Changes",
-        measure="pods",
-        headings=("change", "pods"),
-        kinds=_CHANGES,
-        rows=tuple(rows),
-        note=f"left out: {counted(left, 'change')} of fewer or less important pods" if left else "",
-        numbers=False,
-    )
 
 
 def _kind_of_change(pod: PodChangeData) -> Kind:

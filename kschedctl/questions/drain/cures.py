@@ -233,6 +233,7 @@ def one_may_go(end: Cluster, blocked: BlockedEviction) -> DrainChange:
     instead = f" instead of {limit[0]} {limit[1]}"
     other = "minAvailable" if field == "maxUnavailable" else "maxUnavailable"
     drop = f', "{other}": null' if limit[0] == other else ""
+    owner = budget.metadata.controller
     return DrainChange(
         summary=f"set {field}: {value} in budget {budget.namespace}/{budget.name}{instead}",
         commands=(
@@ -240,7 +241,12 @@ def one_may_go(end: Cluster, blocked: BlockedEviction) -> DrainChange:
             f'-p \'{{"spec": {{"{field}": {value}{drop}}}}}\'',
         ),
         make=lambda cluster: cluster.with_added([with_limit(cluster, _stored(cluster, budget), field, value)]),
-        note="; ".join((_while_down(found), *_set_back(budget))),
+        note="; ".join(
+            (
+                _while_down(found),
+                *((f"{owner.kind} {owner.name} owns the budget and may set it back",) if owner is not None else ()),
+            )
+        ),
     )
 
 
@@ -250,12 +256,6 @@ def _while_down(found: BudgetedPods) -> str:
         return "one pod at a time"
     kind, _, name = found.workloads[0]
     return "nothing recreates it" if kind == "Pod" else f"{kind} {name} is down until its new pod is ready"
-
-
-def _set_back(budget: PodDisruptionBudget) -> tuple[str, ...]:
-    """Return the controller that may undo a change of the budget."""
-    owner = budget.metadata.controller
-    return (f"{owner.kind} {owner.name} owns the budget and may set it back",) if owner is not None else ()
 
 
 def one_node_more(cluster: Cluster, model: str) -> DrainChange:
@@ -519,7 +519,7 @@ def option_cures(trials: Trials, options: DrainOptions) -> Iterator[CureData]:
     drained = trials.run.drained
     missing = dict.fromkeys(message for each in drained for message in each.refusals)
     told = [message for message in _OPTIONS if message in missing]
-    had = _flags(options)
+    had = [flag for message, flag in _OPTIONS.items() if getattr(options, _FIELDS[message])]
     for message in told:
         options = dataclasses.replace(options, **{_FIELDS[message]: True})
     forced = UNMANAGED in told
@@ -545,11 +545,6 @@ def own_controller(pods: Sequence[str]) -> CureData:
         (f"# create a workload with the spec of {names}",),
         "a bare pod is lost with its node; only its owner knows how to start it elsewhere",
     )
-
-
-def _flags(options: DrainOptions) -> list[str]:
-    """Return the options that the drain has already, as kubectl's flags."""
-    return [flag for message, flag in _OPTIONS.items() if getattr(options, _FIELDS[message])]
 
 
 def drain_cures(cluster: LoadedCluster, request: DrainRequest, run: DrainRun) -> tuple[CureData, ...]:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from kschedctl.common.wording import counted, duration, listed
 from kschedctl.questions.charts import Kind, utilisation_bars
 from kschedctl.questions.document import Document, Heading, Paragraph, Question, Tone, and_more, table
-from kschedctl.questions.drain.answer import Drained, DrainedNodeData, MovedPodData
+from kschedctl.questions.drain.answer import Drained, DrainedNodeData
 from kschedctl.questions.frame import (
     View,
     cautions,
@@ -51,12 +51,31 @@ def document(answer: Drained, view: View) -> Document:
     yield Paragraph(f"{how}{took}; among equal nodes {answer.chance}", Tone.FAINT)
     if view.drawn:
         yield from _charts(answer, view.overview)
-    yield from _in_the_way(answer, every=view.wide)
+    rows = []
+    for node in answer.nodes:
+        for refusal in node.refusals:
+            pods = listed(refusal.pods, most=len(refusal.pods) if view.wide else 3)
+            rows.append((node.node, pods, refusal.message))
+        rows += [(node.node, each.pod, each.message) for each in node.blocked]
+    if rows:
+        yield Heading("Blocking pods")
+        yield table(("node", "pods", "reason"), rows, identifiers=(0,))
     yield from cures_section(answer.suggestions, every=view.wide)
-    yield from _held_up(answer)
+    rows = [
+        (node.node, held.budget, duration(round(held.seconds)))
+        for node in answer.nodes
+        for held in node.held_up
+        if held.seconds
+    ]
+    if rows:
+        yield Heading("Disruption budgets that delayed evictions")
+        yield table(("node", "budget", "delay"), rows, identifiers=(0,))
     yield from _placed_first(answer, every=view.wide)
     yield from waiting_pods(answer.waiting, every=view.wide)
-    yield from _preempted(answer, every=view.wide)
+    first = {each.pod for each in answer.placed_first}
+    evicted = [replace(each, pod=_first_named(each.pod, is_first=each.pod in first)) for each in answer.evicted]
+    places = {each.pod: each.node for each in answer.timeline if each.event is TimelineEvent.SCHEDULED}
+    yield from evictions(evicted, places, every=view.wide)
     yield from _moves(answer, every=view.wide)
     yield from group_losses_section(answer.groups)
     if view.wide and not view.drawn and any(node.moved for node in answer.nodes):
@@ -117,30 +136,6 @@ def _drain_tone(answer: Drained) -> Tone:
     return Tone.MIXED if any(node.drained for node in answer.nodes) else Tone.BAD
 
 
-def _in_the_way(answer: Drained, *, every: bool) -> Document:
-    rows = []
-    for node in answer.nodes:
-        for refusal in node.refusals:
-            pods = listed(refusal.pods, most=len(refusal.pods) if every else 3)
-            rows.append((node.node, pods, refusal.message))
-        rows += [(node.node, each.pod, each.message) for each in node.blocked]
-    if rows:
-        yield Heading("Blocking pods")
-        yield table(("node", "pods", "reason"), rows, identifiers=(0,))
-
-
-def _held_up(answer: Drained) -> Document:
-    rows = [
-        (node.node, held.budget, duration(round(held.seconds)))
-        for node in answer.nodes
-        for held in node.held_up
-        if held.seconds
-    ]
-    if rows:
-        yield Heading("Disruption budgets that delayed evictions")
-        yield table(("node", "budget", "delay"), rows, identifiers=(0,))
-
-
 def _placed_first(answer: Drained, *, every: bool) -> Document:
     placed = answer.placed_first if every else answer.placed_first[:_FEW]
     if not placed:
@@ -158,13 +153,6 @@ def _placed_first(answer: Drained, *, every: bool) -> Document:
     yield from and_more(len(answer.placed_first) - len(placed))
 
 
-def _preempted(answer: Drained, *, every: bool) -> Document:
-    first = {each.pod for each in answer.placed_first}
-    evicted = [replace(each, pod=_first_named(each.pod, is_first=each.pod in first)) for each in answer.evicted]
-    places = {each.pod: each.node for each in answer.timeline if each.event is TimelineEvent.SCHEDULED}
-    yield from evictions(evicted, places, every=every)
-
-
 def _moves(answer: Drained, *, every: bool) -> Document:
     if not any(node.moved for node in answer.nodes):
         return
@@ -173,7 +161,14 @@ def _moves(answer: Drained, *, every: bool) -> Document:
     for node in answer.nodes:
         shown = node.moved if every else node.moved[:_FEW]
         left += len(node.moved) - len(shown)
-        rows += [(node.node, _first_named(pod.pod, is_first=pod.was_pending), _goes_to(pod)) for pod in shown]
+        rows += [
+            (
+                node.node,
+                _first_named(pod.pod, is_first=pod.was_pending),
+                ("lost for good: no controller recreates it" if pod.lost else pod.node or "no node: pending"),
+            )
+            for pod in shown
+        ]
     yield table(("from", "pod", "to"), rows, identifiers=range(3))
     yield from and_more(left)
     staying = [node for node in answer.nodes if node.staying]
@@ -183,12 +178,6 @@ def _moves(answer: Drained, *, every: bool) -> Document:
 
 def _first_named(pod: str, *, is_first: bool) -> str:
     return f"{pod} (placed first)" if is_first else pod
-
-
-def _goes_to(pod: MovedPodData) -> str:
-    if pod.lost:
-        return "lost for good: no controller recreates it"
-    return pod.node or "no node: pending"
 
 
 def _staying(nodes: list[DrainedNodeData]) -> str:

@@ -37,7 +37,7 @@ from kschedctl.questions.preempt.answer import Preemption
 from kschedctl.questions.provenance import PodSubject, Provenance, envelope, provenance
 from kschedctl.scheduler.cycle.decision import MIN_FEASIBLE_NODES_TO_FIND, Decision
 from kschedctl.scheduler.cycle.outcome import Outcome, SearchScope
-from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision, group_of
+from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.cycle.sampling import nodes_to_find, sampled_choice, search_scope
 from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.scheduler.framework.remedy import delete_command
@@ -231,7 +231,10 @@ def decide_together(
         placed: int | None = None
         refused = ""
         if in_group is not None:
-            placed = _placed_in_group(in_group, workload)
+            own = workload.kind, workload.namespace, workload.name
+            placed = sum(
+                bool(each.node) and workload_of(in_group.cluster, each.pod.metadata) == own for each in in_group.members
+            )
         elif count_placed is not None:
             placed, refused = count_placed(cluster, members)
         for decided in found.values():
@@ -254,12 +257,6 @@ def _decide(cluster: LoadedCluster, one: PodSubject, seed: int | None) -> Decide
         cluster, cluster.missing(one.pod, decision), pod=one.pod, evicts=decision.preemption is not None
     )
     return DecidedPod(one, decision, rests_on, node_name, seed, admitted)
-
-
-def _placed_in_group(group: PodGroupDecision, workload: WorkloadData) -> int:
-    """Return the number of pods of a workload that are scheduled with their group."""
-    own = workload.kind, workload.namespace, workload.name
-    return sum(bool(each.node) and workload_of(group.cluster, each.pod.metadata) == own for each in group.members)
 
 
 def _but_for_name(decided: DecidedPod) -> object:
@@ -366,7 +363,9 @@ def summarize(cluster: LoadedCluster, pods: Iterable[PodSubject], handle: Analys
 def _decided(cluster: LoadedCluster, request: ExplainRequest, handle: AnalysisHandle) -> Iterator[DecidedPod]:
     for option, name in (*(("--node", name) for name in request.nodes), ("--prefer", request.prefer)):
         if name and name not in cluster.nodes.row:
-            raise _no_such_node(cluster, name, option)
+            close = similar(name, cluster.nodes.names)
+            hint = f"did you mean {', '.join(close)}?" if close else "kschedctl explain POD --nodes lists the nodes"
+            raise InputError(f"the snapshot has no node {name}", path=option, hint=hint)
     cluster, pods = with_new_members(cluster, request.pods)
 
     def placed(cluster: LoadedCluster, members: Sequence[PodSubject]) -> tuple[int | None, str]:
@@ -451,12 +450,6 @@ def _no_such_suggestion(decision: Decision, wanted: int, n_found: int) -> InputE
         return InputError(f"{pod} fits: there are no suggestions", path="--apply-suggestion")
     problem = f"there {'is' if n_found == 1 else 'are'} {counted(n_found, 'suggestion')} for {pod}"
     return InputError(problem, path="--apply-suggestion", hint=f"--suggest {wanted} looks for {wanted} suggestions")
-
-
-def _no_such_node(cluster: LoadedCluster, name: str, option: str) -> InputError:
-    close = similar(name, cluster.nodes.names)
-    hint = f"did you mean {', '.join(close)}?" if close else "kschedctl explain POD --nodes lists the nodes"
-    return InputError(f"the snapshot has no node {name}", path=option, hint=hint)
 
 
 # The number of replicas of a workload that are admitted and fit, one after another, each beside those before it.

@@ -33,7 +33,6 @@ from kschedctl.questions.explain.answer import (
     ReasonData,
     SearchData,
     SuggestionData,
-    UsageData,
     WithstandingData,
 )
 from kschedctl.questions.explain.document_of_nodes import (
@@ -293,7 +292,27 @@ def _cluster_section(explanation: Explanation, view: ExplainView) -> Document:
         yield Paragraph(f"Rejected before any node is filtered: {why}{by}")
         return
     if view.every_node and not (view.drawn and (view.overview is not None or not view.nodes_alone)):
-        yield from _every_node_section(explanation)
+        totals = {n.name: n.total for n in explanation.scores.nodes} if explanation.scores is not None else {}
+        best = set(explanation.verdict.nodes)
+        ordered = sorted(explanation.nodes, key=lambda node: (not node.fits, -totals.get(node.name, 0)))
+        zones = any(node.zone for node in ordered)
+        rows: list[tuple[str | Sequence[str], ...]] = []
+        tones = []
+        for node in ordered:
+            verdict = "best" if node.name in best else "fits" if node.fits else "no"
+            why = f"score {totals[node.name]}" if node.name in totals else wording(deciding_reasons(node))
+            others = [r for r in node.reasons if r.plugin != node.plugin]
+            lines = [
+                (node.plugin or ("" if node.fits else _BEFORE_FILTERS), why),
+                *((reason.plugin, f"also: {wording((reason,))}") for reason in others),
+            ]
+            for i, (plugin, text) in enumerate(lines):
+                head = (node.name, *((node.zone,) if zones else ()), verdict) if i == 0 else ("",) * (2 + zones)
+                rows.append((*head, plugin, text.split("\n")))
+                tones.append(Tone.STRONG if node.name in best else Tone.PLAIN)
+        yield GAP
+        headings = ("node", *(("zone",) if zones else ()), "verdict", "plugin", "reason")
+        yield table(headings, rows, tones=tones, identifiers=(0,))
     else:
         yield from _groups_section(explanation)
     if view.why:
@@ -322,10 +341,7 @@ def _groups_section(explanation: Explanation) -> Document:
         yield table(("nodes", "zone", "plugin", "reason"), zoned, numeric=(0,))
     else:
         yield table(("nodes", "plugin", "reason"), rows, numeric=(0,))
-    yield from _usage_section(explanation.usage)
-
-
-def _usage_section(usage: UsageData | None) -> Document:
+    usage = explanation.usage
     if usage is None or not usage.owners:
         return
     users = [f"{o.owner} {readable(usage.resource, o.amount)} ({counted(o.pods, 'pod')})" for o in usage.owners]
@@ -343,30 +359,6 @@ def _zones(explanation: Explanation, groups: Sequence[NodeGroup]) -> tuple[str, 
     return tuple("all" if set(zones) == every else listed([zone or "none" for zone in zones]) for zones in own)
 
 
-def _every_node_section(explanation: Explanation) -> Document:
-    totals = {n.name: n.total for n in explanation.scores.nodes} if explanation.scores is not None else {}
-    best = set(explanation.verdict.nodes)
-    ordered = sorted(explanation.nodes, key=lambda node: (not node.fits, -totals.get(node.name, 0)))
-    zones = any(node.zone for node in ordered)
-    rows: list[tuple[str | Sequence[str], ...]] = []
-    tones = []
-    for node in ordered:
-        verdict = "best" if node.name in best else "fits" if node.fits else "no"
-        why = f"score {totals[node.name]}" if node.name in totals else wording(deciding_reasons(node))
-        others = [r for r in node.reasons if r.plugin != node.plugin]
-        lines = [
-            (node.plugin or ("" if node.fits else _BEFORE_FILTERS), why),
-            *((reason.plugin, f"also: {wording((reason,))}") for reason in others),
-        ]
-        for i, (plugin, text) in enumerate(lines):
-            head = (node.name, *((node.zone,) if zones else ()), verdict) if i == 0 else ("",) * (2 + zones)
-            rows.append((*head, plugin, text.split("\n")))
-            tones.append(Tone.STRONG if node.name in best else Tone.PLAIN)
-    yield GAP
-    headings = ("node", *(("zone",) if zones else ()), "verdict", "plugin", "reason")
-    yield table(headings, rows, tones=tones, identifiers=(0,))
-
-
 def _node_section(explanation: Explanation, node: NodeData, view: ExplainView) -> Document:
     zone = f" (zone {node.zone})" if node.zone else ""
     yield GAP
@@ -378,7 +370,11 @@ def _node_section(explanation: Explanation, node: NodeData, view: ExplainView) -
         yield Paragraph(text, Tone.STRONG)
     else:
         yield Paragraph(f"{node.name}{zone}: rejected before any filter runs.", Tone.STRONG)
-        yield Paragraph(_left_by_pre_filter(explanation, node), indent=2)
+        why = wording(node.reasons).replace("\n", ", ")
+        left = explanation.pre_filter_nodes
+        yield Paragraph(
+            f"{why}: {_BEFORE_FILTERS} leaves {listed(left) or 'no node'}" if left is not None else why, indent=2
+        )
         return
     story = next((story for story in explanation.stories if story.name == node.name), None)
     yield from _filters_section(explanation, node, story, every=view.why)
@@ -389,13 +385,6 @@ def _node_section(explanation: Explanation, node: NodeData, view: ExplainView) -
         yield from scores_in_full(explanation.scores, only=node.name)
     if story is not None and story.scores:
         yield from arithmetic_section(story.scores)
-
-
-def _left_by_pre_filter(explanation: Explanation, node: NodeData) -> str:
-    """Return the reason why the filters do not check a node."""
-    why = wording(node.reasons).replace("\n", ", ")
-    left = explanation.pre_filter_nodes
-    return f"{why}: {_BEFORE_FILTERS} leaves {listed(left) or 'no node'}" if left is not None else why
 
 
 def _filters_section(explanation: Explanation, node: NodeData, story: NodeStoryData | None, *, every: bool) -> Document:

@@ -18,11 +18,9 @@ from kschedctl.questions.explain.answer import (
     NodeData,
     NodeStoryData,
     PluginStoryData,
-    PodUsageData,
     PreferenceData,
     ReasonData,
     ScoresData,
-    StepData,
 )
 from kschedctl.questions.node_groups import wording
 from kschedctl.questions.node_map import explained_map
@@ -83,7 +81,27 @@ def domain_bars(constraints: Iterable[ConstraintData], nodes: Iterable[NodeData]
                     if pods not in found:
                         found.append(pods)
     for key, lists in in_the_way.items():
-        yield _anti_affinity_bars(key, lists)
+        numbers = {domain: sum(each.pods for each in pods) for domain, pods in lists.items()}
+        rows = []
+        for domain in sorted(lists, key=lambda name: (-numbers[name], name))[:_MOST_DOMAINS]:
+            segments = tuple(
+                Segment(i, each.pods, counted(each.pods, "pod"))
+                for i, kind in enumerate(_AFFINITY_KINDS)
+                for each in lists[domain]
+                if isinstance(each, kind)
+            )
+            first = ", ".join(dict.fromkeys(each.pod for each in lists[domain]))
+            rows.append(Bar((domain, counted(numbers[domain], "pod"), first), segments, max(numbers.values())))
+        notes = ("only domains that reject the pod", _left(len(lists)))
+        yield Bars(
+            title=f"Pods in the way by {key}",
+            measure="pods",
+            headings=(key, "pods", "the first of them"),
+            kinds=tuple(_AFFINITY_KINDS.values()),
+            rows=tuple(rows),
+            note="; ".join(filter(None, notes)),
+            numbers=False,
+        )
 
 
 def _spread_bars(constraint: ConstraintData) -> Bars:
@@ -123,31 +141,6 @@ def _affinity_bars(constraint: ConstraintData) -> Bars:
         measure="pods",
         headings=(constraint.topology_key, "pods"),
         kinds=_REQUIRED,
-        rows=tuple(rows),
-        note="; ".join(filter(None, notes)),
-        numbers=False,
-    )
-
-
-def _anti_affinity_bars(key: str, found: dict[str, list[PodsInTheWay]]) -> Bars:
-    """Return the number of pods in the way by domain."""
-    numbers = {domain: sum(each.pods for each in pods) for domain, pods in found.items()}
-    rows = []
-    for domain in sorted(found, key=lambda name: (-numbers[name], name))[:_MOST_DOMAINS]:
-        segments = tuple(
-            Segment(i, each.pods, counted(each.pods, "pod"))
-            for i, kind in enumerate(_AFFINITY_KINDS)
-            for each in found[domain]
-            if isinstance(each, kind)
-        )
-        first = ", ".join(dict.fromkeys(each.pod for each in found[domain]))
-        rows.append(Bar((domain, counted(numbers[domain], "pod"), first), segments, max(numbers.values())))
-    notes = ("only domains that reject the pod", _left(len(found)))
-    return Bars(
-        title=f"Pods in the way by {key}",
-        measure="pods",
-        headings=(key, "pods", "the first of them"),
-        kinds=tuple(_AFFINITY_KINDS.values()),
         rows=tuple(rows),
         note="; ".join(filter(None, notes)),
         numbers=False,
@@ -271,16 +264,11 @@ def scores_in_full(scores: ScoresData, *, every_node: bool = False, only: str = 
     yield table(headings, rows, numeric=range(2, 6), tones=tones, identifiers=(0,))
     if not only:
         yield from _rest_section(scores, len(shown))
-        yield from _lead_section(scores)
-
-
-def _lead_section(scores: ScoresData) -> Document:
-    lead = scores.lead
-    if lead is None:
-        return
-    points = counted(lead.points, "point")
-    apart = ", ".join(f"{plugin} {more:+}" for plugin, more in lead.plugins.items())
-    yield Paragraph(f"{scores.nodes[0].name} is {points} ahead of {lead.over[0]}: {apart}", Tone.FAINT, indent=INDENT)
+        if (lead := scores.lead) is not None:
+            points = counted(lead.points, "point")
+            apart = ", ".join(f"{plugin} {more:+}" for plugin, more in lead.plugins.items())
+            text = f"{scores.nodes[0].name} is {points} ahead of {lead.over[0]}: {apart}"
+            yield Paragraph(text, Tone.FAINT, indent=INDENT)
 
 
 def _rest_section(scores: ScoresData, n_shown: int) -> Document:
@@ -330,13 +318,17 @@ def room_section(story: NodeStoryData) -> Document:
     names = list(story.pods[0].requests)
     yield GAP
     headings = ("largest requests", "priority", *names)
-    yield table(headings, [_usage(pod) for pod in story.pods], numeric=range(1, len(headings)), identifiers=(0,))
+    yield table(
+        headings,
+        [
+            (pod.pod, str(pod.priority), *(readable(name, amount) for name, amount in pod.requests.items()))
+            for pod in story.pods
+        ],
+        numeric=range(1, len(headings)),
+        identifiers=(0,),
+    )
     if story.more_pods:
         yield Paragraph(f"and {counted(story.more_pods, 'more pod')}", Tone.FAINT, INDENT)
-
-
-def _usage(pod: PodUsageData) -> tuple[str, ...]:
-    return pod.pod, str(pod.priority), *(readable(name, amount) for name, amount in pod.requests.items())
 
 
 def arithmetic_section(stories: Sequence[PluginStoryData]) -> Document:
@@ -351,7 +343,12 @@ def arithmetic_section(stories: Sequence[PluginStoryData]) -> Document:
             yield _line("score", str(story.raw), str(story.raw), "as the plugin returned it")
         for arithmetic in (story.score, story.normalizing):
             for step in arithmetic.steps if arithmetic is not None else ():
-                yield _line(step.name, step.expression, _step_value(step), step.note)
+                yield _line(
+                    step.name,
+                    step.expression,
+                    str(step.value) if isinstance(step.value, int) else f"{step.value:.4f}".rstrip("0").rstrip("."),
+                    step.note,
+                )
         yield _line("weighted", f"{story.normalized} * {story.weight}", str(story.weighted))
     total = sum(story.weighted for story in stories)
     sums = " + ".join(str(story.weighted) for story in stories)
@@ -364,10 +361,6 @@ def _line(name: str, expression: str, value: str, note: str = "") -> Paragraph:
     """Return a step as one line."""
     equals = f"{name} = {expression}" if expression == value else f"{name} = {expression} = {value}"
     return Paragraph(f"{equals} ({note})" if note else equals, indent=2 * INDENT)
-
-
-def _step_value(step: StepData) -> str:
-    return str(step.value) if isinstance(step.value, int) else f"{step.value:.4f}".rstrip("0").rstrip(".")
 
 
 # The section of ``--prefer``: a node's score compared with the best, and changes that would move the pod there.

@@ -157,7 +157,20 @@ def _searched(pod: PodData, verdict: VerdictData, scores: ScoresData | None, sea
     """Return the nodes that the search leads to, with the reason if all nodes are looked at."""
     match search.scope:
         case SearchScope.SAMPLE:
-            return _sampled(verdict, search)
+            nodes, of = search.nodes, f"of {counted(search.starts, 'start')}"
+            likely = [node.name for node in nodes if node.chance == nodes[0].chance]
+            each = " each" if len(likely) > 1 else ""
+            starts = f"({nodes[0].starts} {of}{each})"
+            if len(nodes) == 1:
+                where = f"{nodes[0].name} {starts}"
+            elif len(likely) == len(nodes):
+                where = f"one of {counted(len(nodes), 'node')}, all equally likely {starts}"
+            else:
+                where = f"one of {counted(len(nodes), 'node')}, most likely {listed(likely, 'or')} {starts}"
+            if verdict.picked is not None and len(nodes) > 1:
+                where = f"{verdict.picked}, chosen by the seed as {where}"
+            nowhere = f", and nowhere in {search.unscheduled} {of}" if search.unscheduled else ""
+            return f"{where}{nowhere}: kube-scheduler stops at {counted(search.nodes_to_find, 'feasible node')}"
         case SearchScope.NOMINATED:
             extent = "kube-scheduler looks at no other node"
         case SearchScope.ALL_FEASIBLE:
@@ -169,24 +182,6 @@ def _searched(pod: PodData, verdict: VerdictData, scores: ScoresData | None, sea
         case SearchScope.ALL_NODES:
             extent = "kube-scheduler looks at all nodes"
     return f"{_destination(pod, verdict, scores)}; {extent}"
-
-
-def _sampled(verdict: VerdictData, search: SearchData) -> str:
-    """Return the nodes that the starts of the search lead to."""
-    nodes, of = search.nodes, f"of {counted(search.starts, 'start')}"
-    likely = [node.name for node in nodes if node.chance == nodes[0].chance]
-    each = " each" if len(likely) > 1 else ""
-    starts = f"({nodes[0].starts} {of}{each})"
-    if len(nodes) == 1:
-        where = f"{nodes[0].name} {starts}"
-    elif len(likely) == len(nodes):
-        where = f"one of {counted(len(nodes), 'node')}, all equally likely {starts}"
-    else:
-        where = f"one of {counted(len(nodes), 'node')}, most likely {listed(likely, 'or')} {starts}"
-    if verdict.picked is not None and len(nodes) > 1:
-        where = f"{verdict.picked}, chosen by the seed as {where}"
-    nowhere = f", and nowhere in {search.unscheduled} {of}" if search.unscheduled else ""
-    return f"{where}{nowhere}: kube-scheduler stops at {counted(search.nodes_to_find, 'feasible node')}"
 
 
 def _summary_preemption(preemption: PreemptionData) -> str:

@@ -58,7 +58,13 @@ class _Trial:
         self._cluster = decision.cluster
         self._names = decision.cluster.nodes.names
         self._feasible = find_nodes_that_fit_pod(decision.framework, decision.pod).tolist()
-        self._across = _looking_across(decision)
+        framework, state, pod = decision.framework, decision.state, decision.pod
+        names = [
+            plugin.name
+            for plugin in framework.plugins(ExtensionPoint.FILTER, FilterPlugin)
+            if plugin.name not in state.skip_filter_plugins and plugin.losses_can_hurt(state, pod)
+        ]
+        self._across = (*names, *(one.name for one in framework.handle.extenders if one.is_interested(pod)))
         self._tried = 0
         self._by_zone: dict[str, list[int]] = {}
         self._losses: tuple[ZoneLossData, ...] = ()
@@ -135,17 +141,6 @@ class _Trial:
                     gone = rest
             size = min(size // 2, len(gone) // 2) if size > 1 else 0
         return tuple(gone)
-
-
-def _looking_across(decision: Decision) -> tuple[str, ...]:
-    """Return the filters that can reject a node after others are lost; this is assumed of extenders."""
-    framework, state, pod = decision.framework, decision.state, decision.pod
-    names = [
-        plugin.name
-        for plugin in framework.plugins(ExtensionPoint.FILTER, FilterPlugin)
-        if plugin.name not in state.skip_filter_plugins and plugin.losses_can_hurt(state, pod)
-    ]
-    return (*names, *(one.name for one in framework.handle.extenders if one.is_interested(pod)))
 
 
 def _alike(decision: Decision) -> list[list[int]]:

@@ -80,7 +80,13 @@ class _Trial:
     def moves(self, scores: Scores, at: int) -> Iterator[SuggestedChangeData]:
         """Yield the changes of the pod, the node or the profile that make the node the only best one."""
         yield from self._preferred()
-        yield from self._soft_taints()
+        for taint in dict.fromkeys(self._context.node.spec.taints):
+            if taint.effect != PREFER_NO_SCHEDULE or tolerated(self._pod.spec.tolerations, taint):
+                continue
+            for remedy in taint_remedies(self._context, taint):
+                after = self._decision_after(remedy)
+                if self._moves(after):
+                    yield _change(remedy.summary, remedy.scope, remedy.changes, after)
         found = sorted(self._weights(scores, at), key=lambda change: abs(change[1] - change[2]))
         for plugin, weight, before in found:
             move = self._weighted(plugin, weight, before)
@@ -123,15 +129,6 @@ class _Trial:
         summary = f"prefer {self._node} by node affinity with weight {weight}"
         operation = appended(msgspec.to_builtins(self._pod), term, "spec", "affinity", "nodeAffinity", _TERMS)
         return self._context.pod_patch(summary, operation, risk=Risk.REDUCED, family="prefer")
-
-    def _soft_taints(self) -> Iterator[SuggestedChangeData]:
-        for taint in dict.fromkeys(self._context.node.spec.taints):
-            if taint.effect != PREFER_NO_SCHEDULE or tolerated(self._pod.spec.tolerations, taint):
-                continue
-            for remedy in taint_remedies(self._context, taint):
-                after = self._decision_after(remedy)
-                if self._moves(after):
-                    yield _change(remedy.summary, remedy.scope, remedy.changes, after)
 
     def _weights(self, scores: Scores, at: int) -> Iterator[tuple[str, int, int]]:
         """Yield per plugin the nearest weight with which the node scores more than any other, and the old weight."""

@@ -139,7 +139,12 @@ def list_budgets(cluster: LoadedCluster, namespace: str = "", text: str = "", mo
     found.sort(key=lambda item: (not _blocks(item), item.namespace, item.name))
     blocking = sum(map(_blocks, found))
     return BudgetsOverview(
-        **envelope(loaded, provenance(cluster, _budgets_missing(loaded), evicts=True)),
+        **envelope(
+            loaded,
+            provenance(
+                cluster, every_unlisted(loaded, ("PodDisruptionBudget", "Pod"), "they are not in the list"), evicts=True
+            ),
+        ),
         summary=f"{counted(len(found), 'disruption budget')}, {blocking} of them allow no eviction now",
         total=len(found),
         budgets=tuple(found[:most]),
@@ -169,10 +174,6 @@ def describe_budget(cluster: LoadedCluster, namespace: str, name: str, most: int
         total=len(pods),
         pods=pod_items(loaded, pods, most),
     )
-
-
-def _budgets_missing(cluster: Cluster) -> Iterable[Missing]:
-    return every_unlisted(cluster, ("PodDisruptionBudget", "Pod"), "they are not in the list")
 
 
 def selected_by(cluster: Cluster, budget: PodDisruptionBudget) -> list[int]:

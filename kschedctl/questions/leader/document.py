@@ -12,14 +12,7 @@ from kschedctl.leaderelection.overview import AHEAD
 from kschedctl.questions.charts import Bar, Bars, Kind, Lane, Segment, Span, Timeline
 from kschedctl.questions.document import GAP, Document, Paragraph, Phrases, Question, Tone, table
 from kschedctl.questions.frame import View, cautions, first_line, header, next_questions
-from kschedctl.questions.leader.answer import (
-    EventData,
-    LeaderOverview,
-    LeaderSimulation,
-    ProblemData,
-    TermData,
-    TimesData,
-)
+from kschedctl.questions.leader.answer import EventData, LeaderOverview, LeaderSimulation, ProblemData, TimesData
 
 # Charts of leader elections: the validity of each lease, and the terms of the leaders over time.
 
@@ -127,12 +120,8 @@ def _spans(who: str, answer: LeaderSimulation) -> Iterator[Span]:
     for first, second in answer.overlaps:
         for term, other in ((first, second), (second, first)):
             if term.who == who:
-                yield _overlap(term, other)
+                yield Span(max(term.start, other.start), min(term.end, other.end), _BESIDE, other.who)
     yield from (_mark(event) for event in own if event.what not in _SHOWN_BY_TERMS)
-
-
-def _overlap(term: TermData, other: TermData) -> Span:
-    return Span(max(term.start, other.start), min(term.end, other.end), _BESIDE, other.who)
 
 
 def _mark(event: EventData) -> Span:
@@ -290,7 +279,10 @@ def simulation_document(answer: LeaderSimulation, view: View) -> Document:
     if view.drawn:
         yield terms_timeline(answer)
     yield from (GAP, table(("seconds", "candidate", "event"), list(_events(answer, every=view.wide)), numeric=(0,)))
-    yield from (GAP, table(("leader", "from", "to", "seconds"), list(_terms(answer)), numeric=(1, 2, 3)))
+    terms = [(term.start, term.end, term.who) for term in answer.terms]
+    terms += [(start, end, "none") for start, end in answer.gaps]
+    rows = [(who, f"{start:.2f}", f"{end:.2f}", f"{end - start:.2f}") for start, end, who in sorted(terms)]
+    yield from (GAP, table(("leader", "from", "to", "seconds"), rows, numeric=(1, 2, 3)))
     yield from _bounds(answer)
     for first, second in answer.overlaps[:1]:
         yield GAP
@@ -331,13 +323,6 @@ def _events(answer: LeaderSimulation, *, every: bool) -> Iterator[tuple[str, str
         other = beside.get((one.at, one.who), "") if one.what == ElectionEvent.LEADS else ""
         told = f" beside {other}" if other else f": {one.detail}" if one.detail else ""
         yield f"{one.at:.2f}", one.who or "all", f"{one.what}{told}"
-
-
-def _terms(answer: LeaderSimulation) -> Iterator[tuple[str, str, str, str]]:
-    rows = [(term.start, term.end, term.who) for term in answer.terms]
-    rows += [(start, end, "none") for start, end in answer.gaps]
-    for start, end, who in sorted(rows):
-        yield who, f"{start:.2f}", f"{end:.2f}", f"{end - start:.2f}"
 
 
 def _bounds(answer: LeaderSimulation) -> Document:

@@ -136,7 +136,11 @@ def document(report: LintReport, view: View) -> Document:
     assert isinstance(view, LintView)
     if view.drawn:
         yield from _headline(view)
-        yield from _charts_section(view)
+        if view.told:
+            yield from (GAP, rules_bars(view.told))
+            yield Heading("Findings")
+            yield findings_table(view.told, _TONES)
+            yield Heading("Lines")
     shown = view.by_severity[:_MOST_DRAWN] if view.drawn else view.told
     for diagnosis in shown:
         yield from _finding(diagnosis)
@@ -157,14 +161,6 @@ def _headline(view: LintView) -> Document:
     yield Paragraph(view.headline, tone)
     for line in _beside(view):
         yield Paragraph(line, Tone.FAINT)
-
-
-def _charts_section(view: LintView) -> Document:
-    if view.told:
-        yield from (GAP, rules_bars(view.told))
-        yield Heading("Findings")
-        yield findings_table(view.told, _TONES)
-        yield Heading("Lines")
 
 
 def _beside(view: LintView) -> Iterator[str]:

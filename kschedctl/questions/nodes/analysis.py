@@ -235,9 +235,11 @@ def nodes_overview(cluster: LoadedCluster, request: NodesRequest, handle: Analys
     groups = _node_sets(cluster.cluster, capacity, rows, request.by)
     entries = {row: _entry(cluster.cluster, capacity, row) for row in handle.track(rows.tolist(), "describing nodes")}
     ordered = _ordered(capacity, rows, request.sort_by).tolist()
+    states = ", ".join(_states(tuple(entries.values())))
+    free = _free(_node_sets(cluster.cluster, capacity, rows, BY_TAINTS))
     return NodesOverview(
         **_envelope(cluster),
-        summary=_nodes_summary(tuple(entries.values()), _node_sets(cluster.cluster, capacity, rows, BY_TAINTS)),
+        summary=f"{'; '.join((states, *free))}.",
         by=request.by,
         groups=groups,
         nodes=tuple(entries[row] for row in ordered),
@@ -251,7 +253,31 @@ def describe_node(cluster: LoadedCluster, name: str) -> NodeDescription:
     Raises InputError if the cluster has no such node.
     """
     cluster.require_nodes()
-    return _description(cluster, _capacity(cluster), cluster.cluster.nodes.find(name))
+    capacity = _capacity(cluster)
+    row = cluster.cluster.nodes.find(name)
+    pods, node = cluster.pods, cluster.nodes.objects[row]
+    waiting = pods.nominated
+    entry = _entry(cluster.cluster, capacity, row)
+    state = [entry.problem or ("ready" if entry.ready else ""), "cordoned" if entry.unschedulable else ""]
+    states = listed([each for each in state if each])
+    free = [
+        f"{readable(each.resource, each.free)} of {readable(each.resource, each.allocatable)} {each.resource}"
+        for each in entry.resources
+        if each.allocatable != "0" and each.resource in (CPU, MEMORY)
+    ]
+    described = f"{entry.name} is {states}" if states else entry.name
+    return NodeDescription(
+        **_envelope(cluster),
+        summary=f"{described}; {f'free: {listed(free)}' if free else 'no allocatable cpu or memory'}.",
+        node=entry,
+        labels=node.metadata.labels,
+        conditions=tuple(
+            NodeConditionData(each.type, each.status, each.reason, each.message, each.last_transition_time)
+            for each in node.status.conditions
+        ),
+        owners=capacity.owners(pods.on_node(row)),
+        nominated=capacity.owners(waiting[pods.nominated_to(waiting) == row]),
+    )
 
 
 def _capacity(cluster: LoadedCluster) -> NodeCapacity:
@@ -321,10 +347,6 @@ def _problem(node: Node) -> str:
     return f"not ready{since(ready.last_transition_time)}" + (f" ({ready.reason})" if ready.reason else "")
 
 
-def _nodes_summary(entries: tuple[NodeEntryData, ...], groups: tuple[NodeSetData, ...]) -> str:
-    return f"{'; '.join((', '.join(_states(entries)), *_free(groups)))}."
-
-
 def _states(entries: tuple[NodeEntryData, ...]) -> Iterator[str]:
     yield counted(len(entries), "node")
     if any(entry.ready is not None for entry in entries):
@@ -373,33 +395,3 @@ def _blocks(totals: Sequence[ResourceTotalData]) -> str:
         by_node.setdefault(each.largest_free_node, []).append(amount)
     blocks = [f"{listed(amounts)} on {node}" for node, amounts in by_node.items()]
     return f"largest free block: {listed(blocks)}" if blocks else "nothing is free"
-
-
-def _description(cluster: LoadedCluster, capacity: NodeCapacity, row: int) -> NodeDescription:
-    pods, node = cluster.pods, cluster.nodes.objects[row]
-    waiting = pods.nominated
-    entry = _entry(cluster.cluster, capacity, row)
-    return NodeDescription(
-        **_envelope(cluster),
-        summary=_description_summary(entry),
-        node=entry,
-        labels=node.metadata.labels,
-        conditions=tuple(
-            NodeConditionData(each.type, each.status, each.reason, each.message, each.last_transition_time)
-            for each in node.status.conditions
-        ),
-        owners=capacity.owners(pods.on_node(row)),
-        nominated=capacity.owners(waiting[pods.nominated_to(waiting) == row]),
-    )
-
-
-def _description_summary(entry: NodeEntryData) -> str:
-    state = [entry.problem or ("ready" if entry.ready else ""), "cordoned" if entry.unschedulable else ""]
-    states = listed([each for each in state if each])
-    free = [
-        f"{readable(each.resource, each.free)} of {readable(each.resource, each.allocatable)} {each.resource}"
-        for each in entry.resources
-        if each.allocatable != "0" and each.resource in (CPU, MEMORY)
-    ]
-    name = f"{entry.name} is {states}" if states else entry.name
-    return f"{name}; {f'free: {listed(free)}' if free else 'no allocatable cpu or memory'}."

@@ -223,7 +223,14 @@ def description_document(answer: NodeDescription, view: View) -> Document:
     if view.drawn and node.resources:
         yield node_bars(answer)
         yield GAP
-    yield _resources_table(node.resources, every=view.wide)
+    shown = list(_shown_resources(node.resources, every=view.wide))
+    nominated = any(each.nominated != "0" for each in shown)
+    rows = []
+    for each in shown:
+        amounts = [each.free, each.allocatable, each.requested, *([each.nominated] if nominated else [])]
+        rows.append((each.resource, *(readable(each.resource, amount) for amount in amounts)))
+    headings = ("resource", "free", "allocatable", "requested", *(("nominated pods request",) if nominated else ()))
+    yield table(headings, rows, numeric=range(1, len(headings)))
     users = [(each.owner, len(each.pods), each.requests) for each in answer.owners]
     yield from _users_section("workload", users, every=True)
     if answer.nominated:
@@ -233,7 +240,14 @@ def description_document(answer: NodeDescription, view: View) -> Document:
         yield Heading("Taints")
         for taint in node.taints:
             yield Paragraph(taint, indent=2)
-    yield from _conditions_section(answer)
+    if answer.conditions:
+        yield Heading("Conditions")
+        conditions = [
+            (each.type, each.status, f"{each.since:%Y-%m-%d %H:%M} UTC" if each.since else _NO_VALUE,
+             each.reason or _NO_VALUE, each.message or _NO_VALUE)
+            for each in answer.conditions
+        ]  # fmt: skip
+        yield table(("condition", "status", "since", "reason", "message"), conditions)
     if view.wide:
         if answer.labels:
             yield Heading("Labels")
@@ -345,17 +359,6 @@ def _free_lines(amounts: NodeAmountsData | ResourceTotalData) -> Lines:
     return tuple(lines)
 
 
-def _resources_table(resources: Sequence[NodeAmountsData], *, every: bool) -> Table:
-    shown = list(_shown_resources(resources, every=every))
-    nominated = any(each.nominated != "0" for each in shown)
-    rows = []
-    for each in shown:
-        amounts = [each.free, each.allocatable, each.requested, *([each.nominated] if nominated else [])]
-        rows.append((each.resource, *(readable(each.resource, amount) for amount in amounts)))
-    headings = ("resource", "free", "allocatable", "requested", *(("nominated pods request",) if nominated else ()))
-    return table(headings, rows, numeric=range(1, len(headings)))
-
-
 def _users_section(heading: str, users: Sequence[tuple[str, int, Mapping[str, str]]], *, every: bool) -> Document:
     """Lay out the requests by namespace or workload."""
     if not users:
@@ -374,18 +377,6 @@ def _users_table(heading: str, users: Iterable[tuple[str, int, Mapping[str, str]
     if all(row[-1] == _NO_VALUE for row in rows):
         return table((heading, "pods", "cpu", "memory"), [row[:-1] for row in rows], numeric=(1, 2, 3))
     return table((heading, "pods", "cpu", "memory", "others"), rows, numeric=(1, 2, 3))
-
-
-def _conditions_section(answer: NodeDescription) -> Document:
-    if not answer.conditions:
-        return
-    yield Heading("Conditions")
-    rows = [
-        (each.type, each.status, f"{each.since:%Y-%m-%d %H:%M} UTC" if each.since else _NO_VALUE,
-         each.reason or _NO_VALUE, each.message or _NO_VALUE)
-        for each in answer.conditions
-    ]  # fmt: skip
-    yield table(("condition", "status", "since", "reason", "message"), rows)
 
 
 #: The number of pending pods that are named.

@@ -64,6 +64,10 @@ def optimum_answer(
     multi_step = len(scheduled)
     left_out = tuple(pod.key for pod in waiting if pod.key not in on_nodes)
     evicted = {(entry.pod, entry.node): None for entry in comparison.evicted}
+    before, after = comparison.question.start.cluster.pods, comparison.simulation.cluster.pods
+    pending = np.flatnonzero(after.node_row == PENDING).tolist()
+    # The new pod of a StatefulSet has the name of the old one.
+    old = (before.index.get(after.records[index].name) for index in pending)
     return Optimum(
         **envelope(question.start.cluster, provenance, notes_of(question.start.cluster, question.gangs)),
         summary=_optimum_summary(len(waiting), multi_step, placed, comparison),
@@ -90,17 +94,8 @@ def optimum_answer(
         refused=found.n_refused,
         ended=ended,
         replacements_pending=sum(map(is_recreated, comparison.left)) - sum(step.again for step in steps),
-        multi_step_replacements_pending=_n_new_pending(comparison),
+        multi_step_replacements_pending=sum(index is None or bool(before.node_row[index] >= 0) for index in old),
     )
-
-
-def _n_new_pending(comparison: Comparison) -> int:
-    """Return the number of pods that the simulation of the scheduler recreated and leaves pending."""
-    before, after = comparison.question.start.cluster.pods, comparison.simulation.cluster.pods
-    pending = np.flatnonzero(after.node_row == PENDING).tolist()
-    # The new pod of a StatefulSet has the name of the old one.
-    old = (before.index.get(after.records[index].name) for index in pending)
-    return sum(index is None or bool(before.node_row[index] >= 0) for index in old)
 
 
 def multi_step_node(comparison: Comparison, key: str) -> str:

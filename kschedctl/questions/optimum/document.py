@@ -106,7 +106,23 @@ def document(answer: Optimum, view: View) -> Document:
     yield from _evicted(answer)
     yield from _differing(answer.placements, every=view.wide)
     yield from _waiting(answer, every=view.wide)
-    yield from _ways(answer, every=view.wide)
+    if answer.ways:
+        yield Heading("Adjustments with which the scheduler places these pods (each simulated)")
+        rows = [
+            (
+                str(way.lever),
+                way.what,
+                listed(way.workloads, most=len(way.workloads) if view.wide else _FEW),
+                str(way.evicted),
+            )
+            for way in answer.ways
+        ]
+        yield table(("kind", "adjustment", "workloads", "evicted"), rows, numeric=(3,))
+    elif answer.stranded:
+        yield GAP
+        yield Paragraph(
+            "No order, priority or smaller request that was tried makes the scheduler place these pods.", Tone.CAUTION
+        )
     yield from cautions(answer)
     if not view.wide:
         yield from next_questions(_questions(answer))
@@ -155,14 +171,11 @@ def _workloads(workloads: Sequence[OptimumWorkloadData], *, every: bool) -> Docu
         )
         for each in workloads
     ]
-    tones = [_workload_tone(each) for each in workloads]
+    tones = [
+        (Tone.GOOD if each.optimum > each.multi_step else Tone.PLAIN if each.optimum == each.pods else Tone.MIXED)
+        for each in workloads
+    ]
     yield table(("workload", "pods", "scheduler", "best", "nodes"), rows, numeric=(1, 2, 3), tones=tones)
-
-
-def _workload_tone(each: OptimumWorkloadData) -> Tone:
-    if each.optimum > each.multi_step:
-        return Tone.GOOD
-    return Tone.PLAIN if each.optimum == each.pods else Tone.MIXED
 
 
 def _counts(counts: dict[str, int], *, every: bool) -> str:
@@ -222,26 +235,6 @@ def _waiting(answer: Optimum, *, every: bool) -> Document:
     ):
         if pods:
             yield from (GAP, Paragraph(f"{what}: {listed(pods, most=len(pods) if every else _FEW)}"))
-
-
-def _ways(answer: Optimum, *, every: bool) -> Document:
-    if answer.ways:
-        yield Heading("Adjustments with which the scheduler places these pods (each simulated)")
-        rows = [
-            (
-                str(way.lever),
-                way.what,
-                listed(way.workloads, most=len(way.workloads) if every else _FEW),
-                str(way.evicted),
-            )
-            for way in answer.ways
-        ]
-        yield table(("kind", "adjustment", "workloads", "evicted"), rows, numeric=(3,))
-    elif answer.stranded:
-        yield GAP
-        yield Paragraph(
-            "No order, priority or smaller request that was tried makes the scheduler place these pods.", Tone.CAUTION
-        )
 
 
 # The document of the nodes that can be emptied.

@@ -14,7 +14,7 @@ from kschedctl.common.wording import counted, duration, listed, similar
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnose import diagnose, diagnose_cluster
 from kschedctl.diagnosis.diagnosis import ClusterDiagnosis, Diagnosis
-from kschedctl.diagnosis.why.proof import Suggestion, pending_words
+from kschedctl.diagnosis.why.proof import pending_words
 from kschedctl.diagnosis.why.search import suggest
 from kschedctl.diagnosis.why.unblocking_changes import MOST as DEFAULT_CHANGES
 from kschedctl.diagnosis.why.unblocking_changes import (
@@ -196,25 +196,21 @@ def _alone(explained: Sequence[ExplainedGroup], found: UnblockingResult) -> Iter
             continue
         n_groups += 1
         for suggestion in suggest(decision, _PER_GROUP).proven:
-            yield _tried_alone(suggestion, decision, group)
-
-
-def _tried_alone(suggestion: Suggestion, decision: Decision, group: PendingGroup) -> UnblockingData:
-    data = suggestion_data(suggestion)
-    return UnblockingData(
-        summary=data.summary,
-        kind=data.kind,
-        evicts=data.evicts,
-        violates=data.violates,
-        changes=data.changes,
-        workload_changes=data.workload_changes,
-        commands=data.commands,
-        consequences=data.consequences,
-        alternatives=data.alternatives,
-        untried="",
-        would_place=tuple(pod.key for pod in group.pods) if group.is_pod_group else (decision.pod.key,),
-        group="/".join(group.workload[1:]) if group.is_pod_group else "",
-    )
+            data = suggestion_data(suggestion)
+            yield UnblockingData(
+                summary=data.summary,
+                kind=data.kind,
+                evicts=data.evicts,
+                violates=data.violates,
+                changes=data.changes,
+                workload_changes=data.workload_changes,
+                commands=data.commands,
+                consequences=data.consequences,
+                alternatives=data.alternatives,
+                untried="",
+                would_place=tuple(pod.key for pod in group.pods) if group.is_pod_group else (decision.pod.key,),
+                group="/".join(group.workload[1:]) if group.is_pod_group else "",
+            )
 
 
 def pending_answer(

@@ -37,7 +37,25 @@ def document(answer: Pending, view: View) -> Document:
     yield from header(answer, view.now)
     if view.drawn:
         if answer.groups:
-            yield from (GAP, _groups_bars(answer))
+            longest = max((_n_pods(group) for group in answer.groups), default=1)
+            shown = answer.groups[:_MOST_BARS]
+            rows = []
+            for group in shown:
+                segments = tuple(Segment(kind, n, counted(n, "pod")) for kind, n in _fates(group) if n)
+                rows.append(Bar((_which(group), counted(_n_pods(group), "pod")), segments, longest or 1))
+            left = len(answer.groups) - len(shown)
+            yield from (
+                GAP,
+                Bars(
+                    title="Pods by group",
+                    measure="pods",
+                    headings=("workload", "pods"),
+                    kinds=_FATES,
+                    rows=tuple(rows),
+                    note=f"and {counted(left, 'more group')}" if left else "",
+                    numbers=False,
+                ),
+            )
         if view.overview is not None and view.overview.nodes:
             yield from (GAP, nodes_map(view.overview))
     yield from _groups_table(answer, view)
@@ -52,26 +70,6 @@ def _questions(answer: Pending, view: View) -> Iterator[Question]:
         yield Question("One pod in detail", "explain", first.pods[0])
     if answer.groups and not view.wide:
         yield Question("All groups, with commands", "pending", options={"changes": None, "output": "wide"})
-
-
-def _groups_bars(answer: Pending) -> Bars:
-    """Return the largest groups, one bar each."""
-    longest = max((_n_pods(group) for group in answer.groups), default=1)
-    shown = answer.groups[:_MOST_BARS]
-    rows = []
-    for group in shown:
-        segments = tuple(Segment(kind, n, counted(n, "pod")) for kind, n in _fates(group) if n)
-        rows.append(Bar((_which(group), counted(_n_pods(group), "pod")), segments, longest or 1))
-    left = len(answer.groups) - len(shown)
-    return Bars(
-        title="Pods by group",
-        measure="pods",
-        headings=("workload", "pods"),
-        kinds=_FATES,
-        rows=tuple(rows),
-        note=f"and {counted(left, 'more group')}" if left else "",
-        numbers=False,
-    )
 
 
 def _n_pods(group: GroupData) -> int:

@@ -215,7 +215,21 @@ def document(answer: Preemption, view: View) -> Document:
         yield from _victims_section(answer, every=view.wide, most=_DRAWN if view.drawn else None)
         if not view.drawn:
             yield from _lost_section(answer, every=view.wide)
-        yield from _not_helpful_section(answer, every=view.wide and not view.drawn)
+        if answer.not_helpful:
+            yield GAP
+            if view.wide and not view.drawn:
+                rows = [
+                    (n.name, n.plugin or "-", (_CAUSES[n.cause] + wording(deciding_reasons(n))).split("\n"))
+                    for n in answer.not_helpful
+                ]
+                yield table(("node", "plugin", "why preemption does not help"), rows, identifiers=(0,))
+            else:
+                yield table(
+                    ("nodes", "plugin", "why preemption does not help"), _not_helpful_rows(answer), numeric=(0,)
+                )
+        if answer.not_looked_at:
+            text = f"{counted(answer.not_looked_at, 'node')} not tried: enough candidates were found first"
+            yield Paragraph(text, Tone.FAINT, indent=2)
         yield from cures_section(answer.cures, every=view.wide)
         if answer.preemption_message:
             yield Heading("Message of kube-scheduler about preemption")
@@ -349,22 +363,6 @@ def _lost_section(answer: Preemption, *, every: bool) -> Document:
     yield from and_more(len(lost) - len(shown), " candidates")
 
 
-def _not_helpful_section(answer: Preemption, *, every: bool) -> Document:
-    if answer.not_helpful:
-        yield GAP
-        if every:
-            rows = [
-                (n.name, n.plugin or "-", (_CAUSES[n.cause] + wording(deciding_reasons(n))).split("\n"))
-                for n in answer.not_helpful
-            ]
-            yield table(("node", "plugin", "why preemption does not help"), rows, identifiers=(0,))
-        else:
-            yield table(("nodes", "plugin", "why preemption does not help"), _not_helpful_rows(answer), numeric=(0,))
-    if answer.not_looked_at:
-        text = f"{counted(answer.not_looked_at, 'node')} not tried: enough candidates were found first"
-        yield Paragraph(text, Tone.FAINT, indent=2)
-
-
 def _not_helpful_rows(answer: Preemption) -> Iterator[Sequence[str | Sequence[str]]]:
     for cause, prefix in _CAUSES.items():
         nodes: list[NodeData] = [node for node in answer.not_helpful if node.cause is cause]
@@ -419,15 +417,11 @@ def threat_document(answer: Threat, view: View) -> Document:
         yield GAP
         headings = ("preemptor", "priority", "class", "certain", "disruption budget")
         yield table(headings, rows, numeric=(1,), identifiers=(0,))
-        yield from (GAP, Paragraph(_safe(answer)))
+        name = answer.safe_class
+        which = f"PriorityClass {name} is the lowest one" if name else "no PriorityClass has that"
+        yield from (GAP, Paragraph(f"The pod would be safe from priority {answer.safe_priority} on: {which}."))
     yield from cautions(answer)
     if answer.takers:
         yield from next_questions(
             [Question("Preemption in detail", "preempt", answer.takers[0].name, {"victim": None})]
         )
-
-
-def _safe(answer: Threat) -> str:
-    name = answer.safe_class
-    which = f"PriorityClass {name} is the lowest one" if name else "no PriorityClass has that"
-    return f"The pod would be safe from priority {answer.safe_priority} on: {which}."

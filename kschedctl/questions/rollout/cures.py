@@ -215,19 +215,16 @@ class _RolloutCures:
             recreate = [] if rolling.recreate else [_with_strategy(workload, "strategy Recreate", RECREATE)]
             early = self._found.replicas == 1 or bool(self._found.attaching)
             yield from recreate if early else ()
-            yield from self._with_label_keys(workload)
+            if self._keyed is not None:
+                summary = f"matchLabelKeys: [{POD_TEMPLATE_HASH}] in the terms that count its own pods"
+                command = f"# in the pod template of {workload.ref}: matchLabelKeys: [{POD_TEMPLATE_HASH}]"
+                yield _Change(summary=summary, commands=(command,), workload=_with_spec(workload, self._keyed))
             yield from self._one_node_more()
             yield from () if early else recreate
         else:
             yield from self._one_node_more()
         yield from self._of_pod()
         yield from self._preferred()
-
-    def _with_label_keys(self, workload: Deployment) -> Iterator[_Change]:
-        if self._keyed is not None:
-            summary = f"matchLabelKeys: [{POD_TEMPLATE_HASH}] in the terms that count its own pods"
-            command = f"# in the pod template of {workload.ref}: matchLabelKeys: [{POD_TEMPLATE_HASH}]"
-            yield _Change(summary=summary, commands=(command,), workload=_with_spec(workload, self._keyed))
 
     @property
     def _keyed(self) -> PodSpec | None:

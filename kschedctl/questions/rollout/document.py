@@ -45,7 +45,28 @@ def charts_section(answer: RolledOut, overview: NodesOverview | None) -> Documen
     drawn = _pods_timeline(answer)
     if drawn.is_short:
         yield drawn
-    yield _rollout_charts_available(answer)
+    shown = answer.steps[:_MOST_STEPS] if answer.finished else answer.steps[-_MOST_STEPS:]
+    most = max(answer.available_before, answer.available_promised, *(step.available for step in answer.steps), 1)
+    rows = (
+        Bar(
+            (f"{step.number}: {step}", f"{step.seconds:.0f} s", counted(step.available, "pod")),
+            (Segment(int(step.available < answer.available_promised), step.available, counted(step.available, "pod")),),
+            most,
+            mark=answer.available_promised,
+        )
+        for step in shown
+    )
+    left = len(answer.steps) - len(shown)
+    others = f"; left out: {counted(left, 'more step')}" if left else ""
+    yield Bars(
+        title="Available pods after each step",
+        measure="pods",
+        headings=("step", "time", "available"),
+        kinds=_AVAILABLE,
+        rows=tuple(rows),
+        note=f"the mark: the strategy keeps {counted(answer.available_promised, 'pod')} available{others}",
+        numbers=False,
+    )
     if overview is not None and answer.placements:
         yield pods_map(overview, ((each.node, each.pod) for each in answer.placements), ())
     if not drawn.is_short:
@@ -88,31 +109,6 @@ def _spans(steps: Sequence[RolloutStep], node: str, end: float) -> list[Span]:
             created = f"created in step {step.number}{placed}"
             spans.append(Span(step.seconds, until, _NEW if node else _PENDING, created))
     return spans
-
-
-def _rollout_charts_available(answer: RolledOut) -> Bars:
-    shown = answer.steps[:_MOST_STEPS] if answer.finished else answer.steps[-_MOST_STEPS:]
-    most = max(answer.available_before, answer.available_promised, *(step.available for step in answer.steps), 1)
-    rows = (
-        Bar(
-            (f"{step.number}: {step}", f"{step.seconds:.0f} s", counted(step.available, "pod")),
-            (Segment(int(step.available < answer.available_promised), step.available, counted(step.available, "pod")),),
-            most,
-            mark=answer.available_promised,
-        )
-        for step in shown
-    )
-    left = len(answer.steps) - len(shown)
-    others = f"; left out: {counted(left, 'more step')}" if left else ""
-    return Bars(
-        title="Available pods after each step",
-        measure="pods",
-        headings=("step", "time", "available"),
-        kinds=_AVAILABLE,
-        rows=tuple(rows),
-        note=f"the mark: the strategy keeps {counted(answer.available_promised, 'pod')} available{others}",
-        numbers=False,
-    )
 
 
 #: The number of steps, nodes and names that are shown without ``-o wide``.

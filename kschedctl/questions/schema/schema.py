@@ -73,13 +73,6 @@ ANSWERS: Final[Mapping[str, tuple[type[msgspec.Struct], ...]]] = {
 }
 
 
-def _field_texts(kind: type[msgspec.Struct]) -> dict[str, str]:
-    """Return the texts of a type's fields, ``Annotated[..., "TEXT"]``, by name; msgspec itself ignores them."""
-    hints = get_type_hints(kind, include_extras=True)
-    annotated = {name: hint.__metadata__[-1] for name, hint in hints.items() if get_origin(hint) is Annotated}
-    return {name: text for name, text in annotated.items() if isinstance(text, str)}
-
-
 def _structs(types: Iterable[Any], seen: set[Any]) -> Iterator[type[msgspec.Struct]]:
     """Yield every struct in types and in the fields of structs, each once."""
     for kind in types:
@@ -102,7 +95,9 @@ def schema_components(types: Iterable[Any], ref_template: str) -> tuple[tuple[di
     schemas, parts = msgspec.json.schema_components(types, schema_hook=schema_of, ref_template=ref_template)
     for kind in _structs(types, set()):
         fields = parts[kind.__name__]["properties"]
-        texts = _field_texts(kind)
+        hints = get_type_hints(kind, include_extras=True)
+        annotated = {name: hint.__metadata__[-1] for name, hint in hints.items() if get_origin(hint) is Annotated}
+        texts = {name: text for name, text in annotated.items() if isinstance(text, str)}
         for field in msgspec.structs.fields(kind):
             if field.name in texts:
                 fields[field.encode_name] = {"description": texts[field.name], **fields[field.encode_name]}

@@ -115,10 +115,15 @@ def sweep_answer(read: ReadPlan, rows: Mapping[int, Row], *, finished: bool) -> 
         )
         for row in every
     )
+    total = len(read.cases)
+    n_rows = len(every)
+    n_best = len(best) if plan.goals else None
+    done = counted(total, "case") if n_rows == total else f"{n_rows} of {counted(total, 'case')}"
+    parts = [f"{n_failed} failed"] if n_failed else []
+    parts += [f"{n_best} on the Pareto front"] if n_best is not None else []
+    text = "; ".join([f"{done} answered" if not parts else done, *([", ".join(parts)] if parts else [])])
     return Sweep(
-        summary=_sweep_summary(
-            len(read.cases), len(every), n_failed, len(best) if plan.goals else None, finished=finished
-        ),
+        summary=text if finished else f"interrupted: {text} so far",
         interrupted=not finished,
         ask=plan.ask,
         axes=tuple(AxisData(axis.name, axis.of, len(axis.values)) for axis in read.axes),
@@ -129,14 +134,6 @@ def sweep_answer(read: ReadPlan, rows: Mapping[int, Row], *, finished: bool) -> 
         failed=n_failed,
         cases=cases,
     )
-
-
-def _sweep_summary(total: int, n_rows: int, n_failed: int, n_best: int | None, *, finished: bool) -> str:
-    done = counted(total, "case") if n_rows == total else f"{n_rows} of {counted(total, 'case')}"
-    parts = [f"{n_failed} failed"] if n_failed else []
-    parts += [f"{n_best} on the Pareto front"] if n_best is not None else []
-    text = "; ".join([f"{done} answered" if not parts else done, *([", ".join(parts)] if parts else [])])
-    return text if finished else f"interrupted: {text} so far"
 
 
 def front(rows: Iterable[Row], goals: Mapping[str, Aim]) -> frozenset[int]:

@@ -30,7 +30,15 @@ def document(answer: Sweep, view: View) -> Document:
         yield Paragraph(f"goals: {listed(goals, most=len(goals))}", Tone.FAINT)
     yield from _table(answer, every=view.wide)
     yield from _failures(answer.cases, every=view.wide)
-    yield from _cautions(answer.cases)
+    found: dict[str, int] = defaultdict(int)
+    for case in answer.cases:
+        for text in (*(case.doubts or ()), *(case.warnings or ())):
+            found[text] += 1
+    if found:
+        yield GAP
+    for text, number in found.items():
+        of = "" if number == len(answer.cases) else f" (in {counted(number, 'case')})"
+        yield Paragraph(f"warning: {text}{of}", Tone.CAUTION)
     yield from next_questions(() if view.wide else _questions(answer))
 
 
@@ -100,15 +108,3 @@ def _failures(cases: Sequence[CaseData], *, every: bool) -> Document:
         for error, numbers in failed.items()
     ]
     yield table(("cases", "numbers", "error"), rows, numeric=(0,))
-
-
-def _cautions(cases: Sequence[CaseData]) -> Document:
-    found: dict[str, int] = defaultdict(int)
-    for case in cases:
-        for text in (*(case.doubts or ()), *(case.warnings or ())):
-            found[text] += 1
-    if found:
-        yield GAP
-    for text, number in found.items():
-        of = "" if number == len(cases) else f" (in {counted(number, 'case')})"
-        yield Paragraph(f"warning: {text}{of}", Tone.CAUTION)

@@ -112,7 +112,18 @@ def run_there(job: SweepJob, numbers: Sequence[int], address: str) -> Iterator[R
     except (OSError, ValueError, TimeoutError) as error:
         raise InputError(f"no response from a Dask scheduler: {error}", where=address) from None
     with client:
-        _check_workers(client, address)
+        versions = client.run(_version)
+        if not versions:
+            raise InputError("the Dask scheduler has no workers", where=address, hint="dask worker ADDRESS starts one")
+        own = version("kschedctl")
+        others = {worker: found for worker, found in versions.items() if found != own}
+        for worker, found in others.items():
+            told = f"has kschedctl {found}" if found else "has no kschedctl"
+            raise InputError(
+                f"the worker {worker} {told}, this machine has {own}",
+                where=address,
+                hint="install the same version on the workers",
+            )
         yield from _rows(client, parcel, job.in_order(numbers))
 
 
@@ -122,21 +133,6 @@ def _distributed() -> Any:
         return import_module("distributed")
     except ImportError:
         raise UnsupportedError("--dask needs the package distributed", hint=install_command("dask")) from None
-
-
-def _check_workers(client: Any, address: str) -> None:
-    versions = client.run(_version)
-    if not versions:
-        raise InputError("the Dask scheduler has no workers", where=address, hint="dask worker ADDRESS starts one")
-    own = version("kschedctl")
-    others = {worker: found for worker, found in versions.items() if found != own}
-    for worker, found in others.items():
-        told = f"has kschedctl {found}" if found else "has no kschedctl"
-        raise InputError(
-            f"the worker {worker} {told}, this machine has {own}",
-            where=address,
-            hint="install the same version on the workers",
-        )
 
 
 def _version() -> str:

@@ -134,7 +134,13 @@ def _measured(answered: CaseResult, column: str) -> Number | None:
     if column == "nodes":
         return len(answered.cluster.nodes)
     if column == "nodesUsed":
-        return _nodes_used(answered.cluster)
+        used: set[int] = set()
+        for record, row in zip(answered.cluster.pods.records, answered.cluster.pods.node_row.tolist(), strict=True):
+            if row >= 0 and row not in used:
+                owner = record.metadata.controller
+                if owner is None or owner.kind not in NODE_BOUND:
+                    used.add(row)
+        return len(used)
     if column.startswith(UTILISATION):
         return _rounded(_utilisation(answered, *split_utilisation(column)))
     key = column.removeprefix(SKEW)
@@ -143,17 +149,6 @@ def _measured(answered: CaseResult, column: str) -> Number | None:
 
 def _rounded(number: Number | None) -> Number | None:
     return round(number, _DIGITS) if isinstance(number, float) else number
-
-
-def _nodes_used(cluster: Cluster) -> int:
-    """Return the number of nodes with a pod that is not bound to its node by its owner."""
-    used: set[int] = set()
-    for record, row in zip(cluster.pods.records, cluster.pods.node_row.tolist(), strict=True):
-        if row >= 0 and row not in used:
-            owner = record.metadata.controller
-            if owner is None or owner.kind not in NODE_BOUND:
-                used.add(row)
-    return len(used)
 
 
 def _utilisation(answered: CaseResult, resource: str, statistic: str) -> float | None:

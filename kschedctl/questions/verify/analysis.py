@@ -37,7 +37,7 @@ from kschedctl.questions.verify.answer import (
     Verification,
 )
 from kschedctl.questions.verify.pending_pods import POD_SCHEDULED, WHAT_IF, check_pending_pods
-from kschedctl.questions.verify.running_pods import STATIC_OWNER, BoundPods, Misplaced, check_bound_pods, names_nodes
+from kschedctl.questions.verify.running_pods import STATIC_OWNER, Misplaced, check_bound_pods, names_nodes
 from kschedctl.scheduler.cycle.sampling import starts_to
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.status import Code, Status
@@ -190,7 +190,18 @@ def verify(cluster: LoadedCluster, request: VerifyRequest, handle: AnalysisHandl
         not_tried=outcomes[Match.NOT_TRIED],
         other_scheduler=outcomes[Match.OTHER_SCHEDULER],
     )
-    bound = _bound_counts(found, infeasible)
+    standings = Counter(each.standing for each in infeasible)
+    bound = BoundCountsData(
+        feasible=found.feasible,
+        infeasible=len(infeasible),
+        different=standings[Standing.DIFFERENT],
+        changed=standings[Standing.CHANGED],
+        cordoned=standings[Standing.CORDONED],
+        what_if=standings[Standing.WHAT_IF],
+        other_scheduler=found.other_scheduler,
+        static=found.static,
+        lost=found.lost,
+    )
     choices = None
     if request.sampling:
         misplaced = {cluster.scheduler.cluster.pods.key(pod.pod) for pod in found.misplaced}
@@ -212,21 +223,6 @@ def as_stored(cluster: LoadedCluster) -> LoadedCluster:
     """Return the cluster as kube-scheduler reads it, which computes no status of disruption budgets."""
     stored = without_computed_status(cluster.cluster)
     return cluster if stored is cluster.cluster else cluster.over(stored)
-
-
-def _bound_counts(found: BoundPods, infeasible: list[InfeasibleGroupData]) -> BoundCountsData:
-    standings = Counter(each.standing for each in infeasible)
-    return BoundCountsData(
-        feasible=found.feasible,
-        infeasible=len(infeasible),
-        different=standings[Standing.DIFFERENT],
-        changed=standings[Standing.CHANGED],
-        cordoned=standings[Standing.CORDONED],
-        what_if=standings[Standing.WHAT_IF],
-        other_scheduler=found.other_scheduler,
-        static=found.static,
-        lost=found.lost,
-    )
 
 
 def _pending_groups(pods: Iterable[PendingGroupData]) -> Iterator[PendingGroupData]:

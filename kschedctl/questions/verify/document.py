@@ -63,7 +63,12 @@ def document(found: Verification, view: View) -> Document:
     if view.drawn:
         yield _agreement(found)
     for outcome, heading in _TWO_MESSAGES.items():
-        yield from _two_messages_section(found, outcome, heading, wide=view.wide)
+        for group in found.pending_groups:
+            if group.outcome is outcome:
+                yield Heading(f"{_pod_names(group.pods, wide=view.wide)}: {heading}")
+                yield Verbatim(f"kube-scheduler: {group.theirs}")
+                yield Verbatim(f"kschedctl:      {group.ours}")
+                yield from _causes_section(group.causes)
     for outcome, (heading, stored) in _HEADINGS.items():
         yield from _messages_section(found, outcome, heading, stored=stored, wide=view.wide)
     for standing, heading in _STANDINGS.items():
@@ -110,15 +115,6 @@ def _agreement(found: Verification) -> Bars:
             for which, counts in (("pending", of_pending), ("bound", of_bound))
         ),
     )
-
-
-def _two_messages_section(found: Verification, outcome: Match, heading: str, *, wide: bool) -> Document:
-    for group in found.pending_groups:
-        if group.outcome is outcome:
-            yield Heading(f"{_pod_names(group.pods, wide=wide)}: {heading}")
-            yield Verbatim(f"kube-scheduler: {group.theirs}")
-            yield Verbatim(f"kschedctl:      {group.ours}")
-            yield from _causes_section(group.causes)
 
 
 def _causes_section(causes: tuple[str, ...]) -> Document:

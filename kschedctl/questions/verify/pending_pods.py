@@ -89,7 +89,14 @@ def disagreement(theirs: Theirs, decision: Decision) -> Disagreement | None:
     """Return the difference between our answer and kube-scheduler's; ``None`` if there is none."""
     outcome = decision.outcome
     if theirs.node:
-        return _about_node(theirs.node, decision)
+        if decision.pre_enqueue.code is not Code.SUCCESS or theirs.node not in decision.cluster.nodes.row:
+            return None
+        verdict = decision.node(theirs.node)
+        if verdict.feasible:
+            return None
+        said = {f"{plugin}: {reason.text}" for plugin, reasons in verdict.reasons for reason in reasons}
+        # The difference is about this node, whether or not the pod fits on another one.
+        return Disagreement(Outcome.UNSCHEDULABLE, frozenset(said or verdict.status.reasons))
     said_outcome = {GATED: Outcome.GATED, FAILED: Outcome.ERROR}.get(theirs.reason, Outcome.UNSCHEDULABLE)
     if outcome is not Outcome.UNSCHEDULABLE or said_outcome is not outcome:
         # Pods that are feasible or gated, or whose cycle failed, have no reasons to compare.
@@ -108,18 +115,6 @@ def disagreement(theirs: Theirs, decision: Decision) -> Disagreement | None:
 def overcounted(theirs: Theirs, decision: Decision) -> frozenset[str]:
     """Return the reasons of filters that we give for more nodes than kube-scheduler did."""
     return frozenset(_reasons(decision.message)[0] - _reasons(theirs.message)[0])
-
-
-def _about_node(node: str, decision: Decision) -> Disagreement | None:
-    """Return the difference if we reject the node that the pod runs on."""
-    if decision.pre_enqueue.code is not Code.SUCCESS or node not in decision.cluster.nodes.row:
-        return None
-    verdict = decision.node(node)
-    if verdict.feasible:
-        return None
-    said = {f"{plugin}: {reason.text}" for plugin, reasons in verdict.reasons for reason in reasons}
-    # The difference is about this node, whether or not the pod fits on another one.
-    return Disagreement(Outcome.UNSCHEDULABLE, frozenset(said or verdict.status.reasons))
 
 
 def without_preemption(message: str) -> str:
@@ -279,19 +274,6 @@ def _causes(cluster: Cluster, condition: Condition, decision: Decision) -> Itera
         yield "the stored message is truncated"
     if ours and without_preemption(theirs) == without_preemption(ours):
         yield "only the part about preemption differs: it depends on pods that are being deleted or were nominated"
-    yield from _snapshot_causes(cluster, theirs, decision)
-    changes = _changes_since(cluster, condition.last_transition_time)
-    if changes:
-        yield f"{listed(changes)} after the pod became pending"
-    if cluster.taken_at is not None and condition.last_transition_time is not None:
-        older = condition.last_transition_time - cluster.taken_at
-        if older.total_seconds() > 0:
-            yield f"the snapshot is {counted(int(older.total_seconds()) + 1, 'second')} older than the condition"
-    yield "the cluster's scheduler may have another configuration (--config), release or feature gates"
-
-
-def _snapshot_causes(cluster: Cluster, theirs: str, decision: Decision) -> Iterator[str]:
-    """Yield the causes in the snapshot for an answer that differs from the stored one."""
     stored = _N_NODES.search(theirs)
     n_nodes = len(cluster.nodes)
     if stored is not None and int(stored[1]) != n_nodes:
@@ -310,6 +292,14 @@ def _snapshot_causes(cluster: Cluster, theirs: str, decision: Decision) -> Itera
     terminating = [pods.key(i) for i, r in enumerate(pods.records) if r.metadata.deletion_timestamp is not None]
     if terminating:
         yield f"{listed(terminating)} {_are(terminating)} being deleted"
+    changes = _changes_since(cluster, condition.last_transition_time)
+    if changes:
+        yield f"{listed(changes)} after the pod became pending"
+    if cluster.taken_at is not None and condition.last_transition_time is not None:
+        older = condition.last_transition_time - cluster.taken_at
+        if older.total_seconds() > 0:
+            yield f"the snapshot is {counted(int(older.total_seconds()) + 1, 'second')} older than the condition"
+    yield "the cluster's scheduler may have another configuration (--config), release or feature gates"
 
 
 def _are(names: list[str]) -> str:

@@ -384,18 +384,6 @@ def recorded_case(scheduler: Scheduler, index: int, feature_gates: Mapping[str, 
         raise InputError(
             f"{key}: it is tried with its pod group, and a case is about a single pod", hint=_WHOLE_CLUSTER
         )
-    whole = _whole_case(scheduler, index, feature_gates)
-    narrowing = Narrowing(whole, scheduler.release, scheduler.registry)
-    if narrowing.disagreement is None:
-        raise InputError(f"{key}: our answer equals kube-scheduler's", hint="name a pod that differs (verify -o name)")
-    case = _under_pseudonyms(narrowing.smallest())
-    found = Narrowing(case, scheduler.release, scheduler.registry).disagreement
-    if found is None or not found.resembles(narrowing.disagreement):
-        raise InputError(f"{key}: the difference does not occur with pseudonyms", hint=_WHOLE_CLUSTER)
-    return case
-
-
-def _whole_case(scheduler: Scheduler, index: int, feature_gates: Mapping[str, bool]) -> Object:
     cluster = scheduler.cluster
     own = cluster.pods.records[index].metadata
     captured = capture(ClusterReader(cluster, ReadSummary()))
@@ -413,7 +401,7 @@ def _whole_case(scheduler: Scheduler, index: int, feature_gates: Mapping[str, bo
         node=node,
     )
     asked = replace(_without_message(pod), spec=replace(pod.spec, node_name=""))
-    return {
+    whole = {
         "id": _ID,
         "objects": [
             _data(_without_message(obj) if isinstance(obj, Pod) else obj)
@@ -424,6 +412,14 @@ def _whole_case(scheduler: Scheduler, index: int, feature_gates: Mapping[str, bo
         "config": case_config(scheduler.configuration),
         "theirs": msgspec.to_builtins(theirs),
     }
+    narrowing = Narrowing(whole, scheduler.release, scheduler.registry)
+    if narrowing.disagreement is None:
+        raise InputError(f"{key}: our answer equals kube-scheduler's", hint="name a pod that differs (verify -o name)")
+    case = _under_pseudonyms(narrowing.smallest())
+    found = Narrowing(case, scheduler.release, scheduler.registry).disagreement
+    if found is None or not found.resembles(narrowing.disagreement):
+        raise InputError(f"{key}: the difference does not occur with pseudonyms", hint=_WHOLE_CLUSTER)
+    return case
 
 
 def _without_message(pod: Pod) -> Pod:

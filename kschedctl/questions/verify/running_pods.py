@@ -97,7 +97,8 @@ def check_bound_pods(scheduler: Scheduler, handle: AnalysisHandle, namespace: st
         else:
             others += 1
     misplaced: list[Misplaced] = []
-    with_extended = _with_extended_claims(scheduler)
+    claims = filter(is_extended_claim, scheduler.cluster.list(ResourceClaim))
+    with_extended = {owner.uid for claim in claims if (owner := claim.metadata.controller) is not None}
     for group in handle.track(list(_grouped(scheduler, asked, with_extended)), "comparing running pods"):
         own = scheduler
         if group.pod.metadata.uid in with_extended:
@@ -105,12 +106,6 @@ def check_bound_pods(scheduler: Scheduler, handle: AnalysisHandle, namespace: st
         misplaced += _misplaced(own, group)
     ordered = tuple(sorted(misplaced, key=lambda found: found.pod))
     return BoundPods(len(asked) - len(misplaced), ordered, others, static, lost)
-
-
-def _with_extended_claims(scheduler: Scheduler) -> set[str]:
-    """Return the uids of the pods that have a claim for their extended resources."""
-    claims = filter(is_extended_claim, scheduler.cluster.list(ResourceClaim))
-    return {owner.uid for claim in claims if (owner := claim.metadata.controller) is not None}
 
 
 def _grouped(scheduler: Scheduler, indices: list[int], apart: Container[str]) -> Iterator[_Alike]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answer import merged_envelope
-from kschedctl.questions.charts import Bar, Bars, Colouring, Kind, NodeMap, Segment
+from kschedctl.questions.charts import Bar, Bars, Colouring, Kind, Segment
 from kschedctl.questions.document import (
     GAP,
     Document,
@@ -30,7 +30,6 @@ from kschedctl.questions.frame import (
     one_by_one,
 )
 from kschedctl.questions.node_map import NodeResult, results_map
-from kschedctl.questions.nodes.answer import NodesOverview
 from kschedctl.questions.volumes.answer import (
     ClaimData,
     ClaimVerdict,
@@ -169,7 +168,26 @@ def list_document(found: VolumesList, view: View) -> Document:
     yield from header(basis, view.now)
     yield GAP
     if view.drawn:
-        yield _claims_bars(claims)
+        by_class: dict[str, list[ClaimData]] = {}
+        for claim in claims:
+            by_class.setdefault(claim.storage_class or "no class", []).append(claim)
+        longest = max(map(len, by_class.values()))
+        rows = []
+        for name, members in sorted(by_class.items(), key=lambda item: (-len(item[1]), item[0]))[:_MOST_CLASSES]:
+            counts = Counter(
+                2 if not claim.usable else int(claim.controller.action is not ClaimAction.KEEP) for claim in members
+            )
+            segments = tuple(Segment(kind, n, counted(n, "claim")) for kind, n in sorted(counts.items()))
+            rows.append(Bar((name, counted(len(members), "claim")), segments, longest))
+        left = len(by_class) - len(rows)
+        yield Bars(
+            title="Claims by storage class",
+            measure="claims",
+            headings=("class", "claims"),
+            kinds=_CLAIM_KINDS,
+            rows=tuple(rows),
+            note=f"and {left} more classes" if left else "",
+        )
         yield GAP
     yield from _table_section(claims, with_pods=True)
     yield from _trap_section(claims)
@@ -254,47 +272,24 @@ def _merged(mismatches: Sequence[MismatchData]) -> str:
     return _mismatch(MismatchData(first.field, first.wanted, has))
 
 
-def _nodes_map(nodes: Sequence[NodeVolumesData], overview: NodesOverview) -> NodeMap:
-    """Return a map of the nodes by the outcome for a pod: usable, or the outcome for the first claim that is not."""
-    results = {node.name: NodeResult((_outcome_on_node(node),), _on_node(node)) for node in nodes}
-    kinds = (Kind(_USABLE, Tone.GOOD), *(Kind(name) for name in dict.fromkeys(_OUTCOMES.values())))
-    return results_map(overview.nodes, results, (Colouring("usable by a pod", kinds),))
-
-
-def _outcome_on_node(node: NodeVolumesData) -> str:
-    return _USABLE if node.usable else next(_OUTCOMES[c.verdict] for c in node.claims if c.verdict in _OUTCOMES)
-
-
-def _claims_bars(claims: Sequence[ClaimData]) -> Bars:
-    """Return the claims of each storage class by state."""
-    by_class: dict[str, list[ClaimData]] = {}
-    for claim in claims:
-        by_class.setdefault(claim.storage_class or "no class", []).append(claim)
-    longest = max(map(len, by_class.values()))
-    rows = []
-    for name, members in sorted(by_class.items(), key=lambda item: (-len(item[1]), item[0]))[:_MOST_CLASSES]:
-        counts = Counter(
-            2 if not claim.usable else int(claim.controller.action is not ClaimAction.KEEP) for claim in members
-        )
-        segments = tuple(Segment(kind, n, counted(n, "claim")) for kind, n in sorted(counts.items()))
-        rows.append(Bar((name, counted(len(members), "claim")), segments, longest))
-    left = len(by_class) - len(rows)
-    return Bars(
-        title="Claims by storage class",
-        measure="claims",
-        headings=("class", "claims"),
-        kinds=_CLAIM_KINDS,
-        rows=tuple(rows),
-        note=f"and {left} more classes" if left else "",
-    )
-
-
 def _nodes_section(nodes: Sequence[NodeVolumesData], view: View) -> Document:
     if not nodes:
         return
     yield GAP
     if view.drawn and view.overview is not None:
-        yield _nodes_map(nodes, view.overview)
+        results = {
+            node.name: NodeResult(
+                (
+                    _USABLE
+                    if node.usable
+                    else next(_OUTCOMES[c.verdict] for c in node.claims if c.verdict in _OUTCOMES),
+                ),
+                _on_node(node),
+            )
+            for node in nodes
+        }
+        kinds = (Kind(_USABLE, Tone.GOOD), *(Kind(name) for name in dict.fromkeys(_OUTCOMES.values())))
+        yield results_map(view.overview.nodes, results, (Colouring("usable by a pod", kinds),))
         yield GAP
     # In formats that draw, the map has the outcome for each node.
     if view.wide and not view.drawn:
@@ -306,13 +301,15 @@ def _nodes_section(nodes: Sequence[NodeVolumesData], view: View) -> Document:
         groups.setdefault((node.usable, _on_node(node)), []).append(node)
     ordered = sorted(groups.items(), key=lambda item: (not item[0][0], -len(item[1])))
     rows = [
-        (str(len(members)), _zones_of(members), "yes" if usable else "no", text) for (usable, text), members in ordered
+        (
+            str(len(members)),
+            listed(sorted({node.zone for node in members if node.zone}), most=_NAMED) or "-",
+            "yes" if usable else "no",
+            text,
+        )
+        for (usable, text), members in ordered
     ]
     yield table(("nodes", "zones", "usable", "outcome for a pod"), rows, numeric=(0,))
-
-
-def _zones_of(nodes: Sequence[NodeVolumesData]) -> str:
-    return listed(sorted({node.zone for node in nodes if node.zone}), most=_NAMED) or "-"
 
 
 def _on_node(node: NodeVolumesData) -> Lines:

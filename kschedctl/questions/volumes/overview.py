@@ -202,18 +202,13 @@ def find_trap(binder: Binder, outcome: ClaimOutcome, storage_class: StorageClass
         zones = zones_of(nodes, usable_from(binder, outcome.claim, volume)) if volume is not None else every
         others = tuple(zone for zone in every if zone not in zones)
         return Trap(storage_class.name, zones, others) if others else None
-    if outcome.action is ClaimAction.PROVISION and _is_zonal(binder.cluster, outcome.provisioner):
+    if outcome.action is ClaimAction.PROVISION and any(
+        entry.name == outcome.provisioner and entry.topology_keys
+        for csi_node in binder.cluster.list(CSINode)
+        for entry in csi_node.spec.drivers
+    ):
         return Trap(storage_class.name, (), every)
     return None
-
-
-def _is_zonal(cluster: Cluster, driver: str) -> bool:
-    """Report whether a CSI driver has topology keys on any node, so that its volumes may be tied to some nodes."""
-    return any(
-        entry.name == driver and entry.topology_keys
-        for csi_node in cluster.list(CSINode)
-        for entry in csi_node.spec.drivers
-    )
 
 
 @dataclass(frozen=True, slots=True)
