@@ -95,15 +95,6 @@ _IMAGE: Final = frozenset(
 )
 
 
-def pods_by_lost_node(cluster: Cluster) -> dict[str, list[int]]:
-    """Return the indices of the pods that are bound to nodes that do not exist, by the name of the node.
-
-    It is empty if the snapshot seems to lack nodes: if more nodes are missing than it has.
-    """
-    lost = _lost(cluster)
-    return lost if len(lost) <= len(cluster.nodes) else {}
-
-
 def is_lost(cluster: Cluster, node: str) -> bool:
     """Report whether the node of a pod does not exist, although the snapshot does not seem to lack nodes."""
     return node not in cluster.nodes.row and len({*_lost(cluster), node}) <= len(cluster.nodes)
@@ -216,7 +207,9 @@ def lost_nodes(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
     """
     # Yield the nodes that are gone, with the pods that are still bound to them.
     pods = situation.cluster.pods
-    for node, members in pods_by_lost_node(situation.cluster).items():
+    # It is empty if the snapshot seems to lack nodes: if more nodes are missing than it has.
+    lost = _lost(situation.cluster)
+    for node, members in (lost if len(lost) <= len(situation.cluster.nodes) else {}).items():
         misnamed = [index for index in members if is_misnamed(pods.pod(index))]
         yield from (_misnamed(situation, pods.pod(index), node) for index in misnamed)
         keys = tuple(pods.key(index) for index in members if index not in misnamed)
@@ -454,40 +447,40 @@ def unstarted_pods(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
             continue
         age = situation.seconds_since(record.status.start_time or record.metadata.creation_timestamp)
         if age > _UNSTARTED_PODS_PATIENCE:
-            yield _stuck_pod_cause(situation, pods.pod(index), record.node_name, int(age))
-
-
-def _stuck_pod_cause(situation: ClusterSituation, pod: Pod, node_name: str, age: int) -> ClusterDiagnosis:
-    cluster = situation.cluster
-    unhealthy = list(on_unhealthy_node(cluster, node_name))
-    advice: tuple[Advice, ...] = ()
-    checks: tuple[str, ...] = (f"kubectl describe pod -n {pod.namespace} {pod.name}",)
-    claims = list(_claim_problems(cluster, pod))
-    volumes = [*volumes_attached_elsewhere(cluster, pod, node_name), *unregistered_on(cluster, pod, node_name)]
-    waiting = list(waiting_containers(pod))
-    if unhealthy:
-        cause, advice = unhealthy[0].cause, unhealthy[0].advice
-    elif claims:
-        cause = "; ".join(claims)
-        checks = (f"kubectl describe pvc -n {pod.namespace}", *checks)
-    elif volumes:
-        cause, advice, checks = volumes[0].cause, volumes[0].advice, (*checks, *volumes[0].checks)
-    elif waiting:
-        cause, advice, checks = waiting[0].cause, waiting[0].advice, waiting[0].checks
-    else:
-        cause = f"{node_name} has had it for {duration(age)} and has not started it; only its events say why"
-    return ClusterDiagnosis(
-        rule="unstarted-pod",
-        cause=cause,
-        advice=advice,
-        checks=checks,
-        kind=Pod.__name__,
-        namespace=pod.namespace,
-        name=pod.name,
-        state=f"does not start on {node_name}",
-        pods=(pod.key,),
-        since=pod.metadata.creation_timestamp,
-    )
+            pod = pods.pod(index)
+            node_name = record.node_name
+            cluster = situation.cluster
+            unhealthy = list(on_unhealthy_node(cluster, node_name))
+            advice: tuple[Advice, ...] = ()
+            checks: tuple[str, ...] = (f"kubectl describe pod -n {pod.namespace} {pod.name}",)
+            claims = list(_claim_problems(cluster, pod))
+            volumes = [*volumes_attached_elsewhere(cluster, pod, node_name), *unregistered_on(cluster, pod, node_name)]
+            waiting = list(waiting_containers(pod))
+            if unhealthy:
+                cause, advice = unhealthy[0].cause, unhealthy[0].advice
+            elif claims:
+                cause = "; ".join(claims)
+                checks = (f"kubectl describe pvc -n {pod.namespace}", *checks)
+            elif volumes:
+                cause, advice, checks = volumes[0].cause, volumes[0].advice, (*checks, *volumes[0].checks)
+            elif waiting:
+                cause, advice, checks = waiting[0].cause, waiting[0].advice, waiting[0].checks
+            else:
+                cause = (
+                    f"{node_name} has had it for {duration(int(age))} and has not started it; only its events say why"
+                )
+            yield ClusterDiagnosis(
+                rule="unstarted-pod",
+                cause=cause,
+                advice=advice,
+                checks=checks,
+                kind=Pod.__name__,
+                namespace=pod.namespace,
+                name=pod.name,
+                state=f"does not start on {node_name}",
+                pods=(pod.key,),
+                since=pod.metadata.creation_timestamp,
+            )
 
 
 def _claim_problems(cluster: Cluster, pod: Pod) -> Iterator[str]:

@@ -11,7 +11,7 @@ from kschedctl.common.wording import counted, listed, mistakes, nearest
 from kschedctl.linter.context import LintContext, Undecided
 from kschedctl.linter.fix import removing
 from kschedctl.linter.ignore import Ignore
-from kschedctl.linter.lint_files import Flaw, LintDocument, LintFile, found_in
+from kschedctl.linter.lint_files import Flaw, LintFile, found_in
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem, Rule, RuleSubject, Stage
 from kschedctl.linter.unreadable_files import TEMPLATES, Unreadable
@@ -53,18 +53,14 @@ def not_yaml(file: LintFile, context: LintContext) -> Iterator[Problem]:
         return
     for document in file.documents:
         if document.broken is not None:
-            yield _document_problem(document)
-
-
-def _document_problem(document: LintDocument) -> Problem:
-    broken = document.broken
-    assert broken is not None
-    line, column = document.before + 1, 1
-    if broken.position is not None:
-        line, column = document.before + broken.position.line, broken.position.column
-    # If the text ends too early, the position can be after its last line.
-    last = document.before + document.text.rstrip().count(b"\n") + 1
-    return Problem(message=broken.problem, help=broken.hint, line=min(line, last), column=column)
+            broken = document.broken
+            assert broken is not None
+            line, column = document.before + 1, 1
+            if broken.position is not None:
+                line, column = document.before + broken.position.line, broken.position.column
+            # If the text ends too early, the position can be after its last line.
+            last = document.before + document.text.rstrip().count(b"\n") + 1
+            yield Problem(message=broken.problem, help=broken.hint, line=min(line, last), column=column)
 
 
 _MARKS: Final = ("{{", "{%", "${", "%{")
