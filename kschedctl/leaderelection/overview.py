@@ -202,8 +202,7 @@ class _Reader:
 
     def _node_of(self, key: str) -> str:
         namespace, _, name = key.partition("/")
-        index = self._cluster.pods.index[namespace, name]
-        return self._cluster.pods.records[index].node_name
+        return self._cluster.pods.records[self._cluster.pods.index[namespace, name]].node_name
 
 
 def retry_period(settings: ElectionSettings, lease_duration: float) -> float:

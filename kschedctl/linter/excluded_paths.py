@@ -172,8 +172,7 @@ class ExcludedPaths:
         found = [os.path.dirname(whole)]
         while found[-1] != top and len(found[-1]) > len(top):
             found.append(os.path.dirname(found[-1]))
-        folders = [*found, *above]
-        return NAME if self._is_ignored(whole, folders, is_folder=is_folder) else ""
+        return NAME if self._is_ignored(whole, [*found, *above], is_folder=is_folder) else ""
 
     def _is_ignored(self, path: str, folders: Sequence[str], *, is_folder: bool) -> bool:
         """Report whether git ignores a path by the files in some folders, nearest first: the first match decides."""

@@ -100,16 +100,14 @@ def _blocked(index: int, counts: DomainCounts, usable: Mask) -> _Blocked | None:
     if not len(domains) or len(domains) < counts.constraint.min_domains:
         return None
     has_usable = np.zeros(len(counts.exists), dtype=np.bool_)
-    codes = counts.column.codes[usable & counts.column.present]
-    has_usable[codes] = True
+    has_usable[counts.column.codes[usable & counts.column.present]] = True
     fewest = int(counts.counts[domains].min())
     low = domains[counts.counts[domains] == fewest]
     others = has_usable & counts.exists
     # A minimum that a usable domain shares would be the same without the blocked ones.
     if has_usable[low].any() or not others.any():
         return None
-    nodes = counts.included & np.isin(counts.column.codes, low)
-    return _Blocked(counts, index, low, fewest, nodes)
+    return _Blocked(counts, index, low, fewest, counts.included & np.isin(counts.column.codes, low))
 
 
 def _reasons_of_domains(situation: Situation, blocked: _Blocked) -> str:

@@ -467,8 +467,7 @@ class _Search:
                 if pair in seen or not self._may_try():
                     continue
                 seen.add(pair)
-                helps = prove(self._decision, (first, second))
-                suggestion = self._to_the_end(helps)
+                suggestion = self._to_the_end(prove(self._decision, (first, second)))
                 if suggestion is not None:
                     self.found.append(suggestion)
                     if len(self.found) - n_found >= self._most:

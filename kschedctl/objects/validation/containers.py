@@ -306,8 +306,7 @@ def init_containers(pod: ContainerValidation, path: str) -> Found:
             names.add(name)
         # Init containers run one after another, so their host ports do not conflict. The message always has index 0.
         yield from _host_ports([container], path)
-        stays = container.get("restartPolicy") == _ALWAYS
-        if stays:
+        if container.get("restartPolicy") == _ALWAYS:
             if _has_lifecycle(container, pod.context):
                 yield from lifecycle(container["lifecycle"], pod.spec, f"{at}.lifecycle", pod.context)
             yield from probes(container, pod.spec, at)
