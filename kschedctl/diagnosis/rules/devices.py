@@ -540,7 +540,12 @@ def _silent_drivers(situation: Situation) -> Iterator[Diagnosis]:
     for one in situation.cluster.list(ResourceSlice):
         published.setdefault(one.spec.driver, set()).add(one.spec.node_name or one.name)
     for use in _uses(situation):
-        wanted = _drivers_of(situation.cluster.get(DeviceClass, use.name))
+        found = situation.cluster.get(DeviceClass, use.name)
+        if found is None:
+            wanted = []
+        else:
+            expressions = (each.cel.expression for each in found.spec.selectors if each.cel is not None)
+            wanted = [driver for expression in expressions for driver in _DRIVER.findall(expression)]
         if not wanted or any(driver in published for driver in wanted):
             continue
         driver = wanted[0]
@@ -563,13 +568,6 @@ def _silent_drivers(situation: Situation) -> Iterator[Diagnosis]:
             checks=("kubectl get resourceslices", "kubectl get daemonsets -A"),
         )
         return
-
-
-def _drivers_of(found: DeviceClass | None) -> list[str]:
-    if found is None:
-        return []
-    expressions = (each.cel.expression for each in found.spec.selectors if each.cel is not None)
-    return [driver for expression in expressions for driver in _DRIVER.findall(expression)]
 
 
 def _all_in_use(situation: Situation, refused: Mask) -> Iterator[Diagnosis]:
