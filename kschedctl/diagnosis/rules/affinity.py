@@ -322,8 +322,10 @@ def _programs(pod: Pod) -> set[str]:
 
 def _other_port(situation: Situation, nodes: Mask, port: HostPort, workload: Workload) -> Remedy | None:
     """Return the next host port that is free on all the nodes; ``None`` if the pod's workload cannot change it."""
-    taken = {each.port for row in all_rows(nodes)[:_SAMPLE] for each in _ports_on(situation, row)}
-    taken |= {each.port for each in host_ports(situation.pod)}
+    pods = situation.cluster.pods
+    running = (index for row in all_rows(nodes)[:_SAMPLE] for index in pods.on_node(row).tolist())
+    using = (situation.pod, *(pods.classes[pods.class_id[index]].pod for index in running))
+    taken = {each.port for pod in using for each in host_ports(pod)}
     last = min(port.port + _SEARCHED, _LAST_PORT)
     other = next((number for number in range(port.port + 1, last) if number not in taken), None)
     patch = list(_patch(situation.pod, port, other)) if other is not None else []
@@ -336,12 +338,6 @@ def _other_port(situation: Situation, nodes: Mask, port: HostPort, workload: Wor
         risk=Risk.POD,
         family=("other host port", port),
     )
-
-
-def _ports_on(situation: Situation, row: int) -> Iterator[HostPort]:
-    pods = situation.cluster.pods
-    for index in pods.on_node(row).tolist():
-        yield from host_ports(pods.classes[pods.class_id[index]].pod)
 
 
 def _patch(pod: Pod, port: HostPort, other: int | None) -> Iterator[Operation]:

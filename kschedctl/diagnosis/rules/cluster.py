@@ -15,7 +15,7 @@ from kschedctl.diagnosis.diagnosis import Advice, ClusterDiagnosis, ClusterSitua
 from kschedctl.diagnosis.node_health import condition_of_pod, health_problem, is_unhealthy, silent_node_advice, since
 from kschedctl.diagnosis.rules.volumes import unregistered_on, volumes_attached_elsewhere
 from kschedctl.objects.coordination import Lease
-from kschedctl.objects.pod import Pod, PodSpec, PodStatus
+from kschedctl.objects.pod import Pod, PodSpec
 from kschedctl.objects.volume import PersistentVolumeClaim, StorageClass
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.workload import StatefulSet
@@ -163,30 +163,25 @@ def on_unhealthy_node(cluster: Cluster, node: str) -> Iterator[Diagnosis]:
 
 def waiting_containers(pod: Pod) -> Iterator[Diagnosis]:
     """Yield the reason for which the first waiting container of a pod does not start, as its kubelet reports it."""
-    for container, reason in _bound_pods_waiting(pod.status):
-        describe = f"kubectl describe pod -n {pod.namespace} {pod.name}"
-        image = _image(pod.spec, container)
+    describe = f"kubectl describe pod -n {pod.namespace} {pod.name}"
+    for container in (*pod.status.init_container_statuses, *pod.status.container_statuses):
+        waiting = container.state.waiting
+        if waiting is None or waiting.reason in _STARTING:
+            continue
+        image = _image(pod.spec, container.name)
         cure = Advice(
-            summary=f"correct the image {image} of container {container}, or the Secret that it is pulled with",
+            summary=f"correct the image {image} of container {container.name}, or the Secret that it is pulled with",
             risk=Risk.MISTAKE,
             untried="the kubelet pulls images",
             command=describe,
         )
         yield Diagnosis(
             rule="unstarted-pod",
-            cause=f"scheduling is done; container {container} waits: {reason}",
-            advice=(cure,) if reason in _IMAGE else (),
+            cause=f"scheduling is done; container {container.name} waits: {waiting.reason}",
+            advice=(cure,) if waiting.reason in _IMAGE else (),
             checks=(describe,),
         )
         return
-
-
-def _bound_pods_waiting(status: PodStatus) -> Iterator[tuple[str, str]]:
-    """Yield the name of each container that waits for something else than its turn, and the reason."""
-    for container in (*status.init_container_statuses, *status.container_statuses):
-        waiting = container.state.waiting
-        if waiting is not None and waiting.reason not in _STARTING:
-            yield container.name, waiting.reason
 
 
 def _image(spec: PodSpec, name: str) -> str:
