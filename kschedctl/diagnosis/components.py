@@ -4,7 +4,6 @@ Components are recognized by the names of their pods and namespaces, as nothing 
 """
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
@@ -50,7 +49,15 @@ def ill_provisioner(cluster: Cluster, provisioner: str) -> tuple[str, str] | Non
         kube-system/ebs-csi-controller is not ready``; ``None`` if a pod is ready or none is recognized.
     """
     words = _provisioner_words(provisioner)
-    found = [record for record in _active(cluster) if _has_words(record, words)]
+    found = [
+        record
+        for record in (
+            record
+            for record in cluster.pods.records
+            if record.metadata.deletion_timestamp is None and record.status.phase not in ("Succeeded", "Failed")
+        )
+        if _has_words(record, words)
+    ]
     central = [record for record in found if _component_kind(record) != "DaemonSet"] or found
     if not central or any(record.node_name and _is_ready(record) for record in central):
         return None
@@ -78,12 +85,6 @@ def _has_words(record: PodRecord, words: list[str]) -> bool:
         return False
     # A short word such as pd must not be a part of another one.
     return any(word in (re.split(r"[/-]+", name) if len(word) < len("abc") else name) for word in words)
-
-
-def _active(cluster: Cluster) -> Iterator[PodRecord]:
-    for record in cluster.pods.records:
-        if record.metadata.deletion_timestamp is None and record.status.phase not in ("Succeeded", "Failed"):
-            yield record
 
 
 def _component_kind(record: PodRecord) -> str:

@@ -85,9 +85,17 @@ def _blocked(
         return BlockedEviction(rule="several-budgets", cause=cause, pods=pods, budgets=budgets, never=True)
     found = BudgetedPods(cluster, budgets[0])
     name = f"budget {budgets[0].namespace}/{budgets[0].name}"
+    limit = found.limit
     for rule, cause in (
         ("budget-of-unready-pods", _of_unready(found, pods)),
-        ("budget-of-no-eviction", _of_no_eviction(found)),
+        (
+            "budget-of-no-eviction",
+            (
+                ""
+                if limit is None or not always_forbids(*limit)
+                else f"has {limit[0]} {limit[1]}, so no eviction is ever allowed, whatever the number of pods"
+            ),
+        ),
         ("budget-cannot-count", _cannot_count(found)),
         ("budget-of-all-pods", _of_all_pods(found)),
     ):
@@ -120,13 +128,6 @@ def _of_unready(found: BudgetedPods, pods: Sequence[Pod]) -> str:
     wants = f"wants {counted(status.desired_healthy, 'healthy pod')} and has {status.current_healthy}"
     names = f"{listed([pod.key for pod in pods], most=3)} {'is' if one else 'are'} not ready"
     return f"{wants}: {names}, and unhealthyPodEvictionPolicy IfHealthyBudget keeps {'it' if one else 'them'}"
-
-
-def _of_no_eviction(found: BudgetedPods) -> str:
-    limit = found.limit
-    if limit is None or not always_forbids(*limit):
-        return ""
-    return f"has {limit[0]} {limit[1]}, so no eviction is ever allowed, whatever the number of pods"
 
 
 def _cannot_count(found: BudgetedPods) -> str:

@@ -124,7 +124,16 @@ class LeaderElector:
         """Wait for the lease, lead until a renewal fails or the run is cancelled, and end."""
         if (yield from self._acquire()):
             self._callbacks.started_leading()
-            yield from self._renew()
+            try:
+                while (yield from self._renewed_in_time()):
+                    self._report_transition()
+                    yield self._settings.retry_period
+            except StoppedError:
+                pass
+            self._report_transition()
+            if self._settings.release_on_cancel:
+                yield from self.release()
+            self._lock.record_event("stopped leading")
         self._callbacks.stopped_leading()
 
     def try_acquire_or_renew(self, deadline: float = inf) -> Steps[bool]:
@@ -147,7 +156,8 @@ class LeaderElector:
             self._callbacks.failed(f"error retrieving resource lock {self._lock.describe()}: {error}")
             return False
         self._observe_read(old)
-        if self._is_of_other(old, now):
+        valid = old.renew_time + old.lease_duration_seconds > now
+        if old.holder_identity == self._lock.identity and valid and int(old.renew_time) not in self._sent:
             self._callbacks.same_identity()
         if old.holder_identity and self._is_lease_valid(now) and not self.is_leader:
             self._callbacks.reached()
@@ -214,18 +224,6 @@ class LeaderElector:
         self._lock.record_event("became leader")
         return True
 
-    def _renew(self) -> Steps[None]:
-        try:
-            while (yield from self._renewed_in_time()):
-                self._report_transition()
-                yield self._settings.retry_period
-        except StoppedError:
-            pass
-        self._report_transition()
-        if self._settings.release_on_cancel:
-            yield from self.release()
-        self._lock.record_event("stopped leading")
-
     def _renewed_in_time(self) -> Steps[bool]:
         """Try to renew once per retry period, counted from the first attempt, until success or the renew deadline."""
         started, period = self._clock.now(), self._settings.retry_period
@@ -283,11 +281,6 @@ class LeaderElector:
 
     def _observe(self, record: LeaderElectionRecord) -> None:
         self._observed, self._observed_at = record, self._clock.now()
-
-    def _is_of_other(self, record: LeaderElectionRecord, now: float) -> bool:
-        """Report whether a valid record with the candidate's identity was written by another process."""
-        valid = record.renew_time + record.lease_duration_seconds > now
-        return record.holder_identity == self._lock.identity and valid and int(record.renew_time) not in self._sent
 
     def _is_lease_valid(self, now: float) -> bool:
         return self._observed_at + self._observed.lease_duration_seconds > now

@@ -126,7 +126,9 @@ class Guard:
                 done = self._obey()
             code = self._ended()
         late = code is None and not done
-        self._kill()
+        kill_group(self._pid)
+        while kill_all([pid for pid, _, _ in descendants(os.getpid())]):
+            time.sleep(_PAUSE)
         while code is None:
             code = self._ended()
             time.sleep(_PAUSE)
@@ -191,12 +193,6 @@ class Guard:
                 return found.si_status + (0 if found.si_code == os.CLD_EXITED else _OF_SIGNALS)
             os.waitpid(found.si_pid, 0)
         return None
-
-    def _kill(self) -> None:
-        """Kill everything that the command has started, and wait until all of it is dead."""
-        kill_group(self._pid)
-        while kill_all([pid for pid, _, _ in descendants(os.getpid())]):
-            time.sleep(_PAUSE)
 
     def _report(self, text: str) -> None:
         # The program that reads the reports may be gone.

@@ -8,7 +8,6 @@ from typing import Final
 from msgspec import structs
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.records import PodRecord
 from kschedctl.common.findings import Finding, ObjectRef, Severity, shortened
 from kschedctl.common.wording import counted, listed, time_span
 from kschedctl.leaderelection.bounds import Bounds, Conditions, bounds
@@ -102,8 +101,27 @@ class _Reader:
             spec.renew_time,
             spec.lease_transitions,
         )
+        given = [
+            one
+            for one in self._cluster.list(LeaseCandidate)
+            if one.namespace == lease.namespace and one.spec.lease_name == lease.name
+        ]
+        best = _best(given)
         return structs.replace(
-            found, strategy=spec.strategy, preferred_holder=spec.preferred_holder, candidates=self._candidates(lease)
+            found,
+            strategy=spec.strategy,
+            preferred_holder=spec.preferred_holder,
+            candidates=tuple(
+                ElectionCandidate(
+                    name=one.name,
+                    binary_version=one.spec.binary_version,
+                    emulation_version=one.spec.emulation_version,
+                    strategy=one.spec.strategy,
+                    renewed_ago=self._ago(one.spec.renew_time),
+                    preferred=one is best,
+                )
+                for one in given
+            ),
         )
 
     def of_annotations(self) -> Iterator[Election]:
@@ -184,27 +202,7 @@ class _Reader:
 
     def _node_of(self, key: str) -> str:
         namespace, _, name = key.partition("/")
-        index = self._cluster.pods.index[namespace, name]
-        return self._cluster.pods.records[index].node_name
-
-    def _candidates(self, lease: Lease) -> tuple[ElectionCandidate, ...]:
-        given = [
-            one
-            for one in self._cluster.list(LeaseCandidate)
-            if one.namespace == lease.namespace and one.spec.lease_name == lease.name
-        ]
-        best = _best(given)
-        return tuple(
-            ElectionCandidate(
-                name=one.name,
-                binary_version=one.spec.binary_version,
-                emulation_version=one.spec.emulation_version,
-                strategy=one.spec.strategy,
-                renewed_ago=self._ago(one.spec.renew_time),
-                preferred=one is best,
-            )
-            for one in given
-        )
+        return self._cluster.pods.records[self._cluster.pods.index[namespace, name]].node_name
 
 
 def retry_period(settings: ElectionSettings, lease_duration: float) -> float:
@@ -289,7 +287,16 @@ def check_elections(
         if cluster.not_listed.isdisjoint(("Node", "Pod")):
             yield from _holder(election)
         if election.ref.kind != "Lease":
-            yield from _old_lock(election, found)
+            kind = election.ref.kind
+            problem = f"the record is an annotation of {kind}, which current candidates neither read nor write"
+            lease = found.find(election.ref.namespace, election.ref.name)
+            if lease is None or not lease.led or not election.led:
+                yield _about(election, problem, Severity.WARNING, "its candidates should use a Lease", rule="OldLock")
+            elif lease.holder != election.holder:
+                problem = (
+                    f"{problem}: {election.holder} leads here, and {lease.holder} leads by the Lease of the same name"
+                )
+                yield _about(election, problem, Severity.ERROR, "stop the older candidates", rule="OldLock")
     yield from _without_lease(cluster, found)
 
 
@@ -369,23 +376,16 @@ def _holder(election: Election) -> Iterator[Finding]:
         yield _about(election, problem, Severity.WARNING, "it was deleted, or runs elsewhere", rule="Holder")
 
 
-def _old_lock(election: Election, found: Elections) -> Iterator[Finding]:
-    kind = election.ref.kind
-    problem = f"the record is an annotation of {kind}, which current candidates neither read nor write"
-    lease = found.find(election.ref.namespace, election.ref.name)
-    if lease is None or not lease.led or not election.led:
-        yield _about(election, problem, Severity.WARNING, "its candidates should use a Lease", rule="OldLock")
-    elif lease.holder != election.holder:
-        problem = f"{problem}: {election.holder} leads here, and {lease.holder} leads by the Lease of the same name"
-        yield _about(election, problem, Severity.ERROR, "stop the older candidates", rule="OldLock")
-
-
 def _without_lease(cluster: Cluster, found: Elections) -> Iterator[Finding]:
     """Yield a finding per scheduler without a Lease of its name and without a pod that holds any Lease."""
     holders = {one.pod for one in found.elections} | {host_of(one.holder) for one in found.elections}
     groups: dict[tuple[str, str], list[Pod]] = {}
     for index, record in enumerate(cluster.pods.records):
-        if _is_scheduler(record):
+        images = (
+            container.image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+            for container in record.spec.containers
+        )
+        if _SCHEDULER in record.metadata.labels.get(_COMPONENT, "") or any(_SCHEDULER in image for image in images):
             pod = cluster.pods.pod(index)
             groups.setdefault((pod.namespace, _group(pod)), []).append(pod)
     for (namespace, name), pods in groups.items():
@@ -399,13 +399,6 @@ def _without_lease(cluster: Cluster, found: Elections) -> Iterator[Finding]:
         about = ObjectRef("Pod", pods[0].name, namespace)
         severity = Severity.WARNING if several else Severity.INFO
         yield Finding(problem, object=about, rule="NoElection", severity=severity)
-
-
-def _is_scheduler(pod: PodRecord) -> bool:
-    images = (
-        container.image.partition("@")[0].rpartition("/")[2].partition(":")[0] for container in pod.spec.containers
-    )
-    return _SCHEDULER in pod.metadata.labels.get(_COMPONENT, "") or any(_SCHEDULER in image for image in images)
 
 
 def _group(pod: Pod) -> str:

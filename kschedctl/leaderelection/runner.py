@@ -32,11 +32,6 @@ _CHILD_KILLED: Final = 128 + signal.SIGKILL
 _PAUSE: Final = 0.01
 
 
-def _stdin() -> int | None:
-    """Return the standard input of the command: a background process group must not read from a terminal."""
-    return subprocess.DEVNULL if sys.stdin is not None and sys.stdin.isatty() else None
-
-
 class Child:
     """A running command.
 
@@ -60,7 +55,7 @@ class Child:
                 [*_PYTHON, str(orders), str(reporting), str(clock.id), *command],
                 pass_fds=[orders, reporting],
                 process_group=0,
-                stdin=_stdin(),
+                stdin=subprocess.DEVNULL if sys.stdin is not None and sys.stdin.isatty() else None,
             )
         except OSError as error:
             os.close(self._orders)

@@ -97,7 +97,12 @@ class _World:
         self._at(self._clock.now() + seconds, happen)
 
     def _note(self, seat: _Seat | None, what: ElectionEvent, detail: str = "") -> None:
-        self._timeline.note(self._clock.now(), _name(seat), what, detail)
+        self._timeline.note(
+            self._clock.now(),
+            "" if seat is None else seat.process.identity if seat.process is not None else f"scheduler-{seat.number}",
+            what,
+            detail,
+        )
 
     def _start(self, seat: _Seat) -> None:
         if seat.held_down or (seat.process is not None and seat.process.running):
@@ -188,9 +193,3 @@ class _World:
             self._upgrade(others, fault)
 
         self._after(fault.start_up, swap)
-
-
-def _name(seat: _Seat | None) -> str:
-    if seat is None:
-        return ""
-    return seat.process.identity if seat.process is not None else f"scheduler-{seat.number}"

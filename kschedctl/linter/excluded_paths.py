@@ -169,8 +169,10 @@ class ExcludedPaths:
         if any(path_matches(path, glob, self._folder) for glob in self._globs):
             return _SETTINGS
         whole = os.path.abspath(path)
-        folders = [*_between(top, whole), *above]
-        return NAME if self._is_ignored(whole, folders, is_folder=is_folder) else ""
+        found = [os.path.dirname(whole)]
+        while found[-1] != top and len(found[-1]) > len(top):
+            found.append(os.path.dirname(found[-1]))
+        return NAME if self._is_ignored(whole, [*found, *above], is_folder=is_folder) else ""
 
     def _is_ignored(self, path: str, folders: Sequence[str], *, is_folder: bool) -> bool:
         """Report whether git ignores a path by the files in some folders, nearest first: the first match decides."""
@@ -198,11 +200,3 @@ def _up_to_repository(folder: str) -> list[str]:
         if (each / ".git").exists():
             return list(map(str, found[:n]))
     return [folder]
-
-
-def _between(top: str, path: str) -> list[str]:
-    """Return the folders from that of a path up to `top`, both included."""
-    found = [os.path.dirname(path)]
-    while found[-1] != top and len(found[-1]) > len(top):
-        found.append(os.path.dirname(found[-1]))
-    return found

@@ -284,8 +284,7 @@ class _Text:
                 raise CannotChangeError
             start = parent.children[step][0] if isinstance(step, str) else node.start
             end = node.end
-            rest = self._characters[end : parent.end]
-            if (comma := re.match(r"\s*,\s*", rest)) is not None:
+            if (comma := re.match(r"\s*,\s*", self._characters[end : parent.end])) is not None:
                 return TextEdit(start, end + comma.end(), "")
             before = self._characters[parent.start or 0 : start].rstrip()
             if not before.endswith(","):

@@ -67,7 +67,11 @@ def render(files: Sequence[LintFile], namespace: str = "") -> Rendering:
     out = Rendering([])
     replaced: set[str] = set()
     for source in _kustomizations(files):
-        output = _command_output(_kustomize(source.file.folder))
+        output = _command_output(
+            ["kustomize", "build", _path(source.file.folder)]
+            if shutil.which("kustomize") is not None
+            else ["kubectl", "kustomize", _path(source.file.folder)]
+        )
         if isinstance(output, bytes):
             built = read_text(output, source.file.name, rendered=True)
             built.built = True
@@ -75,7 +79,11 @@ def render(files: Sequence[LintFile], namespace: str = "") -> Rendering:
         else:
             out.failures.append(Failure(source.file.folder, output))
     for source in _chart_sources(files):
-        output = _command_output(_helm(source.file.folder, namespace))
+        release = (
+            _NO_NAME.sub("", os.path.basename(os.path.abspath(source.file.folder)).lower())[:_LONGEST] or "release"
+        )
+        words = ["helm", "template", release, _path(source.file.folder), "--include-crds"]
+        output = _command_output([*words, "--namespace", namespace] if namespace else words)
         if isinstance(output, bytes):
             _take(out, rendered_files(output, source.file.folder), source, replaced)
         else:
@@ -88,18 +96,6 @@ def _take(out: Rendering, files: Sequence[LintFile] | Iterator[LintFile], source
     out.files += files
     out.n_rendered += 1
     replaced |= source.replaced
-
-
-def _kustomize(folder: str) -> list[str]:
-    if shutil.which("kustomize") is not None:
-        return ["kustomize", "build", _path(folder)]
-    return ["kubectl", "kustomize", _path(folder)]
-
-
-def _helm(folder: str, namespace: str) -> list[str]:
-    release = _NO_NAME.sub("", os.path.basename(os.path.abspath(folder)).lower())[:_LONGEST] or "release"
-    words = ["helm", "template", release, _path(folder), "--include-crds"]
-    return [*words, "--namespace", namespace] if namespace else words
 
 
 def _path(folder: str) -> str:

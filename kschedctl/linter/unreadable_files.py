@@ -64,8 +64,7 @@ class UnreadableFiles:
 
     def is_incomplete(self, file: LintFile) -> bool:
         """Report whether a file is a template of Terraform or envsubst, which may have errors beside placeholders."""
-        broken = _first_broken(file)
-        is_template = broken is not None and self.of[file.name] is Unreadable.TEMPLATE
+        is_template = _first_broken(file) is not None and self.of[file.name] is Unreadable.TEMPLATE
         return is_template and not any(braces in file.text for braces in _BRACES) and not self.chart_of(file)
 
     def may_have_more(self, name: str) -> bool:

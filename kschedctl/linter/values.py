@@ -213,8 +213,7 @@ def why_partial(raw: Mapping[str, Any], group: str, api_version: str, kind: str,
     if may_patch and _has_directive(raw):
         return DIRECTIVE
     metadata = mapping(raw.get("metadata"))
-    known = (group, kind) in KINDS
-    if known and not metadata.get("name") and not metadata.get("generateName"):
+    if ((group, kind) in KINDS) and not metadata.get("name") and not metadata.get("generateName"):
         return "it has no name"
     spec = mapping(raw.get("spec"))
     template = TEMPLATES.get(f"{group}/{kind}" if group else kind)

@@ -51,7 +51,52 @@ def affinity_matches_no_pod(situation: Situation) -> Iterator[Diagnosis]:
         except SelectorError:
             continue
         if term.selector and not _matches_a_pod(situation, term):
-            yield _unmatched_term(situation, i, written, term, term.selector)
+            selector = term.selector
+            wanted = listed([str(each) for each in selector])
+            where = f"namespace {listed(sorted(term.namespaces))}" if term.namespaces else "the selected namespaces"
+            pods = situation.cluster.pods
+            remedies: list[Remedy] = []
+            facts: list[str] = []
+            matching = pods.classes_matching(selector)
+            pending = matching[pods.class_id] & (pods.node_row < 0)
+            if term.namespaces:
+                pending &= pods.classes_in(term.namespaces)[pods.class_id]
+            elsewhere = np.flatnonzero(_on_nodes(situation, matching))
+            if len(elsewhere):
+                spaces = sorted({pods.records[index].metadata.namespace for index in elsewhere.tolist()})
+                facts.append(
+                    f"{counted(len(elsewhere), 'pod')} with these labels {_is(len(elsewhere))} in {listed(spaces)}"
+                )
+                if not written.namespaces and written.namespace_selector is None:
+                    remedies.append(
+                        situation.context().pod_patch(
+                            f"namespaces [{', '.join(spaces)}] in the pod affinity",
+                            add_operation(spaces, *_PATH, i, "namespaces"),
+                            risk=Risk.MISTAKE,
+                            family=("namespaces", i),
+                        )
+                    )
+            elif pending.any():
+                keys = [pods.key(index) for index in np.flatnonzero(pending).tolist()]
+                facts.append(
+                    f"{listed(keys, most=2)} {'match' if len(keys) > 1 else 'matches'}, and {_is(len(keys))} pending"
+                )
+            else:
+                remedies += _corrections(situation, i, written, term, selector, facts)
+            yield Diagnosis(
+                rule="affinity-matches-no-pod",
+                cause="; ".join((f"pod affinity wants a pod with {wanted} in {where}, and no node runs one", *facts)),
+                remedies=tuple(remedies),
+                advice=()
+                if remedies
+                else (
+                    Advice(
+                        summary=f"get a pod with {wanted} to run first",
+                        risk=Risk.MISTAKE,
+                        untried="the snapshot does not have such a pod on a node",
+                    ),
+                ),
+            )
 
 
 def _matches_a_pod(situation: Situation, term: AffinityTerm) -> bool:
@@ -69,56 +114,8 @@ def _on_nodes(situation: Situation, classes: Mask) -> Mask:
     return found
 
 
-def _unmatched_term(
-    situation: Situation, i: int, written: PodAffinityTerm, term: AffinityTerm, selector: Selector
-) -> Diagnosis:
-    wanted = listed([str(each) for each in selector])
-    where = f"namespace {listed(sorted(term.namespaces))}" if term.namespaces else "the selected namespaces"
-    pods = situation.cluster.pods
-    remedies: list[Remedy] = []
-    facts: list[str] = []
-    matching = pods.classes_matching(selector)
-    pending = matching[pods.class_id] & (pods.node_row < 0)
-    if term.namespaces:
-        pending &= pods.classes_in(term.namespaces)[pods.class_id]
-    elsewhere = np.flatnonzero(_on_nodes(situation, matching))
-    if len(elsewhere):
-        spaces = sorted({pods.records[index].metadata.namespace for index in elsewhere.tolist()})
-        facts.append(f"{counted(len(elsewhere), 'pod')} with these labels {_is(len(elsewhere))} in {listed(spaces)}")
-        if not written.namespaces and written.namespace_selector is None:
-            remedies.append(_in_namespaces(situation, i, spaces))
-    elif pending.any():
-        keys = [pods.key(index) for index in np.flatnonzero(pending).tolist()]
-        facts.append(f"{listed(keys, most=2)} {'match' if len(keys) > 1 else 'matches'}, and {_is(len(keys))} pending")
-    else:
-        remedies += _corrections(situation, i, written, term, selector, facts)
-    return Diagnosis(
-        rule="affinity-matches-no-pod",
-        cause="; ".join((f"pod affinity wants a pod with {wanted} in {where}, and no node runs one", *facts)),
-        remedies=tuple(remedies),
-        advice=()
-        if remedies
-        else (
-            Advice(
-                summary=f"get a pod with {wanted} to run first",
-                risk=Risk.MISTAKE,
-                untried="the snapshot does not have such a pod on a node",
-            ),
-        ),
-    )
-
-
 def _is(number: int) -> str:
     return "is" if number == 1 else "are"
-
-
-def _in_namespaces(situation: Situation, i: int, namespaces: list[str]) -> Remedy:
-    return situation.context().pod_patch(
-        f"namespaces [{', '.join(namespaces)}] in the pod affinity",
-        add_operation(namespaces, *_PATH, i, "namespaces"),
-        risk=Risk.MISTAKE,
-        family=("namespaces", i),
-    )
 
 
 def _corrections(
@@ -140,19 +137,20 @@ def _corrections(
             other = Requirement(each.key, IN, (value,))
             on_nodes = int(_on_nodes(situation, pods.classes_matching((other,)) & own).sum())
             facts.append(f"{counted(on_nodes, 'pod')} {'has' if on_nodes == 1 else 'have'} {other}")
+            key = each.key
+            known = written.label_selector or LabelSelector()
+            others = tuple(each for each in known.match_expressions if each.key != key)
             yield situation.context().pod_patch(
                 f"{other} instead of {each} in the pod affinity",
-                add_operation(_with_value(written.label_selector, each.key, value), *_PATH, i, "labelSelector"),
+                add_operation(
+                    LabelSelector(match_labels={**known.match_labels, key: value}, match_expressions=others),
+                    *_PATH,
+                    i,
+                    "labelSelector",
+                ),
                 risk=Risk.MISTAKE,
                 family=("pod affinity", i),
             )
-
-
-def _with_value(selector: LabelSelector | None, key: str, value: str) -> LabelSelector:
-    """Return a selector with another value for a key that it requires."""
-    known = selector or LabelSelector()
-    others = tuple(each for each in known.match_expressions if each.key != key)
-    return LabelSelector(match_labels={**known.match_labels, key: value}, match_expressions=others)
 
 
 _KINDS: Final = {each.__name__: each for each in (Deployment, ReplicaSet, StatefulSet)}
@@ -324,8 +322,10 @@ def _programs(pod: Pod) -> set[str]:
 
 def _other_port(situation: Situation, nodes: Mask, port: HostPort, workload: Workload) -> Remedy | None:
     """Return the next host port that is free on all the nodes; ``None`` if the pod's workload cannot change it."""
-    taken = {each.port for row in all_rows(nodes)[:_SAMPLE] for each in _ports_on(situation, row)}
-    taken |= {each.port for each in host_ports(situation.pod)}
+    pods = situation.cluster.pods
+    running = (index for row in all_rows(nodes)[:_SAMPLE] for index in pods.on_node(row).tolist())
+    using = (situation.pod, *(pods.classes[pods.class_id[index]].pod for index in running))
+    taken = {each.port for pod in using for each in host_ports(pod)}
     last = min(port.port + _SEARCHED, _LAST_PORT)
     other = next((number for number in range(port.port + 1, last) if number not in taken), None)
     patch = list(_patch(situation.pod, port, other)) if other is not None else []
@@ -338,12 +338,6 @@ def _other_port(situation: Situation, nodes: Mask, port: HostPort, workload: Wor
         risk=Risk.POD,
         family=("other host port", port),
     )
-
-
-def _ports_on(situation: Situation, row: int) -> Iterator[HostPort]:
-    pods = situation.cluster.pods
-    for index in pods.on_node(row).tolist():
-        yield from host_ports(pods.classes[pods.class_id[index]].pod)
 
 
 def _patch(pod: Pod, port: HostPort, other: int | None) -> Iterator[Operation]:

@@ -175,7 +175,33 @@ def diagnose_unbound(cluster: Cluster, claims: Iterable[PersistentVolumeClaim]) 
     for (problem, name), members in groups.items():
         match problem:
             case "no such class":
-                yield _no_such_class(cluster, members, name)
+                classes = sorted(one.name for one in cluster.list(StorageClass))
+                has = (
+                    f"the cluster has {listed(classes, most=_NAMED_CLASSES)}"
+                    if classes
+                    else "the snapshot has no StorageClass"
+                )
+                likely = similar(name, classes)
+                yield Diagnosis(
+                    rule="missing-storage-class",
+                    cause=f"{subject(members)} {_verb(members, 'wants', 'want')} StorageClass {name}, which does not exist: {has}",
+                    evidence=("nothing provisions a volume for a class that does not exist",),
+                    remedies=tuple(other_classes(cluster, members)),
+                    advice=(
+                        *other_immediate_classes(cluster, members),
+                        Advice(
+                            summary=f"create StorageClass {name}, with the provisioner of {likely[0] if likely else 'the cluster'}",
+                            risk=Risk.MISTAKE if not classes else Risk.SHARED,
+                            untried="its provisioner then creates the volume",
+                            command=(
+                                f"kubectl get storageclass {likely[0]} -o yaml  # apply a copy with the name {name}"
+                                if likely
+                                else f"# apply a StorageClass {name} with a provisioner that runs in the cluster"
+                            ),
+                        ),
+                    ),
+                    checks=("kubectl get storageclass",),
+                )
             case "no class":
                 yield _no_class(cluster, members)
             case "static":
@@ -194,32 +220,6 @@ def _class_problem(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[str,
         static = any(volume_class(volume) == name for volume in cluster.list(PersistentVolume))
         return ("static" if static else "no such class"), name
     return ("static" if is_static(storage_class) else "provisioned"), name
-
-
-def _no_such_class(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], name: str) -> Diagnosis:
-    classes = sorted(one.name for one in cluster.list(StorageClass))
-    has = f"the cluster has {listed(classes, most=_NAMED_CLASSES)}" if classes else "the snapshot has no StorageClass"
-    likely = similar(name, classes)
-    return Diagnosis(
-        rule="missing-storage-class",
-        cause=f"{subject(claims)} {_verb(claims, 'wants', 'want')} StorageClass {name}, which does not exist: {has}",
-        evidence=("nothing provisions a volume for a class that does not exist",),
-        remedies=tuple(other_classes(cluster, claims)),
-        advice=(
-            *other_immediate_classes(cluster, claims),
-            Advice(
-                summary=f"create StorageClass {name}, with the provisioner of {likely[0] if likely else 'the cluster'}",
-                risk=Risk.MISTAKE if not classes else Risk.SHARED,
-                untried="its provisioner then creates the volume",
-                command=(
-                    f"kubectl get storageclass {likely[0]} -o yaml  # apply a copy with the name {name}"
-                    if likely
-                    else f"# apply a StorageClass {name} with a provisioner that runs in the cluster"
-                ),
-            ),
-        ),
-        checks=("kubectl get storageclass",),
-    )
 
 
 def _no_class(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> Diagnosis:

@@ -15,7 +15,7 @@ from kschedctl.diagnosis.diagnosis import Advice, ClusterDiagnosis, ClusterSitua
 from kschedctl.diagnosis.node_health import condition_of_pod, health_problem, is_unhealthy, silent_node_advice, since
 from kschedctl.diagnosis.rules.volumes import unregistered_on, volumes_attached_elsewhere
 from kschedctl.objects.coordination import Lease
-from kschedctl.objects.pod import Pod, PodSpec, PodStatus
+from kschedctl.objects.pod import Pod, PodSpec
 from kschedctl.objects.volume import PersistentVolumeClaim, StorageClass
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.workload import StatefulSet
@@ -95,15 +95,6 @@ _IMAGE: Final = frozenset(
 )
 
 
-def pods_by_lost_node(cluster: Cluster) -> dict[str, list[int]]:
-    """Return the indices of the pods that are bound to nodes that do not exist, by the name of the node.
-
-    It is empty if the snapshot seems to lack nodes: if more nodes are missing than it has.
-    """
-    lost = _lost(cluster)
-    return lost if len(lost) <= len(cluster.nodes) else {}
-
-
 def is_lost(cluster: Cluster, node: str) -> bool:
     """Report whether the node of a pod does not exist, although the snapshot does not seem to lack nodes."""
     return node not in cluster.nodes.row and len({*_lost(cluster), node}) <= len(cluster.nodes)
@@ -172,30 +163,25 @@ def on_unhealthy_node(cluster: Cluster, node: str) -> Iterator[Diagnosis]:
 
 def waiting_containers(pod: Pod) -> Iterator[Diagnosis]:
     """Yield the reason for which the first waiting container of a pod does not start, as its kubelet reports it."""
-    for container, reason in _bound_pods_waiting(pod.status):
-        describe = f"kubectl describe pod -n {pod.namespace} {pod.name}"
-        image = _image(pod.spec, container)
+    describe = f"kubectl describe pod -n {pod.namespace} {pod.name}"
+    for container in (*pod.status.init_container_statuses, *pod.status.container_statuses):
+        waiting = container.state.waiting
+        if waiting is None or waiting.reason in _STARTING:
+            continue
+        image = _image(pod.spec, container.name)
         cure = Advice(
-            summary=f"correct the image {image} of container {container}, or the Secret that it is pulled with",
+            summary=f"correct the image {image} of container {container.name}, or the Secret that it is pulled with",
             risk=Risk.MISTAKE,
             untried="the kubelet pulls images",
             command=describe,
         )
         yield Diagnosis(
             rule="unstarted-pod",
-            cause=f"scheduling is done; container {container} waits: {reason}",
-            advice=(cure,) if reason in _IMAGE else (),
+            cause=f"scheduling is done; container {container.name} waits: {waiting.reason}",
+            advice=(cure,) if waiting.reason in _IMAGE else (),
             checks=(describe,),
         )
         return
-
-
-def _bound_pods_waiting(status: PodStatus) -> Iterator[tuple[str, str]]:
-    """Yield the name of each container that waits for something else than its turn, and the reason."""
-    for container in (*status.init_container_statuses, *status.container_statuses):
-        waiting = container.state.waiting
-        if waiting is not None and waiting.reason not in _STARTING:
-            yield container.name, waiting.reason
 
 
 def _image(spec: PodSpec, name: str) -> str:
@@ -216,7 +202,9 @@ def lost_nodes(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
     """
     # Yield the nodes that are gone, with the pods that are still bound to them.
     pods = situation.cluster.pods
-    for node, members in pods_by_lost_node(situation.cluster).items():
+    # It is empty if the snapshot seems to lack nodes: if more nodes are missing than it has.
+    lost = _lost(situation.cluster)
+    for node, members in (lost if len(lost) <= len(situation.cluster.nodes) else {}).items():
         misnamed = [index for index in members if is_misnamed(pods.pod(index))]
         yield from (_misnamed(situation, pods.pod(index), node) for index in misnamed)
         keys = tuple(pods.key(index) for index in members if index not in misnamed)
@@ -454,40 +442,40 @@ def unstarted_pods(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
             continue
         age = situation.seconds_since(record.status.start_time or record.metadata.creation_timestamp)
         if age > _UNSTARTED_PODS_PATIENCE:
-            yield _stuck_pod_cause(situation, pods.pod(index), record.node_name, int(age))
-
-
-def _stuck_pod_cause(situation: ClusterSituation, pod: Pod, node_name: str, age: int) -> ClusterDiagnosis:
-    cluster = situation.cluster
-    unhealthy = list(on_unhealthy_node(cluster, node_name))
-    advice: tuple[Advice, ...] = ()
-    checks: tuple[str, ...] = (f"kubectl describe pod -n {pod.namespace} {pod.name}",)
-    claims = list(_claim_problems(cluster, pod))
-    volumes = [*volumes_attached_elsewhere(cluster, pod, node_name), *unregistered_on(cluster, pod, node_name)]
-    waiting = list(waiting_containers(pod))
-    if unhealthy:
-        cause, advice = unhealthy[0].cause, unhealthy[0].advice
-    elif claims:
-        cause = "; ".join(claims)
-        checks = (f"kubectl describe pvc -n {pod.namespace}", *checks)
-    elif volumes:
-        cause, advice, checks = volumes[0].cause, volumes[0].advice, (*checks, *volumes[0].checks)
-    elif waiting:
-        cause, advice, checks = waiting[0].cause, waiting[0].advice, waiting[0].checks
-    else:
-        cause = f"{node_name} has had it for {duration(age)} and has not started it; only its events say why"
-    return ClusterDiagnosis(
-        rule="unstarted-pod",
-        cause=cause,
-        advice=advice,
-        checks=checks,
-        kind=Pod.__name__,
-        namespace=pod.namespace,
-        name=pod.name,
-        state=f"does not start on {node_name}",
-        pods=(pod.key,),
-        since=pod.metadata.creation_timestamp,
-    )
+            pod = pods.pod(index)
+            node_name = record.node_name
+            cluster = situation.cluster
+            unhealthy = list(on_unhealthy_node(cluster, node_name))
+            advice: tuple[Advice, ...] = ()
+            checks: tuple[str, ...] = (f"kubectl describe pod -n {pod.namespace} {pod.name}",)
+            claims = list(_claim_problems(cluster, pod))
+            volumes = [*volumes_attached_elsewhere(cluster, pod, node_name), *unregistered_on(cluster, pod, node_name)]
+            waiting = list(waiting_containers(pod))
+            if unhealthy:
+                cause, advice = unhealthy[0].cause, unhealthy[0].advice
+            elif claims:
+                cause = "; ".join(claims)
+                checks = (f"kubectl describe pvc -n {pod.namespace}", *checks)
+            elif volumes:
+                cause, advice, checks = volumes[0].cause, volumes[0].advice, (*checks, *volumes[0].checks)
+            elif waiting:
+                cause, advice, checks = waiting[0].cause, waiting[0].advice, waiting[0].checks
+            else:
+                cause = (
+                    f"{node_name} has had it for {duration(int(age))} and has not started it; only its events say why"
+                )
+            yield ClusterDiagnosis(
+                rule="unstarted-pod",
+                cause=cause,
+                advice=advice,
+                checks=checks,
+                kind=Pod.__name__,
+                namespace=pod.namespace,
+                name=pod.name,
+                state=f"does not start on {node_name}",
+                pods=(pod.key,),
+                since=pod.metadata.creation_timestamp,
+            )
 
 
 def _claim_problems(cluster: Cluster, pod: Pod) -> Iterator[str]:

@@ -164,11 +164,37 @@ def mistyped_resource(situation: Situation) -> Iterator[Diagnosis]:
             n_nodes = int((situation.offered(other) > 0).sum())
             have = "offers" if n_nodes == 1 else "offer"
             domain = resource.partition("/")[0]
+            spec = situation.pod.spec
+            patch: list[Operation] = []
+            for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
+                for i, container in enumerate(containers):
+                    own = container.resources
+                    if resource in own.requests or resource in own.limits:
+                        requests = {
+                            other if name == resource else name: amount for name, amount in own.requests.items()
+                        }
+                        limits = {other if name == resource else name: amount for name, amount in own.limits.items()}
+                        patch.append(
+                            add_operation(
+                                ResourceRequirements(requests=requests, limits=limits, claims=own.claims),
+                                "spec",
+                                field,
+                                i,
+                                "resources",
+                            )
+                        )
             yield Diagnosis(
                 rule="mistyped-resource",
                 cause=f"no node offers {resource}; {counted(n_nodes, 'node')} {have} {other}",
                 evidence=(f"nodes offer {listed(offers)}",) if domain != other.partition("/")[0] else (),
-                remedies=(_resource_renamed(situation, resource, other),),
+                remedies=(
+                    situation.context().pod_patch(
+                        f"request {other} instead of {resource}",
+                        *patch,
+                        risk=Risk.MISTAKE,
+                        family=("resource", resource),
+                    ),
+                ),
             )
 
 
@@ -185,29 +211,6 @@ def intended(situation: Situation, resource: str) -> list[str]:
     name = resource.partition("/")[2]
     same_name = [other for other in offers if other.partition("/")[2] == name]
     return meant(resource, offers) or (same_name if len(same_name) == 1 else [])
-
-
-def _resource_renamed(situation: Situation, resource: str, other: str) -> Remedy:
-    spec = situation.pod.spec
-    patch: list[Operation] = []
-    for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
-        for i, container in enumerate(containers):
-            own = container.resources
-            if resource in own.requests or resource in own.limits:
-                requests = {other if name == resource else name: amount for name, amount in own.requests.items()}
-                limits = {other if name == resource else name: amount for name, amount in own.limits.items()}
-                patch.append(
-                    add_operation(
-                        ResourceRequirements(requests=requests, limits=limits, claims=own.claims),
-                        "spec",
-                        field,
-                        i,
-                        "resources",
-                    )
-                )
-    return situation.context().pod_patch(
-        f"request {other} instead of {resource}", *patch, risk=Risk.MISTAKE, family=("resource", resource)
-    )
 
 
 #: At most 3 nodes are named.
@@ -456,7 +459,27 @@ def device_claims(situation: Situation) -> Iterator[Diagnosis]:
     outcome = situation.decision.pre_filter
     if not situation.filtered:
         if outcome is not None and outcome.status.plugin == _DEVICE_CLAIMS_PLUGIN:
-            yield from _missing_classes(situation)
+            known = [each.name for each in situation.cluster.list(DeviceClass)]
+            for use in _uses(situation):
+                if use.name in known:
+                    continue
+                near = meant(use.name, known)
+                there = f"; there is {listed(near or sorted(known))}" if known else ", and there is no other"
+                yield Diagnosis(
+                    rule="missing-device-class",
+                    cause=f"claim {use.claim.key} requests DeviceClass {use.name}, which does not exist{there}",
+                    remedies=tuple(_device_claims_renamed(situation, use, other) for other in near),
+                    advice=()
+                    if near
+                    else (
+                        Advice(
+                            summary=f"install the driver that DeviceClass {use.name} belongs to; its chart creates the class",
+                            risk=Risk.MISTAKE,
+                            untried="the devices of the driver are not known",
+                        ),
+                    ),
+                    checks=("kubectl get deviceclasses",),
+                )
         return
     reach = situation.in_reach
     refused = reach & situation.rejected_by(_DEVICE_CLAIMS_PLUGIN)
@@ -493,30 +516,6 @@ def _uses(situation: Situation) -> Iterator[_ClassUse]:
                 yield _ClassUse(claim, sub.device_class_name, (*at, "firstAvailable", j, "deviceClassName"))
 
 
-def _missing_classes(situation: Situation) -> Iterator[Diagnosis]:
-    known = [each.name for each in situation.cluster.list(DeviceClass)]
-    for use in _uses(situation):
-        if use.name in known:
-            continue
-        near = meant(use.name, known)
-        there = f"; there is {listed(near or sorted(known))}" if known else ", and there is no other"
-        yield Diagnosis(
-            rule="missing-device-class",
-            cause=f"claim {use.claim.key} requests DeviceClass {use.name}, which does not exist{there}",
-            remedies=tuple(_device_claims_renamed(situation, use, other) for other in near),
-            advice=()
-            if near
-            else (
-                Advice(
-                    summary=f"install the driver that DeviceClass {use.name} belongs to; its chart creates the class",
-                    risk=Risk.MISTAKE,
-                    untried="the devices of the driver are not known",
-                ),
-            ),
-            checks=("kubectl get deviceclasses",),
-        )
-
-
 def _device_claims_renamed(situation: Situation, use: _ClassUse, other: str) -> Remedy:
     """Return the correction of a class's name. A claim cannot be changed, so it is created again."""
     owner = use.claim.metadata.controller
@@ -541,7 +540,12 @@ def _silent_drivers(situation: Situation) -> Iterator[Diagnosis]:
     for one in situation.cluster.list(ResourceSlice):
         published.setdefault(one.spec.driver, set()).add(one.spec.node_name or one.name)
     for use in _uses(situation):
-        wanted = _drivers_of(situation.cluster.get(DeviceClass, use.name))
+        found = situation.cluster.get(DeviceClass, use.name)
+        if found is None:
+            wanted = []
+        else:
+            expressions = (each.cel.expression for each in found.spec.selectors if each.cel is not None)
+            wanted = [driver for expression in expressions for driver in _DRIVER.findall(expression)]
         if not wanted or any(driver in published for driver in wanted):
             continue
         driver = wanted[0]
@@ -564,13 +568,6 @@ def _silent_drivers(situation: Situation) -> Iterator[Diagnosis]:
             checks=("kubectl get resourceslices", "kubectl get daemonsets -A"),
         )
         return
-
-
-def _drivers_of(found: DeviceClass | None) -> list[str]:
-    if found is None:
-        return []
-    expressions = (each.cel.expression for each in found.spec.selectors if each.cel is not None)
-    return [driver for expression in expressions for driver in _DRIVER.findall(expression)]
 
 
 def _all_in_use(situation: Situation, refused: Mask) -> Iterator[Diagnosis]:

@@ -89,8 +89,7 @@ def mistyped_label(situation: Situation) -> Iterator[Diagnosis]:
             field = "the node affinity" if wanted.field == "node affinity" else wanted.field
             have = [f"{_nodes_as_subject(situation, _label(each))} {each.words}" for each in found]
             phrases.append(f"{field} wants {wanted.requirement}, which no node has; {listed(have)}")
-        every = [found[0] for found in corrections]
-        remedies = [_correcting(situation, every, 0)]
+        remedies = [_correcting(situation, [found[0] for found in corrections], 0)]
         if len(corrections) == 1:
             remedies += [_correcting(situation, [each], i) for i, each in enumerate(corrections[0][1:], 1)]
         yield Diagnosis(rule="mistyped-label", cause="; ".join(phrases), remedies=tuple(remedies))

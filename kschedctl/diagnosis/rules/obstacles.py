@@ -181,8 +181,7 @@ def _phrases(situation: Situation, nodes: Mask, scope: str, *, is_part: bool = F
     for row in all_rows(tainted):
         node = situation.cluster.nodes.objects[row]
         taint = untolerated_taint(node.spec.taints, situation.pod.spec.tolerations)
-        key = str(taint or UNSCHEDULABLE_TAINT)
-        by_taint.setdefault(key, np.zeros_like(nodes))[row] = True
+        by_taint.setdefault(str(taint or UNSCHEDULABLE_TAINT), np.zeros_like(nodes))[row] = True
     for taint_text, found in sorted(by_taint.items(), key=lambda item: -int(item[1].sum())):
         one = found.sum() == 1
         if int(found.sum()) == total:

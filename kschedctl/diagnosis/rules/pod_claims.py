@@ -242,55 +242,51 @@ def claim_in_use(situation: Situation) -> Iterator[Diagnosis]:
     operands = situation.operands(all_rows(rejected)[0], "VolumeRestrictions")
     for one in operands:
         if isinstance(one, ClaimInUse):
-            yield _in_use(situation, one)
-
-
-def _in_use(situation: Situation, used: ClaimInUse) -> Diagnosis:
-    cluster, pod = situation.cluster, situation.pod
-    namespace, _, name = used.pod.partition("/")
-    record = cluster.pods.records[cluster.pods.index[namespace, name]]
-    workload = workload_of(cluster, record.metadata)
-    owner = f" ({workload[0]} {workload[1]}/{workload[2]})" if workload[0] != "Pod" else ""
-    ending = record.metadata.deletion_timestamp is not None
-    same = workload[0] != "Pod" and workload == situation.workload
-    if ending:
-        first = Advice(
-            summary=f"wait until pod {used.pod} has ended on {record.node_name}",
-            risk=Risk.WAIT,
-            untried="it is terminating",
-            command=f"kubectl describe pod -n {namespace} {name}",
-        )
-    elif same and workload[0] == Deployment.__name__:
-        first = Advice(
-            summary=f"set strategy Recreate in Deployment {workload[2]}: the old pod then ends first",
-            risk=Risk.POD,
-            untried="the Deployment controller deletes the old pod",
-            command=f"kubectl patch deployment -n {namespace} {workload[2]} -p '{_RECREATE}'",
-        )
-    else:
-        first = Advice(
-            summary=f"let pod {used.pod} end first{f', or scale {workload[0]} {workload[2]} down' if owner else ''}",
-            risk=Risk.EVICTION,
-            untried="it is up to you which of them may use the claim",
-            command=f"kubectl delete pod -n {namespace} {name}" if not owner else "",
-        )
-    state = "is terminating and still uses it" if ending else "uses it"
-    return Diagnosis(
-        rule="claim-in-use",
-        cause=(
-            f"claim {used.claim} is ReadWriteOncePod, for one pod at a time, and pod {name}{owner} on "
-            f"{record.node_name} {state}"
-        ),
-        advice=(
-            first,
-            Advice(
-                summary="if both pods need the data: move it to a claim with ReadWriteMany, in a class that offers it",
-                risk=Risk.DATA,
-                untried="the access modes of a claim cannot be changed, so the data must be copied",
-            ),
-        ),
-        checks=(f"kubectl get pvc -n {pod.namespace} {used.claim} -o yaml",),
-    )
+            cluster, pod = situation.cluster, situation.pod
+            namespace, _, name = one.pod.partition("/")
+            record = cluster.pods.records[cluster.pods.index[namespace, name]]
+            workload = workload_of(cluster, record.metadata)
+            owner = f" ({workload[0]} {workload[1]}/{workload[2]})" if workload[0] != "Pod" else ""
+            ending = record.metadata.deletion_timestamp is not None
+            same = workload[0] != "Pod" and workload == situation.workload
+            if ending:
+                first = Advice(
+                    summary=f"wait until pod {one.pod} has ended on {record.node_name}",
+                    risk=Risk.WAIT,
+                    untried="it is terminating",
+                    command=f"kubectl describe pod -n {namespace} {name}",
+                )
+            elif same and workload[0] == Deployment.__name__:
+                first = Advice(
+                    summary=f"set strategy Recreate in Deployment {workload[2]}: the old pod then ends first",
+                    risk=Risk.POD,
+                    untried="the Deployment controller deletes the old pod",
+                    command=f"kubectl patch deployment -n {namespace} {workload[2]} -p '{_RECREATE}'",
+                )
+            else:
+                first = Advice(
+                    summary=f"let pod {one.pod} end first{f', or scale {workload[0]} {workload[2]} down' if owner else ''}",
+                    risk=Risk.EVICTION,
+                    untried="it is up to you which of them may use the claim",
+                    command=f"kubectl delete pod -n {namespace} {name}" if not owner else "",
+                )
+            state = "is terminating and still uses it" if ending else "uses it"
+            yield Diagnosis(
+                rule="claim-in-use",
+                cause=(
+                    f"claim {one.claim} is ReadWriteOncePod, for one pod at a time, and pod {name}{owner} on "
+                    f"{record.node_name} {state}"
+                ),
+                advice=(
+                    first,
+                    Advice(
+                        summary="if both pods need the data: move it to a claim with ReadWriteMany, in a class that offers it",
+                        risk=Risk.DATA,
+                        untried="the access modes of a claim cannot be changed, so the data must be copied",
+                    ),
+                ),
+                checks=(f"kubectl get pvc -n {pod.namespace} {one.claim} -o yaml",),
+            )
 
 
 _RECREATE = '{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}'
@@ -428,37 +424,36 @@ def _new_volumes(situation: Situation, claim: PersistentVolumeClaim) -> Iterator
         hostname = node.metadata.labels.get(HOSTNAME, node.name) if node is not None else ""
         where = f" on {node.name}" if node is not None else ""
         what = f"a volume of {size} with class {name} for claim {claim.name}{where}"
+        spec: dict[str, Any] = {
+            "capacity": {"storage": str(claim.spec.resources.requests.get("storage", "1Gi"))},
+            "accessModes": list(claim.spec.access_modes),
+            "storageClassName": claim_class(claim),
+            "volumeMode": claim.spec.volume_mode,
+        }
+        if hostname:
+            expression = {"key": HOSTNAME, "operator": "In", "values": [hostname]}
+            spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}}
+        labels = claim.spec.selector.match_labels if claim.spec.selector is not None else {}
         yield Remedy(
             summary=f"create {what}",
             scope=RemedyScope.CLUSTER,
-            changes=(Create(_volume_for(claim, hostname)),),
+            changes=(
+                Create(
+                    {
+                        "apiVersion": "v1",
+                        "kind": "PersistentVolume",
+                        "metadata": {"name": f"{claim.namespace}-{claim.name}", "labels": dict(labels)},
+                        "spec": spec,
+                        "status": {"phase": "Available"},
+                    }
+                ),
+            ),
             risk=Risk.CAPACITY,
             family="volume",
             within=float(i),
             once=True,
             command=f"# apply a PersistentVolume: {what}",
         )
-
-
-def _volume_for(claim: PersistentVolumeClaim, hostname: str) -> dict[str, Any]:
-    """Return the manifest of a volume that satisfies a claim, on one node or, without a name, on all."""
-    spec: dict[str, Any] = {
-        "capacity": {"storage": str(claim.spec.resources.requests.get("storage", "1Gi"))},
-        "accessModes": list(claim.spec.access_modes),
-        "storageClassName": claim_class(claim),
-        "volumeMode": claim.spec.volume_mode,
-    }
-    if hostname:
-        expression = {"key": HOSTNAME, "operator": "In", "values": [hostname]}
-        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}}
-    labels = claim.spec.selector.match_labels if claim.spec.selector is not None else {}
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": f"{claim.namespace}-{claim.name}", "labels": dict(labels)},
-        "spec": spec,
-        "status": {"phase": "Available"},
-    }
 
 
 def _too_large(situation: Situation, check: ProvisionCheck) -> Diagnosis:

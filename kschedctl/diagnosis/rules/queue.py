@@ -28,7 +28,7 @@ from kschedctl.diagnosis.rules.cluster import (
 from kschedctl.objects.coordination import NODE_LEASES, Lease
 from kschedctl.objects.workload import Deployment, ReplicaSet
 from kschedctl.scheduler.cycle.scheduler import meant_profile
-from kschedctl.scheduler.framework.remedy import Remedy, add_operation
+from kschedctl.scheduler.framework.remedy import add_operation
 from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.scheduler.preemption.result import TERMINATING
@@ -89,7 +89,6 @@ def other_scheduler(situation: Situation) -> Iterator[Diagnosis]:
 
     Operators install or start the scheduler, or remove the name from the pod template; a mistyped name is corrected.
     """
-    # Yield the scheduler that is responsible, and whether it runs.
     name = situation.pod.spec.scheduler_name
     own = situation.decision.framework.profile.scheduler_name
     close = meant_profile(name, situation.decision.framework.handle.scheduler_names)
@@ -110,36 +109,27 @@ def other_scheduler(situation: Situation) -> Iterator[Diagnosis]:
             command=f"# install the scheduler {name}, or start it again",
         )
     ]
+    statuses, fits = situation.decision.statuses, []
+    if statuses is not None:
+        n_nodes = counted(situation.n_nodes, "node")
+        fits = [f"with {own}, it would fit on {len(statuses.feasible) or 'none'} of {n_nodes}"]
     yield Diagnosis(
         rule=_RULE,
         cause=f"its schedulerName is {name}, and no such scheduler runs here{why}",
-        evidence=(*_with_default(situation, own), *([] if close else [_PROFILE_HINT.format(name)])),
-        remedies=(_scheduler_named(situation, own, mistyped=bool(close)),),
+        evidence=(*fits, *([] if close else [_PROFILE_HINT.format(name)])),
+        remedies=(
+            situation.context().pod_patch(
+                f"correct schedulerName: {own} instead of {name}"
+                if close
+                else f"remove schedulerName {name}, so that {own} schedules the pod",
+                add_operation(own, "spec", "schedulerName"),
+                risk=Risk.MISTAKE if close else Risk.POD,
+                family="schedulerName",
+            ),
+        ),
         advice=tuple(advice if not close else ()),
         checks=(f"kubectl get pods,leases -A | grep {name}",),
     )
-
-
-def _scheduler_named(situation: Situation, own: str, *, mistyped: bool) -> Remedy:
-    name = situation.pod.spec.scheduler_name
-    if mistyped:
-        summary = f"correct schedulerName: {own} instead of {name}"
-    else:
-        summary = f"remove schedulerName {name}, so that {own} schedules the pod"
-    return situation.context().pod_patch(
-        summary,
-        add_operation(own, "spec", "schedulerName"),
-        risk=Risk.MISTAKE if mistyped else Risk.POD,
-        family="schedulerName",
-    )
-
-
-def _with_default(situation: Situation, own: str) -> Iterator[str]:
-    """Yield the number of nodes that the pod would fit on with a profile of kube-scheduler."""
-    statuses = situation.decision.statuses
-    if statuses is not None:
-        n_nodes = counted(situation.n_nodes, "node")
-        yield f"with {own}, it would fit on {len(statuses.feasible) or 'none'} of {n_nodes}"
 
 
 def _runs(situation: Situation, running: list[tuple[str, str]], placed: list[str]) -> Diagnosis:

@@ -287,7 +287,20 @@ def _short(situation: ClusterSituation) -> Iterator[_Short]:
     kinds: tuple[type[ReplicaSet | ReplicationController], ...] = (ReplicaSet, ReplicationController)
     for kind in kinds:
         for obj in cluster.list(kind):
-            yield from _of(situation, obj, wanted_replicas(obj), obj.status.replicas, _failure(obj.status.conditions))
+            yield from _of(
+                situation,
+                obj,
+                wanted_replicas(obj),
+                obj.status.replicas,
+                next(
+                    (
+                        c
+                        for c in obj.status.conditions
+                        if c.type == _FAILURE and c.status == "True" and c.reason in (_FAILED_CREATE, "")
+                    ),
+                    None,
+                ),
+            )
     for stateful_set in cluster.list(StatefulSet):
         yield from _of(situation, stateful_set, wanted_replicas(stateful_set), stateful_set.status.replicas)
     for daemon_set in cluster.list(DaemonSet):
@@ -312,12 +325,6 @@ def _of(
     has = max(reported or 0, stored)
     if has < wants:
         yield _Short(obj, has, wants, failure)
-
-
-def _failure(conditions: Sequence[Condition]) -> Condition | None:
-    return next(
-        (c for c in conditions if c.type == _FAILURE and c.status == "True" and c.reason in (_FAILED_CREATE, "")), None
-    )
 
 
 def _parallel(job: Job) -> int:

@@ -60,7 +60,18 @@ def blocked_domain(situation: Situation) -> Iterator[Diagnosis]:
         yield from _too_few_domains(situation, index, counts, refused)
         blocked = _blocked(index, counts, usable)
         if blocked is not None:
-            yield _blocked_domain_cause(situation, blocked, refused)
+            constraint, values = blocked.counts.constraint, blocked.counts.column.values
+            names = [values[code] for code in blocked.domains.tolist()]
+            pods = counted(blocked.fewest, "matching pod")
+            each = f"{pods} each" if len(names) > 1 else pods
+            most = blocked.fewest + constraint.max_skew
+            could = f"{counted(int(refused.sum()), 'other node')} could hold the pod"
+            yield Diagnosis(
+                rule="blocked-domain",
+                cause=f"the spread over {constraint.topology_key} counts {listed(names, most=_MOST)} ({each}), where no pod "
+                f"can go: {_reasons_of_domains(situation, blocked)}; {could}, but may have {most} per domain (maxSkew {constraint.max_skew})",
+                remedies=tuple(_remedies(situation, blocked)),
+            )
 
 
 def _usable(situation: Situation) -> Mask:
@@ -89,31 +100,14 @@ def _blocked(index: int, counts: DomainCounts, usable: Mask) -> _Blocked | None:
     if not len(domains) or len(domains) < counts.constraint.min_domains:
         return None
     has_usable = np.zeros(len(counts.exists), dtype=np.bool_)
-    codes = counts.column.codes[usable & counts.column.present]
-    has_usable[codes] = True
+    has_usable[counts.column.codes[usable & counts.column.present]] = True
     fewest = int(counts.counts[domains].min())
     low = domains[counts.counts[domains] == fewest]
     others = has_usable & counts.exists
     # A minimum that a usable domain shares would be the same without the blocked ones.
     if has_usable[low].any() or not others.any():
         return None
-    nodes = counts.included & np.isin(counts.column.codes, low)
-    return _Blocked(counts, index, low, fewest, nodes)
-
-
-def _blocked_domain_cause(situation: Situation, blocked: _Blocked, refused: Mask) -> Diagnosis:
-    constraint, values = blocked.counts.constraint, blocked.counts.column.values
-    names = [values[code] for code in blocked.domains.tolist()]
-    pods = counted(blocked.fewest, "matching pod")
-    each = f"{pods} each" if len(names) > 1 else pods
-    most = blocked.fewest + constraint.max_skew
-    could = f"{counted(int(refused.sum()), 'other node')} could hold the pod"
-    return Diagnosis(
-        rule="blocked-domain",
-        cause=f"the spread over {constraint.topology_key} counts {listed(names, most=_MOST)} ({each}), where no pod "
-        f"can go: {_reasons_of_domains(situation, blocked)}; {could}, but may have {most} per domain (maxSkew {constraint.max_skew})",
-        remedies=tuple(_remedies(situation, blocked)),
-    )
+    return _Blocked(counts, index, low, fewest, counts.included & np.isin(counts.column.codes, low))
 
 
 def _reasons_of_domains(situation: Situation, blocked: _Blocked) -> str:
@@ -271,7 +265,10 @@ def missing_topology(situation: Situation) -> Iterator[Diagnosis]:
         if not bool(situation.rejected_by(plugin)[reach].all()) or (present & reach).any():
             continue
         what = "spread" if plugin == _SPREAD else "pod affinity"
-        others = _other_keys(situation, key)
+        keys = {each for node in situation.nodes(situation.in_reach) for each in node.metadata.labels}
+        others = sorted(
+            each for each in keys if each != key and any(word in each.rpartition("/")[2] for word in _PLACES)
+        )
         nodes, scope = scope_of(situation)
         subject = "no node" if int(nodes.sum()) > 1 else f"the only node, {situation.names(nodes)[0]},"
         verb = "has" if int(nodes.sum()) > 1 else "lacks"
@@ -303,12 +300,6 @@ def _keys(situation: Situation) -> Iterator[tuple[str, str, Path]]:
     affinity = spec.affinity.pod_affinity if spec.affinity is not None else None
     for i, term in enumerate(affinity.required_during_scheduling_ignored_during_execution if affinity else ()):
         yield _AFFINITY, term.topology_key, ("spec", "affinity", "podAffinity", _REQUIRED, i, "topologyKey")
-
-
-def _other_keys(situation: Situation, key: str) -> list[str]:
-    """Return labels of the nodes that name a place."""
-    keys = {each for node in situation.nodes(situation.in_reach) for each in node.metadata.labels}
-    return sorted(each for each in keys if each != key and any(word in each.rpartition("/")[2] for word in _PLACES))
 
 
 def _spelled(situation: Situation, key: str) -> list[str]:

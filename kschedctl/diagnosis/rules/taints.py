@@ -79,8 +79,7 @@ def _is_near(toleration: Toleration, taint: Taint) -> bool:
     if not toleration.key:
         return False
     same_key = toleration.key == taint.key
-    equal = toleration.operator != "Exists"
-    same_value = not equal or toleration.value == taint.value
+    same_value = toleration.operator == "Exists" or toleration.value == taint.value
     same_effect = toleration.effect in ("", taint.effect)
     if same_key and same_value:
         return not same_effect

@@ -76,19 +76,6 @@ class VolumePlace(msgspec.Struct, frozen=True, eq=False):
         """The required labels as text."""
         return listed([f"{key}={'|'.join(values)}" for key, values in self.labels.items()])
 
-    def labels_on(self, own: Mapping[str, str]) -> dict[str, str]:
-        """Return the labels that a copy of a node needs for the place, except those that the node has.
-
-        A label of the node with the value of another zone follows the zone.
-        """
-        wanted = {key: values[0] for key, values in self.labels.items() if own.get(key) not in values}
-        moved = {own[key]: value for key, value in wanted.items() if key in own}
-        zone = next((value for key, value in wanted.items() if _is_zone(key)), "")
-        for key in (ZONE, BETA_ZONE):
-            if zone and key in own and key not in self.labels:
-                moved.setdefault(own[key], zone)
-        return wanted | {key: moved[value] for key, value in own.items() if value in moved and _is_zone(key)}
-
 
 def volume_places(situation: Situation) -> list[VolumePlace]:
     """Return the places of the pod's bound volumes, except volumes that every node can use."""
@@ -158,7 +145,15 @@ def nodes_at(situation: Situation, place: VolumePlace) -> Iterator[Remedy]:
         if len(models) == _MOST_MODELS:
             break
     for i, model in enumerate(models.values()):
-        labels = place.labels_on(model.metadata.labels)
+        # A label of the node with the value of another zone follows the zone.
+        own = model.metadata.labels
+        wanted = {key: values[0] for key, values in place.labels.items() if own.get(key) not in values}
+        moved = {own[key]: value for key, value in wanted.items() if key in own}
+        zone = next((value for key, value in wanted.items() if _is_zone(key)), "")
+        for key in (ZONE, BETA_ZONE):
+            if zone and key in own and key not in place.labels:
+                moved.setdefault(own[key], zone)
+        labels = wanted | {key: moved[value] for key, value in own.items() if value in moved and _is_zone(key)}
         yield replace(nodes_like(situation.cluster, model.name, 1, within=i - 1.0, place=labels), once=True)
 
 

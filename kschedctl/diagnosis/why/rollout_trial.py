@@ -150,14 +150,6 @@ def pod_to_delete(suggestion: Suggestion, through: Sequence[Patch]) -> str:
     return pod.key if any(map(_is_replaced_by_hand, stateful_sets)) else ""
 
 
-def untried_rollout(cluster: Cluster, through: Patch) -> Iterator[str]:
-    """Yield the statement that the rollout of a patched template is too large to be tried."""
-    kind = kind_by_name(through.kind)
-    workload = cluster.get(kind, through.name, through.namespace) if kind is not None else None
-    if isinstance(workload, ROLLED) and wanted_replicas(workload) > MOST_REPLICAS:
-        yield f"its rollout of {counted(wanted_replicas(workload), 'pod')} is not tried"
-
-
 def rollout_in_words(suggestion: Suggestion) -> Iterator[str]:
     """Yield the side effects of the rollout that a suggestion starts, as clauses."""
     rollout = suggestion.rollout
@@ -195,7 +187,10 @@ def _consequences(suggestion: Suggestion, through: Sequence[Patch]) -> Iterator[
         running = _running(before.cluster, before.pod)
         if patch.kind in _RESTARTED and running:
             yield f"restarts {counted(running, 'running pod')} of {patch.kind} {patch.name}"
-        yield from untried_rollout(before.cluster, patch)
+        kind = kind_by_name(patch.kind)
+        workload = before.cluster.get(kind, patch.name, patch.namespace) if kind is not None else None
+        if isinstance(workload, ROLLED) and wanted_replicas(workload) > MOST_REPLICAS:
+            yield f"its rollout of {counted(wanted_replicas(workload), 'pod')} is not tried"
     yield from rollout_in_words(suggestion)
     deleted = pod_to_delete(suggestion, through)
     if deleted:

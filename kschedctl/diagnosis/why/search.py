@@ -10,7 +10,6 @@ from typing import Final, TypeVar
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from kschedctl.common.arrays import Int64Array, Rows
 from kschedctl.diagnosis.diagnose import diagnose
@@ -134,7 +133,13 @@ def representatives(decision: Decision) -> Iterator[int]:
     if len(rows) <= FEW_NODES:
         yield from rows.tolist()
         return
-    shortfall = _shortfall(decision)
+    rules = decision.framework.handle.request_rules
+    columns = decision.cluster.resources(rules)
+    shortfall = np.zeros(len(decision.cluster.nodes))
+    for name, wanted in {**scheduler_units(pod_requests(decision.pod, rules)), PODS: 1}.items():
+        index = columns.index.get(name)
+        if index is not None and wanted > 0:
+            shortfall += np.maximum(wanted - columns.allocatable[index] + columns.requested[index], 0) / wanted
     for group in _rows_by_rejections(decision, rows):
         # A stable sort keeps the order of rows between nodes that lack equally much.
         yield from group[np.argsort(shortfall[group], kind="stable")][:_REPRESENTATIVES].tolist()
@@ -169,18 +174,6 @@ def _reasons(statuses: NodeStatuses) -> tuple[tuple[str, ...], Int64Array]:
             if said is not None:
                 reasons[run.rows[decides], i] = np.where(said.code != 0, said.reason, -1)[decides]
     return plugins, reasons
-
-
-def _shortfall(decision: Decision) -> NDArray[np.float64]:
-    """Return the missing amount as a share of the requested one, summed over resources: float64, shape (n_nodes,)."""
-    rules = decision.framework.handle.request_rules
-    columns = decision.cluster.resources(rules)
-    out = np.zeros(len(decision.cluster.nodes))
-    for name, wanted in {**scheduler_units(pod_requests(decision.pod, rules)), PODS: 1}.items():
-        index = columns.index.get(name)
-        if index is not None and wanted > 0:
-            out += np.maximum(wanted - columns.allocatable[index] + columns.requested[index], 0) / wanted
-    return out
 
 
 Cure = TypeVar("Cure", bound="Suggestion | Advice")
@@ -474,8 +467,7 @@ class _Search:
                 if pair in seen or not self._may_try():
                     continue
                 seen.add(pair)
-                helps = prove(self._decision, (first, second))
-                suggestion = self._to_the_end(helps)
+                suggestion = self._to_the_end(prove(self._decision, (first, second)))
                 if suggestion is not None:
                     self.found.append(suggestion)
                     if len(self.found) - n_found >= self._most:

@@ -387,7 +387,10 @@ def _request_for_all(scheduler: Scheduler, group: PendingGroup, decision: Decisi
     wanted = requested(decision.pod, decision.release, resource)
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        lower = next(iter(request_remedies(context, resource, _round(int(wanted * middle)))), None)
+        amount = int(wanted * middle)
+        digits = max(len(str(amount)) - 2, 0)
+        unit: int = 10**digits
+        lower = next(iter(request_remedies(context, resource, amount // unit * unit)), None)
         if lower is None:
             break
         if _hoped(scheduler, group, decision, lower) >= n_pods:
@@ -395,13 +398,6 @@ def _request_for_all(scheduler: Scheduler, group: PendingGroup, decision: Decisi
         else:
             high = middle
     return best
-
-
-def _round(amount: int) -> int:
-    """Round an amount down to two significant digits."""
-    digits = max(len(str(amount)) - 2, 0)
-    unit: int = 10**digits
-    return amount // unit * unit
 
 
 def _hoped(scheduler: Scheduler, group: PendingGroup, decision: Decision, remedy: Remedy) -> int:

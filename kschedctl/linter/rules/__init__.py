@@ -4,6 +4,7 @@ from typing import Final
 
 from kschedctl.linter.rule import Rule
 from kschedctl.linter.rules import (
+    api_versions,
     autoscalers,
     budgets,
     manifests,
@@ -21,7 +22,7 @@ from kschedctl.linter.rules import (
 
 _FAMILIES: Final = (
     *(node_selection, spreading, pods, rollouts, autoscalers, budgets, priorities, volumes),
-    *(snapshot, snapshot_capacity, schedulers, pod_groups, manifests),
+    *(snapshot, snapshot_capacity, schedulers, pod_groups, manifests, api_versions),
 )
 
 RULES: Final = tuple(

@@ -422,18 +422,14 @@ def control_plane_untolerated(pods: WorkloadPods, context: LintContext) -> Itera
     if context.nodes and CONTROL_PLANE not in taints:
         return
     steps, label = wanted
+    item = {"key": CONTROL_PLANE, "operator": "Exists", "effect": NO_SCHEDULE}
     yield Problem(
         message=f"requires nodes with {label}, and does not tolerate their taint {CONTROL_PLANE}:{NO_SCHEDULE}",
         steps=steps,
         help=f"tolerate {CONTROL_PLANE}, effect {NO_SCHEDULE}",
-        fix=_fix(pods),
+        fix=appending(pods.obj, f"tolerate {CONTROL_PLANE}", pods.of_spec("tolerations"), item, safe=False),
         key=steps[-1] == label,
     )
-
-
-def _fix(pods: WorkloadPods) -> Fix:
-    item = {"key": CONTROL_PLANE, "operator": "Exists", "effect": NO_SCHEDULE}
-    return appending(pods.obj, f"tolerate {CONTROL_PLANE}", pods.of_spec("tolerations"), item, safe=False)
 
 
 _UNSCHEDULABLE: Final = UNSCHEDULABLE_TAINT.key

@@ -140,13 +140,6 @@ def group_members_differ(pods: WorkloadPods, context: LintContext) -> Iterator[P
     if not name or rules is None:
         return
     first = next(iter(members(name, pods.obj, context)), pods)
-    yield from _scheduler(pods, first)
-    if rules.checks_members:
-        yield from _priority(pods, first, name, context)
-
-
-def _scheduler(pods: WorkloadPods, first: WorkloadPods) -> Iterator[Problem]:
-    """Yield the problem of members with another scheduler than the first members of the group."""
     own, others = (text(each.spec.get("schedulerName")) or DEFAULT_SCHEDULER for each in (pods, first))
     if own != others and is_rendered([own, others]):
         yield Problem(
@@ -155,6 +148,8 @@ def _scheduler(pods: WorkloadPods, first: WorkloadPods) -> Iterator[Problem]:
             help="use one scheduler for all members of the group",
             related=(Related(first.obj, _field(first, "schedulerName"), _MEMBER),),
         )
+    if rules.checks_members:
+        yield from _priority(pods, first, name, context)
 
 
 def _priority(pods: WorkloadPods, first: WorkloadPods, name: str, context: LintContext) -> Iterator[Problem]:

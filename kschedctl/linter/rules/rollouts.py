@@ -426,8 +426,7 @@ def rollout_exceeds_quota(pods: WorkloadPods, context: LintContext) -> Iterator[
 
     Repair: a quota for one more pod, or maxSurge 0 and maxUnavailable 1.
     """
-    count = context.new_pods_first(pods)
-    if count is None or not pods.namespace:
+    if context.new_pods_first(pods) is None or not pods.namespace:
         return
     for quota in context.manifests.beside(pods.obj, "ResourceQuota"):
         spec = mapping(quota.raw.get("spec"))

@@ -306,8 +306,7 @@ def init_containers(pod: ContainerValidation, path: str) -> Found:
             names.add(name)
         # Init containers run one after another, so their host ports do not conflict. The message always has index 0.
         yield from _host_ports([container], path)
-        stays = container.get("restartPolicy") == _ALWAYS
-        if stays:
+        if container.get("restartPolicy") == _ALWAYS:
             if _has_lifecycle(container, pod.context):
                 yield from lifecycle(container["lifecycle"], pod.spec, f"{at}.lifecycle", pod.context)
             yield from probes(container, pod.spec, at)
@@ -371,7 +370,10 @@ def _common(container: Tree, pod: ContainerValidation, path: str) -> Found:
         yield from environment(container["env"], f"{path}.env", context)
     if "envFrom" in container:
         yield from environment_from(container["envFrom"], f"{path}.envFrom", context)
-    yield from _check_mounts(container, pod, path)
+    if "volumeMounts" in container and not pod.context.partial:
+        yield from volume_mounts(container, pod.volumes, f"{path}.volumeMounts")
+    if "volumeDevices" in container:
+        yield from volume_devices(container, pod.volumes, f"{path}.volumeDevices")
     if container.get("imagePullPolicy"):
         yield from one_of(container["imagePullPolicy"], PULL_POLICIES, f"{path}.imagePullPolicy")
     if "resources" in container:
@@ -393,13 +395,6 @@ def _common(container: Tree, pod: ContainerValidation, path: str) -> Found:
                 yield field_errors.invalid(at, Typed(after), problem)
     if "securityContext" in container:
         yield from container_security(container["securityContext"], f"{path}.securityContext", context)
-
-
-def _check_mounts(container: Tree, pod: ContainerValidation, path: str) -> Found:
-    if "volumeMounts" in container and not pod.context.partial:
-        yield from volume_mounts(container, pod.volumes, f"{path}.volumeMounts")
-    if "volumeDevices" in container:
-        yield from volume_devices(container, pod.volumes, f"{path}.volumeDevices")
 
 
 def _ports(ports: Sequence[Tree], path: str) -> Found:

@@ -1,6 +1,6 @@
 """Validation of the metadata of objects and templates (apimachinery ``objectmeta``)."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from kschedctl.objects import field_errors
@@ -31,21 +31,6 @@ def object_metadata(
         prefix_checked: True if ``generateName`` is validated in addition to the name generated from it.
         known_finalizers: True if a finalizer without a domain must be one of Kubernetes' own.
     """
-    yield from _check_name(metadata, name_rule, prefix_checked=prefix_checked)
-    namespace = metadata.get("namespace", "")
-    if namespace and namespaced:
-        yield from invalid_findings(label_problems(namespace), namespace, f"{_METADATA}.namespace")
-    yield from not_negative(metadata.get("generation", 0), f"{_METADATA}.generation")
-    if "labels" in metadata:
-        yield from labels(metadata["labels"], f"{_METADATA}.labels")
-    if "annotations" in metadata:
-        yield from annotations_given(metadata["annotations"], f"{_METADATA}.annotations")
-    if "ownerReferences" in metadata:
-        yield from _owners(metadata["ownerReferences"], f"{_METADATA}.ownerReferences")
-    yield from _finalizers(metadata.get("finalizers", ()), f"{_METADATA}.finalizers", known=known_finalizers)
-
-
-def _check_name(metadata: Tree, name_rule: NameRule, *, prefix_checked: bool) -> Found:
     prefix = metadata.get("generateName", "")
     if prefix and prefix_checked:
         if name_rule is path_segment_problems:
@@ -63,15 +48,24 @@ def _check_name(metadata: Tree, name_rule: NameRule, *, prefix_checked: bool) ->
         yield from invalid_findings(name_rule(made), made, f"{_METADATA}.name")
     else:
         yield field_errors.required(f"{_METADATA}.name", "name or generateName is required")
-
-
-def _finalizers(finalizers: Sequence[str], path: str, *, known: bool) -> Found:
+    namespace = metadata.get("namespace", "")
+    if namespace and namespaced:
+        yield from invalid_findings(label_problems(namespace), namespace, f"{_METADATA}.namespace")
+    yield from not_negative(metadata.get("generation", 0), f"{_METADATA}.generation")
+    if "labels" in metadata:
+        yield from labels(metadata["labels"], f"{_METADATA}.labels")
+    if "annotations" in metadata:
+        yield from annotations_given(metadata["annotations"], f"{_METADATA}.annotations")
+    if "ownerReferences" in metadata:
+        yield from _owners(metadata["ownerReferences"], f"{_METADATA}.ownerReferences")
+    finalizers = metadata.get("finalizers", ())
+    path = f"{_METADATA}.finalizers"
     for finalizer in finalizers:
         yield from invalid_findings(qualified_name_problems(finalizer), finalizer, path)
     if _ORPHAN in finalizers and _FOREGROUND in finalizers:
         problem = f"finalizer {_ORPHAN} and {_FOREGROUND} cannot be both set"
         yield field_errors.invalid(path, finalizers, problem)
-    for i, finalizer in enumerate(finalizers if known else ()):
+    for i, finalizer in enumerate(finalizers if known_finalizers else ()):
         if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
             problem = "name is neither a standard finalizer name nor is it fully qualified"
             yield field_errors.invalid(f"{path}[{i}]", finalizer, problem)

@@ -174,7 +174,23 @@ def persistent_volume(tree: Tree, context: ValidationContext) -> Found:
     yield from one_of(policy, _POLICIES, "spec.persistentVolumeReclaimPolicy")
     if "nodeAffinity" in spec:
         yield from _check_node_affinity(spec["nodeAffinity"], "spec.nodeAffinity")
-    yield from _check_source(spec, metadata.get("name", ""), context)
+    rules = dict(_SOURCES)
+
+    def iscsi(source: Tree, path: str, context: ValidationContext) -> Found:
+        return _iscsi(source, metadata.get("name", ""), path)
+
+    def local(source: Tree, path: str, context: ValidationContext) -> Found:
+        place = source.get("path", "")
+        if not place:
+            yield field_errors.required(f"{path}.path")
+        else:
+            yield from no_backsteps(place, f"{path}.path")
+        if "nodeAffinity" not in spec:
+            yield field_errors.required("spec.nodeAffinity", "Local volume requires node affinity")
+
+    rules["iscsi"] = (iscsi, "iscsi", "iscsi")
+    rules["local"] = (local, "local", "local")
+    yield from sources.one_source(spec, rules, "spec", context)
     if policy == "Recycle" and posixpath.normpath(spec.get("hostPath", {}).get("path") or ".") in ("/", "//"):
         problem = "may not be 'recycle' for a hostPath mount of '/'"
         yield field_errors.forbidden("spec.persistentVolumeReclaimPolicy", problem)
@@ -212,26 +228,6 @@ def _check_node_affinity(rules: Tree, path: str) -> Found:
         yield from node_selector(rules["required"], f"{path}.required")
     else:
         yield field_errors.required(f"{path}.required", "must specify required node constraints")
-
-
-def _check_source(spec: Tree, name: str, context: ValidationContext) -> Found:
-    rules = dict(_SOURCES)
-
-    def iscsi(source: Tree, path: str, context: ValidationContext) -> Found:
-        return _iscsi(source, name, path)
-
-    def local(source: Tree, path: str, context: ValidationContext) -> Found:
-        place = source.get("path", "")
-        if not place:
-            yield field_errors.required(f"{path}.path")
-        else:
-            yield from no_backsteps(place, f"{path}.path")
-        if "nodeAffinity" not in spec:
-            yield field_errors.required("spec.nodeAffinity", "Local volume requires node affinity")
-
-    rules["iscsi"] = (iscsi, "iscsi", "iscsi")
-    rules["local"] = (local, "local", "local")
-    yield from sources.one_source(spec, rules, "spec", context)
 
 
 def _iscsi(source: Tree, name: str, path: str) -> Found:

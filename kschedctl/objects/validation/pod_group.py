@@ -371,8 +371,7 @@ def group_refusals(tree: Tree, kind: str, context: ValidationContext) -> Found:
     if priority != value:
         yield Finding(GIVEN_GROUP_PRIORITY.format(noun, priority, value), "spec.priority", rule=FORBIDDEN)
     elif policy is not None and policy != PREEMPT and context.on(_POLICY):
-        problem = GIVEN_GROUP_POLICY.format(policy, noun, PREEMPT)
-        yield Finding(problem, "spec.preemptionPolicy", rule=FORBIDDEN)
+        yield Finding(GIVEN_GROUP_POLICY.format(policy, noun, PREEMPT), "spec.preemptionPolicy", rule=FORBIDDEN)
 
 
 def priority_words(kind: str, rules: ValidationRules) -> tuple[str, str]:

@@ -31,12 +31,6 @@ _LONGEST_DOMAIN: Final = 253
 _LONGEST: Final = _LONGEST_DOMAIN + _LONGEST_DOMAIN + 63 + 1 + 1
 
 
-def is_of_kubernetes(signer: str) -> bool:
-    """Report whether a signer is in the domain ``kubernetes.io``."""
-    host = signer.partition("/")[0]
-    return host == "kubernetes.io" or host.endswith(".kubernetes.io")
-
-
 def signer_name(name: str, path: str) -> Found:
     """Yield the problems of a signer's name, which consists of a domain and a path."""
     if not name:
@@ -233,7 +227,12 @@ class _Projection:
         at = f"{path}.maxExpirationSeconds"
         if seconds is not None and seconds < _SHORTEST_CERTIFICATE:
             yield field_errors.invalid(at, seconds, "if provided, maxExpirationSeconds must be >= 3600")
-        longest = _LONGEST_OF_KUBERNETES if is_of_kubernetes(signer) else _LONGEST_CERTIFICATE
+        host = signer.partition("/")[0]
+        longest = (
+            _LONGEST_OF_KUBERNETES
+            if (host == "kubernetes.io" or host.endswith(".kubernetes.io"))
+            else _LONGEST_CERTIFICATE
+        )
         if seconds is not None and seconds > longest:
             yield field_errors.invalid(at, seconds, f"if provided, maxExpirationSeconds must be <= {longest}")
         for name in _CERTIFICATE_PATHS:

@@ -8,7 +8,7 @@ import pytest
 from conformance import recordings
 from conformance.builds import versions
 from conformance.generate.groups_parts import APIS
-from kschedctl.linter.rules.manifests import ALL, GONE, NEW
+from kschedctl.linter.rules.api_versions import ALL, GONE, NEW
 from kschedctl.objects.releases.feature_gates import known_gates
 from kschedctl.objects.releases.release import LATEST, RELEASES
 from kschedctl.objects.schema.schema import field_names
@@ -47,7 +47,7 @@ def test_step_6_the_fields_of_the_api_are_those_of_all_releases() -> None:
 def test_step_6_lint_knows_the_kinds_that_a_release_adds(version: str) -> None:
     kinds = [name for name in field_names().added[version] if "/" in name]
     known = [f"{api}/{kind}" for api, new in NEW.items() for kind, (since, _) in new.items() if since == minor(version)]
-    assert sorted(known) == sorted(kinds), "NEW in kschedctl/linter/rules/manifests.py"
+    assert sorted(known) == sorted(kinds), "NEW in kschedctl/linter/rules/api_versions.py"
 
 
 @pytest.mark.parametrize("version", field_names().removed)
@@ -56,7 +56,7 @@ def test_step_6_lint_knows_the_kinds_that_a_release_no_longer_serves(version: st
         api, _, kind = name.rpartition("/")
         gone = GONE.get(api, {})
         since, _ = gone.get(kind, gone.get(ALL, (0, "")))
-        assert since == minor(version), f"GONE in kschedctl/linter/rules/manifests.py lacks {name}"
+        assert since == minor(version), f"GONE in kschedctl/linter/rules/api_versions.py lacks {name}"
 
 
 @pytest.mark.parametrize("version", WITH_GROUPS)

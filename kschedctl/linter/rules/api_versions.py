@@ -1,0 +1,199 @@
+"""API versions that a release of Kubernetes no longer serves, does not serve yet, or never served."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+from typing import Final
+
+from kschedctl.common.findings import Severity
+from kschedctl.common.wording import counted, listed, mistakes, nearest
+from kschedctl.linter.context import LintContext
+from kschedctl.linter.manifest_set import LintObject
+from kschedctl.linter.rule import Problem, Rule, RuleSubject, Stage
+from kschedctl.linter.values import is_rendered
+from kschedctl.objects.schema.schema import kinds_by_version
+
+ALL: Final = ""
+#: By API version and kind (empty: every other kind): the first minor release without it, and the replacement.
+GONE: Final[dict[str, dict[str, tuple[int, str]]]] = {
+    "extensions/v1beta1": {
+        "Ingress": (22, "networking.k8s.io/v1"),
+        "NetworkPolicy": (16, "networking.k8s.io/v1"),
+        "PodSecurityPolicy": (16, "Pod Security Admission"),
+        ALL: (16, "apps/v1"),
+    },
+    "apps/v1beta1": {ALL: (16, "apps/v1")},
+    "apps/v1beta2": {ALL: (16, "apps/v1")},
+    "networking.k8s.io/v1beta1": {
+        "Ingress": (22, "networking.k8s.io/v1"),
+        "IngressClass": (22, "networking.k8s.io/v1"),
+        "IPAddress": (37, "networking.k8s.io/v1"),
+        "ServiceCIDR": (37, "networking.k8s.io/v1"),
+    },
+    "rbac.authorization.k8s.io/v1alpha1": {ALL: (22, "rbac.authorization.k8s.io/v1")},
+    "rbac.authorization.k8s.io/v1beta1": {ALL: (22, "rbac.authorization.k8s.io/v1")},
+    "apiextensions.k8s.io/v1beta1": {ALL: (22, "apiextensions.k8s.io/v1")},
+    "apiregistration.k8s.io/v1beta1": {ALL: (22, "apiregistration.k8s.io/v1")},
+    "admissionregistration.k8s.io/v1beta1": {
+        "MutatingWebhookConfiguration": (22, "admissionregistration.k8s.io/v1"),
+        "ValidatingWebhookConfiguration": (22, "admissionregistration.k8s.io/v1"),
+    },
+    "authentication.k8s.io/v1beta1": {"TokenReview": (22, "authentication.k8s.io/v1")},
+    "authorization.k8s.io/v1beta1": {ALL: (22, "authorization.k8s.io/v1")},
+    "certificates.k8s.io/v1alpha1": {"ClusterTrustBundle": (37, "certificates.k8s.io/v1")},
+    "certificates.k8s.io/v1beta1": {"CertificateSigningRequest": (22, "certificates.k8s.io/v1")},
+    "coordination.k8s.io/v1beta1": {"Lease": (22, "coordination.k8s.io/v1")},
+    "scheduling.k8s.io/v1alpha1": {"PriorityClass": (22, "scheduling.k8s.io/v1")},
+    "scheduling.k8s.io/v1alpha2": {ALL: (37, "scheduling.k8s.io/v1beta1")},
+    "scheduling.k8s.io/v1beta1": {"PriorityClass": (22, "scheduling.k8s.io/v1")},
+    "storage.k8s.io/v1beta1": {
+        "CSIDriver": (22, "storage.k8s.io/v1"),
+        "CSINode": (22, "storage.k8s.io/v1"),
+        "StorageClass": (22, "storage.k8s.io/v1"),
+        "VolumeAttachment": (22, "storage.k8s.io/v1"),
+        "VolumeAttributesClass": (37, "storage.k8s.io/v1"),
+        "CSIStorageCapacity": (27, "storage.k8s.io/v1"),
+    },
+    "storage.k8s.io/v1alpha1": {"CSIStorageCapacity": (24, "storage.k8s.io/v1")},
+    "batch/v1beta1": {"CronJob": (25, "batch/v1")},
+    "batch/v2alpha1": {"CronJob": (21, "batch/v1")},
+    "discovery.k8s.io/v1beta1": {"EndpointSlice": (25, "discovery.k8s.io/v1")},
+    "events.k8s.io/v1beta1": {"Event": (25, "events.k8s.io/v1")},
+    "autoscaling/v2beta1": {ALL: (25, "autoscaling/v2")},
+    "autoscaling/v2beta2": {ALL: (26, "autoscaling/v2")},
+    "policy/v1beta1": {"PodDisruptionBudget": (25, "policy/v1"), "PodSecurityPolicy": (25, "Pod Security Admission")},
+    "node.k8s.io/v1alpha1": {"RuntimeClass": (22, "node.k8s.io/v1")},
+    "node.k8s.io/v1beta1": {"RuntimeClass": (25, "node.k8s.io/v1")},
+    "flowcontrol.apiserver.k8s.io/v1alpha1": {ALL: (21, "flowcontrol.apiserver.k8s.io/v1")},
+    "flowcontrol.apiserver.k8s.io/v1beta1": {ALL: (26, "flowcontrol.apiserver.k8s.io/v1")},
+    "flowcontrol.apiserver.k8s.io/v1beta2": {ALL: (29, "flowcontrol.apiserver.k8s.io/v1")},
+    "flowcontrol.apiserver.k8s.io/v1beta3": {ALL: (32, "flowcontrol.apiserver.k8s.io/v1")},
+    "resource.k8s.io/v1alpha1": {ALL: (27, "resource.k8s.io/v1")},
+    "resource.k8s.io/v1alpha2": {ALL: (31, "resource.k8s.io/v1")},
+    "settings.k8s.io/v1alpha1": {"PodPreset": (20, "")},
+}
+#: By API version and kind: the first minor release with it, and the version in the release before.
+NEW: Final[dict[str, dict[str, tuple[int, str]]]] = {
+    "scheduling.k8s.io/v1alpha2": {"PodGroup": (36, ""), "Workload": (36, "")},
+    "scheduling.k8s.io/v1alpha3": {
+        "PodGroup": (37, "scheduling.k8s.io/v1alpha2"),
+        "Workload": (37, "scheduling.k8s.io/v1alpha2"),
+        "CompositePodGroup": (37, ""),
+    },
+    "scheduling.k8s.io/v1beta1": {
+        "PodGroup": (37, "scheduling.k8s.io/v1alpha2"),
+        "Workload": (37, "scheduling.k8s.io/v1alpha2"),
+    },
+    "certificates.k8s.io/v1": {
+        "ClusterTrustBundle": (37, "certificates.k8s.io/v1beta1"),
+        "PodCertificateRequest": (37, "certificates.k8s.io/v1beta1"),
+    },
+    "lifecycle.k8s.io/v1alpha1": {"Eviction": (37, ""), "EvictionRequest": (37, "")},
+    "resource.k8s.io/v1": {"DeviceTaintRule": (37, "resource.k8s.io/v1beta2")},
+    "storagemigration.k8s.io/v1": {"StorageVersionMigration": (37, "storagemigration.k8s.io/v1beta1")},
+}
+
+#: The suffixes of the groups of Kubernetes itself, and of custom resources of its projects.
+_SUFFIX: Final = ".k8s.io"
+_CUSTOM_SUFFIX: Final = ".x-k8s.io"
+#: The names of folders with manifests of the past or for tests, also as a part such as ``old-manifests``.
+_OLD: Final = re.compile(
+    r"(?:.*[-_.])?(?:old|legacy|deprecated|obsolete|archived?|attic|unmaintained|testdata)(?:[-_.].*)?", re.IGNORECASE
+)
+
+
+@Rule(
+    "KS905",
+    "api-gone",
+    Severity.ERROR,
+    Stage.REFUSED,
+    RuleSubject.OBJECT,
+    fails="""policy/v1beta1 PodDisruptionBudget web  # <-
+maxUnavailable: 1
+""",
+    repair={"v1beta1": "v1"},
+)
+def api_gone(obj: LintObject, context: LintContext) -> Iterator[Problem]:
+    """The API server does not serve the API version of the object, or not this kind in that version.
+
+    The release is that of --kubernetes-version, else that of the snapshot, else the newest known release. A kind counts as
+    misspelt, or as one of another group, only if the version is one of Kubernetes itself and a similar kind, or the same
+    kind in another version, exists. An API group counts as misspelt if Kubernetes itself has the kind, and the group has no
+    dot or is similar to that of the kind, as ``apps.k8s.io`` is.
+
+    In a folder whose name says that its manifests are old or test data, such as ``old``, ``legacy``, ``deprecated`` or
+    ``testdata``, the version is the author's choice: the finding is info, once per version and kind, and the help has the
+    setting that leaves the folder out.
+
+    The API server refuses the object ("no matches for kind").
+
+    Repair: the kind or version that the message names; ``kubectl convert`` and the deprecation guide of Kubernetes describe
+    the changes.
+    """
+    kinds = GONE.get(obj.api_version, {})
+    gone = kinds.get(obj.kind, kinds.get(ALL))
+    new = NEW.get(obj.api_version, {}).get(obj.kind)
+    minor = int(context.release.version.partition(".")[2])
+    if new is not None and minor < new[0]:
+        since, before = new
+        instead = before if before and minor == since - 1 else f"Kubernetes 1.{since} or newer"
+        message = f"{obj.kind} of {obj.api_version} is not served before Kubernetes 1.{since}"
+        yield Problem(message=message, steps=("apiVersion",), help=f"use {instead}")
+    elif gone is None:
+        versions = kinds_by_version()
+        served = versions.get(obj.api_version, frozenset())
+        if obj.kind in served or not is_rendered([obj.kind, obj.api_version]):
+            return
+        message = f'no matches for kind "{obj.kind}" in version "{obj.api_version}"'
+        elsewhere = [version for version, kinds in versions.items() if obj.kind in kinds]
+        if not served:
+            if elsewhere and (similar := _similar_versions(obj.api_version, elsewhere)):
+                yield Problem(message=message, steps=("apiVersion",), help=f"did you mean {listed(similar, 'or')}?")
+        elif elsewhere:
+            yield Problem(message=message, steps=("apiVersion",), help=f"{obj.kind} is in {listed(elsewhere, 'or')}")
+        elif meant := nearest(obj.kind, served):
+            yield Problem(message=message, steps=("kind",), help=f"did you mean {meant}?")
+    elif minor >= gone[0]:
+        yield from _gone(obj, context, *gone)
+
+
+def _gone(obj: LintObject, context: LintContext, since: int, instead: str) -> Iterator[Problem]:
+    """Yield the problem of a version that is no longer served; in a folder of old manifests once per kind."""
+    message = f"{obj.kind} of {obj.api_version} is no longer served as of Kubernetes 1.{since}"
+    if folder := _old_folder(obj.file.name):
+        same = context.manifests.of_version(obj.api_version, obj.kind)
+        in_folder = [other for other in same if _old_folder(other.file.name) == folder]
+        if in_folder[0] is obj:
+            # The settings know no absolute paths.
+            path = PurePath(folder)
+            glob = path.name if path.is_absolute() else path.as_posix()
+            yield Problem(
+                message=f"{message} ({counted(len(in_folder), 'object')} in {folder})",
+                steps=("apiVersion",),
+                help=f"to leave the folder out, write exclude: [{glob}] in the settings",
+                severity=Severity.INFO,
+            )
+        return
+    yield Problem(message=message, steps=("apiVersion",), help=f"use {instead}" if instead else "it was removed")
+
+
+def _similar_versions(api_version: str, served: Sequence[str]) -> Sequence[str]:
+    """Return the versions of a kind that an unknown version is meant for; none if it is of a group of its own.
+
+    The group of a custom resource has a dot, and may have kinds with the names of those of Kubernetes.
+
+    >>> _similar_versions("apps.k8s.io/v1", ["apps/v1"]), _similar_versions("serving.knative.dev/v1", ["v1"])
+    (['apps/v1'], [])
+    """
+    # Without a slash, the text is a version of the core group, or a group without its version.
+    group = api_version.partition("/")[0].removesuffix(_SUFFIX)
+    groups = [(each, each.rpartition("/")[0].removesuffix(_SUFFIX)) for each in served]
+    is_custom = group.endswith(_CUSTOM_SUFFIX)
+    similar = [each for each, other in groups if not is_custom and (group == other or mistakes(group, other) > 0)]
+    return similar or ([] if "." in group else served)
+
+
+def _old_folder(name: str) -> str:
+    """Return the outermost folder of old manifests or test data around a file; empty if there is none."""
+    outermost_first = (folder for folder in reversed(PurePath(name).parents) if _OLD.fullmatch(folder.name))
+    return str(next(outermost_first, ""))
