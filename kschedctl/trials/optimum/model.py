@@ -58,7 +58,15 @@ class Model:
         self._anti_affinity()
         self._affinity()
         self._spread()
-        self._gangs()
+        for gang in self.question.gangs:
+            own = [(s, x) for (k, s), x in self.placed.items() if k in gang.kinds]
+            if not own:
+                continue
+            some = self._any_of(x for _, x in own)
+            there = gang.staying + total(self.staying(number) for number in gang.occupants)
+            self.program.add(total(x for _, x in own) + there >= gang.min_count, when=some)
+            if gang.column is not None:
+                self._in_one_domain(gang, gang.column, own, some)
 
     def _leave(self, *, for_preemptors: bool) -> None:
         with_others = {number for gang in self.question.gangs if gang.leaves_whole for number in gang.occupants}
@@ -334,17 +342,6 @@ class Model:
         room = domains.constraint.max_skew - int(domains.counts[domains.column.codes[site.row]])
         if (k, s) in self.placed and domains.included[site.row] and domains.self_match and room >= 0:
             self.program.add(self.placed[k, s] <= site.n_nodes * (room + least))
-
-    def _gangs(self) -> None:
-        for gang in self.question.gangs:
-            own = [(s, x) for (k, s), x in self.placed.items() if k in gang.kinds]
-            if not own:
-                continue
-            some = self._any_of(x for _, x in own)
-            there = gang.staying + total(self.staying(number) for number in gang.occupants)
-            self.program.add(total(x for _, x in own) + there >= gang.min_count, when=some)
-            if gang.column is not None:
-                self._in_one_domain(gang, gang.column, own, some)
 
     def _in_one_domain(self, gang: Gang, column: LabelColumn, own: Sequence[tuple[int, Linear]], some: Linear) -> None:
         """Allow members in one domain; a site of several domains counts as one, which is a relaxation."""
