@@ -118,9 +118,17 @@ def pods_of_stateful_set(
     revision = update_revision(stateful_set, template, cluster)
     made = []
     n_made = min(max(count, 1), most_ordinals)
+    claim_labels = spec.selector.match_labels if spec.selector is not None else None
     for ordinal in range(spec.ordinals.start, spec.ordinals.start + n_made):
         claims = {
-            claim.name: _own_claim(stateful_set, claim, ordinal, cluster) for claim in spec.volume_claim_templates
+            claim.name: make_claim(
+                claim,
+                f"{claim.name}-{stateful_set.name}-{ordinal}",
+                stateful_set.namespace,
+                cluster,
+                labels=claim_labels,
+            )
+            for claim in spec.volume_claim_templates
         }
         objects = (*owner_if_missing(cluster, stateful_set), *without_stored(tuple(claims.values()), cluster))
         name = f"{stateful_set.name}-{ordinal}"
@@ -200,15 +208,6 @@ def update_revision(stateful_set: StatefulSet, template: PodTemplateSpec, cluste
     if stored is not None and stored.status.update_revision and has_template(stored, template):
         return stored.status.update_revision
     return f"{stateful_set.name}-{template_hash(template)}"
-
-
-def _own_claim(
-    stateful_set: StatefulSet, template: PersistentVolumeClaim, ordinal: int, cluster: Cluster
-) -> PersistentVolumeClaim:
-    selector = stateful_set.spec.selector
-    name = f"{template.name}-{stateful_set.name}-{ordinal}"
-    labels = selector.match_labels if selector is not None else None
-    return make_claim(template, name, stateful_set.namespace, cluster, labels=labels)
 
 
 # The pods of a DaemonSet: one per eligible node (pkg/controller/daemon).

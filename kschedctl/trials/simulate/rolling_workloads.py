@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import count
+from itertools import count, islice
 from typing import Final
 
 from msgspec.structs import replace
@@ -263,7 +263,9 @@ class RollingDeployment:
                 return True
         new = self._revisions.active(Side.NEW)
         if len(new) < self._new:
-            fresh = self._revisions.within_quota(self._fresh(self._new - len(new)))
+            taken = self._revisions.simulation.cluster.pods.index
+            free = (i for i in count() if (self._revisions.namespace, self._make(i).name) not in taken)
+            fresh = self._revisions.within_quota(self._make(i) for i in islice(free, self._new - len(new)))
             if not fresh:
                 return False
             self._revisions.create(fresh, Side.NEW)
@@ -309,13 +311,6 @@ class RollingDeployment:
         else:
             self._new = self._replicas
         return self._keep()
-
-    def _fresh(self, number: int) -> Iterator[Pod]:
-        """Yield new pods with generated names that are not taken."""
-        taken = self._revisions.simulation.cluster.pods.index
-        free = (i for i in count() if (self._revisions.namespace, self._make(i).name) not in taken)
-        for _ in range(number):
-            yield self._make(next(free))
 
     def _again(self, replica_set: str, number: int) -> Iterator[Pod]:
         """Yield pods like the last one of an old ReplicaSet."""
