@@ -13,7 +13,7 @@ from kschedctl.objects.core import Namespace
 from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceSlice
 from kschedctl.objects.kinds import KINDS, PERMISSIONS_PAGE, cannot_be_listed, is_namespaced, plural
 from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.pod import Pod, PodAffinityTerm, PodSpec, pod_affinity_terms
+from kschedctl.objects.pod import Pod, PodSpec, pod_affinity_terms
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.policies import RuntimeClass
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim, StorageClass, Volume
@@ -155,11 +155,6 @@ def _has_unbound_claims(cluster: Cluster, pod: Pod) -> bool:
     return any(claim is None or not claim.spec.volume_name for claim in claims)
 
 
-def _has_attached_volumes(_: Cluster, pod: Pod) -> bool:
-    # A volume without any field but its name is of a type that is not attached.
-    return any(volume != Volume(name=volume.name) for volume in pod.spec.volumes)
-
-
 def _needs_devices(cluster: Cluster, pod: Pod) -> bool:
     """Report whether a pod has claims for devices, or a DeviceClass backs an extended resource of it, or may do so."""
     if pod.spec.resource_claims:
@@ -180,7 +175,11 @@ _TESTS: Final[Mapping[str, _Test]] = {
         ("PersistentVolumeClaim", "PersistentVolume"), lambda _, pod: next(claim_uses(pod), None) is not None
     ),
     **dict.fromkeys(("StorageClass", "CSIDriver", "CSIStorageCapacity"), _has_unbound_claims),
-    **dict.fromkeys(("CSINode", "VolumeAttachment"), _has_attached_volumes),
+    # A volume without any field but its name is of a type that is not attached.
+    **dict.fromkeys(
+        ("CSINode", "VolumeAttachment"),
+        lambda _, pod: any(volume != Volume(name=volume.name) for volume in pod.spec.volumes),
+    ),
     **dict.fromkeys(("ResourceClaim", "ResourceSlice", "DeviceClass", "DeviceTaintRule"), _needs_devices),
     "ResourceClaimTemplate": lambda _, pod: any(
         claim.resource_claim_template_name for claim in pod.spec.resource_claims
@@ -193,7 +192,9 @@ _TESTS: Final[Mapping[str, _Test]] = {
 
 def names_namespaces(spec: PodSpec) -> bool:
     """Report whether a pod's affinity selects namespaces by their labels."""
-    return any(_by_namespace_labels(term) for term in pod_affinity_terms(spec))
+    selectors = (term.namespace_selector for term in pod_affinity_terms(spec))
+    # An empty selector selects all namespaces, whatever their labels.
+    return any(one is not None and bool(one.match_labels or one.match_expressions) for one in selectors)
 
 
 def others_name_namespaces(cluster: Cluster, pod: Pod) -> bool:
@@ -203,12 +204,6 @@ def others_name_namespaces(cluster: Cluster, pod: Pod) -> bool:
 
 def _class_names_namespaces(pod_class: PodClass) -> bool:
     return names_namespaces(pod_class.pod.spec)
-
-
-def _by_namespace_labels(term: PodAffinityTerm) -> bool:
-    # An empty selector selects all namespaces, whatever their labels.
-    selector = term.namespace_selector
-    return selector is not None and bool(selector.match_labels or selector.match_expressions)
 
 
 #: The kinds that the answer for the claims of a pod depends on.

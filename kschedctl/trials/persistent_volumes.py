@@ -3,7 +3,6 @@
 Source: pkg/controller/volume/persistentvolume ``syncClaim``. The messages are those of the events on the claim.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
 from itertools import groupby
@@ -209,22 +208,17 @@ def _sync_unbound(cluster: Cluster, claim: PersistentVolumeClaim, selector: Sele
 
 
 def _waiting_action(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[ClaimAction, str]:
-    consumers = pending_consumers(cluster, claim)
-    if not consumers:
-        return ClaimAction.WAIT_FOR_FIRST_CONSUMER, "waiting for first consumer to be created before binding"
-    noun = "pod" if len(consumers) == 1 else "pods"
-    return ClaimAction.WAIT_FOR_POD, f"waiting for {noun} {','.join(consumers)} to be scheduled"
-
-
-def pending_consumers(cluster: Cluster, claim: PersistentVolumeClaim) -> Sequence[str]:
-    """Return the names of the pods without a node that use a claim."""
     pods = cluster.pods
-    return [
+    consumers = [
         pods.records[index].metadata.name
         for index in np.flatnonzero(pods.node_row == PENDING).tolist()
         if pods.records[index].metadata.namespace == claim.namespace
         and any(use.claim == claim.name for use in claim_uses(pods.pod(index)))
     ]
+    if not consumers:
+        return ClaimAction.WAIT_FOR_FIRST_CONSUMER, "waiting for first consumer to be created before binding"
+    noun = "pod" if len(consumers) == 1 else "pods"
+    return ClaimAction.WAIT_FOR_POD, f"waiting for {noun} {','.join(consumers)} to be scheduled"
 
 
 def _provision(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[ClaimAction, str, str]:

@@ -248,7 +248,9 @@ class EventWriter:
         message = answer.message or text
         note = f"{message}{' ' if message.endswith('.') else '; '}{detail}" if detail else message
         digest = sha256(repr((pod.metadata.uid, answer)).encode()).hexdigest()[:16]
-        written = _Written(pod.namespace, pod.name, pod.metadata.uid, answer.outcome, _shortened(note), digest)
+        if len(note.encode()) > _MOST_NOTE:
+            note = f"{note.encode()[: _MOST_NOTE - 3].decode(errors='ignore')}..."
+        written = _Written(pod.namespace, pod.name, pod.metadata.uid, answer.outcome, note, digest)
         with self._changed:
             if self._bug is not None:
                 raise self._bug
@@ -390,10 +392,3 @@ def event(written: _Written, name: str, instance: str, at: str) -> dict[str, Any
         "note": written.note,
         "type": "Normal" if written.outcome is Outcome.SCHEDULED else "Warning",
     }
-
-
-def _shortened(note: str) -> str:
-    """Return a note cut to the 1,024 bytes that an Event may have."""
-    if len(note.encode()) <= _MOST_NOTE:
-        return note
-    return f"{note.encode()[: _MOST_NOTE - 3].decode(errors='ignore')}..."

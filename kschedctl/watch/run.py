@@ -178,73 +178,58 @@ def watch(
     Raises ClusterError if the cluster cannot be reached at the start; later failures are retried without end.
     """
     with ExitStack() as stack:
-        yield from _watch(request, handle, ended, tell, stack)
-
-
-def _watch(
-    request: WatchRequest,
-    handle: AnalysisHandle,
-    ended: Callable[[], bool],
-    tell: Callable[[str], None],
-    stack: ExitStack,
-) -> Iterator[Sequence[Line]]:
-    pods, is_selected = request.selection()
-    live = dataclasses.replace(request.cluster.source.live(handle), snapshot_would_do=False)
-    where = address(request.metrics) if request.metrics else None
-    exposition = _exposition() if where is not None else None
-    identity = request.identity or own_identity()
-    leadership = _leadership(request, identity, tell)
-    writer = EventWriter(ObjectClient(live), identity, lambda: leadership.left, tell) if request.events else None
-    watched = start(live)
-    stack.callback(watched.feed.stop)
-    cluster = request.cluster.over(watched.snapshot, handle)
-    said: list[PodReport] = []
-    led = writer.begin_term if writer is not None else lambda: None
-    news: list[Line] = []
-    loop = Loop(
-        cluster,
-        watched.feed,
-        PodAnswers(is_selected),
-        leadership,
-        say=said.extend,
-        tell=tell,
-        led=led,
-        left_out=watched.left_out,
-        stand_still=lambda each: news.append(standstill_line(each, datetime.now(UTC))),
-    )
-    if writer is not None:
-        loop.status.written = writer.outcomes.copy
-    if where is not None and exposition is not None:
-        _serve(where, exposition, loop.status, stack, tell)
-    rests_on = provenance(cluster, missing_for_any(cluster.cluster, preempts=True))
-    yield (begun(cluster.cluster, rests_on, watched.name, pods, datetime.now(UTC)),)
-    leadership.start()
-    stack.callback(leadership.stop)
-    if writer is not None:
-        writer.start()
-        # The stack stops the writer before it releases the Lease.
-        stack.callback(writer.stop)
-    while not ended():
-        loop.turn()
-        if news:
-            yield tuple(news)
-            news.clear()
-        if said:
-            yield _queue_and_lines(said, writer)
-            said.clear()
-
-
-def _queue_and_lines(told: Sequence[PodReport], writer: EventWriter | None) -> Sequence[Line]:
-    """Return the new answers as lines, and queue them to be written as Events."""
-    made = list(Lines(datetime.now(UTC)).lines(told))
-    for reports, line in made if writer is not None else ():
-        assert writer is not None
-        for one in reports:
-            if isinstance(one, PendingReport) and isinstance(line, PodWaits):
-                writer.put(one, "; ".join((*line.causes[:1], *line.hints)))
-            else:
-                writer.forget(one.uid)
-    return [line for _, line in made]
+        pods, is_selected = request.selection()
+        live = dataclasses.replace(request.cluster.source.live(handle), snapshot_would_do=False)
+        where = address(request.metrics) if request.metrics else None
+        exposition = _exposition() if where is not None else None
+        identity = request.identity or own_identity()
+        leadership = _leadership(request, identity, tell)
+        writer = EventWriter(ObjectClient(live), identity, lambda: leadership.left, tell) if request.events else None
+        watched = start(live)
+        stack.callback(watched.feed.stop)
+        cluster = request.cluster.over(watched.snapshot, handle)
+        said: list[PodReport] = []
+        led = writer.begin_term if writer is not None else lambda: None
+        news: list[Line] = []
+        loop = Loop(
+            cluster,
+            watched.feed,
+            PodAnswers(is_selected),
+            leadership,
+            say=said.extend,
+            tell=tell,
+            led=led,
+            left_out=watched.left_out,
+            stand_still=lambda each: news.append(standstill_line(each, datetime.now(UTC))),
+        )
+        if writer is not None:
+            loop.status.written = writer.outcomes.copy
+        if where is not None and exposition is not None:
+            _serve(where, exposition, loop.status, stack, tell)
+        rests_on = provenance(cluster, missing_for_any(cluster.cluster, preempts=True))
+        yield (begun(cluster.cluster, rests_on, watched.name, pods, datetime.now(UTC)),)
+        leadership.start()
+        stack.callback(leadership.stop)
+        if writer is not None:
+            writer.start()
+            # The stack stops the writer before it releases the Lease.
+            stack.callback(writer.stop)
+        while not ended():
+            loop.turn()
+            if news:
+                yield tuple(news)
+                news.clear()
+            if said:
+                made = list(Lines(datetime.now(UTC)).lines(said))
+                for reports, line in made if writer is not None else ():
+                    assert writer is not None
+                    for one in reports:
+                        if isinstance(one, PendingReport) and isinstance(line, PodWaits):
+                            writer.put(one, "; ".join((*line.causes[:1], *line.hints)))
+                        else:
+                            writer.forget(one.uid)
+                yield [line for _, line in made]
+                said.clear()
 
 
 def _leadership(request: WatchRequest, identity: str, tell: Callable[[str], None]) -> Leadership:

@@ -57,7 +57,15 @@ class Access:
         Raises RefusedError if it is not allowed.
         """
         headers = list(scope["headers"])
-        self._check_host(headers)
+        # Refuse names of the server that are not its own: a page of another site may have pointed them here.
+        found = _HOST.fullmatch(only_header(headers, b"host").decode("latin-1"))
+        if found is None or int(found["port"] or 0) > _LAST_PORT:
+            raise RefusedError(HTTPStatus.BAD_REQUEST, "the request has no valid Host header")
+        name = (found["six"] or found["name"]).lower()
+        if not self._is_own(name):
+            raise RefusedError(
+                HTTPStatus.MISDIRECTED_REQUEST, "the Host header is no name of this server: --host NAME adds one"
+            )
         foreign = _is_foreign(headers, self._settings.hosts)
         if foreign and not (scope["method"] in _READING and _is_link(headers)):
             raise RefusedError(HTTPStatus.FORBIDDEN, "the request comes from a page of another site")
@@ -91,17 +99,6 @@ class Access:
             return False
         expected = session_of(self._settings.token, int(expiry)).encode()
         return hmac.compare_digest(value, expected) and int(expiry) > time.time()
-
-    def _check_host(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
-        """Refuse names of the server that are not its own: a page of another site may have pointed them here."""
-        found = _HOST.fullmatch(only_header(headers, b"host").decode("latin-1"))
-        if found is None or int(found["port"] or 0) > _LAST_PORT:
-            raise RefusedError(HTTPStatus.BAD_REQUEST, "the request has no valid Host header")
-        name = (found["six"] or found["name"]).lower()
-        if not self._is_own(name):
-            raise RefusedError(
-                HTTPStatus.MISDIRECTED_REQUEST, "the Host header is no name of this server: --host NAME adds one"
-            )
 
     def _is_own(self, name: str) -> bool:
         settings = self._settings

@@ -22,7 +22,6 @@ from kschedctl.web.problems import MEDIA_TYPE, Problem, problem_of
 from kschedctl.web.questions.question import OFFERED, Body, Question, answered, parameters
 from kschedctl.web.questions.registry import QUESTIONS
 from kschedctl.web.served import Served
-from kschedctl.web.workers.messages import Progress
 
 # A job as data of the API.
 
@@ -65,16 +64,13 @@ def job_data(job: Job, answer: bytes | None = None) -> JobData:
         question=job.question,
         state=job.state,
         created_at=job.created_at,
-        progress=progress_data(job.progress),
+        progress=None
+        if job.progress is None
+        else ProgressData(job.progress.work, job.progress.done, job.progress.total),
         notices=job.notices,
         answer=msgspec.Raw(answer) if answer is not None else None,
         problem=problem_of(job.error) if job.error is not None else None,
     )
-
-
-def progress_data(progress: Progress | None) -> ProgressData | None:
-    """Return progress as data."""
-    return None if progress is None else ProgressData(progress.work, progress.done, progress.total)
 
 
 # The OpenAPI document of the API, made from the questions and the types of their answers.
@@ -116,6 +112,9 @@ def openapi_document() -> dict[str, Any]:
     for question in QUESTIONS:
         path = paths.setdefault(f"/api/v1{question.path}", {})
         path[question.method.lower()] = _operation(question, parameters[question.asks])
+    job, jobs = ({"$ref": _REF.format(name=name)} for name in ("JobData", "JobList"))
+    stream = {"200": {"description": "Events.", "content": {"text/event-stream": {"schema": {"type": "string"}}}}}
+    one = {"parameters": [_JOB_ID]}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -124,7 +123,36 @@ def openapi_document() -> dict[str, Any]:
             "description": "What kube-scheduler would do with a pod, and why. Answers are those of the command line "
             "with -o json; parameters are named as its options.",
         },
-        "paths": paths | _job_paths(),
+        "paths": paths
+        | {
+            "/api/v1/jobs": {
+                "get": {"operationId": "list_jobs", "summary": "List all jobs", "responses": _responses(jobs)}
+            },
+            "/api/v1/jobs/{id}": {
+                **one,
+                "get": {
+                    "operationId": "show_job",
+                    "summary": "Show a job, with its answer",
+                    "responses": _responses(job),
+                },
+                "delete": {"operationId": "cancel_job", "summary": "Cancel a job", "responses": _responses(job)},
+            },
+            "/api/v1/jobs/{id}/events": {
+                **one,
+                "get": {
+                    "operationId": "job_events",
+                    "summary": "Stream the progress of a job until it ends: events job",
+                    "responses": stream | _problem_responses(),
+                },
+            },
+            "/api/v1/events": {
+                "get": {
+                    "operationId": "events",
+                    "summary": "Stream changes of the cluster and of jobs: events cluster and job",
+                    "responses": stream | _problem_responses(),
+                }
+            },
+        },
         "components": {
             "schemas": dict(sorted(schemas.items())),
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
@@ -193,37 +221,6 @@ def _job_begun(answer: dict[str, Any]) -> dict[str, Any]:
     text = "The job has begun; Location names it. Once it is done, its answer is there."
     location = {"Location": {"description": "The address of the job.", "schema": {"type": "string"}}}
     return {"202": {"description": text, "headers": location, "content": {_JSON: {"schema": job}}}}
-
-
-def _job_paths() -> dict[str, Any]:
-    job, jobs = ({"$ref": _REF.format(name=name)} for name in ("JobData", "JobList"))
-    stream = {"200": {"description": "Events.", "content": {"text/event-stream": {"schema": {"type": "string"}}}}}
-    one = {"parameters": [_JOB_ID]}
-    return {
-        "/api/v1/jobs": {
-            "get": {"operationId": "list_jobs", "summary": "List all jobs", "responses": _responses(jobs)}
-        },
-        "/api/v1/jobs/{id}": {
-            **one,
-            "get": {"operationId": "show_job", "summary": "Show a job, with its answer", "responses": _responses(job)},
-            "delete": {"operationId": "cancel_job", "summary": "Cancel a job", "responses": _responses(job)},
-        },
-        "/api/v1/jobs/{id}/events": {
-            **one,
-            "get": {
-                "operationId": "job_events",
-                "summary": "Stream the progress of a job until it ends: events job",
-                "responses": stream | _problem_responses(),
-            },
-        },
-        "/api/v1/events": {
-            "get": {
-                "operationId": "events",
-                "summary": "Stream changes of the cluster and of jobs: events cluster and job",
-                "responses": stream | _problem_responses(),
-            }
-        },
-    }
 
 
 _AnyRequest = Request[Any, Any, Any]

@@ -72,7 +72,12 @@ class Guard:
             await send(message)
 
         try:
-            _check_framing(scope)
+            # A proxy in front may see the end of such a request elsewhere (RFC 9112, section 6.1).
+            names = {name.lower() for name, _ in scope["headers"]}
+            if b"transfer-encoding" in names and (b"content-length" in names or scope["http_version"] == "1.0"):
+                raise RefusedError(
+                    HTTPStatus.BAD_REQUEST, "the request has Transfer-Encoding with Content-Length, or in HTTP/1.0"
+                )
             self._access.check(scope)
             body = await self._body(scope, receive)
         except RefusedError as error:
@@ -107,19 +112,6 @@ class Guard:
     def _too_large(self) -> RefusedError:
         most = self._limits.body_bytes
         return RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body of the request exceeds {most:,} bytes")
-
-
-def _check_framing(scope: Scope) -> None:
-    """Refuse a request whose end a proxy in front may see elsewhere (RFC 9112, section 6.1).
-
-    Raises RefusedError if the request has Content-Length beside Transfer-Encoding, or Transfer-Encoding in
-        HTTP/1.0.
-    """
-    names = {name.lower() for name, _ in scope["headers"]}
-    if b"transfer-encoding" in names and (b"content-length" in names or scope["http_version"] == "1.0"):
-        raise RefusedError(
-            HTTPStatus.BAD_REQUEST, "the request has Transfer-Encoding with Content-Length, or in HTTP/1.0"
-        )
 
 
 class _Replay:
@@ -157,7 +149,8 @@ async def _disconnected(receive: Receive) -> None:
 
 async def _refuse(scope: Scope, send: Send, error: RefusedError) -> None:
     status = error.status
-    if status is HTTPStatus.UNAUTHORIZED and _is_for_a_person(scope):
+    is_for_a_person = scope["method"] == "GET" and b"text/html" in only_header(scope["headers"], b"accept")
+    if status is HTTPStatus.UNAUTHORIZED and is_for_a_person:
         headers = [(b"location", login_address(scope["path"], scope["query_string"]).encode())]
         await send({"type": "http.response.start", "status": HTTPStatus.SEE_OTHER, "headers": headers})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -173,7 +166,3 @@ async def _refuse(scope: Scope, send: Send, error: RefusedError) -> None:
         headers.append((b"www-authenticate", b"Bearer"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body, "more_body": False})
-
-
-def _is_for_a_person(scope: Scope) -> bool:
-    return scope["method"] == "GET" and b"text/html" in only_header(scope["headers"], b"accept")

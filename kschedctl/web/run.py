@@ -30,7 +30,27 @@ def serve(source: ClusterSource, settings: ServeSettings, say: Callable[[str], N
 
     Raises InputError if the server cannot listen at the address.
     """
-    listening = _listen(settings.host, settings.port)
+    try:
+        # All addresses are those of IPv4 and IPv6, if one socket can have both.
+        both = not settings.host and socket.has_dualstack_ipv6()
+        wanted = "::" if both else settings.host or None
+        family = socket.getaddrinfo(wanted, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        listening = socket.socket(family[0], socket.SOCK_STREAM)
+        try:
+            if both:
+                listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            # Connections inherit it. With a large buffer of the system, a slow client would seem to take nothing.
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
+            listening.bind(family[4])
+            # From here on clients can connect; they wait until the server has started.
+            listening.listen(_BACKLOG)
+        except BaseException:
+            listening.close()
+            raise
+    except (OSError, OverflowError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot listen on {settings.host}:{settings.port}: {reason}", path="--listen") from None
     host, port = listening.getsockname()[:2]
     app = create_app(source, settings)
     config = uvicorn.Config(
@@ -78,31 +98,6 @@ class _Server(uvicorn.Server):
 
 def _ignore(number: int, frame: FrameType | None) -> None:
     """Do nothing."""
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        # All addresses are those of IPv4 and IPv6, if one socket can have both.
-        both = not host and socket.has_dualstack_ipv6()
-        wanted = "::" if both else host or None
-        family = socket.getaddrinfo(wanted, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        listening = socket.socket(family[0], socket.SOCK_STREAM)
-        try:
-            if both:
-                listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            # Connections inherit it. With a large buffer of the system, a slow client would seem to take nothing.
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
-            listening.bind(family[4])
-            # From here on clients can connect; they wait until the server has started.
-            listening.listen(_BACKLOG)
-        except BaseException:
-            listening.close()
-            raise
-    except (OSError, OverflowError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"cannot listen on {host}:{port}: {reason}", path="--listen") from None
-    return listening
 
 
 class TimedProtocol(H11Protocol):

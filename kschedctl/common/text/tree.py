@@ -343,7 +343,11 @@ class _TreeReader:
         # The parser reports the end of a block only where the next token begins.
         is_flow = columns.flags[number] & _FLOW
         self._last = columns.ends[number] = event.end_mark.index if is_flow else max(self._last, columns.ends[number])
-        if self._inside and not self._leads_on() and not self._may_be_aliased(number):
+        if (
+            self._inside
+            and not all(each.step == step for each, step in zip(self._opened, self._inside, strict=False))
+            and not (self._last_anchor >= number or any(each.number in self._columns.anchors for each in self._opened))
+        ):
             columns.forget_below(number)
         columns.nexts[number] = len(columns.flags)
         if number in columns.anchors:
@@ -366,14 +370,6 @@ class _TreeReader:
         if event.anchor is not None or (self._opened and self._opened[-1].waits_for_key):
             columns.set_name(number, key_name(event))
         return number
-
-    def _leads_on(self) -> bool:
-        """Report whether the next value of the innermost open container is on the path, or below its end."""
-        return all(each.step == step for each, step in zip(self._opened, self._inside, strict=False))
-
-    def _may_be_aliased(self, number: int) -> bool:
-        """Report whether a value, one in it or one around it has an anchor."""
-        return self._last_anchor >= number or any(each.number in self._columns.anchors for each in self._opened)
 
 
 def key_name(event: Any) -> str | None:

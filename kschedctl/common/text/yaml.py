@@ -346,7 +346,11 @@ def _read_document(value: Any, shorten: Shorten | None, *, counts: bool, is_cut:
     if value is None:
         return ReadDocument(b"", counts, is_shortened=False)
     is_shortened = False
-    if shorten is not None and (is_cut or _is_list(value)) and isinstance(items := value.get("items"), list):
+    if (
+        shorten is not None
+        and (is_cut or (isinstance(value, dict) and value.get("kind") == _LIST))
+        and isinstance(items := value.get("items"), list)
+    ):
         for index, item in enumerate(items):
             if (
                 short := shorten(bytes(item) if isinstance(item, msgspec.Raw) else msgspec.json.encode(item))
@@ -356,10 +360,6 @@ def _read_document(value: Any, shorten: Shorten | None, *, counts: bool, is_cut:
     if shorten is not None and not is_cut:
         json = shorten(json) or json
     return ReadDocument(json, counts, is_shortened)
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, dict) and value.get("kind") == _LIST
 
 
 def joined(parts: Sequence[Part], found: Sequence[ReadPart]) -> list[tuple[bytes, bool]] | None:

@@ -281,24 +281,20 @@ class EventReader:
         elif text and text[0] not in FIRST_OF_OTHERS:
             value = text
         else:
-            value = self._resolve(event)
+            # The value of an unquoted scalar; values are cached, because manifests are repetitive.
+            try:
+                value = plain_scalar(event.value)
+            except NotFiniteError:
+                problem = f"{event.value} has no equivalent in JSON"
+                raise BadNodeError(problem, event.start_mark, "quote it if it is text") from None
+            if len(self._plain) < _MAX_REMEMBERED:
+                self._plain[event.value] = value
         if event.anchor is not None:
             self._anchor(event, value)
         return value
 
     def _anchor(self, event: Any, value: Scalar) -> None:
         self.anchors[event.anchor] = (value, 1 + len(event.value) // _CHARS_PER_NODE)
-
-    def _resolve(self, event: "ScalarEvent") -> Scalar:
-        """Return the value of an unquoted scalar; values are cached, because manifests are repetitive."""
-        try:
-            value = plain_scalar(event.value)
-        except NotFiniteError:
-            problem = f"{event.value} has no equivalent in JSON"
-            raise BadNodeError(problem, event.start_mark, "quote it if it is text") from None
-        if len(self._plain) < _MAX_REMEMBERED:
-            self._plain[event.value] = value
-        return value
 
     def _tagged(self, event: "ScalarEvent") -> Scalar:
         tag, text = event.tag, event.value

@@ -272,7 +272,11 @@ class LineReader:
                 try:
                     entry = known[line]
                 except KeyError:
-                    entry = self._parse(line)
+                    if len(self._known) >= _MAX_KNOWN:
+                        self._known.clear()
+                    entry = parse_entry(line)
+                    if len(line) <= _MAX_REMEMBERED:
+                        self._known[line] = entry
                 if entry is None:
                     continue
                 column, key, value, _, _ = entry
@@ -299,14 +303,6 @@ class LineReader:
         self.repeated |= repeated
         self.open_items = nesting.open_items
         return nesting.root
-
-    def _parse(self, line: str) -> Entry | None:
-        if len(self._known) >= _MAX_KNOWN:
-            self._known.clear()
-        entry = parse_entry(line)
-        if len(line) <= _MAX_REMEMBERED:
-            self._known[line] = entry
-        return entry
 
     def _read_other(self, lines: "_Lines", start: int, number: int, key: str | None, nesting: "_Nesting") -> None:
         """Parse an entry with the event parser, and add the result to its container or replace the last element.
@@ -381,9 +377,28 @@ class _Nesting:
         if continues or (further_in and open_key is None and self.container is not None):
             return False
         if further_in:
-            self._open_value(first, [] if dashes else {}, open_key)
+            inner: _Container = [] if dashes else {}
+            if self.container is None:
+                self.root = inner
+            else:
+                self.container[open_key] = inner
+            self._around.append((self.container, self.column))
+            self.container, self.column = inner, first
+            if self._items_as_text and open_key == "items" and len(self._around) == 2 and inner.__class__ is list:
+                self._items = inner
         else:
-            self._close(first, list if dashes else dict)
+            # Close the containers beyond a column, down to a container of a kind; raise ``NotPlainError`` if none
+            # fits.
+            kind = list if dashes else dict
+            container, at = self.container, self.column
+            while at > first or (at == first and container.__class__ is not kind):
+                container, at = self._around.pop()
+            if at != first:
+                raise NotPlainError
+            self.container, self.column = container, at
+            if container is self._items:
+                # A list of objects then needs the memory of its text, instead of many times that in Python objects.
+                container[-1] = msgspec.Raw(msgspec.json.encode(container[-1]))
         for dash in dashes[1:]:
             self._open_item([], dash)
         if dashes and key is not None:
@@ -393,33 +408,10 @@ class _Nesting:
         self.key_column = self.column if self.container.__class__ is dict else _NO_KEYS
         return True
 
-    def _open_value(self, column: int, inner: _Container, open_key: str | None) -> None:
-        """Open the root, or the value of a key, at a column."""
-        if self.container is None:
-            self.root = inner
-        else:
-            self.container[open_key] = inner
-        self._around.append((self.container, self.column))
-        self.container, self.column = inner, column
-        if self._items_as_text and open_key == "items" and len(self._around) == 2 and inner.__class__ is list:
-            self._items = inner
-
     def _open_item(self, inner: _Container, column: int) -> None:
         self._around.append((self.container, self.column))
         self.container.append(inner)
         self.container, self.column = inner, column
-
-    def _close(self, column: int, kind: type[_Container]) -> None:
-        """Close the containers beyond a column, down to a container of a kind; raise ``NotPlainError`` if none fits."""
-        container, at = self.container, self.column
-        while at > column or (at == column and container.__class__ is not kind):
-            container, at = self._around.pop()
-        if at != column:
-            raise NotPlainError
-        self.container, self.column = container, at
-        if container is self._items:
-            # A list of objects then needs the memory of its text, instead of many times that in Python objects.
-            container[-1] = msgspec.Raw(msgspec.json.encode(container[-1]))
 
 
 class _Lines:

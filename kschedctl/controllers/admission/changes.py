@@ -69,17 +69,14 @@ def _differences(path: str, before: Any, after: Any) -> Iterator[tuple[str, Any,
     elif kinds == {list}:
         old, new = before or [], after or []
         for i in range(max(len(old), len(new))):
-            yield from _item_differences(f"{path}[{i}]", _at(old, i), _at(new, i))
+            left, right = _at(old, i), _at(new, i)
+            # An added or removed item is a single difference.
+            if left is None or right is None:
+                yield f"{path}[{i}]", left, right
+            else:
+                yield from _differences(f"{path}[{i}]", left, right)
     else:
         yield path, before, after
-
-
-def _item_differences(path: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the differences of two list items; an added or removed item is a single difference."""
-    if before is None or after is None:
-        yield path, before, after
-    else:
-        yield from _differences(path, before, after)
 
 
 def _at(items: list[Any], index: int) -> Any:
@@ -89,9 +86,6 @@ def _at(items: list[Any], index: int) -> Any:
 def _child_path(path: str, key: str) -> str:
     if not path:
         return key
-    return f"{path}.{key}" if key.isidentifier() and not _is_map(path) else f"{path}[{key}]"
-
-
-def _is_map(path: str) -> bool:
-    """Report whether a field is a map whose keys the user chooses."""
-    return path.rpartition(".")[2] in ("requests", "limits", "overhead", "nodeSelector", "labels", "annotations")
+    # These fields are maps whose keys the user chooses.
+    is_map = path.rpartition(".")[2] in ("requests", "limits", "overhead", "nodeSelector", "labels", "annotations")
+    return f"{path}.{key}" if key.isidentifier() and not is_map else f"{path}[{key}]"

@@ -64,11 +64,6 @@ def pod_usage(pod: Pod, rules: RequestRules) -> Amounts:
     return {_COUNT: _ONE, **_by_quota_name(requests, limits)}
 
 
-def counted_resources(names: Iterable[str]) -> list[str]:
-    """Return the names of a quota's resources that pods can use."""
-    return [name for name in names if name in _COUNTED or _is_counted_by_prefix(name)]
-
-
 def missing_resources_message(pod: Pod, names: Iterable[str], rules: RequestRules) -> str:
     """Return the API server's message about resources that containers must specify and do not; empty if none.
 
@@ -225,17 +220,15 @@ def _refusal_by_quota(
     quota: ResourceQuota, pod: Pod, delta: Amounts, cluster: Cluster, rules: RequestRules, after: int
 ) -> QuotaRefusal | None:
     hard = _quota_amounts(quota, quota.status.hard or quota.spec.hard, "spec.hard")
-    names = counted_resources(hard)
+    names = [name for name in hard if name in _COUNTED or _is_counted_by_prefix(name)]
     missing = missing_resources_message(pod, names, rules)
     if missing:
         return QuotaRefusal(quota.name, f"failed quota: {quota.name}: {missing}")
     used = _quota_amounts(quota, quota.status.used, "status.used")
     if any(name not in used for name in names):
-        usages = [
-            pod_usage(pod, rules)
-            for pod in _pods_in(cluster, quota.namespace)
-            if matches_scopes(quota, pod, pod_level=rules.pod_level)
-        ]
+        records = enumerate(cluster.pods.records)
+        pods = (cluster.pods.pod(i) for i, record in records if record.metadata.namespace == quota.namespace)
+        usages = [pod_usage(pod, rules) for pod in pods if matches_scopes(quota, pod, pod_level=rules.pod_level)]
         out = {}
         for name in names:
             amounts = [usage[name] for usage in usages if name in usage]
@@ -259,12 +252,6 @@ def _refusal_by_quota(
         f"limited: {_amounts_in_words(limited)}"
     )
     return QuotaRefusal(quota.name, message, requested, others, limited)
-
-
-def _pods_in(cluster: Cluster, namespace: str) -> Iterator[Pod]:
-    for index, record in enumerate(cluster.pods.records):
-        if record.metadata.namespace == namespace:
-            yield cluster.pods.pod(index)
 
 
 def _quota_amounts(quota: ResourceQuota, resources: ResourceList, path: str) -> Amounts:

@@ -9,7 +9,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings import Where
 from kschedctl.objects.pod import NO_EXECUTE, Pod, PodSpec, Toleration
-from kschedctl.objects.policies import RuntimeClass, RuntimeClassScheduling
+from kschedctl.objects.policies import RuntimeClass
 from kschedctl.objects.resources import parse_resources
 
 _NONE_HINT: Final = "the snapshot has no RuntimeClasses: add the class to the input, in the pod's file or another one"
@@ -48,7 +48,21 @@ def admit_runtime_class(
         )
     spec = _with_overhead(pod.spec, runtime_class, where)
     if runtime_class is not None and runtime_class.scheduling is not None:
-        spec = _with_scheduling(spec, runtime_class.scheduling, where)
+        for key, value in sorted(runtime_class.scheduling.node_selector.items()):
+            own = spec.node_selector.get(key, value)
+            if own != value:
+                raise ManifestError(
+                    f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
+                    f"pod.spec.nodeSelector[{key}] = {own}",
+                    where=where,
+                    path=f"spec.nodeSelector[{key}]",
+                    hint="leave it out, or name another RuntimeClass",
+                )
+        spec = replace(
+            spec,
+            node_selector={**spec.node_selector, **runtime_class.scheduling.node_selector},
+            tolerations=merge_tolerations((*spec.tolerations, *runtime_class.scheduling.tolerations)),
+        )
     return replace(pod, spec=spec), ()
 
 
@@ -73,24 +87,6 @@ def _with_overhead(spec: PodSpec, runtime_class: RuntimeClass | None, where: Whe
             hint="leave it out; an API server sets it from the RuntimeClass",
         )
     return spec
-
-
-def _with_scheduling(spec: PodSpec, scheduling: RuntimeClassScheduling, where: Where) -> PodSpec:
-    for key, value in sorted(scheduling.node_selector.items()):
-        own = spec.node_selector.get(key, value)
-        if own != value:
-            raise ManifestError(
-                f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
-                f"pod.spec.nodeSelector[{key}] = {own}",
-                where=where,
-                path=f"spec.nodeSelector[{key}]",
-                hint="leave it out, or name another RuntimeClass",
-            )
-    return replace(
-        spec,
-        node_selector={**spec.node_selector, **scheduling.node_selector},
-        tolerations=merge_tolerations((*spec.tolerations, *scheduling.tolerations)),
-    )
 
 
 def merge_tolerations(tolerations: Iterable[Toleration]) -> tuple[Toleration, ...]:

@@ -66,21 +66,6 @@ _MAX_PREFIX_LENGTH: Final = 58
 _TIME: Final = "xxxxxxxx"
 
 
-def pods_of_job(job: Job, template: PodTemplateSpec) -> tuple[MadePod, ...]:
-    """Return the pod of a Job; for an indexed Job, the pod of index 0, since the others differ only in the index."""
-    added: dict[str, str] = {}
-    if not job.spec.manual_selector:
-        added = dict.fromkeys(_NAME_LABELS, job.name) | dict.fromkeys(_UID_LABELS, uid_of(job))
-    labels = {key: value for key, value in added.items() if key not in template.metadata.labels}
-    if job.spec.completion_mode != _INDEXED:
-        return (MadePod(pod_from_template(template, job, labels=labels), _parallel_pods(job)),)
-    index = {_COMPLETION_INDEX: "0"}
-    ending = "-0-"
-    prefix = f"{job.name[: _MAX_PREFIX_LENGTH - len(ending)]}{ending}"
-    pod = pod_from_template(template, job, prefix=prefix, labels={**labels, **index}, annotations=index)
-    return (MadePod(pod, _parallel_pods(job)),)
-
-
 def job_of_cron_job(cron_job: CronJob) -> Job:
     """Return the next Job of a CronJob, with a stand-in for the scheduled time in its name."""
     template = cron_job.spec.job_template
@@ -133,9 +118,17 @@ def pods_of_stateful_set(
     revision = update_revision(stateful_set, template, cluster)
     made = []
     n_made = min(max(count, 1), most_ordinals)
+    claim_labels = spec.selector.match_labels if spec.selector is not None else None
     for ordinal in range(spec.ordinals.start, spec.ordinals.start + n_made):
         claims = {
-            claim.name: _own_claim(stateful_set, claim, ordinal, cluster) for claim in spec.volume_claim_templates
+            claim.name: make_claim(
+                claim,
+                f"{claim.name}-{stateful_set.name}-{ordinal}",
+                stateful_set.namespace,
+                cluster,
+                labels=claim_labels,
+            )
+            for claim in spec.volume_claim_templates
         }
         objects = (*owner_if_missing(cluster, stateful_set), *without_stored(tuple(claims.values()), cluster))
         name = f"{stateful_set.name}-{ordinal}"
@@ -217,15 +210,6 @@ def update_revision(stateful_set: StatefulSet, template: PodTemplateSpec, cluste
     return f"{stateful_set.name}-{template_hash(template)}"
 
 
-def _own_claim(
-    stateful_set: StatefulSet, template: PersistentVolumeClaim, ordinal: int, cluster: Cluster
-) -> PersistentVolumeClaim:
-    selector = stateful_set.spec.selector
-    name = f"{template.name}-{stateful_set.name}-{ordinal}"
-    labels = selector.match_labels if selector is not None else None
-    return make_claim(template, name, stateful_set.namespace, cluster, labels=labels)
-
-
 # The pods of a DaemonSet: one per eligible node (pkg/controller/daemon).
 
 _NODE_NAME: Final = "metadata.name"
@@ -249,8 +233,14 @@ def pods_of_daemon_set(daemon_set: DaemonSet, template: PodTemplateSpec, cluster
     labels = {REVISION_HASH: template_hash(template), _TEMPLATE_GENERATION: next((note for note in notes if note), "1")}
     spec = with_daemon_tolerations(template.spec)
     made = []
+    affinity = spec.affinity or Affinity()
+    own_affinity = affinity.node_affinity or NodeAffinity()
     for number, node in enumerate(eligible_nodes(cluster.nodes, spec)):
-        bound = replace(template, spec=replace(spec, affinity=_for_node(spec.affinity, node)))
+        # The required node affinity is replaced by one that requires `node`.
+        name = NodeSelectorRequirement(key=_NODE_NAME, operator=IN, values=(node,))
+        required = NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(name,)),))
+        own = replace(own_affinity, required_during_scheduling_ignored_during_execution=required)
+        bound = replace(template, spec=replace(spec, affinity=replace(affinity, node_affinity=own)))
         made.append(MadePod(pod_from_template(bound, daemon_set, labels=labels, number=number), node=node))
     return tuple(made)
 
@@ -298,15 +288,6 @@ def node_of(spec: PodSpec) -> str:
     terms = required.node_selector_terms if required is not None else ()
     fields = (field for term in terms for field in term.match_fields)
     return next((field.values[0] for field in fields if field.key == _NODE_NAME and len(field.values) == 1), "")
-
-
-def _for_node(affinity: Affinity | None, node: str) -> Affinity:
-    """Return the affinity with its required node affinity replaced by one that requires `node`."""
-    name = NodeSelectorRequirement(key=_NODE_NAME, operator=IN, values=(node,))
-    required = NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(name,)),))
-    affinity = affinity or Affinity()
-    own = affinity.node_affinity or NodeAffinity()
-    return replace(affinity, node_affinity=replace(own, required_during_scheduling_ignored_during_execution=required))
 
 
 # The pods of ReplicaSets, ReplicationControllers, and Deployments, which create pods through a ReplicaSet.
@@ -453,7 +434,18 @@ def _made(obj: ApiObject, template: PodTemplateSpec, cluster: Cluster, most_ordi
         case ReplicaSet() | ReplicationController():
             return pods_of_replicas(obj, template, cluster)
         case Job():
-            return pods_of_job(obj, template)
+            # An indexed Job gets the pod of index 0: the others differ only in the index.
+            added: dict[str, str] = {}
+            if not obj.spec.manual_selector:
+                added = dict.fromkeys(_NAME_LABELS, obj.name) | dict.fromkeys(_UID_LABELS, uid_of(obj))
+            labels = {key: value for key, value in added.items() if key not in template.metadata.labels}
+            if obj.spec.completion_mode != _INDEXED:
+                return (MadePod(pod_from_template(template, obj, labels=labels), _parallel_pods(obj)),)
+            index = {_COMPLETION_INDEX: "0"}
+            ending = "-0-"
+            prefix = f"{obj.name[: _MAX_PREFIX_LENGTH - len(ending)]}{ending}"
+            pod = pod_from_template(template, obj, prefix=prefix, labels={**labels, **index}, annotations=index)
+            return (MadePod(pod, _parallel_pods(obj)),)
         case _:
             return (MadePod(pod_from_template(template, obj)),)
 

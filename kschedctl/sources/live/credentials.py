@@ -132,7 +132,24 @@ def run_plugin(user: Entry[UserEntry], cluster: Entry[ClusterEntry], seconds: fl
     assert plugin is not None
     interactive = _interactive(user, plugin)
     environment = {**os.environ, **{variable.name: variable.value for variable in plugin.env}}
-    environment["KUBERNETES_EXEC_INFO"] = msgspec.json.encode(_exec_request(plugin, cluster, interactive)).decode()
+    spec: dict[str, Any] = {"interactive": interactive}
+    if plugin.provide_cluster_info:
+        value, extensions = cluster.value, (cluster.plain or {}).get("extensions")
+        authority = value.certificate_authority, value.certificate_authority_data
+        told = {
+            "server": value.server,
+            "tls-server-name": value.tls_server_name,
+            "insecure-skip-tls-verify": value.insecure_skip_tls_verify,
+            "certificate-authority-data": as_data(cluster, "certificate-authority", *authority),
+            "proxy-url": value.proxy_url,
+        }
+        spec["cluster"] = {field: given for field, given in told.items() if given}
+        for extension in extensions if isinstance(extensions, list) else ():
+            if isinstance(extension, dict) and extension.get("name") == _EXTENSION:
+                spec["cluster"]["config"] = extension.get("extension")
+    environment["KUBERNETES_EXEC_INFO"] = msgspec.json.encode(
+        {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}
+    ).decode()
     # A bare name is looked up in $PATH; a relative path is relative to the directory of the kubeconfig.
     command = user.resolved(plugin.command) if os.sep in plugin.command else plugin.command
     shown = sys.stderr.isatty()
@@ -189,26 +206,6 @@ def _interactive(user: Entry[UserEntry], plugin: ExecEntry) -> bool:
     if mode == "Always" and not available:
         raise ClusterError(f"the credential plugin {plugin.command} needs a terminal to prompt, and there is none")
     return available and mode != "Never"
-
-
-def _exec_request(plugin: ExecEntry, cluster: Entry[ClusterEntry], interactive: bool) -> dict[str, Any]:
-    """Return the ExecCredential object that is passed to the plugin."""
-    spec: dict[str, Any] = {"interactive": interactive}
-    if plugin.provide_cluster_info:
-        value, extensions = cluster.value, (cluster.plain or {}).get("extensions")
-        authority = value.certificate_authority, value.certificate_authority_data
-        told = {
-            "server": value.server,
-            "tls-server-name": value.tls_server_name,
-            "insecure-skip-tls-verify": value.insecure_skip_tls_verify,
-            "certificate-authority-data": as_data(cluster, "certificate-authority", *authority),
-            "proxy-url": value.proxy_url,
-        }
-        spec["cluster"] = {field: given for field, given in told.items() if given}
-        for extension in extensions if isinstance(extensions, list) else ():
-            if isinstance(extension, dict) and extension.get("name") == _EXTENSION:
-                spec["cluster"]["config"] = extension.get("extension")
-    return {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}
 
 
 _AUTHORIZATION: Final = "authorization"

@@ -218,16 +218,11 @@ def _read_kubeconfig(file: str) -> tuple[_Kubeconfig, Any]:
     except OSError as error:
         raise InputError(f"is not a usable kubeconfig: {error.strerror or error}", where=file) from None
     except InputError as error:
-        raise _unusable(error, file) from None
-
-
-def _unusable(error: InputError, file: str) -> InputError:
-    """Return the error of a YAML file as the error of a kubeconfig."""
-    finding = error.findings[0]
-    if finding.field:
-        return error.at(file)
-    problem = f"is not a usable kubeconfig: {finding.problem}"
-    return InputError(problem, where=file, hint=finding.hint, position=finding.position)
+        finding = error.findings[0]
+        if finding.field:
+            raise error.at(file) from None
+        problem = f"is not a usable kubeconfig: {finding.problem}"
+        raise InputError(problem, where=file, hint=finding.hint, position=finding.position) from None
 
 
 def _entries(named: Sequence[Any], plural: str, single: str, file: str, data: Any) -> Iterator[tuple[str, Entry[Any]]]:
@@ -332,15 +327,11 @@ def context_namespace(live: LiveContext) -> str:
             return read_kubeconfigs(files).chosen(live.context)[1].value.namespace
     except InputError:
         return ""
-    if not in_cluster():
+    # Only a process in a pod has the credentials of a service account.
+    address = os.environ.get("KUBERNETES_SERVICE_HOST") and os.environ.get("KUBERNETES_SERVICE_PORT")
+    if not address or not (SERVICE_ACCOUNT / "token").is_file():
         return ""
     try:
         return os.environ.get("POD_NAMESPACE", "") or (SERVICE_ACCOUNT / "namespace").read_text().strip()
     except (OSError, UnicodeDecodeError):
         return ""
-
-
-def in_cluster() -> bool:
-    """Report whether this process runs in a pod with the credentials of a service account."""
-    address = os.environ.get("KUBERNETES_SERVICE_HOST") and os.environ.get("KUBERNETES_SERVICE_PORT")
-    return bool(address) and (SERVICE_ACCOUNT / "token").is_file()

@@ -114,7 +114,11 @@ def with_pseudonyms(captured: Capture, names: Pseudonyms | None = None) -> tuple
         rewriter.rewrite(obj)
     for namespace in captured.header.listed_in.values():
         names.word(namespace, "namespace")
-    names.settle(_stateful_names(everything), _claims_by_pod(everything))
+    sets = [obj for obj in everything if isinstance(obj, StatefulSet)]
+    templates = (f"{claim.name}\0{obj.name}" for obj in sets for claim in obj.spec.volume_claim_templates)
+    pods = (obj for obj in everything if isinstance(obj, Pod))
+    claims = ((obj.name, volume.name) for obj in pods for volume in obj.spec.volumes if volume.ephemeral is not None)
+    names.settle([*(obj.name for obj in sets), *templates], claims)
     objects = {type_: [rewriter.rewrite(obj) for obj in objects] for type_, objects in captured.objects.items()}
     version = captured.header.server_version.git_version
     header = replace(
@@ -140,20 +144,6 @@ def plain_version(text: str) -> str:
     """
     found = _VERSION.match(text)
     return found[0] if found is not None else ""
-
-
-def _stateful_names(objects: list[Any]) -> Iterator[str]:
-    for obj in objects:
-        if isinstance(obj, StatefulSet):
-            yield obj.name
-            for template in obj.spec.volume_claim_templates:
-                yield f"{template.name}\0{obj.name}"
-
-
-def _claims_by_pod(objects: list[Any]) -> Iterator[tuple[str, str]]:
-    for obj in objects:
-        if isinstance(obj, Pod):
-            yield from ((obj.name, volume.name) for volume in obj.spec.volumes if volume.ephemeral is not None)
 
 
 class _Renaming:

@@ -239,7 +239,15 @@ def read_tar(stream: BinaryIO | Any, name: str, unpacking: Unpacking) -> Iterato
                 continue
             inside = member.name.removeprefix("./")
             if not member.isreg():
-                yield _tar_link(member, name, inside)
+                # The skipped entry for a link, pipe or device; nothing is missing if a link's target is read.
+                target = (
+                    member.linkname if member.islnk() else posixpath.join(posixpath.dirname(inside), member.linkname)
+                )
+                identity = f"{name}:{posixpath.normpath(target)}"
+                is_folder_like = not posixpath.splitext(inside)[1] and member.issym()
+                hidden = _is_hidden(inside)
+                doubtful = not hidden and (why_not_read(inside) is None or is_folder_like)
+                yield SkippedFile(f"{name}:{inside}", NOT_A_FILE, doubtful, identity)
                 continue
             if member.issparse():
                 yield InputError("is a sparse file, not text", where=f"{name}:{inside}")
@@ -286,16 +294,6 @@ def _check_end(archive: "tarfile.TarFile") -> None:
     while rest := stream.read(_PIECE):
         if rest.count(0) != len(rest):
             raise tarfile.ReadError("more data follows its end, as in joined archives: give them one by one")
-
-
-def _tar_link(member: "tarfile.TarInfo", archive: str, inside: str) -> SkippedFile:
-    """Return the skipped entry for a link, pipe or device; nothing is missing if a link's target is read."""
-    target = member.linkname if member.islnk() else posixpath.join(posixpath.dirname(inside), member.linkname)
-    identity = f"{archive}:{posixpath.normpath(target)}"
-    is_folder_like = not posixpath.splitext(inside)[1] and member.issym()
-    hidden = _is_hidden(inside)
-    doubtful = not hidden and (why_not_read(inside) is None or is_folder_like)
-    return SkippedFile(f"{archive}:{inside}", NOT_A_FILE, doubtful, identity)
 
 
 def read_zip(stream: BinaryIO | Any, name: str, unpacking: Unpacking) -> Iterator[Member | InputError | SkippedFile]:

@@ -99,13 +99,13 @@ READ_MESSAGES: Final = frozenset({"PodScheduled", "ReplicaFailure", "PodGroupSch
 
 def read_conditions(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
     """Return the conditions that are kept, without reasons and messages that are not needed."""
-    return tuple(_readable_condition(condition) for condition in conditions if condition.type in READ_CONDITIONS)
-
-
-def _readable_condition(condition: Condition) -> Condition:
-    if condition.type in READ_MESSAGES:
-        return condition
-    return replace(condition, message="", reason=condition.reason if condition.type in READ_REASONS else "")
+    return tuple(
+        condition
+        if condition.type in READ_MESSAGES
+        else replace(condition, message="", reason=condition.reason if condition.type in READ_REASONS else "")
+        for condition in conditions
+        if condition.type in READ_CONDITIONS
+    )
 
 
 def without_messages(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
@@ -167,7 +167,17 @@ def capture(reader: ObjectReader, *, context: str = "") -> Capture:
 
     Raises KschedctlError if the reader raises it.
     """
-    rewriter = _rewriter()
+    # Volumes need a rewriter of their own, because their claim templates have annotations too.
+    volumes = Rewriter(_field_rule)
+
+    def with_source(given: tuple[Volume, ...]) -> tuple[Volume, ...]:
+        kept = tuple(volume for volume in given if replace(volume, name="") != _NO_SOURCE)
+        return tuple(map(volumes.rewrite, kept))
+
+    def rule(type_: type[Any], name: str) -> Replacement | None:
+        return with_source if issubclass(type_, PodSpec) and name == "volumes" else _field_rule(type_, name)
+
+    rewriter = Rewriter(rule)
     found: dict[type[ApiObject], list[ApiObject]] = {type_: [] for type_ in CAPTURED_KINDS.values()}
     for obj, _ in reader:
         finished = isinstance(obj, Pod) and obj.status.phase in _FINISHED
@@ -194,21 +204,6 @@ def with_counts(captured: Capture) -> Capture:
     """Return the same capture with the number of objects of each kind in its header."""
     kinds = {_KIND_NAMES[type_]: len(objects) for type_, objects in captured.objects.items()}
     return dataclasses.replace(captured, header=replace(captured.header, kinds=kinds))
-
-
-def _rewriter() -> Rewriter:
-    """Return a rewriter that removes the data that is not captured."""
-    # Volumes need a rewriter of their own, because their claim templates have annotations too.
-    volumes = Rewriter(_field_rule)
-
-    def with_source(given: tuple[Volume, ...]) -> tuple[Volume, ...]:
-        kept = tuple(volume for volume in given if replace(volume, name="") != _NO_SOURCE)
-        return tuple(map(volumes.rewrite, kept))
-
-    def rule(type_: type[Any], name: str) -> Replacement | None:
-        return with_source if issubclass(type_, PodSpec) and name == "volumes" else _field_rule(type_, name)
-
-    return Rewriter(rule)
 
 
 def _field_rule(type_: type[Any], name: str) -> Replacement | None:

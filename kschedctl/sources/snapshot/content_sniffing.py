@@ -177,13 +177,9 @@ def meant_kind(api_version: str, kind: str) -> str:
     if "." in group and group not in _GROUPS:
         return ""
     lower = kind.lower()
-    return next(iter(_written_kinds(kind_by_name(kind) or kind_by_name(lower.removesuffix("list")))), "")
-
-
-def _written_kinds(type_: type | None) -> Iterator[str]:
-    for (group, kind), each in KINDS.items():
-        if each is type_:
-            yield f"{kind} ({group}/v1)" if group else f"{kind} (v1)"
+    type_ = kind_by_name(kind) or kind_by_name(lower.removesuffix("list"))
+    group, kind = next((key for key, each in KINDS.items() if each is type_), ("", ""))
+    return f"{kind} ({f'{group}/' if group else ''}v1)" if kind else ""
 
 
 # Detection of Helm templates, which look like manifests but are not valid before they are rendered.

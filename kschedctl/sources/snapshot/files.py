@@ -311,20 +311,16 @@ def _read_entry(
         # A pipe may never yield data, and a device may never end.
         summary.passed.append(SkippedFile(path, NOT_A_FILE, reason is None, identity))
     elif reason is not None:
-        summary.passed.append(_passed_file(path, reason, identity))
+        try:
+            with open(path, "rb") as stream:
+                summary.passed.append(passed_file(path, reason, stream.read(HEAD), identity))
+        except OSError:
+            summary.passed.append(SkippedFile(path, f"{reason}, {NOT_REACHED}", True, identity))
     else:
         try:
             yield _source_at(path, unpacking, large)
         except (OSError, InputError) as error:
             yield error if isinstance(error, InputError) else cannot_read(path, error)
-
-
-def _passed_file(path: str, reason: str, identity: Hashable) -> SkippedFile:
-    try:
-        with open(path, "rb") as stream:
-            return passed_file(path, reason, stream.read(HEAD), identity)
-    except OSError:
-        return SkippedFile(path, f"{reason}, {NOT_REACHED}", True, identity)
 
 
 def _source_at(path: str, unpacking: Unpacking, large: int) -> Source:

@@ -294,17 +294,31 @@ class Reading:
             ) from None
         self._error.raise_any(self._findings)
         if self._of_one_cluster:
-            self._check_clusters()
+            # Raise an error if a folder or archive has several clusters, or not the one that is to be read.
+            if self._cluster and not self.parts:
+                # Clusters are looked for by name before, unless the input is standard input.
+                hint = "give the path inside: standard input is read only once"
+                raise self._error(f'there is no cluster "{self._cluster}"', where=STDIN_NAME, hint=hint)
+            for root, found in self.clusters().items():
+                if found:
+                    problem = f"holds {len(found)} clusters: {listed(found, most=MOST_CLUSTERS)}"
+                    hint = (
+                        "choose one with --cluster NAME; name the parts of one cluster one by one, each with --snapshot"
+                    )
+                    raise self._error(problem, where=root.rstrip(f":/{os.sep}"), hint=hint)
         if not self.summary.n_objects and not self._may_be_empty():
             summary = self.summary
             counts = [f"{len(summary.files)} read"]
             counts += [f"{n} {reason}" for reason, n in sorted(summary.not_read.items())]
-            left_out = ", ".join(f"{n} {kind}" for kind, n in sorted(summary.left_out.items()))
+            rest = ""
+            if left_out := ", ".join(f"{n} {kind}" for kind, n in sorted(summary.left_out.items())):
+                rest = f"; kinds left out: {left_out}"
+            elif not summary.files and not summary.passed:
+                rest = f"; looked for: {', '.join(SUFFIXES)}, and these with .gz"
             raise self._error(
                 "no object that kschedctl reads was found",
                 where=", ".join(map(str, self._paths)),
-                hint=f"files: {', '.join(counts)}"
-                + (f"; kinds left out: {left_out}" if left_out else self._looked_for()),
+                hint=f"files: {', '.join(counts)}{rest}",
             )
 
     def _of_source(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
@@ -329,18 +343,6 @@ class Reading:
     def clusters(self) -> dict[str, list[str]]:
         """Return the paths of the clusters inside each folder or archive, known once the objects are read."""
         return {root: [each for each in clusters_in(parts) if each] for root, parts in self.parts.items()}
-
-    def _check_clusters(self) -> None:
-        """Raise an error if a folder or archive has several clusters, or not the one that is to be read."""
-        if self._cluster and not self.parts:
-            # Clusters are looked for by name before, unless the input is standard input.
-            hint = "give the path inside: standard input is read only once"
-            raise self._error(f'there is no cluster "{self._cluster}"', where=STDIN_NAME, hint=hint)
-        for root, found in self.clusters().items():
-            if found:
-                problem = f"holds {len(found)} clusters: {listed(found, most=MOST_CLUSTERS)}"
-                hint = "choose one with --cluster NAME; name the parts of one cluster one by one, each with --snapshot"
-                raise self._error(problem, where=root.rstrip(f":/{os.sep}"), hint=hint)
 
     def _may_be_empty(self) -> bool:
         """Report whether input without any object that scheduling depends on is valid."""
@@ -582,12 +584,6 @@ class Reading:
             self.summary.layouts[location.file] = "version of the control plane"
             return
         self.summary.left_out[f"{kind}.{group}" if group else kind] += 1
-
-    def _looked_for(self) -> str:
-        """Return the file names that would have been read, if there is no file at all."""
-        if self.summary.files or self.summary.passed:
-            return ""
-        return f"; looked for: {', '.join(SUFFIXES)}, and these with .gz"
 
 
 @lru_cache

@@ -224,9 +224,12 @@ def _orders(comparison: Comparison, every: Sequence[Pod], choose: Choose) -> Ite
     placed = [step.pod for step in comparison.steps if not step.again]
     done = {pod.key for pod in placed}
     others = [pod for pod in every if pod.key not in done]
+    largest_first = sorted(
+        every, key=lambda pod: (pod.spec.priority or 0, _requested(pod, CPU), _requested(pod, MEMORY)), reverse=True
+    )
     orders = (
         ("one after another in the order of the best placement", [*placed, *others]),
-        ("one after another, the largest first", sorted(every, key=_request_size, reverse=True)),
+        ("one after another, the largest first", largest_first),
     )
     for what, order in orders:
         start = comparison.question.start
@@ -275,10 +278,6 @@ def _requests(comparison: Comparison, keys: Sequence[str], choose: Choose, deadl
 def _requested(pod: Pod, resource: str) -> int:
     """Return the containers' requests in nano-units."""
     return sum(parse_quantity(each.resources.requests.get(resource, "0")) for each in pod.spec.containers)
-
-
-def _request_size(pod: Pod) -> tuple[int, int, int]:
-    return pod.spec.priority or 0, _requested(pod, CPU), _requested(pod, MEMORY)
 
 
 def _cut(pod: Pod, resource: str, share: int) -> Pod:

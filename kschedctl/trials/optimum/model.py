@@ -49,7 +49,10 @@ class Model:
             self._on_row[occupants.row].append(number)
         self._domains: dict[str, dict[int, list[int]]] = {}
         self._presence: dict[tuple[int, str, int], Linear] = {}
-        self._leave(for_preemptors=for_preemptors)
+        with_others = {number for gang in self.question.gangs if gang.leaves_whole for number in gang.occupants}
+        for number, occupants in enumerate(self.question.occupants):
+            can = not for_preemptors or occupants.row in self.site_of_row or number in with_others
+            self.leaving.append(self.program.variable(len(occupants.pods)) if can else None)
         self._add_placements()
         if for_preemptors:
             self._only_for_preemptors()
@@ -58,13 +61,8 @@ class Model:
         self._anti_affinity()
         self._affinity()
         self._spread()
-        self._gangs()
-
-    def _leave(self, *, for_preemptors: bool) -> None:
-        with_others = {number for gang in self.question.gangs if gang.leaves_whole for number in gang.occupants}
-        for number, occupants in enumerate(self.question.occupants):
-            can = not for_preemptors or occupants.row in self.site_of_row or number in with_others
-            self.leaving.append(self.program.variable(len(occupants.pods)) if can else None)
+        for gang in self.question.gangs:
+            self._place_gang(gang)
 
     def _any_of(self, variables: Iterable[Linear]) -> Linear:
         """Return a variable that is 1 if any of some variables is positive."""
@@ -298,7 +296,10 @@ class Model:
         self._prepare_domains(key, domains.column)
         kinds = self.question.kinds
         counted = [r for r, other in enumerate(kinds) if domains.moved[other.class_id]]
-        staying = self._staying_by_domain(domains)
+        staying: dict[int, list[Linear]] = defaultdict(list)
+        for number, occupants, code in self._matching_occupants(domains.moved.tolist(), domains.column):
+            if domains.included[occupants.row]:
+                staying[code].append(self.staying(number))
         few = int(domains.exists.sum()) < constraint.min_domains
         least = Linear()
         if not few:
@@ -335,44 +336,33 @@ class Model:
         if (k, s) in self.placed and domains.included[site.row] and domains.self_match and room >= 0:
             self.program.add(self.placed[k, s] <= site.n_nodes * (room + least))
 
-    def _gangs(self) -> None:
-        for gang in self.question.gangs:
-            own = [(s, x) for (k, s), x in self.placed.items() if k in gang.kinds]
-            if not own:
-                continue
-            some = self._any_of(x for _, x in own)
-            there = gang.staying + total(self.staying(number) for number in gang.occupants)
-            self.program.add(total(x for _, x in own) + there >= gang.min_count, when=some)
-            if gang.column is not None:
-                self._in_one_domain(gang, gang.column, own, some)
-
-    def _in_one_domain(self, gang: Gang, column: LabelColumn, own: Sequence[tuple[int, Linear]], some: Linear) -> None:
-        """Allow members in one domain; a site of several domains counts as one, which is a relaxation."""
-        chosen: dict[int, Linear] = {}
-        for s, x in own:
-            code = int(column.codes[self.sites[s].row])
-            if code < 0 or (gang.domain >= 0 and gang.domain not in column.codes[list(self.sites[s].rows)]):
-                self.program.add(x <= 0)
-                continue
-            if code not in chosen:
-                chosen[code] = self.program.variable()
-            self.program.add(x <= 0, when=1 - chosen[code])
-        self.program.add(total(chosen.values()) <= 1)
-        for number in gang.occupants:
-            here = chosen.get(int(column.codes[self.question.occupants[number].row]), Linear())
-            size = len(self.question.occupants[number].pods)
-            self.program.add(self.staying(number) - size * here <= 0, when=some)
+    def _place_gang(self, gang: Gang) -> None:
+        own = [(s, x) for (k, s), x in self.placed.items() if k in gang.kinds]
+        if not own:
+            return
+        some = self._any_of(x for _, x in own)
+        there = gang.staying + total(self.staying(number) for number in gang.occupants)
+        self.program.add(total(x for _, x in own) + there >= gang.min_count, when=some)
+        if gang.column is not None:
+            # Allow members in one domain; a site of several domains counts as one, which is a relaxation.
+            chosen: dict[int, Linear] = {}
+            for s, x in own:
+                code = int(gang.column.codes[self.sites[s].row])
+                if code < 0 or (gang.domain >= 0 and gang.domain not in gang.column.codes[list(self.sites[s].rows)]):
+                    self.program.add(x <= 0)
+                    continue
+                if code not in chosen:
+                    chosen[code] = self.program.variable()
+                self.program.add(x <= 0, when=1 - chosen[code])
+            self.program.add(total(chosen.values()) <= 1)
+            for number in gang.occupants:
+                here = chosen.get(int(gang.column.codes[self.question.occupants[number].row]), Linear())
+                size = len(self.question.occupants[number].pods)
+                self.program.add(self.staying(number) - size * here <= 0, when=some)
 
     def _included(self, domains: DomainCounts, code: int, r: int) -> list[Linear]:
         sites = self._domains[domains.constraint.topology_key].get(code, ())
         return [self.placed[r, s] for s in sites if (r, s) in self.placed and domains.included[self.sites[s].row]]
-
-    def _staying_by_domain(self, domains: DomainCounts) -> dict[int, list[Linear]]:
-        out: dict[int, list[Linear]] = defaultdict(list)
-        for number, occupants, code in self._matching_occupants(domains.moved.tolist(), domains.column):
-            if domains.included[occupants.row]:
-                out[code].append(self.staying(number))
-        return out
 
 
 def _same_constraint(domains: DomainCounts, others: Iterable[DomainCounts]) -> bool:

@@ -64,7 +64,14 @@ class Patterns:
         self.capacity = capacity
         self.sites = sites
         self.of_site: list[dict[Pattern, int]] = [{} for _ in sites]
-        self.rows = [*_demand(capacity, sites), *_anti_affinity(capacity, sites), *_spread(capacity, sites)]
+        self.rows = [
+            *(
+                _Row({(k, s): 1 for s in range(len(sites))}, len(kind.pods))
+                for k, kind in enumerate(capacity.question.kinds)
+            ),
+            *_anti_affinity(capacity, sites),
+            *_spread(capacity, sites),
+        ]
         rivals = rivals_of(capacity.question)
         self.pricing = [_Pricing(capacity, site, rivals) for site in sites]
 
@@ -233,11 +240,6 @@ class _Master:
                         if here:
                             placed[k, row] = here
         return Placement(placed)
-
-
-def _demand(capacity: PodCapacities, sites: Sequence[Site]) -> Iterator[_Row]:
-    for k, kind in enumerate(capacity.question.kinds):
-        yield _Row({(k, s): 1 for s in range(len(sites))}, len(kind.pods))
 
 
 def _anti_affinity(capacity: PodCapacities, sites: Sequence[Site]) -> Iterator[_Row]:

@@ -107,7 +107,14 @@ def read_catalog(path: str) -> Catalog:
     if not isinstance(data, Mapping):
         raise InputError("is not an object", where=path, hint=_KINDS_HINT)
     problems = Problems()
-    catalog = Decoder(problems, frozenset()).struct(_with_texts(data), Catalog, "")
+    kinds = data.get("kinds")
+    catalog = Decoder(problems, frozenset()).struct(
+        data
+        if not isinstance(kinds, list)
+        else {**data, "kinds": [_kind_with_texts(kind) if isinstance(kind, Mapping) else kind for kind in kinds]},
+        Catalog,
+        "",
+    )
     found = [*problems.found, *_findings(catalog)]
     InputError.raise_any([_with_position(finding, path) for finding in found])
     return catalog
@@ -120,14 +127,6 @@ def _with_position(finding: Finding, path: str) -> Finding:
     if position is None:
         return found
     return with_fields(found, place=f"{path}:{position.line}:{position.column}", position=position)
-
-
-def _with_texts(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Convert prices and quantities to text, which YAML allows as numbers."""
-    kinds = data.get("kinds")
-    if not isinstance(kinds, list):
-        return data
-    return {**data, "kinds": [_kind_with_texts(kind) if isinstance(kind, Mapping) else kind for kind in kinds]}
 
 
 def _kind_with_texts(kind: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -255,7 +254,11 @@ def buy(scheduler: Scheduler, catalog: Catalog, *, seconds: float, choose: Choos
     there = scheduler.moved(with_nodes(scheduler.cluster, [node for _, node in bought]))
     own = pose(there, no_evictions)
     proof = prove(own, _transferred(question, own, found.placement))
-    if _has_new_domains(question, prices):
+    # Bounds do not hold if nodes of the catalog add domains to a spread constraint.
+    offered = np.zeros(len(question.cluster.nodes), dtype=np.bool_)
+    offered[list(prices)] = True
+    columns = [domains.column.codes for kind in question.kinds for domains in kind.filters.spread]
+    if any(set(codes[offered].tolist()) - set(codes[~offered].tolist()) - {-1} for codes in columns):
         standings = tuple(
             with_fields(s, bound=s.bound if isinstance(s.goal, Running) and s.proven else None) for s in found.standings
         )
@@ -286,11 +289,3 @@ def _transferred(question: PlacementQuestion, own: PlacementQuestion, placement:
     kinds = {pod.key: k for k, kind in enumerate(own.kinds) for pod in kind.pods}
     of = [kinds[kind.pods[0].key] for kind in question.kinds]
     return Placement({(of[k], row[names[at]]): n for (k, at), n in placement.placed.items() if n})
-
-
-def _has_new_domains(question: PlacementQuestion, prices: dict[int, int]) -> bool:
-    """Report whether nodes of the catalog add domains to a spread constraint, so that bounds do not hold."""
-    offered = np.zeros(len(question.cluster.nodes), dtype=np.bool_)
-    offered[list(prices)] = True
-    columns = [domains.column.codes for kind in question.kinds for domains in kind.filters.spread]
-    return any(set(codes[offered].tolist()) - set(codes[~offered].tolist()) - {-1} for codes in columns)

@@ -108,7 +108,18 @@ def pose(scheduler: Scheduler, may_leave: MayLeave | None = None, *, waiting: bo
     leaving = [index for index in np.flatnonzero(cluster.pods.node_row >= 0).tolist() if may_leave(cluster, index)]
     if preempts:
         leaving = whole_groups_only(scheduler, leaving)
-    labels = _selector_labels(cluster)
+    # The pod label keys that affinity terms, spread constraints and disruption budgets select by.
+    selectors: list[LabelSelector | None] = [budget.spec.selector for budget in cluster.list(PodDisruptionBudget)]
+    keys: set[str] = set()
+    for spec in {id(record.spec): record.spec for record in cluster.pods.records}.values():
+        selectors += [term.label_selector for term in pod_affinity_terms(spec)]
+        for constraint in spec.topology_spread_constraints:
+            selectors.append(constraint.label_selector)
+            keys.update(constraint.match_label_keys)
+    for selector in selectors:
+        if selector is not None:
+            keys.update(selector.match_labels, (each.key for each in selector.match_expressions))
+    labels = frozenset(keys)
     by_key: dict[object, list[Pod]] = {}
     for pod in found:
         by_key.setdefault(_kind_key(pod, labels), []).append(pod)
@@ -225,18 +236,3 @@ def _kind_key(pod: Pod, labels: frozenset[str]) -> object:
     # A pod with claims of its own is a kind of its own.
     own = pod.key if pod.spec.resource_claims or any(v.ephemeral is not None for v in pod.spec.volumes) else ""
     return pod.metadata.namespace, read, controller, own, encoded(pod.spec)
-
-
-def _selector_labels(cluster: Cluster) -> frozenset[str]:
-    """Return the pod label keys that affinity terms, spread constraints and disruption budgets select by."""
-    selectors: list[LabelSelector | None] = [budget.spec.selector for budget in cluster.list(PodDisruptionBudget)]
-    keys: set[str] = set()
-    for spec in {id(record.spec): record.spec for record in cluster.pods.records}.values():
-        selectors += [term.label_selector for term in pod_affinity_terms(spec)]
-        for constraint in spec.topology_spread_constraints:
-            selectors.append(constraint.label_selector)
-            keys.update(constraint.match_label_keys)
-    for selector in selectors:
-        if selector is not None:
-            keys.update(selector.match_labels, (each.key for each in selector.match_expressions))
-    return frozenset(keys)

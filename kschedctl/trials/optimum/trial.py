@@ -151,7 +151,17 @@ class _Search:
 
     def place(self, scheduler: Scheduler, items: Counter[_Item]) -> Scheduler | Refusal:
         """Place all pods in a likely order; if a pod is rejected, try all orders of the pods that relate to it."""
-        order = self._likely_order(items)
+
+        # Kinds with affinity come last, and the pods of a kind alternating between domains.
+        def rank(turn: int, item: _Item) -> tuple[int, int, int, int, _Item]:
+            k, row = item
+            filters = self.question.kinds[k].filters
+            depth = 0
+            if filters.affinity is not None and filters.attractions:
+                depth = 1 if filters.affinity.matches_itself else 2
+            return depth, k, turn, sum(int(d.counts[d.column.codes[row]]) for d in filters.spread), item
+
+        order = [place[-1] for place in sorted(rank(turn, item) for item, n in items.items() for turn in range(n))]
         current, left = self._in_turn(scheduler, order)
         if not left:
             return current
@@ -171,19 +181,6 @@ class _Search:
             stuck = left[0]
         certain = own.total() <= _MOST_IN_SEARCH and self._tries < _MOST_TRIES and found is None
         return Refusal(*stuck, frozenset(self._rejecting), certain)
-
-    def _likely_order(self, items: Counter[_Item]) -> list[_Item]:
-        """Return the items, kinds with affinity last, and the pods of a kind alternating between domains."""
-
-        def rank(turn: int, item: _Item) -> tuple[int, int, int, int, _Item]:
-            k, row = item
-            filters = self.question.kinds[k].filters
-            depth = 0
-            if filters.affinity is not None and filters.attractions:
-                depth = 1 if filters.affinity.matches_itself else 2
-            return depth, k, turn, sum(int(d.counts[d.column.codes[row]]) for d in filters.spread), item
-
-        return [rank[-1] for rank in sorted(rank(turn, item) for item, n in items.items() for turn in range(n))]
 
     def _in_turn(self, scheduler: Scheduler, order: list[_Item]) -> tuple[Scheduler, list[_Item]]:
         """Place pods in an order, and retry rejected ones as long as some are accepted; return the rejected rest."""

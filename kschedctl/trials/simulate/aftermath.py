@@ -129,20 +129,15 @@ def _simulated_outcome(scheduler: Scheduler, decision: Decision, candidate: Cand
     if not tried:
         return None
     seconds = (simulation.now() - simulation.began).total_seconds()
-    returns = _first_places(simulation)
-    return PreemptorOutcome(node, seconds, tuple(evicted), pod.key in simulation.restless, message, returns)
-
-
-def _first_places(simulation: Simulation) -> dict[str, str]:
-    """Return the first node of each recreated pod, by the name of the pod that it replaces."""
+    # The first node of each recreated pod, by the name of the pod that it replaces.
     replaced: dict[str, str] = {}
-    places: dict[str, str] = {}
+    returns: dict[str, str] = {}
     for entry in simulation.timeline:
         if entry.event is TimelineEvent.CREATED and entry.why.startswith(IN_PLACE_OF):
             replaced[entry.pod] = entry.why.removeprefix(IN_PLACE_OF)
         elif entry.event is TimelineEvent.SCHEDULED and entry.pod in replaced:
-            places.setdefault(replaced[entry.pod], entry.node)
-    return places
+            returns.setdefault(replaced[entry.pod], entry.node)
+    return PreemptorOutcome(node, seconds, tuple(evicted), pod.key in simulation.restless, message, returns)
 
 
 def _fate(scheduler: Scheduler, after: Scheduler, index: int, now: datetime | None) -> VictimFate:
@@ -205,7 +200,10 @@ def group_losses(
     if release.pod_groups is None:
         return ()
     groups = {**_groups_of_pods(after), **_groups_of_pods(before)}
-    losses = {key: _loss(before, *key) for key in dict.fromkeys(groups.values())}
+    losses = {
+        (namespace, name): GroupLoss(namespace, name, before.get(PodGroup, name, namespace), 0)
+        for namespace, name in groups.values()
+    }
     for pod in _on_nodes(before):
         losses[groups[pod]].on_nodes.add(pod)
     for loss in losses.values():
@@ -213,22 +211,16 @@ def group_losses(
     for entry in timeline:
         if entry.why.startswith(IN_PLACE_OF) and (group := groups.get(entry.why.removeprefix(IN_PLACE_OF))):
             groups[entry.pod] = group
-        if entry.pod in groups:
-            _count_change(losses[groups[entry.pod]], entry)
+        if entry.pod not in groups:
+            continue
+        loss = losses[groups[entry.pod]]
+        if entry.event is TimelineEvent.SCHEDULED:
+            loss.on_nodes.add(entry.pod)
+        elif entry.event in _LEAVING and entry.pod in loss.on_nodes:
+            loss.on_nodes.remove(entry.pod)
+            (loss.preempted if entry.event is TimelineEvent.PREEMPTED else loss.evicted).append(entry.pod)
+            loss.fewest = min(loss.fewest, len(loss.on_nodes))
     return tuple(losses[key] for key in sorted(losses) if losses[key].evicted or losses[key].preempted)
-
-
-def _loss(cluster: Cluster, namespace: str, name: str) -> GroupLoss:
-    return GroupLoss(namespace, name, cluster.get(PodGroup, name, namespace), 0)
-
-
-def _count_change(loss: GroupLoss, entry: TimelineEntry) -> None:
-    if entry.event is TimelineEvent.SCHEDULED:
-        loss.on_nodes.add(entry.pod)
-    elif entry.event in _LEAVING and entry.pod in loss.on_nodes:
-        loss.on_nodes.remove(entry.pod)
-        (loss.preempted if entry.event is TimelineEvent.PREEMPTED else loss.evicted).append(entry.pod)
-        loss.fewest = min(loss.fewest, len(loss.on_nodes))
 
 
 def _groups_of_pods(cluster: Cluster) -> dict[str, tuple[str, str]]:

@@ -1,6 +1,6 @@
 """The outcome of one scheduling cycle in a simulation."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -27,7 +27,6 @@ from kschedctl.scheduler.framework.events import (
     ActionType,
     ClusterEvent,
     EventResource,
-    ObjectChange,
     changed_objects,
     same_pod,
 )
@@ -213,7 +212,11 @@ class Consequences(SimulatedCluster):
         if status.code is not Code.SUCCESS:
             run_unreserve(decision.framework, decision.state, info.pod, node)
             return status
-        self._take_in(decision.state.effects)
+        # Plugins may have changed objects: the cluster takes them in, and the queue hears of them.
+        if changes := list(decision.state.effects):
+            self._move(self.cluster.with_added(changed_objects(changes)))
+            for change in changes:
+                self._notify(change)
         self._take_bound(info, node)
         return status
 
@@ -224,15 +227,6 @@ class Consequences(SimulatedCluster):
         self._arrived_on_node(bound)
         if info.pod.status.nominated_node_name and self.scheduler.release.queue.binding_ends_nomination:
             self._left_nominated_node(info.pod)
-
-    def _take_in(self, effects: Iterable[ObjectChange]) -> None:
-        """Apply the objects that plugins changed to the cluster, and send the events to the queue."""
-        changes = list(effects)
-        if not changes:
-            return
-        self._move(self.cluster.with_added(changed_objects(changes)))
-        for change in changes:
-            self._notify(change)
 
     def _settle_waiting(self) -> None:
         """Bind the pods that Permit plugins allowed, and put those that were rejected back into the queue."""
@@ -370,7 +364,8 @@ class PodGroupAttempts(Consequences):
         If all members are being deleted, none is tried, and the attempts have no message.
         """
         popped = self._members_to_try(entry)
-        skipped = [] if self._is_refused(popped) else [info for info in popped if _is_ending(info)]
+        is_refused = self._is_refused(popped)
+        skipped = [info for info in popped if not is_refused and info.pod.metadata.deletion_timestamp is not None]
         infos = [info for info in popped if info not in skipped]
         for info in skipped:
             self.queue.done(info)
@@ -523,10 +518,6 @@ class PodGroupAttempts(Consequences):
         if isinstance(self.queue, PodGroupQueue):
             self.queue.delete_group(group)
         self.queue.move_all(ClusterEvent(EventResource.POD_GROUP, ActionType.DELETE), group, None)
-
-
-def _is_ending(info: QueuedPodInfo) -> bool:
-    return info.pod.metadata.deletion_timestamp is not None
 
 
 def _rejectors(member: MemberDecision) -> tuple[set[str], set[str]]:

@@ -215,7 +215,10 @@ def gang_capacity(scheduler: Scheduler, gang: Gang, most: int | None = None) -> 
     domains = dict.fromkeys(sorted({*labels} - {""}), 0)
     before = scheduler
     while most is None or total < most:
-        rows = [nodes.row[node] for node in _create_and_try(simulation, gang.copy(total))]
+        tried = gang.copy(total)
+        simulation.create_group(tried.group)
+        simulation.create(tried.members)
+        rows = [nodes.row[attempt.node] for attempt in simulation.step() if attempt.node]
         if len(rows) < len(gang.members):
             break
         np.add.at(counts, rows, 1)
@@ -231,13 +234,6 @@ def is_whole(decision: Decision) -> bool:
     """Report whether all pods of a group find a node, given the decision for one of them."""
     group = group_of(decision)
     return group is not None and all(member.node for member in group.members)
-
-
-def _create_and_try(simulation: Simulation, gang: Gang) -> list[str]:
-    """Create a group and try it once; return the nodes of its pods that are bound."""
-    simulation.create_group(gang.group)
-    simulation.create(gang.members)
-    return [attempt.node for attempt in simulation.step() if attempt.node]
 
 
 def _decide_next_copy(scheduler: Scheduler, gang: Gang) -> Decision:

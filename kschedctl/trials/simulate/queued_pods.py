@@ -119,7 +119,11 @@ class QueuedPodGroupInfo(_QueueRecord):
 
     def add(self, info: QueuedPodInfo) -> None:
         """Add a member in its place: by priority, number of attempts, time and name."""
-        insort(self.members, info, key=_member_order)
+        insort(
+            self.members,
+            info,
+            key=lambda one: (-(one.pod.spec.priority or 0), -one.attempts, one.timestamp, one.pod.name),
+        )
 
     def remove(self, key: str) -> QueuedPodInfo | None:
         """Remove and return a member by its ``namespace/name``; return ``None`` if it is not in the queue."""
@@ -127,10 +131,6 @@ class QueuedPodGroupInfo(_QueueRecord):
         if info is not None:
             self.members.remove(info)
         return info
-
-
-def _member_order(info: QueuedPodInfo) -> tuple[int, int, datetime, str]:
-    return -(info.pod.spec.priority or 0), -info.attempts, info.timestamp, info.pod.name
 
 
 # The entries of the scheduling queue: pods, and since 1.37 pod groups (upstream ``QueuedEntityInfo``).

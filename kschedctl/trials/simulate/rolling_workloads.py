@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import count
+from itertools import count, islice
 from typing import Final
 
 from msgspec.structs import replace
@@ -263,7 +263,9 @@ class RollingDeployment:
                 return True
         new = self._revisions.active(Side.NEW)
         if len(new) < self._new:
-            fresh = self._revisions.within_quota(self._fresh(self._new - len(new)))
+            taken = self._revisions.simulation.cluster.pods.index
+            free = (i for i in count() if (self._revisions.namespace, self._make(i).name) not in taken)
+            fresh = self._revisions.within_quota(self._make(i) for i in islice(free, self._new - len(new)))
             if not fresh:
                 return False
             self._revisions.create(fresh, Side.NEW)
@@ -284,30 +286,22 @@ class RollingDeployment:
             n_new_available = len(revisions.available(Side.NEW))
             most = self._new + n_old - least - (self._new - n_new_available)
             if most > 0:
-                self._scale_old(most, n_new_available - least)
+                # Unavailable pods of the old ReplicaSets go first, then what exceeds the pods that must be available.
+                available = Counter(_replica_set(pod) for pod in self._revisions.available(Side.OLD))
+                for name, wanted in self._old.items():
+                    cleaned = min(max(wanted - available[name], 0), most)
+                    self._old[name] = wanted - cleaned
+                    most -= cleaned
+                surplus = n_new_available - least + available.total()
+                for name, wanted in self._old.items():
+                    taken = min(wanted, max(surplus, 0))
+                    self._old[name] = wanted - taken
+                    surplus -= taken
         if (self._new, self._old.total()) == before:
             return False
         # If a quota refuses the new pods, the next action may still delete old ones.
         self._keep()
         return True
-
-    def _scale_old(self, most_unavailable: int, surplus: int) -> None:
-        """Reduce the wanted numbers of the old ReplicaSets, the oldest first.
-
-        Args:
-            most_unavailable: The largest number of unavailable pods that may be deleted.
-            surplus: The available new pods minus the number of pods that must be available.
-        """
-        available = Counter(_replica_set(pod) for pod in self._revisions.available(Side.OLD))
-        for name, wanted in self._old.items():
-            cleaned = min(max(wanted - available[name], 0), most_unavailable)
-            self._old[name] = wanted - cleaned
-            most_unavailable -= cleaned
-        surplus += available.total()
-        for name, wanted in self._old.items():
-            taken = min(wanted, max(surplus, 0))
-            self._old[name] = wanted - taken
-            surplus -= taken
 
     def _recreate(self) -> bool:
         if self._old.total():
@@ -317,13 +311,6 @@ class RollingDeployment:
         else:
             self._new = self._replicas
         return self._keep()
-
-    def _fresh(self, number: int) -> Iterator[Pod]:
-        """Yield new pods with generated names that are not taken."""
-        taken = self._revisions.simulation.cluster.pods.index
-        free = (i for i in count() if (self._revisions.namespace, self._make(i).name) not in taken)
-        for _ in range(number):
-            yield self._make(next(free))
 
     def _again(self, replica_set: str, number: int) -> Iterator[Pod]:
         """Yield pods like the last one of an old ReplicaSet."""
@@ -409,7 +396,13 @@ class RollingStatefulSet:
                 return False
         condemned = [pod for name, pod in there.items() if name not in self._names.values() and self._ordinal(pod) >= 0]
         if condemned:
-            return self._condemn(condemned)
+            # The surplus pod with the highest ordinal goes first.
+            going = [pod for pod in condemned if pod.metadata.deletion_timestamp is not None]
+            left = sorted((pod for pod in condemned if pod not in going), key=self._ordinal, reverse=True)
+            if not left or (self._rolling.ordered and going):
+                return False
+            self._revisions.delete(left[:1], self._revisions.side(left[0].name))
+            return True
         return not self._rolling.on_delete and self._update(there)
 
     def _create(self, ordinal: int) -> None:
@@ -420,15 +413,6 @@ class RollingStatefulSet:
             simulation = self._revisions.simulation
             old = successor(self._old[name], simulation.cluster, release=simulation.scheduler.release)
             self._revisions.create([replacement(old, lambda _: False)], Side.OLD)
-
-    def _condemn(self, condemned: list[Pod]) -> bool:
-        """Delete the surplus pod with the highest ordinal; return false if there is nothing to do."""
-        going = [pod for pod in condemned if pod.metadata.deletion_timestamp is not None]
-        left = sorted((pod for pod in condemned if pod not in going), key=self._ordinal, reverse=True)
-        if not left or (self._rolling.ordered and going):
-            return False
-        self._revisions.delete(left[:1], self._revisions.side(left[0].name))
-        return True
 
     def _update(self, there: dict[str, Pod]) -> bool:
         """Delete the next old pods that ``maxUnavailable`` allows; return whether any was deleted."""

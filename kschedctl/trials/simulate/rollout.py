@@ -235,7 +235,26 @@ def roll_out(
     stage = _Stage(scheduler, made, [pod_at(cluster, index) for index in there], admit, choose)
     if isinstance(workload, Deployment):
         return _roll_deployment(stage, workload, where)
-    return _roll_stateful_set(stage, workload, where)
+    spec = workload.spec
+    replicas = spec.replicas or 0
+    rolling = stateful_set_rolling(workload, replicas, where)
+    revision = stage.made[0].pod.metadata.labels.get(REVISION_HASH, "") if stage.made else ""
+    sides = {
+        pod.name: Side.NEW if pod.metadata.labels.get(REVISION_HASH) == revision else Side.OLD for pod in stage.pods
+    }
+    out = Rollout(
+        workload=workload, strategy=str(rolling), replicas=replicas, promised=max(replicas - rolling.max_unavailable, 0)
+    )
+    out.kept = min(rolling.partition, replicas)
+    if rolling.on_delete:
+        out.held = "updateStrategy OnDelete: a pod is only replaced after it is deleted"
+    simulation = stage.simulation({("StatefulSet", workload.namespace, workload.name)})
+    revisions = Revisions(simulation, workload.namespace, sides, spec.min_ready_seconds)
+    ordinals = range(spec.ordinals.start, spec.ordinals.start + replicas)
+    controller = RollingStatefulSet(
+        revisions, workload.name, ordinals, rolling, lambda ordinal: stage.fresh(ordinal - ordinals.start)
+    )
+    return _play(out, revisions, controller)
 
 
 def _complete(workload: Deployment | StatefulSet, cluster: Cluster) -> Deployment | StatefulSet:
@@ -274,7 +293,12 @@ class _Stage:
 
     def simulation(self, owners: Iterable[tuple[str, str, str]]) -> Simulation:
         """Return a simulation of the cluster that does not recreate the pods of ``owners``."""
-        objects = [obj for one in self.made for obj in one.objects if not _is_made_for_pod(obj)]
+        objects = [
+            obj
+            for one in self.made
+            for obj in one.objects
+            if obj.metadata.controller is None or obj.metadata.controller.kind != "Pod"
+        ]
         # The usage of quotas follows the pods, so what their status says at first is left out.
         objects += [
             replace(quota, status=replace(quota.status, used={}))
@@ -285,11 +309,6 @@ class _Stage:
         simulation = Simulation(scheduler, choose=self.choose, world=World(kept_elsewhere=owned_by(owners)))
         simulation.enqueue_pending()
         return simulation
-
-
-def _is_made_for_pod(obj: ApiObject) -> bool:
-    owner = obj.metadata.controller
-    return owner is not None and owner.kind == "Pod"
 
 
 def _roll_deployment(stage: _Stage, deployment: Deployment, where: Where) -> Rollout:
@@ -323,32 +342,6 @@ def _roll_deployment(stage: _Stage, deployment: Deployment, where: Where) -> Rol
             if isinstance(each, ReplicaSet) and each.spec.replicas and each.name != name
         },
         rescaled=rescaled,
-    )
-    return _play(out, revisions, controller)
-
-
-def _roll_stateful_set(stage: _Stage, stateful_set: StatefulSet, where: Where) -> Rollout:
-    spec = stateful_set.spec
-    replicas = spec.replicas or 0
-    rolling = stateful_set_rolling(stateful_set, replicas, where)
-    revision = stage.made[0].pod.metadata.labels.get(REVISION_HASH, "") if stage.made else ""
-    sides = {
-        pod.name: Side.NEW if pod.metadata.labels.get(REVISION_HASH) == revision else Side.OLD for pod in stage.pods
-    }
-    out = Rollout(
-        workload=stateful_set,
-        strategy=str(rolling),
-        replicas=replicas,
-        promised=max(replicas - rolling.max_unavailable, 0),
-    )
-    out.kept = min(rolling.partition, replicas)
-    if rolling.on_delete:
-        out.held = "updateStrategy OnDelete: a pod is only replaced after it is deleted"
-    simulation = stage.simulation({("StatefulSet", stateful_set.namespace, stateful_set.name)})
-    revisions = Revisions(simulation, stateful_set.namespace, sides, spec.min_ready_seconds)
-    ordinals = range(spec.ordinals.start, spec.ordinals.start + replicas)
-    controller = RollingStatefulSet(
-        revisions, stateful_set.name, ordinals, rolling, lambda ordinal: stage.fresh(ordinal - ordinals.start)
     )
     return _play(out, revisions, controller)
 

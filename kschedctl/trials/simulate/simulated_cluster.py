@@ -131,7 +131,12 @@ class SimulatedCluster:
         #: The number of changes that could let a pod in.
         self._changes = 0
         if self._world.grace:
-            self._await_deletions()
+            # Pods that are being deleted at the start go at their deletion time, or at once if it has passed.
+            for pod in ending_pods(self.cluster):
+                ends = pod.metadata.deletion_timestamp
+                if ends is not None and ends.timestamp() <= self.clock.now() + _LONGEST:
+                    again = self._world.makes_again(pod) and is_wanted(self.cluster, pod)
+                    self.clock.schedule(ends.timestamp(), partial(self._gone, pod, again=again))
 
     @property
     def cluster(self) -> Cluster:
@@ -272,14 +277,6 @@ class SimulatedCluster:
         if again and (not grace or not is_recreated_after_deletion(pod)):
             self._make_again(pod)
 
-    def _await_deletions(self) -> None:
-        """Let the pods that are being deleted at the start go at their deletion time, or at once if it has passed."""
-        for pod in ending_pods(self.cluster):
-            ends = pod.metadata.deletion_timestamp
-            if ends is not None and ends.timestamp() <= self.clock.now() + _LONGEST:
-                again = self._world.makes_again(pod) and is_wanted(self.cluster, pod)
-                self.clock.schedule(ends.timestamp(), partial(self._gone, pod, again=again))
-
     def _gone(self, pod: Pod, *, again: bool) -> None:
         self.remove(pod)
         if again and is_recreated_after_deletion(pod):
@@ -291,14 +288,11 @@ class SimulatedCluster:
         like = pod if pod.key in self.met else successor(pod, self.cluster, release=self.scheduler.release)
         new = replacement(like, lambda name: (pod.namespace, name) in taken)
         self.create([new], f"{IN_PLACE_OF}{pod.key}")
-        self._enqueue_group(new)
-
-    def _enqueue_group(self, pod: Pod) -> None:
-        """Put the other pending members of a pod's group into the queue: they are tried together with it."""
-        if self.scheduler.release.pod_groups is None or not pod.spec.pod_group_name:
+        # Put the other pending members of a pod's group into the queue: they are tried together with it.
+        if self.scheduler.release.pod_groups is None or not new.spec.pod_group_name:
             return
         pods = self.cluster.pods
-        members = group_members(self.cluster, pod.namespace, pod.spec.pod_group_name)
+        members = group_members(self.cluster, new.namespace, new.spec.pod_group_name)
         for index in members[pods.node_row[members] == PENDING].tolist():
             if pods.key(index) not in self.met:
                 self._enqueue(pods.pod(index))

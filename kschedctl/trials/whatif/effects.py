@@ -322,10 +322,6 @@ def _surplus(cluster: Cluster, workload: Scalable, replicas: int) -> list[int]:
         ordinals = ((index, ordinal_of(records[index].metadata.name)) for index in every)
         return [index for index, own in ordinals if own is None or not start <= own < start + replicas]
     active = [index for index in every if records[index].metadata.deletion_timestamp is None]
-    return _removal_order(cluster, active)[: max(len(active) - replicas, 0)]
-
-
-def _removal_order(cluster: Cluster, active: list[int]) -> list[int]:
     pods = cluster.pods
     rows = pods.node_row[active].tolist()
     per_node = Counter(rows)
@@ -337,4 +333,4 @@ def _removal_order(cluster: Cluster, active: list[int]) -> list[int]:
         age = -created.timestamp() if created is not None else 0.0
         return bool(record.node_name), _PHASES.get(record.status.phase, 2), -together, age
 
-    return [active[position] for position in sorted(range(len(active)), key=rank)]
+    return [active[position] for position in sorted(range(len(active)), key=rank)][: max(len(active) - replicas, 0)]

@@ -9,7 +9,6 @@ from typing import Final
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import SnapshotError
 from kschedctl.common.findings import Where
@@ -452,15 +451,9 @@ def evict(cluster: Cluster, indices: Iterable[int], *, release: Release, node_bo
             n_staying += 1
             continue
         removed.append(index)
-        if owner is not None and not node_bound and not _replaced_already(pods, index, owner.kind):
+        # A controller replaces a pod as soon as the pod is terminating; a StatefulSet waits until the pod is deleted.
+        is_ending = pods.records[index].metadata.deletion_timestamp is not None
+        if owner is not None and not node_bound and (not is_ending or owner.kind == _STATEFUL_SET):
             made_anew.append(successor(pods.pod(index), cluster, release=release))
     moved = move_pods(cluster, removed=removed, added=made_anew) if removed else PodChanges(cluster)
     return Evicted(moved.cluster, len(made_anew), len(removed) - len(made_anew), n_staying, freed=moved.freed)
-
-
-def _replaced_already(pods: Pods, index: int, owner_kind: str) -> bool:
-    """Report whether the controller has created the replacement already.
-
-    A controller replaces a pod as soon as the pod is terminating. A StatefulSet waits until the pod is deleted.
-    """
-    return pods.records[index].metadata.deletion_timestamp is not None and owner_kind != _STATEFUL_SET

@@ -228,7 +228,9 @@ def tried_page(cluster: SchedulingCluster, visit: Visit, manifest: str, handle: 
     sheet = Sheet(cluster, visit, handle)
     text = manifest.encode()
     parts = (
-        _attempted_part(sheet, "Scheduling", lambda: _explained(sheet, text)),
+        _attempted_part(
+            sheet, "Scheduling", lambda: document(sheet.answer("explain_manifest", body=text), sheet.view())
+        ),
         _attempted_part(sheet, "Lint", lambda: _linted(sheet, text)),
     )
     return sheet.html("try.html.j2", "Try a manifest", parts, manifest=manifest)
@@ -239,10 +241,6 @@ def _attempted_part(sheet: Sheet, heading: str, blocks: Callable[[], Iterable[Bl
         return sheet.laid_out(blocks(), heading)
     except InputError as error:
         return sheet.laid_out(error_blocks(error), heading)
-
-
-def _explained(sheet: Sheet, manifest: bytes) -> Document:
-    return document(sheet.answer("explain_manifest", body=manifest), sheet.view())
 
 
 def _linted(sheet: Sheet, manifest: bytes) -> Document:
