@@ -202,7 +202,7 @@ def lost_nodes(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
     """
     # Yield the nodes that are gone, with the pods that are still bound to them.
     pods = situation.cluster.pods
-    # It is empty if the snapshot seems to lack nodes: if more nodes are missing than it has.
+    # If more nodes are missing than the snapshot has, it seems to lack nodes, and none of them counts as gone.
     lost = _lost(situation.cluster)
     for node, members in (lost if len(lost) <= len(situation.cluster.nodes) else {}).items():
         misnamed = [index for index in members if is_misnamed(pods.pod(index))]

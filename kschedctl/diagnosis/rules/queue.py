@@ -89,6 +89,7 @@ def other_scheduler(situation: Situation) -> Iterator[Diagnosis]:
 
     Operators install or start the scheduler, or remove the name from the pod template; a mistyped name is corrected.
     """
+    # Yield the scheduler that is responsible, and whether it runs.
     name = situation.pod.spec.scheduler_name
     own = situation.decision.framework.profile.scheduler_name
     close = meant_profile(name, situation.decision.framework.handle.scheduler_names)
