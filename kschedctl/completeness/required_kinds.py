@@ -108,10 +108,7 @@ def kinds_of(part: Part) -> tuple[str, ...]:
 
 def is_unlisted(kind: str, cluster: Cluster, namespace: str) -> bool:
     """Report whether a kind could not be listed as far as a pod of a namespace needs it."""
-    if kind not in cluster.not_listed:
-        return False
-    covered = cluster.listed.get(kind)
-    return covered != "" and (covered != namespace or kind in _EVERYWHERE)
+    return cluster.is_forbidden(kind, "" if kind in _EVERYWHERE else namespace)
 
 
 def parts_for_pod(*, is_new: bool, preempts: bool, is_scored: bool) -> Collection[Part]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kschedctl.analyses.handle import AnalysisHandle
-from kschedctl.api.core import Node
 from kschedctl.api.defaults import DEFAULT_NAMESPACE
 from kschedctl.api.meta import ApiObject
 from kschedctl.completeness.missing import require_listed
@@ -219,8 +218,7 @@ class ClusterRequest:
             If the files hold no nodes, and state neither that there are none nor that they could not be listed: such
             files are not a snapshot of a cluster.
         """
-        told = cluster.snapshot.nodes_told or len(cluster.nodes) or cluster.cluster.is_forbidden(Node)
-        if self.source.paths and not told:
+        if self.source.paths and not (cluster.snapshot.nodes_told or len(cluster.nodes)):
             raise SnapshotError(
                 "contains no nodes",
                 where=", ".join(self.source.paths),

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kschedctl.api.core import Node
 from kschedctl.errors import ConfigError, InputError, KschedctlError
 from kschedctl.face import SchedulingCluster
 from kschedctl.loading import read_snapshot, scheduling_cluster
@@ -174,8 +173,7 @@ class SweepJob:
     def _load(self, key: BaseKey) -> Start:
         paths, cluster, version, gates = key
         snapshot = read_snapshot(*map(self.path, paths), cluster=cluster)
-        told = snapshot.nodes_told or len(snapshot.cluster.nodes) or snapshot.cluster.is_forbidden(Node)
-        if not told:
+        if not snapshot.nodes_told:
             raise InputError("holds no nodes", where=", ".join(paths))
         given = [(name, text) for name, value in self.read.plan.base.what_if.items() for text in texts(value)]
         order = list(EDITS_BY_NAME)

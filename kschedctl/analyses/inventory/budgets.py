@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from kschedctl.analyses.inventory.pods import MOST, pod_items
 from kschedctl.analyses.provenance import envelope, provenance
 from kschedctl.answers.inventory import BudgetDescription, BudgetItem, BudgetsOverview
 from kschedctl.api.wording import counted
 from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.completeness.missing import Missing, every_unlisted, require_listed
+from kschedctl.completeness.missing import every_unlisted, require_listed
 from kschedctl.errors import InputError
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.simulate.budgeted_pods import BudgetedPods, limit_of
@@ -44,7 +42,7 @@ def list_budgets(cluster: LoadedCluster, namespace: str = "", text: str = "", mo
     found.sort(key=lambda item: (not _blocks(item), item.namespace, item.name))
     blocking = sum(map(_blocks, found))
     return BudgetsOverview(
-        **envelope(loaded, provenance(cluster, _missing(loaded), evicts=True)),
+        **envelope(loaded, provenance(cluster, every_unlisted(loaded, ("PodDisruptionBudget", "Pod")), evicts=True)),
         summary=f"{counted(len(found), 'disruption budget')}, {blocking} of them allow no eviction now",
         total=len(found),
         budgets=tuple(found[:most]),
@@ -78,10 +76,6 @@ def describe_budget(cluster: LoadedCluster, namespace: str, name: str, most: int
         total=len(pods),
         pods=pod_items(loaded, pods, most),
     )
-
-
-def _missing(cluster: Cluster) -> Iterable[Missing]:
-    return every_unlisted(cluster, ("PodDisruptionBudget", "Pod"), "they are not in the list")
 
 
 def selected_by(cluster: Cluster, budget: PodDisruptionBudget) -> list[int]:

@@ -20,7 +20,6 @@ from kschedctl.workloads.ownership import workload_of
 
 #: The number of objects of a list, unless the request sets another one.
 MOST: Final = 500
-_NOT_LISTED: Final = "they are not in the list"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +74,7 @@ def list_pods(cluster: LoadedCluster, request: PodsRequest) -> PodsOverview:
     ]
     n_pending = sum(bool(pods.node_row[index] == PENDING) for index in found)
     return PodsOverview(
-        **envelope(cluster.cluster, provenance(cluster, every_unlisted(cluster.cluster, ("Pod",), _NOT_LISTED))),
+        **envelope(cluster.cluster, provenance(cluster, every_unlisted(cluster.cluster, ("Pod",)))),
         summary=f"{counted(len(found), 'pod')}, {n_pending} of them pending",
         total=len(found),
         pods=pod_items(cluster.cluster, found, request.most),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, Protocol
@@ -11,7 +12,6 @@ from kschedctl.watch.feed import FeedChanges
 from kschedctl.web.errors import BrokenWorkerError, BusyError, TookTooLongError
 from kschedctl.web.feed_changes import merge
 from kschedctl.web.workers.messages import Failure, Progress, Result
-from kschedctl.web.workers.turns import Turns
 from kschedctl.web.workers.worker import NotReceivedError, Worker, WorkerDiedError
 
 #: The time that a cancelled task has to end before its process is killed, in seconds.
@@ -27,6 +27,52 @@ class ClusterState(Protocol):
 
     def start(self) -> bytes:
         """Return the first message to a worker, pickled; it may be called in any thread."""
+
+
+class Turns:
+    """A semaphore whose places users get in turn, so that nobody waits for all tasks of another user.
+
+    Parameters
+    ----------
+    places : int
+        The number of places.
+    """
+
+    def __init__(self, places: int) -> None:
+        self._free = places
+        #: The tasks that wait, by user; the user whose turn is next comes first.
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+
+    def locked(self) -> bool:
+        """Report whether a task would have to wait."""
+        return not self._free
+
+    async def acquire(self, user: str = "") -> None:
+        """Wait for a place."""
+        if self._free:
+            self._free -= 1
+            return
+        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(user, deque()).append(place)
+        try:
+            await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled():
+                self.release()
+            raise
+
+    def release(self) -> None:
+        """Give a place back: the first task of the next user gets it."""
+        while self._waiting:
+            user, tasks = next(iter(self._waiting.items()))
+            place = tasks.popleft()
+            del self._waiting[user]
+            if tasks:
+                self._waiting[user] = tasks
+            if not place.done():
+                place.set_result(None)
+                return
+        self._free += 1
 
 
 class Pool:
