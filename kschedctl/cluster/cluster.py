@@ -100,12 +100,12 @@ class Cluster:
         """Return all objects of a kind, in the order of the snapshot."""
         return cast("Collection[T]", self._objects.get(kind, {}).values())
 
-    def is_forbidden(self, kind: type[ApiObject], namespace: str = "") -> bool:
+    def is_forbidden(self, kind: type[ApiObject] | str, namespace: str = "") -> bool:
         """Report whether the reader was not allowed to list a kind, in a namespace if one is given.
 
         An object of such a kind that the cluster does not have may exist all the same.
         """
-        name = kind.__name__
+        name = kind if isinstance(kind, str) else kind.__name__
         covered = self.listed.get(name)
         return name in self.not_listed and (covered is None or covered not in ("", namespace))
 

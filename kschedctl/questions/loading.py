@@ -13,7 +13,6 @@ from kschedctl.common.argument_types import checked_arguments
 from kschedctl.common.errors import ConfigError, SnapshotError
 from kschedctl.common.findings import Location
 from kschedctl.controllers.disruption import with_computed_status
-from kschedctl.objects.core import Node
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.releases.choice import choose_release
@@ -384,8 +383,7 @@ class ClusterRequest:
         Raises SnapshotError if the files hold no nodes, and state neither that there are none nor that they could
             not be listed: such files are not a snapshot of a cluster.
         """
-        told = cluster.snapshot.nodes_told or len(cluster.nodes) or cluster.cluster.is_forbidden(Node)
-        if self.source.paths and not told:
+        if self.source.paths and not (cluster.snapshot.nodes_told or len(cluster.nodes)):
             raise SnapshotError(
                 "contains no nodes",
                 where=", ".join(self.source.paths),

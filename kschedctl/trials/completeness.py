@@ -115,10 +115,7 @@ def kinds_of(part: Part) -> tuple[str, ...]:
 
 def is_unlisted(kind: str, cluster: Cluster, namespace: str) -> bool:
     """Report whether a kind could not be listed as far as a pod of a namespace needs it."""
-    if kind not in cluster.not_listed:
-        return False
-    covered = cluster.listed.get(kind)
-    return covered != "" and (covered != namespace or kind in _EVERYWHERE)
+    return cluster.is_forbidden(kind, "" if kind in _EVERYWHERE else namespace)
 
 
 def parts_for_pod(*, is_new: bool, preempts: bool, is_scored: bool) -> Collection[Part]:
@@ -361,8 +358,7 @@ def require_listed(cluster: Cluster, kind: str, namespace: str | None = None, sa
 
     Raises ClusterError if listing the kind was not allowed: no statement about its objects would be reliable.
     """
-    covered = cluster.listed.get(kind)
-    if kind not in cluster.not_listed or covered == "" or (covered is not None and namespace in (None, covered)):
+    if not cluster.is_forbidden(kind, cluster.listed.get(kind, "") if namespace is None else namespace):
         return
     hint = f"permission is required: kubectl auth can-i list {permitted(kind)}; {PERMISSIONS_PAGE}"
     problem = f"{_not_listed_text(cluster.listed, kind)}, and the answer depends on them"
@@ -388,10 +384,12 @@ def missing_for_nodes(cluster: Cluster) -> tuple[Missing, ...]:
     return (*not_listed(cluster, Part.CAPACITY), *_unknown(cluster, missing_nodes_and_pods(cluster)))
 
 
-def every_unlisted(cluster: Cluster, kinds: Collection[str], effect: str) -> Iterator[Missing]:
+def every_unlisted(
+    cluster: Cluster, kinds: Collection[str], effect: str = "they are not in the list"
+) -> Iterator[Missing]:
     """Yield those of some kinds that could not be listed, for an answer that only counts or lists objects."""
     for kind in sorted(cluster.not_listed.intersection(kinds)):
-        if cluster.listed.get(kind) != "":
+        if cluster.is_forbidden(kind):
             permission = f"list {permitted(kind)}"
             yield _missing(kind, _not_listed_text(cluster.listed, kind), effect, permission=permission, decides=False)
 

@@ -43,7 +43,6 @@ from kschedctl.trials.loaded_cluster import LoadedCluster
 
 #: The number of objects of a list, unless the request sets another one.
 MOST: Final = 500
-_NOT_LISTED: Final = "they are not in the list"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +82,7 @@ def list_pods(cluster: LoadedCluster, request: PodsRequest) -> PodsOverview:
     ]
     n_pending = sum(bool(pods.node_row[index] == PENDING) for index in found)
     return PodsOverview(
-        **envelope(cluster.cluster, provenance(cluster, every_unlisted(cluster.cluster, ("Pod",), _NOT_LISTED))),
+        **envelope(cluster.cluster, provenance(cluster, every_unlisted(cluster.cluster, ("Pod",)))),
         summary=f"{counted(len(found), 'pod')}, {n_pending} of them pending",
         total=len(found),
         pods=pod_items(cluster.cluster, found, request.most),
@@ -139,12 +138,7 @@ def list_budgets(cluster: LoadedCluster, namespace: str = "", text: str = "", mo
     found.sort(key=lambda item: (not _blocks(item), item.namespace, item.name))
     blocking = sum(map(_blocks, found))
     return BudgetsOverview(
-        **envelope(
-            loaded,
-            provenance(
-                cluster, every_unlisted(loaded, ("PodDisruptionBudget", "Pod"), "they are not in the list"), evicts=True
-            ),
-        ),
+        **envelope(loaded, provenance(cluster, every_unlisted(loaded, ("PodDisruptionBudget", "Pod")), evicts=True)),
         summary=f"{counted(len(found), 'disruption budget')}, {blocking} of them allow no eviction now",
         total=len(found),
         budgets=tuple(found[:most]),

@@ -27,7 +27,7 @@ from kschedctl.diagnosis.why.unblocking_changes import (
 )
 from kschedctl.objects.core import Namespace, Node
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.selectors import matches, parse_label_query
+from kschedctl.objects.selectors import Selector, matches, parse_label_query
 from kschedctl.questions.explain.analysis import cause, suggestion_data
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.pending.answer import AdviceData, GroupData, Pending, UnblockingData
@@ -86,10 +86,9 @@ def pending(cluster: LoadedCluster, request: PendingRequest, handle: AnalysisHan
     if request.namespace:
         _require_namespace(cluster.cluster, request.namespace)
     if cluster.cluster.is_forbidden(Node):
-        return _without_nodes(cluster, request)
+        return _without_nodes(cluster, request.namespace, query)
     scheduler = cluster.with_edited_pending()
-    waiting = (scheduler.cluster.pods.pod(index) for index in pending_pods(scheduler.cluster))
-    pods = [pod for pod in waiting if request.namespace in ("", pod.namespace) and matches(query, pod.metadata.labels)]
+    pods = list(_pods_asked_about(scheduler.cluster, request.namespace, query))
     with handle.busy("looking for changes"):
         groups = group_pending_pods(scheduler, pods)
         found = unblock(scheduler, groups, request.changes) if request.changes and groups else None
@@ -97,11 +96,7 @@ def pending(cluster: LoadedCluster, request: PendingRequest, handle: AnalysisHan
         lacks = [cluster.missing(one.group.pods[0], one.decision) for one in explained]
         explained = [replace(one, unlisted=_unlisted(each)) for one, each in zip(explained, lacks, strict=True)]
         alone = tuple(_alone(explained, found)) if found is not None else ()
-    problems = [
-        each
-        for each in diagnose_cluster(scheduler)
-        if not query and request.namespace in ("", each.namespace, *(key.partition("/")[0] for key in each.pods))
-    ]
+    problems = _problems_asked_about(scheduler, request.namespace, query)
     missing = dict.fromkeys(
         (
             *(lack for each in lacks for lack in each),
@@ -119,30 +114,40 @@ def explain_group(scheduler: Scheduler, group: PendingGroup) -> ExplainedGroup:
     return ExplainedGroup(group, decision, diagnose(decision))
 
 
+def _pods_asked_about(cluster: Cluster, namespace: str, query: Selector) -> Iterator[Pod]:
+    for pod in map(cluster.pods.pod, pending_pods(cluster)):
+        if namespace in ("", pod.namespace) and matches(query, pod.metadata.labels):
+            yield pod
+
+
+def _problems_asked_about(scheduler: Scheduler, namespace: str, query: Selector) -> list[ClusterDiagnosis]:
+    """Return the problems of the cluster; none for a selection by labels."""
+    if query:
+        return []
+    return [
+        each
+        for each in diagnose_cluster(scheduler)
+        if namespace in ("", each.namespace, *(key.partition("/")[0] for key in each.pods))
+    ]
+
+
 def _unlisted(missing: Iterable[Missing]) -> str:
     """Return the sentence about the first kind that decides and could not be listed; empty if there is none."""
     return next((lack.needed_for for lack in missing if lack.permission and lack.decides), "")
 
 
-def _without_nodes(cluster: LoadedCluster, request: PendingRequest) -> Pending:
+def _without_nodes(cluster: LoadedCluster, namespace: str, query: Selector) -> Pending:
     """Report the pending pods of a cluster whose nodes could not be listed, with kube-scheduler's own messages."""
     loaded = cluster.cluster
-    query = parse_label_query(request.selector) if request.selector else ()
-    waiting = (loaded.pods.pod(index) for index in pending_pods(loaded))
     together: dict[tuple[tuple[str, str, str], str], list[Pod]] = {}
-    for pod in waiting:
-        if request.namespace in ("", pod.namespace) and matches(query, pod.metadata.labels):
-            together.setdefault((workload_of(loaded, pod.metadata), scheduler_message(pod)), []).append(pod)
+    for pod in _pods_asked_about(loaded, namespace, query):
+        together.setdefault((workload_of(loaded, pod.metadata), scheduler_message(pod)), []).append(pod)
     now = loaded.taken_at
-    problems = [
-        each
-        for each in diagnose_cluster(cluster.scheduler)
-        if not query and request.namespace in ("", each.namespace, *(key.partition("/")[0] for key in each.pods))
-    ]
+    problems = _problems_asked_about(cluster.scheduler, namespace, query)
     groups = [_undecided(workload, message, pods, now) for (workload, message), pods in together.items()]
     n_pods = sum(len(group.pods) for group in groups)
     told = f"{counted(n_pods, 'pod')} {'is' if n_pods == 1 else 'are'} pending." if groups else "No pod is pending."
-    missing = dict.fromkeys(not_listed(loaded, Part.CAPACITY, Part.PROBLEMS, namespace=request.namespace))
+    missing = dict.fromkeys(not_listed(loaded, Part.CAPACITY, Part.PROBLEMS, namespace=namespace))
     return Pending(
         **envelope(loaded, provenance(cluster, missing, many=True)),
         summary=f"{told} {_problems(problems)}" if problems else told,

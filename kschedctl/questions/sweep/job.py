@@ -13,7 +13,6 @@ from kschedctl.common.errors import ConfigError, InputError, KschedctlError, Man
 from kschedctl.common.text.yaml import yaml_value
 from kschedctl.controllers.workloads.pods import WORKLOADS
 from kschedctl.controllers.workloads.template import MadePod
-from kschedctl.objects.core import Node
 from kschedctl.objects.meta import ApiObject
 from kschedctl.questions.answer import Envelope
 from kschedctl.questions.capacity.analysis import CapacityRequest, capacity
@@ -360,8 +359,7 @@ class SweepJob:
     def _load(self, key: BaseKey) -> Start:
         paths, cluster, version, gates = key
         snapshot = read_snapshot(*map(self.path, paths), cluster=cluster)
-        told = snapshot.nodes_told or len(snapshot.cluster.nodes) or snapshot.cluster.is_forbidden(Node)
-        if not told:
+        if not snapshot.nodes_told:
             raise InputError("holds no nodes", where=", ".join(paths))
         given = [(name, text) for name, value in self.read.plan.base.what_if.items() for text in texts(value)]
         order = list(EDITS_BY_NAME)

@@ -208,7 +208,6 @@ def build_snapshot(
     for obj, place in more:
         builder.add(obj, place)
     summary = reader.summary
-    cluster_has_nodes = _NODE in summary.listed or summary.n_of_kind[_NODE] > 0
     builder.unread.extend(summary.unread())
     builder.listed.update(summary.listed)
     builder.not_listed.update(summary.not_listed)
@@ -218,5 +217,5 @@ def build_snapshot(
         scheduler_config=summary.scheduler_config,
         left_out=dict(sorted(summary.left_out.items())),
         summary=summary,
-        nodes_told=cluster_has_nodes,
+        nodes_told=_NODE in summary.listed or _NODE in summary.not_listed or summary.n_of_kind[_NODE] > 0,
     )
