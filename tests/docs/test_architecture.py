@@ -30,7 +30,7 @@ def described(name: str) -> str:
 
 
 def picture() -> str:
-    return "\n" + "".join(f"- {'<br>'.join(map(described, layer))}\n" for layer in layers()) + "\n"
+    return "\n" + "".join(f"- {'<br>'.join(map(described, layer))}\n" for layer in reversed(layers())) + "\n"
 
 
 def test_the_picture_is_the_contract(request: pytest.FixtureRequest) -> None:
