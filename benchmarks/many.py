@@ -99,7 +99,7 @@ def whole_answers(cluster: Cluster) -> Iterator[tuple[str, float]]:
         return capacity(scheduler, lambda i: another(pod, f"copy-{i}", scheduler.cluster))
 
     def drained(scheduler: Scheduler) -> object:
-        options = DrainOptions(ignore_daemon_sets=True, force=True, delete_empty_dir_data=True)
+        options = DrainOptions(ignore_daemonsets=True, force=True, delete_emptydir_data=True)
         return list(drain(Simulation(scheduler), cluster.nodes.names[:50], options))
 
     for what, answer in (("capacity of a plain pod", counted), ("drain of 50 nodes", drained)):

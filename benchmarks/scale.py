@@ -36,7 +36,7 @@ N_PENDING: Final = 20
 PREEMPTING_CPU: Final = "62.5"
 #: Later answers are measured so often; only once if one takes more than a second.
 N_LATER: Final = 5
-_DRAIN: Final = DrainOptions(ignore_daemon_sets=True, force=True, delete_empty_dir_data=True)
+_DRAIN: Final = DrainOptions(ignore_daemonsets=True, force=True, delete_emptydir_data=True)
 
 
 def main() -> None:

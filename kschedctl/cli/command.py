@@ -3,17 +3,21 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial, wraps
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from kschedctl.cli.options.shared import OutputOptions, declared_parameters, unfolded
+from kschedctl.cli.options.cluster import DecidingOptions
+from kschedctl.cli.options.declared import declared_parameters, unfolded
+from kschedctl.cli.options.shared import OutputOptions
+from kschedctl.cli.options.whatif import WhatIfOptions
 from kschedctl.cli.streams import ExitCode, open_console, write
 
 if TYPE_CHECKING:
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.questions.answer import AnswerOutcome
     from kschedctl.questions.frame import View
+    from kschedctl.questions.request import AnalysisRequest
 
 
 def command(answer: "Callable[..., CommandResult | None]", name: str = "") -> Callable[..., None]:
@@ -45,6 +49,22 @@ def command(answer: "Callable[..., CommandResult | None]", name: str = "") -> Ca
         leave(shown.outcome or shown.answer.outcome, strict=output.strict)
 
     return command
+
+
+def asking(kind: "type[AnalysisRequest[Any]]", name: str) -> Callable[..., None]:
+    """Return the command that asks the question of a request, which needs a cluster with nodes and pods."""
+
+    def ask(*, request: Any, cluster: DecidingOptions, what_ifs: WhatIfOptions, output: OutputOptions) -> Any:
+        # The engine is imported once the options are known to be right.
+        from kschedctl.cli.command_result import CommandResult
+        from kschedctl.cli.progress import TerminalHandle
+
+        handle = TerminalHandle()
+        loaded = cluster.request(what_ifs).load_with_pods(handle)
+        return CommandResult(answer=request.answer(loaded, handle), cluster=loaded)
+
+    ask.__name__, ask.__doc__, ask.__annotations__["request"] = name, kind.text(), kind
+    return command(ask)
 
 
 def drawable(shown: "CommandResult") -> "View":

@@ -8,15 +8,9 @@ import typer
 
 from kschedctl.cli.command import command
 from kschedctl.cli.options.cluster import DecidingOptions
+from kschedctl.cli.options.declared import OptionGroup
 from kschedctl.cli.options.pods import PodOptions
-from kschedctl.cli.options.shared import (
-    OptionGroup,
-    OutputOptions,
-    config_option,
-    feature_gates,
-    gates_option,
-    version_option,
-)
+from kschedctl.cli.options.shared import OutputOptions, config_option, feature_gates, gates_option, version_option
 from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:

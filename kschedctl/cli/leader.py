@@ -13,15 +13,14 @@ import typer
 from kschedctl.cli.command import command
 from kschedctl.cli.help import Command, CommandGroup
 from kschedctl.cli.options.cluster import ClusterOptions
+from kschedctl.cli.options.declared import OptionGroup, unfolded
 from kschedctl.cli.options.shared import (
     ConfigOption,
     ContextOption,
     EveryNamespaceOption,
     IdentityOption,
     KubeconfigOption,
-    OptionGroup,
     OutputOptions,
-    unfolded,
 )
 from kschedctl.cli.streams import ExitCode, say
 from kschedctl.common.errors import ClusterError, UnsupportedError

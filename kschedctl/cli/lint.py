@@ -15,18 +15,17 @@ import typer
 from kschedctl.cli.command import leave
 from kschedctl.cli.completion import SNAPSHOT_VARIABLE, chosen_cluster, snapshot_paths
 from kschedctl.cli.help import GIVEN
+from kschedctl.cli.options.declared import OptionGroup, unfolded
 from kschedctl.cli.options.shared import (
     ClusterOption,
     ConfigOption,
     EveryNamespaceOption,
     GatesOption,
     MaxUnpackedOption,
-    OptionGroup,
     VersionOption,
     feature_gates,
     max_bytes,
     namespace_option,
-    unfolded,
 )
 from kschedctl.cli.streams import ESCAPING, ColorWhen, ExitCode, note, open_console, tell, warn, write
 from kschedctl.cli.streams import report as report_error

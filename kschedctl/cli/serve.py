@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Final
 import typer
 
 from kschedctl.cli.options.cluster import ClusterOptions
-from kschedctl.cli.options.shared import OptionGroup, unfolded
+from kschedctl.cli.options.declared import OptionGroup, unfolded
 
 _LISTEN: Final = "127.0.0.1:8080"
 

@@ -8,7 +8,8 @@ import typer
 from kschedctl.cli.command import command
 from kschedctl.cli.help import Command, CommandGroup
 from kschedctl.cli.options.cluster import SourceOptions
-from kschedctl.cli.options.shared import ClusterOption, MaxUnpackedOption, OutputOptions, max_bytes, unfolded
+from kschedctl.cli.options.declared import unfolded
+from kschedctl.cli.options.shared import ClusterOption, MaxUnpackedOption, OutputOptions, max_bytes
 from kschedctl.cli.options.whatif import ClusterWhatIfOptions
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar, Final
 import typer
 
 from kschedctl.cli.leader import TimeOptions
+from kschedctl.cli.options.declared import OptionGroup, unfolded
 from kschedctl.cli.options.shared import (
     AllNamespacesOption,
     ConfigOption,
@@ -19,12 +20,10 @@ from kschedctl.cli.options.shared import (
     IdentityOption,
     KubeconfigOption,
     NamespaceOption,
-    OptionGroup,
     SelectorOption,
     VersionOption,
     feature_gates,
     request_seconds,
-    unfolded,
 )
 
 _JSON_LINES: Final = "jsonl"

@@ -59,6 +59,13 @@ def _check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs
                 raise InputError(f"{own} has the type {type(one).__name__}: {expected} is expected")
 
 
+def require_type(name: str, value: Any, hint: Any) -> None:
+    """Raise `InputError` unless the value of an argument is of a type."""
+    if not _is_of_type(value, hint, require_type):
+        expected = listed(list(dict.fromkeys(_type_names(hint, require_type))), "or", most=10)
+        raise InputError(f"{name} has the type {type(value).__name__}: {expected} is expected")
+
+
 def _named_arguments(parameter: Parameter, value: Any) -> Iterable[tuple[str, Any]]:
     """Return the arguments of a parameter, with their names."""
     if parameter.kind is Parameter.VAR_POSITIONAL:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, Union,
 from kschedctl.common.argument_types import with_checked_arguments
 from kschedctl.common.frames import Frame, Library, ShownInNotebooks
 from kschedctl.objects.meta import ApiObject
+from kschedctl.questions.drain.request import DrainRequest
+from kschedctl.questions.method import Method
 from kschedctl.trials.loaded_cluster import LoadedCluster
 
 if TYPE_CHECKING:
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from kschedctl.questions.capacity.answer import PodCapacity
     from kschedctl.questions.devices.answer import DevicesOverview, DeviceSupply
     from kschedctl.questions.diff.answer import Diff
-    from kschedctl.questions.drain.answer import Drained
     from kschedctl.questions.explain.answer import Explanation
     from kschedctl.questions.handle import AnalysisHandle
     from kschedctl.questions.leader.answer import LeaderOverview
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from kschedctl.questions.volumes.answer import ClaimVolumes, PodVolumes
     from kschedctl.trials.optimum.goals import FinalGoal
     from kschedctl.trials.optimum.purchase import Catalog
-    from kschedctl.trials.simulate.drain import DrainOptions
     from kschedctl.trials.whatif.edits import Edit
 
 T = TypeVar("T", bound=ApiObject)
@@ -512,57 +512,7 @@ class SchedulingCluster(LoadedCluster, ShownInNotebooks):
         given = (pods,) if isinstance(pods, Pod | Mapping | str | Path) else tuple(pods)
         return simulate(self, SimulateRequest(pods=given, seed=seed), _handle(handle))
 
-    def drain(
-        self,
-        nodes: str | Iterable[str],
-        options: DrainOptions | None = None,
-        surge: int = 0,
-        seed: int | None = None,
-        handle: AnalysisHandle | None = None,
-        *,
-        place_pending_first: bool = False,
-    ) -> Drained:
-        """Drain nodes as kubectl drain does, and report the new nodes of their pods.
-
-        Parameters
-        ----------
-        nodes : str or iterable of str
-            Names and patterns such as ``node-*``.
-        options : DrainOptions, optional
-            The flags of kubectl drain; none by default.
-        surge : int
-            The number of nodes to add before the drain, copies of the first node that is drained.
-        seed : int, optional
-            The seed of the random choice between equally good nodes; without it, the first by name is taken.
-        place_pending_first : bool
-            True to schedule the pending pods before the drain; otherwise they stay pending.
-
-        Raises
-        ------
-        InputError
-            If the cluster has no such node.
-
-        Examples
-        --------
-        >>> import kschedctl
-        >>> from kschedctl.trials.simulate.drain import DrainOptions
-        >>> cluster = kschedctl.load("fixtures/shop/cluster")
-        >>> cluster.drain(["node-1"], options=DrainOptions(ignore_daemon_sets=True)).summary.split(": ")[1]
-        '4 pods move; 1 pod stays pending'
-        """
-        from kschedctl.questions.drain.analysis import drain
-        from kschedctl.questions.drain.run import DrainRequest
-        from kschedctl.trials.simulate.drain import DrainOptions
-
-        names = (nodes,) if isinstance(nodes, str) else tuple(nodes)
-        request = DrainRequest(
-            nodes=names,
-            options=options or DrainOptions(),
-            surge=surge,
-            seed=seed,
-            place_pending_first=place_pending_first,
-        )
-        return drain(self, request, _handle(handle))
+    drain = Method(DrainRequest)
 
     def rollout(self, workload: ApiObject, *, handle: AnalysisHandle | None = None) -> RolledOut:
         """Roll out a new revision of a Deployment or StatefulSet of the cluster with its own strategy.

@@ -15,13 +15,12 @@ from kschedctl.questions.document import Table
 from kschedctl.questions.drain.analysis import drain
 from kschedctl.questions.drain.answer import Drained
 from kschedctl.questions.drain.document import document
-from kschedctl.questions.drain.run import DrainRequest
+from kschedctl.questions.drain.request import DrainRequest
 from kschedctl.questions.frame import View
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.simulate.analysis import SimulateRequest, simulate
 from kschedctl.questions.simulate.answer import SlowestPodData
 from kschedctl.questions.simulate.document import document as pending_causes_document
-from kschedctl.trials.simulate.drain import DrainOptions
 from kschedctl.trials.simulate.rollout import restarted
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
 from tests.gangs import GROUPING, RACK, make_group, make_grouping
@@ -47,7 +46,7 @@ SPREAD = [member(0, "a"), member(1, "b"), member(2, "b")]
 
 def ask(version: str, hosts: list[Node], pods: list[Pod], group: PodGroup, **options: Any) -> Drained:
     cluster = make_grouping(make_cluster(hosts, pods, group), version)
-    request = DrainRequest(nodes=("a",), options=DrainOptions(**options))
+    request = DrainRequest(nodes=("a",), **options)
     return drain(cluster, request, AnalysisHandle())
 
 
@@ -128,7 +127,7 @@ def test_a_member_that_moves_preempts_a_gang_as_a_whole() -> None:
     cluster = make_cluster(
         [host("a", 4), host("b", 2), host("c", 2)], [*low, moving], make_group("low", 2, priority=-5, whole=True)
     )
-    request = DrainRequest(nodes=("a",), options=DrainOptions())
+    request = DrainRequest(nodes=("a",))
     answer = drain(make_grouping(cluster), request, AnalysisHandle())
     assert [(each.name, each.evicted, sorted(each.preempted), each.after) for each in answer.groups] == [
         ("low", (), ["default/low-0", "default/low-1"], 0)
@@ -151,7 +150,7 @@ def test_the_section_of_a_drain() -> None:
 
 def test_without_gates_no_group_is_reported() -> None:
     cluster = make_cluster([host("a", 4), host("b", 4)], SPREAD, make_group(min_count=3))
-    answer = drain(make_loaded(cluster, "1.37"), DrainRequest(nodes=("a",), options=DrainOptions()), AnalysisHandle())
+    answer = drain(make_loaded(cluster, "1.37"), DrainRequest(nodes=("a",)), AnalysisHandle())
     assert answer.groups == ()
     assert "gang" not in answer.summary.replace("default/gang-0", "")
 
@@ -222,7 +221,7 @@ def test_a_drain_names_the_longest_grace_period_and_the_pods_that_its_pods_preem
     )
     bare = make_pod("bare", node="b", requests={"cpu": "1"})
     cluster = make_loaded(make_cluster([make_node("a", cpu="2"), make_node("b", cpu="2")], [moving, bare]))
-    answer = drain(cluster, DrainRequest(nodes=("a",), options=DrainOptions()), AnalysisHandle())
+    answer = drain(cluster, DrainRequest(nodes=("a",)), AnalysisHandle())
     assert answer.slowest == SlowestPodData("default/db-0", "a", 1800)
     lost = "default/bare is preempted on other nodes and lost for good"
     assert answer.summary == f"a can be drained: 1 pod moves; {lost}"

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from kschedctl.cli.completion import CACHE_VARIABLE, SNAPSHOT_VARIABLE, STDIN, chosen_cluster, snapshot_paths
+from kschedctl.cli.options.declared import OptionGroup
 from kschedctl.cli.options.shared import (
     CallExtendersOption,
     ClusterOption,
     ConfigOption,
     GatesOption,
     MaxUnpackedOption,
-    OptionGroup,
     VersionOption,
     feature_gates,
     max_bytes,

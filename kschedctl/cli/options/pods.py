@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from kschedctl.cli import completion
+from kschedctl.cli.options.declared import OptionGroup
 from kschedctl.cli.options.shared import (
     STRICT,
     AllNamespacesOption,
     EveryNamespaceOption,
     NamespaceOption,
-    OptionGroup,
     SelectorOption,
     ValidateOption,
     namespace_option,

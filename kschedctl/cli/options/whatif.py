@@ -8,9 +8,11 @@ from typing import Annotated, Any, ClassVar, Final, Self
 import typer
 
 from kschedctl.cli import completion
-from kschedctl.cli.options.shared import STRICT, OptionGroup, ValidateOption, max_bytes
+from kschedctl.cli.options.declared import OptionGroup
+from kschedctl.cli.options.shared import STRICT, ValidateOption, max_bytes
+from kschedctl.common.options import Option
 from kschedctl.sources.snapshot.validation import Validation
-from kschedctl.trials.whatif.edit import Edit, Option, PodEdit
+from kschedctl.trials.whatif.edit import Edit, PodEdit
 from kschedctl.trials.whatif.edits import EDITS, WhatIfs
 
 

@@ -22,7 +22,8 @@ from kschedctl.questions.drain.answer import (
     RefusalData,
 )
 from kschedctl.questions.drain.cures import drain_cures, evictions_in_words, lost_pods, node_causes, refusal_cause
-from kschedctl.questions.drain.run import DrainRequest, DrainRun, run_drain
+from kschedctl.questions.drain.request import DrainRequest
+from kschedctl.questions.drain.run import DrainRun, run_drain
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.provenance import envelope, missing_for_attempts, provenance
 from kschedctl.questions.run_results import (
@@ -68,7 +69,7 @@ def drain_answer(
     waiting = tuple(_waiting(run.before, pending_by_message(simulation, run.attempts)))
     not_tried = tuple(run.nodes[len(run.drained) :])
     groups = group_loss_data(group_losses(run.before, simulation.cluster, happened, simulation.scheduler.release))
-    gone = () if request.options.rolling else frozenset(run.nodes)
+    gone = () if request.flags.rolling else frozenset(run.nodes)
     rules = RequestRules.of(simulation.scheduler.release)
     not_modelled = dict.fromkeys(note for attempt in run.attempts for note in attempt.search.not_modelled)
     missing = (*not_listed(cluster.cluster, Part.EVICTION), *missing_for_attempts(cluster, run.attempts, is_new=False))
@@ -76,7 +77,7 @@ def drain_answer(
         **envelope(run.before, provenance(cluster, missing, many=True), not_modelled),
         summary=_drain_summary(run, nodes, waiting, evicted, placed_first, groups),
         interrupted=not run.finished,
-        rolling=request.options.rolling,
+        rolling=request.flags.rolling,
         chance=TieBreak(request.seed).words,
         seconds=round((simulation.now() - run.began).total_seconds(), 3),
         placed_first=placed_first,

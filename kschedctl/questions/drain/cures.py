@@ -8,11 +8,11 @@ for pods that find no other node.
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from dataclasses import replace as trials_replace
 from itertools import islice
 from typing import Final
 
 import numpy as np
+from msgspec import structs
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
@@ -30,7 +30,8 @@ from kschedctl.diagnosis.why.template import commands_of
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import Deployment, PodDisruptionBudget, StatefulSet
 from kschedctl.questions.answer_parts import CureData
-from kschedctl.questions.drain.run import DrainRequest, DrainRun, run_drain
+from kschedctl.questions.drain.request import DrainRequest
+from kschedctl.questions.drain.run import DrainRun, run_drain
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.run_results import PendingCauses, suggested_cure
 from kschedctl.scheduler.cycle.decision import Decision
@@ -100,8 +101,14 @@ class Trials:
         if self._tries >= _MOST_TRIES:
             return None
         self._tries += 1
-        request = trials_replace(
-            self._request, nodes=self._nodes, selector="", zone="", options=options, surge=0, place_pending_first=False
+        request = structs.replace(
+            self._request,
+            **dataclasses.asdict(options),
+            nodes=self._nodes,
+            selector="",
+            zone="",
+            surge=0,
+            place_pending_first=False,
         )
         return run_drain(
             self.cluster.moved(cluster), request, AnalysisHandle(), newly_pending_pods(self.run.before, cluster)
@@ -491,7 +498,7 @@ def _advice(blocked: BlockedEviction) -> Iterator[CureData]:
 
 #: The options by the refusals that they lift.
 _OPTIONS: Final = {DAEMON_SET: "--ignore-daemonsets", LOCAL_STORAGE: "--delete-emptydir-data", UNMANAGED: "--force"}
-_FIELDS: Final = {DAEMON_SET: "ignore_daemon_sets", LOCAL_STORAGE: "delete_empty_dir_data", UNMANAGED: "force"}
+_FIELDS: Final = {DAEMON_SET: "ignore_daemonsets", LOCAL_STORAGE: "delete_emptydir_data", UNMANAGED: "force"}
 
 
 def refusal_cause(message: str, pods: Sequence[str]) -> str:
@@ -561,8 +568,8 @@ def _cures(trials: Trials, request: DrainRequest) -> Iterator[CureData]:
     if lost:
         yield own_controller([pod.key for pod in lost])
     if any(each.refusals for each in trials.run.drained):
-        yield from option_cures(trials, request.options)
+        yield from option_cures(trials, request.flags)
     elif trials.left:
-        yield from blocked_cures(trials, trials.run, request.options)
+        yield from blocked_cures(trials, trials.run, request.flags)
     else:
         yield from pending_cures(trials)

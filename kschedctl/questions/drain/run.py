@@ -1,59 +1,18 @@
-"""The run of a drain: the request, and its simulation."""
+"""The run of a drain."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.errors import InputError
-from kschedctl.objects.selectors import matches, parse_label_query
+from kschedctl.questions.drain.request import DrainRequest
 from kschedctl.questions.handle import INTERRUPTIONS, AnalysisHandle
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.attempts import Attempt
 from kschedctl.trials.simulate.choice import TieBreak
-from kschedctl.trials.simulate.drain import DrainedNode, DrainOptions, surge_nodes
+from kschedctl.trials.simulate.drain import DrainedNode, surge_nodes
 from kschedctl.trials.simulate.drain import drain as drain_nodes
 from kschedctl.trials.simulate.simulation import Simulation
-from kschedctl.trials.whatif.targets import find_nodes, find_zone
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DrainRequest:
-    """A question about draining nodes: all nodes that are named, match the selector or are in the zone."""
-
-    #: Names and patterns.
-    nodes: tuple[str, ...] = ()
-    #: A label selector and a zone; empty for none.
-    selector: str = ""
-    #: A label selector and a zone; empty for none.
-    zone: str = ""
-    #: The flags of kubectl drain.
-    options: DrainOptions = field(default_factory=DrainOptions)
-    #: The number of nodes to add before the drain, copies of the first node that is drained.
-    surge: int = 0
-    #: The seed of the random choice between equally good nodes; ``None`` for the first by name.
-    seed: int | None = None
-    #: True if the scheduler places the pending pods before the drain, with their preemptions; otherwise they stay
-    #: pending, and the drain is about the pods that are on the nodes.
-    place_pending_first: bool = False
-
-    def names(self, cluster: Cluster) -> list[str]:
-        """Return the names of the nodes to drain, without duplicates, in the order in which they are given.
-
-        Raises InputError if a name, a pattern, the selector or the zone matches no node, or none of them is given.
-        """
-        if not (self.nodes or self.selector or self.zone):
-            raise InputError("no node is given")
-        rows = [row for name in self.nodes for row in find_nodes(cluster, name)]
-        if self.selector:
-            selector = parse_label_query(self.selector)
-            found = [i for i, node in enumerate(cluster.nodes.objects) if matches(selector, node.metadata.labels)]
-            if not found:
-                raise InputError(f'no node matches the selector "{self.selector}"', path="--selector")
-            rows += found
-        if self.zone:
-            rows += find_zone(cluster, self.zone)
-        return [cluster.nodes.names[row] for row in dict.fromkeys(rows)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +63,7 @@ def run_drain(
     attempts: list[Attempt] = []
     finished = True
     try:
-        steps = drain_nodes(simulation, names, request.options, surge_nodes(model, request.surge))
+        steps = drain_nodes(simulation, names, request.flags, surge_nodes(model, request.surge))
         for step in handle.count(steps, "steps"):
             if isinstance(step, DrainedNode):
                 drained.append(step)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from msgspec import structs
 
 from kschedctl.cluster.placed_pods import pending_pods
 from kschedctl.common.errors import ConfigError, InputError, KschedctlError, ManifestError
@@ -17,7 +18,8 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.questions.answer import Envelope
 from kschedctl.questions.capacity.analysis import CapacityRequest, capacity
 from kschedctl.questions.drain.analysis import drain_answer
-from kschedctl.questions.drain.run import DrainRequest, run_drain
+from kschedctl.questions.drain.request import DrainRequest
+from kschedctl.questions.drain.run import run_drain
 from kschedctl.questions.explain.analysis import decide_together
 from kschedctl.questions.explain.answer import WorkloadData
 from kschedctl.questions.face import SchedulingCluster
@@ -35,13 +37,12 @@ from kschedctl.sources.snapshot.load import Snapshot, read_manifest
 from kschedctl.sources.snapshot.pod_choice import is_manifest
 from kschedctl.trials.completeness import require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.simulate.drain import DrainOptions
 from kschedctl.trials.whatif.edit import Edit, FileEdit, PodEdit
 from kschedctl.trials.whatif.targets import find_kind, split_target
 
 # The analysis of a plan, run on the cluster of one case, with the values that columns need.
 
-_DRAIN: Final = DrainOptions(ignore_daemon_sets=True, force=True, delete_empty_dir_data=True)
+_DRAIN: Final = DrainRequest(ignore_daemonsets=True, force=True, delete_emptydir_data=True)
 
 
 def ask(question: Ask, cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> CaseResult:
@@ -124,7 +125,7 @@ def _capacity(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> Ca
 
 
 def _drain(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> CaseResult:
-    request = DrainRequest(nodes=tuple(of), options=_DRAIN, seed=seed)
+    request = structs.replace(_DRAIN, nodes=tuple(of), seed=seed)
     run = run_drain(cluster, request, AnalysisHandle())
     answer = drain_answer(cluster, request, run)
     return CaseResult(

@@ -32,7 +32,7 @@ from kschedctl.trials.simulate.simulation import Simulation
 from kschedctl.trials.simulate.world import is_recreated
 
 #: The options of the drain: DaemonSet pods stay, and the contents of emptyDir volumes are lost.
-OPTIONS: Final = DrainOptions(ignore_daemon_sets=True, delete_empty_dir_data=True)
+OPTIONS: Final = DrainOptions(ignore_daemonsets=True, delete_emptydir_data=True)
 _UNPLACED: Final = "kube-scheduler finds no node for a recreated pod"
 
 

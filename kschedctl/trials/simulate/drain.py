@@ -31,11 +31,11 @@ class DrainOptions:
 
     Attributes
     ----------
-    ignore_daemon_sets : bool
+    ignore_daemonsets : bool
         True if DaemonSet pods are skipped; otherwise they stop the drain of their node.
     force : bool
         True if pods without a controller are evicted; otherwise they stop the drain of their node.
-    delete_empty_dir_data : bool
+    delete_emptydir_data : bool
         True if pods with an emptyDir are evicted and lose its data; otherwise they stop the drain of their node.
     disable_eviction : bool
         True if pods are deleted instead of evicted, which ignores disruption budgets.
@@ -43,9 +43,9 @@ class DrainOptions:
         True if each node returns, empty and uncordoned, before the next one is drained.
     """
 
-    ignore_daemon_sets: bool = False
+    ignore_daemonsets: bool = False
     force: bool = False
-    delete_empty_dir_data: bool = False
+    delete_emptydir_data: bool = False
     disable_eviction: bool = False
     rolling: bool = False
 
@@ -182,13 +182,13 @@ def _pods_to_evict(simulation: Simulation, out: DrainedNode, options: DrainOptio
     for pod in sorted(pods_on(simulation.cluster, out.node), key=lambda pod: (pod.namespace, pod.name)):
         owner = pod.metadata.controller
         if owner is not None and owner.kind == "DaemonSet":
-            if options.ignore_daemon_sets:
+            if options.ignore_daemonsets:
                 out.passed_over.append(pod.key)
             else:
                 out.refusals.setdefault(DAEMON_SET, []).append(pod.key)
         elif _MIRROR in pod.metadata.annotations or (owner is not None and owner.kind == "Node"):
             out.passed_over.append(pod.key)
-        elif not options.delete_empty_dir_data and any(v.empty_dir is not None for v in pod.spec.volumes):
+        elif not options.delete_emptydir_data and any(v.empty_dir is not None for v in pod.spec.volumes):
             out.refusals.setdefault(LOCAL_STORAGE, []).append(pod.key)
         elif owner is None and not options.force:
             out.refusals.setdefault(UNMANAGED, []).append(pod.key)

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from kschedctl.common.errors import InputError
+from kschedctl.common.options import Option
 from kschedctl.sources.snapshot.validation import Validation
-from kschedctl.trials.whatif.edit import Edit, FileEdit, Option, Thing
+from kschedctl.trials.whatif.edit import Edit, FileEdit, Thing
 
 if TYPE_CHECKING:
     from kschedctl.cluster.cluster import Cluster

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from kschedctl.common.options import Option
 from kschedctl.sources.snapshot.validation import Validation
 
 if TYPE_CHECKING:
@@ -24,24 +24,6 @@ if TYPE_CHECKING:
 
 #: A thing that an edit changes, from the wider to the narrower part: ``("label", "disk", "of", "node-1")``.
 Thing = tuple[object, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """The command-line option of an edit."""
-
-    #: The flag, for example ``--fail-zone``.
-    flag: str
-    #: The form of the option's value.
-    metavar: str
-    #: The help text: the hypothetical state, as in "Answer as if the node were cordoned.", and the forms of the
-    #: value.
-    help: str
-
-    @property
-    def name(self) -> str:
-        """The flag as an identifier: the name of the parameter and of the edit's module."""
-        return self.flag.removeprefix("--").replace("-", "_")
 
 
 class Edit(ABC):

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from kschedctl.common.errors import InputError
-from kschedctl.trials.whatif.edit import Option, PodEdit, Thing
+from kschedctl.common.options import Option
+from kschedctl.trials.whatif.edit import PodEdit, Thing
 
 if TYPE_CHECKING:
     from kschedctl.cluster.cluster import Cluster

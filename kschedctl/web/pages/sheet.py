@@ -113,7 +113,8 @@ class Sheet:
 
     def query(self, name: str, values: Values) -> Query:
         """Return the parameters of a question as it reads them; errors and parameters are those of ``answer``."""
-        return BY_NAME[name].asked({}, values).query
+        query: Query = BY_NAME[name].asked({}, values).query
+        return query
 
     def attempt(self, heading: str, name: str, values: Values = (), only: Collection[type] = ()) -> Part:
         """Return the answer to a question as a part, or the reason why there is none."""

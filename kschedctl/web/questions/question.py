@@ -5,7 +5,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
-from typing import Annotated, Any, Final, Generic, Literal, TypeVar, get_args
+from functools import cache
+from typing import Annotated, Any, Final, Generic, Literal, TypeVar, cast, get_args
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -21,6 +22,7 @@ from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.loading import ClusterRequest, ClusterSource
 from kschedctl.questions.manifests import ManifestRequest, Manifests, read_manifests
+from kschedctl.questions.request import AnalysisRequest, RequestError, declared
 from kschedctl.sources.snapshot.files import STDIN
 from kschedctl.trials.whatif.edit import Edit, FileEdit
 from kschedctl.trials.whatif.edits import EDITS, Apply, WhatIfs
@@ -58,13 +60,14 @@ class ObjectQuery(Query, frozen=True, kw_only=True):
     name: Name
 
 
-Q = TypeVar("Q", bound=Query, covariant=True)
+Q = TypeVar("Q", bound=Query | AnalysisRequest[Any], covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked(Generic[Q]):
     """A question as it was asked."""
 
+    #: The parameters, or the request that is made of them.
     query: Q
     what_ifs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: The manifests; empty if there are none.
@@ -144,21 +147,32 @@ class Question:
     #: True if it takes long, so that it runs as a job.
     is_job: bool = False
 
+    #: The request that declares its parameters, if that is all that the question needs.
+    request: type[AnalysisRequest[Any]] | None = None
+
+    @classmethod
+    def of(cls, request: type[AnalysisRequest[Any]], answers: tuple[type[msgspec.Struct], ...]) -> "Question":
+        """Return the question that a request declares."""
+        return cls(request.path, answer_request, answers, method="POST", is_job=True, request=request)
+
     @property
     def asks(self) -> type[Query]:
         """The parameters: those of the request that the function takes."""
+        if self.request is not None:
+            return query_of(self.request)
         parameters: type[Query] = get_args(self.run.__annotations__["asked"])[0]
         return parameters
 
     @property
     def name(self) -> str:
         """The name of the question, such as ``explain_pod``."""
-        return self.run.__name__
+        return self.request.operation if self.request is not None else self.run.__name__
 
     @property
     def summary(self) -> str:
         """The question in one sentence."""
-        return (inspect.getdoc(self.run) or "").partition("\n")[0]
+        text = self.request.text() if self.request is not None else inspect.getdoc(self.run) or ""
+        return text.partition("\n")[0]
 
     def asked(
         self,
@@ -166,7 +180,7 @@ class Question:
         values: Iterable[tuple[str, str]],
         body: bytes = b"",
         compare: tuple[ClusterRequest, ...] = (),
-    ) -> Asked[Query]:
+    ) -> Asked[Any]:
         """Read a request.
 
         Args:
@@ -203,7 +217,47 @@ class Question:
             query = msgspec.convert(data, self.asks, strict=False)
         except msgspec.ValidationError as error:
             raise _wrong_value(error) from None
-        return Asked(query, texts, body if self.body is not Body.NONE else b"", compare)
+        asked = query if self.request is None else _requested(self.request, query)
+        return Asked(asked, texts, body if self.body is not Body.NONE else b"", compare)
+
+
+@cache
+def query_of(kind: type[AnalysisRequest[Any]]) -> type[Query]:
+    """Return the parameters of a request: its options, named as those of the command line."""
+    fields: list[tuple[str, Any, Any]] = []
+    for each, option in declared(kind):
+        values: Any = each.type.__origin__
+        if values == Sequence[str]:
+            values = tuple[str, ...]
+        if option.least is not None or option.most is not None:
+            limited = Annotated[int, Meta(ge=option.least, le=option.most)]
+            values = limited if values is int else limited | None
+        annotation = Annotated[values, Meta(description=option.help)]
+        name = option.parameter or option.flag.removeprefix("--") or each.name
+        fields.append((each.name, annotation, msgspec.field(name=name, default=each.default)))
+    made = msgspec.defstruct(kind.__name__, fields, bases=(Query,), frozen=True, kw_only=True)
+    made.__doc__ = kind.text()
+    return cast("type[Query]", made)
+
+
+def _requested(kind: type[AnalysisRequest[Any]], query: Query) -> AnalysisRequest[Any]:
+    """Return the request with the parameters' values.
+
+    Raises InputError if they contradict one another.
+    """
+    request = kind(**msgspec.structs.asdict(query))
+    try:
+        request.check()
+    except RequestError as error:
+        names = {each.name: each.encode_name for each in msgspec.structs.fields(query)}
+        raise InputError(error.named(names), path=names[error.field]) from None
+    return request
+
+
+def answer_request(cluster: SchedulingCluster, asked: Asked[AnalysisRequest[Any]], handle: AnalysisHandle) -> Answer:
+    """Answer the question that a request declares."""
+    answer: Answer = asked.query.answer(asked.over(cluster, handle), handle)
+    return answer
 
 
 def answered(

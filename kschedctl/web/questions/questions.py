@@ -20,8 +20,6 @@ from kschedctl.questions.capacity.analysis import CapacityRequest, capacity
 from kschedctl.questions.capacity.answer import CapacityList
 from kschedctl.questions.devices.analysis import DevicesRequest, devices
 from kschedctl.questions.diff.analysis import DiffRequest, diff
-from kschedctl.questions.drain.analysis import drain
-from kschedctl.questions.drain.run import DrainRequest
 from kschedctl.questions.explain.analysis import ExplainRequest, explain
 from kschedctl.questions.explain.answer import ExplanationList
 from kschedctl.questions.face import SchedulingCluster
@@ -52,7 +50,6 @@ from kschedctl.questions.volumes.answer import VolumesList
 from kschedctl.sources.snapshot.files import STDIN
 from kschedctl.sources.snapshot.pod_choice import find_pod
 from kschedctl.trials.completeness import require_listed
-from kschedctl.trials.simulate.drain import DrainOptions
 from kschedctl.web.errors import NotFoundError, not_found
 from kschedctl.web.questions.question import (
     MOST_UNPACKED,
@@ -445,22 +442,6 @@ def _object(cluster: SchedulingCluster, kind: type[T], name: str, namespace: str
 _Namespace = Annotated[str, Meta(description="Namespace of objects that do not set one.")]
 
 
-class DrainQuery(Query, frozen=True, kw_only=True):
-    """The nodes to drain, and the options of ``kubectl drain``."""
-
-    node: Annotated[tuple[str, ...], Meta(description="Nodes by name, or by a pattern such as node-*.")] = ()
-    selector: Annotated[str, Meta(description="All nodes with matching labels, such as pool=old.")] = ""
-    zone: Annotated[str, Meta(description="All nodes in this zone.")] = ""
-    ignore_daemonsets: Annotated[bool, Meta(description="Ignore pods managed by a DaemonSet.")] = False
-    delete_emptydir_data: Annotated[bool, Meta(description="Evict pods with an emptyDir volume, too.")] = False
-    force: Annotated[bool, Meta(description="Evict pods without a controller, too.")] = False
-    disable_eviction: Annotated[bool, Meta(description="Delete pods, ignoring disruption budgets.")] = False
-    rolling: Annotated[bool, Meta(description="Drain one node after another, as an upgrade does.")] = False
-    surge: Annotated[int, Meta(description="Add N nodes first.", ge=0, le=1000)] = 0
-    place_pending_first: Annotated[bool, Meta(description="Schedule the pending pods before the drain.")] = False
-    seed: Seed = None
-
-
 class SimulateQuery(Query, frozen=True, kw_only=True):
     """The options of a simulation."""
 
@@ -484,30 +465,6 @@ class CompareQuery(Query, frozen=True, kw_only=True):
     """The snapshot to compare with."""
 
     to: Annotated[str, Meta(description="One of the snapshots that the server was started with.")] = ""
-
-
-def simulate_drain(cluster: SchedulingCluster, asked: Asked[DrainQuery], handle: AnalysisHandle) -> Answer:
-    """Simulate kubectl drain: what blocks it, where each pod would go, and which pods stay pending."""
-    query = asked.query
-    if not (query.node or query.selector or query.zone):
-        raise InputError("no node is named", path="node", hint="give node, selector or zone")
-    options = DrainOptions(
-        ignore_daemon_sets=query.ignore_daemonsets,
-        force=query.force,
-        delete_empty_dir_data=query.delete_emptydir_data,
-        disable_eviction=query.disable_eviction,
-        rolling=query.rolling,
-    )
-    request = DrainRequest(
-        nodes=query.node,
-        selector=query.selector,
-        zone=query.zone,
-        options=options,
-        surge=query.surge,
-        seed=query.seed,
-        place_pending_first=query.place_pending_first,
-    )
-    return drain(asked.over(cluster, handle), request, handle)
 
 
 def simulate_queue(cluster: SchedulingCluster, asked: Asked[SimulateQuery], handle: AnalysisHandle) -> Answer:

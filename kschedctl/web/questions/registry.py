@@ -8,6 +8,7 @@ from kschedctl.questions.capacity import answer as capacity
 from kschedctl.questions.devices import answer as devices
 from kschedctl.questions.diff import answer as diff
 from kschedctl.questions.drain import answer as drain
+from kschedctl.questions.drain.request import DrainRequest
 from kschedctl.questions.explain import answer as explain
 from kschedctl.questions.inventory import answer as lists
 from kschedctl.questions.leader import answer as leader
@@ -51,7 +52,7 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         body=Body.REQUIRED,
     ),
     Question("/lint", ask.lint_manifest, (lint.LintReport,), method="POST", body=Body.REQUIRED),
-    Question("/drain", ask.simulate_drain, (drain.Drained,), method="POST", is_job=True),
+    Question.of(DrainRequest, (drain.Drained,)),
     Question("/simulate", ask.simulate_queue, (simulate.Simulated,), method="POST", body=Body.OPTIONAL, is_job=True),
     Question(
         "/capacity",

@@ -14,7 +14,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.questions.drain.analysis import drain
 from kschedctl.questions.drain.answer import Drained
-from kschedctl.questions.drain.run import DrainRequest
+from kschedctl.questions.drain.request import DrainRequest
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.trials.simulate.drain import DrainOptions
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
@@ -31,7 +31,7 @@ def ask(
     pods: list[Pod], *objects: PodDisruptionBudget, names: tuple[str, ...] = ("n1",), n: int = 2, **options: Any
 ) -> Drained:
     cluster = make_loaded(make_cluster([make_node(f"n{i + 1}", cpu="2") for i in range(n)], pods, *objects))
-    return drain(cluster, DrainRequest(nodes=names, options=DrainOptions(**options)), AnalysisHandle())
+    return drain(cluster, DrainRequest(nodes=names, **options), AnalysisHandle())
 
 
 ANSWERS = {
@@ -85,7 +85,7 @@ def test_a_drain_agrees_with_the_what_if(node: str) -> None:
     """Compare the new nodes with those of ``diff --drain``, for nodes whose pods preempt no other pod."""
     before = kschedctl.load("fixtures/shop/cluster")
     after = kschedctl.load("fixtures/shop/cluster", edits=[kschedctl.Drain(node)])
-    options = DrainOptions(ignore_daemon_sets=True, delete_empty_dir_data=True, force=True)
+    options = DrainOptions(ignore_daemonsets=True, delete_emptydir_data=True, force=True)
     (drained,) = before.drain(node, options=options).nodes
     on_node = [before.pods.key(i) for i in before.pods.on_node(before.nodes.row[node]).tolist()]
     changed = {f"{each.namespace}/{each.name}": each for each in before.diff(after, on_node).changed}
@@ -96,7 +96,7 @@ def test_a_drain_agrees_with_the_what_if(node: str) -> None:
 
 
 def test_victims_that_are_recreated_are_not_counted_as_pending() -> None:
-    request = DrainRequest(nodes=("node-9",), options=DrainOptions(ignore_daemon_sets=True), place_pending_first=True)
+    request = DrainRequest(nodes=("node-9",), ignore_daemonsets=True, place_pending_first=True)
     answer = drain(kschedctl.load("fixtures/shop/cluster"), request, AnalysisHandle())
     assert answer.summary.endswith("; 3 pending pods are placed first, evicting batch/report-6")
     placed = {each.pod: each.in_place_of for each in answer.placed_first if each.in_place_of}
@@ -182,7 +182,7 @@ def test_a_drain_waits_for_pods_that_are_being_deleted(
     now = make_pod("now", node="n2")
     now = replace(now, metadata=replace(now.metadata, creation_timestamp=NOON))
     cluster = make_cluster([make_node("n1", taints=taints), make_node("n2")], [ending("old", ends), now])
-    answer = drain(make_loaded(cluster), DrainRequest(nodes=("n1",), options=DrainOptions(**options)), AnalysisHandle())
+    answer = drain(make_loaded(cluster), DrainRequest(nodes=("n1",), **options), AnalysisHandle())
     assert answer.summary == summary
     assert answer.yes is summary.startswith("n1 can be")
     assert seconds <= answer.seconds <= seconds + 5

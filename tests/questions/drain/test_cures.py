@@ -9,9 +9,8 @@ import pytest
 from kschedctl.objects.workload import Deployment, PodDisruptionBudget, StatefulSet
 from kschedctl.questions.drain.analysis import drain
 from kschedctl.questions.drain.answer import Drained
-from kschedctl.questions.drain.run import DrainRequest
+from kschedctl.questions.drain.request import DrainRequest
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.trials.simulate.drain import DrainOptions
 from tests.builders import make_claim, make_cluster, make_loaded, make_node, make_object, make_pod, make_volume
 
 RUNS = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
@@ -62,7 +61,7 @@ def ask(*objects: Any, nodes: int = 3, cpu: str = "4", names: tuple[str, ...] = 
     others = [each for each in objects if type(each).__name__ != "Pod"]
     cluster = make_cluster([make_node("abcdef"[i], cpu=cpu) for i in range(nodes)], pods, *others)
     first = options.pop("place_pending_first", False)
-    request = DrainRequest(nodes=names, options=DrainOptions(**options), place_pending_first=first)
+    request = DrainRequest(nodes=names, **options, place_pending_first=first)
     return drain(make_loaded(cluster), request, AnalysisHandle())
 
 

@@ -52,7 +52,7 @@ def drained(
     ("pod", "flag", "refusal"),
     [
         pytest.param(make_pod("bare", node="n1"), "force", UNMANAGED, id="a pod without a controller"),
-        pytest.param(web(volumes=LOCAL), "delete_empty_dir_data", LOCAL_STORAGE, id="an emptyDir"),
+        pytest.param(web(volumes=LOCAL), "delete_emptydir_data", LOCAL_STORAGE, id="an emptyDir"),
     ],
 )
 def test_flags_let_pods_go_that_stop_a_drain_without_them(pod: Pod, flag: str, refusal: str) -> None:
@@ -68,7 +68,7 @@ def test_pods_of_daemon_sets_stop_it_or_stay() -> None:
     pods = [make_pod("agent-1", node="n1", owner=DS), web()]
     (node,), _ = drained(pods)
     assert node.refusals == {DAEMON_SET: ["default/agent-1"]}
-    (node,), simulation = drained(pods, ignore_daemon_sets=True)
+    (node,), simulation = drained(pods, ignore_daemonsets=True)
     assert node.passed_over == ["default/agent-1"]
     assert [pod.name for pod in pods_on(simulation.cluster, "n1")] == ["agent-1"]
 

@@ -1,0 +1,41 @@
+"""Options: what a command, the API and a method call the same thing, declared once."""
+
+from dataclasses import KW_ONLY, dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a command: a what-if, or a field of a request."""
+
+    #: The flag, for example ``--fail-zone``; empty for an argument.
+    flag: str
+    #: The form of the value; empty for a switch.
+    metavar: str
+    #: The help text. That of a what-if describes the hypothetical state: "Answer as if the node were cordoned."
+    help: str
+    _: KW_ONLY
+    #: The short form, for example ``-l``.
+    short: str = ""
+    #: The heading that it has in the help.
+    heading: str = ""
+    #: The function in ``cli/completion`` that completes a value.
+    completion: str = ""
+    #: The smallest and the largest number.
+    least: float | None = None
+    most: float | None = None
+    #: The name of the parameter in the API; by default that of the flag.
+    parameter: str = ""
+
+    @property
+    def name(self) -> str:
+        """The flag as an identifier."""
+        return self.flag.removeprefix("--").replace("-", "_")
+
+
+#: The seed of an analysis that chooses one of several equally good nodes.
+SEED = Option(
+    "--seed",
+    "N",
+    "Seed of the random choice among nodes with equal scores, as in kube-scheduler. Default: the first by name.",
+    least=0,
+)

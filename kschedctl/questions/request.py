@@ -1,0 +1,97 @@
+"""A question as data: a struct per question, whose fields are options of a command, parameters of the API and keywords.
+
+``questions/NAME/request.py`` declares it. The command line (``cli/asking``), the API and the forms of the server
+(``web/questions``) and the method of a cluster (``questions/face``) are made from the declaration.
+"""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+import msgspec
+
+from kschedctl.common.errors import InputError
+from kschedctl.common.options import Option
+from kschedctl.questions.handle import AnalysisHandle
+
+if TYPE_CHECKING:
+    from kschedctl.trials.loaded_cluster import LoadedCluster
+
+A = TypeVar("A", covariant=True)
+
+
+class RequestError(InputError):
+    """The error for options that contradict one another, or of which one is missing.
+
+    Args:
+        problem: The problem, in which ``{field}`` stands for the name of an option.
+        field: The field of the request.
+    """
+
+    def __init__(self, problem: str, field: str) -> None:
+        self.problem, self.field = problem, field
+        super().__init__(problem.format_map(_Names()), path=field)
+
+    def named(self, names: Mapping[str, str]) -> str:
+        """The problem, with the names that fields have where the request comes from."""
+        return self.problem.format_map(names)
+
+
+class _Names(dict[str, str]):
+    def __missing__(self, key: str) -> str:
+        return key
+
+
+class AnalysisRequest(msgspec.Struct, Generic[A], frozen=True, kw_only=True):
+    """Base of the requests; a field without an `Option` is set by whoever makes the request, and is no option."""
+
+    #: The path of the question in the API; empty if ``serve`` does not offer it.
+    path: ClassVar[str] = ""
+    #: The name of its operation there.
+    operation: ClassVar[str] = ""
+    #: The title of its form in the pages.
+    title: ClassVar[str] = ""
+    #: True for a question about the whole cluster, whose command accepts ``-A`` for those who are used to it.
+    all_namespaces: ClassVar[bool] = False
+
+    #: What shows the progress of a method, and can cancel it.
+    handle: AnalysisHandle | None = None
+
+    def __post_init__(self) -> None:
+        # A single text stands for a list of one.
+        for field, _ in declared(type(self)):
+            if field.type.__origin__ == Sequence[str]:
+                value = getattr(self, field.name)
+                msgspec.structs.force_setattr(self, field.name, (value,) if isinstance(value, str) else tuple(value))
+
+    def check(self) -> None:
+        """Check the options together.
+
+        Raises RequestError if they contradict one another.
+        """
+
+    def answer(self, cluster: "LoadedCluster", handle: AnalysisHandle) -> A:
+        """Answer the question."""
+        raise NotImplementedError
+
+    @classmethod
+    def options(cls) -> dict[str, Option]:
+        """The options, by the name of the field."""
+        return {field.name: option for field, option in declared(cls)}
+
+    @classmethod
+    def text(cls) -> str:
+        """The question in words: the docstring, without the sections about the method."""
+        return (inspect.getdoc(cls) or "").partition("\n\nRaises\n---")[0].partition("\n\nExamples\n---")[0]
+
+
+@cache
+def declared(kind: type[AnalysisRequest[Any]]) -> tuple[tuple[msgspec.structs.FieldInfo, Option], ...]:
+    """Return the fields of a request that are options, in their order."""
+    return tuple(
+        (field, each)
+        for field in msgspec.structs.fields(kind)
+        for each in getattr(field.type, "__metadata__", ())
+        if isinstance(each, Option)
+    )
