@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from kschedctl.diagnosis.diagnose import (
-    DiagnosisRule,
+    cluster_rules,
     last_rule,
     rules_of_failed,
+    rules_of_gated,
     rules_of_placed,
     rules_of_unscheduled,
 )
-from kschedctl.diagnosis.rules.queue import unstarted
+from kschedctl.diagnosis.rules.queue import other_scheduler, unstarted
 
 
 def page() -> str:
@@ -27,13 +28,15 @@ def page() -> str:
         *_section(
             "Pods that are not scheduled, the most important cause first", (*rules_of_unscheduled(), last_rule())
         ),
+        *_section("Pods that kube-scheduler does not try", (*rules_of_gated(), other_scheduler)),
         *_section("Pods for which kube-scheduler returns an error", rules_of_failed()),
         *_section("Pods that are scheduled and do not start", (*rules_of_placed(), unstarted)),
+        *_section("Workloads, nodes and components of the cluster", cluster_rules()),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _section(title: str, rules: Iterable[DiagnosisRule]) -> Iterator[str]:
+def _section(title: str, rules: Iterable[Callable[..., object]]) -> Iterator[str]:
     yield from ("", f"## {title}")
     for rule in rules:
         name = rule.__name__.removesuffix("_of_placed")
