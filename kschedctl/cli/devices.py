@@ -44,7 +44,7 @@ def devices(
     from kschedctl.questions.devices.analysis import DevicesRequest, devices
     from kschedctl.questions.devices.answer import DevicesList
     from kschedctl.questions.pod_selection import NamespaceScope
-    from kschedctl.questions.volumes.request import device_subject
+    from kschedctl.questions.volumes.subjects import device_subject
 
     handle = TerminalHandle()
     request = cluster.request(what_ifs)

@@ -146,7 +146,7 @@ def diff(
     from kschedctl.questions.diff.analysis import diff
     from kschedctl.questions.diff.answer import AnswerPart
     from kschedctl.questions.diff.document import DiffView
-    from kschedctl.questions.diff.request import ComparisonRequest
+    from kschedctl.questions.diff.comparison import ComparisonRequest
 
     handle = TerminalHandle()
     loaded, request = ComparisonRequest(pods=which.request(before), other=after, all_pods=all_pods).load(handle)

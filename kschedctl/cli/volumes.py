@@ -45,7 +45,7 @@ def volumes(
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.questions.volumes.analysis import VolumesRequest, volumes
     from kschedctl.questions.volumes.answer import VolumesList
-    from kschedctl.questions.volumes.request import ClaimRequest
+    from kschedctl.questions.volumes.subjects import ClaimRequest
 
     request = ClaimRequest(
         cluster=cluster.request(what_ifs),

@@ -1,0 +1,54 @@
+"""The question of ``capacity``."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from kschedctl.common.options import Option
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.subject import PodsRequest
+
+if TYPE_CHECKING:
+    from kschedctl.questions.capacity.answer import PodCapacity
+    from kschedctl.questions.provenance import PodSubject
+    from kschedctl.trials.loaded_cluster import LoadedCluster
+
+
+class CapacityRequest(PodsRequest["PodCapacity"], frozen=True, kw_only=True):
+    """Count how many more copies of a pod or workload fit, and show their nodes and what stops the next copy.
+
+    The copies are scheduled one after another, each in addition to those before; no pod is evicted for them. Several
+    pods are counted independently. Without POD and -f, the pending pods are used.
+
+    If the cluster schedules pod groups, the members of a group are counted by whole groups: a copy of a gang fits if
+    all of its pods find a node, in one topology domain if the group has such a constraint.
+
+    The exit code is 0 if at least one more copy of each pod fits, and 1 otherwise.
+
+    Raises
+    ------
+    ManifestError
+        If there is no such pod, or an API server would refuse it.
+
+    Examples
+    --------
+    >>> import kschedctl
+    >>> kschedctl.load("fixtures/shop/cluster").capacity("shop/web-7").copies
+    9
+    """
+
+    most: Annotated[int | None, Option("--max", "N", "Stop the count after N copies. Default: no limit.", least=1)] = None
+
+    @property
+    def copied(self) -> "list[PodSubject]":
+        """The pods that are copied: one per workload."""
+        first: dict[object, PodSubject] = {}
+        for one in self.pods:
+            workload = one.workload
+            key = (workload.kind, workload.namespace, workload.name) if workload is not None else one.pod.key
+            first.setdefault(key, one)
+        return list(first.values())
+
+    def answer(self, cluster: "LoadedCluster", handle: AnalysisHandle) -> "PodCapacity":
+        from kschedctl.questions.capacity.analysis import capacity
+
+        (answer,) = capacity(cluster, self.found(cluster), handle)
+        return answer

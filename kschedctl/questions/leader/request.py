@@ -1,0 +1,28 @@
+"""The question of ``leader``."""
+
+from typing import TYPE_CHECKING
+
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.request import AnalysisRequest
+
+if TYPE_CHECKING:
+    from kschedctl.questions.leader.answer import LeaderOverview
+    from kschedctl.trials.loaded_cluster import LoadedCluster
+
+
+class LeaderRequest(AnalysisRequest["LeaderOverview"], frozen=True, kw_only=True):
+    """Show the leader of every election on a Lease, since when it leads, and when another candidate would take over.
+
+    Raises
+    ------
+    ClusterError
+        If the Leases could not be listed.
+    """
+
+    #: True to check the configuration of the scheduler's own election against the Leases.
+    check_configuration: bool = False
+
+    def answer(self, cluster: "LoadedCluster", handle: AnalysisHandle) -> "LeaderOverview":
+        from kschedctl.questions.leader.analysis import leader
+
+        return leader(cluster, check_configuration=self.check_configuration)

@@ -1,0 +1,55 @@
+"""The question of ``rollout``."""
+
+from typing import TYPE_CHECKING, Any
+
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.request import AnalysisRequest
+
+if TYPE_CHECKING:
+    from kschedctl.common.errors import Where
+    from kschedctl.objects.meta import ApiObject
+    from kschedctl.questions.rollout.answer import RolledOut
+    from kschedctl.trials.loaded_cluster import LoadedCluster
+else:
+    ApiObject = Where = Any
+
+
+class RolledWorkload(AnalysisRequest["RolledOut"], frozen=True):
+    """The workload of a rollout."""
+
+    #: The workload with its new template; fields that it does not set keep their value in the cluster.
+    workload: ApiObject
+
+
+class RolloutRequest(RolledWorkload, frozen=True, kw_only=True):
+    """Simulate the rollout of a Deployment or StatefulSet step by step, and report whether it finishes or why not.
+
+    The workload's own strategy applies (maxSurge, maxUnavailable, Recreate, the order and partition of a StatefulSet),
+    pods that are deleted take their grace period, and time is simulated. Without -f the current template is rolled out
+    again, as by kubectl rollout restart. A pod counts as ready as soon as it is bound and its ReadWriteOnce volumes are
+    attached to no other node.
+
+    The exit code is 0 if the rollout finishes, and 1 if it gets stuck.
+
+    Raises
+    ------
+    ManifestError
+        If the workload is of another kind, is not in the cluster, or an API server would refuse it.
+
+    Examples
+    --------
+    >>> import kschedctl
+    >>> from kschedctl.objects.workload import Deployment
+    >>> from kschedctl.trials.simulate.rollout import restarted
+    >>> cluster = kschedctl.load("fixtures/pending/cluster.yaml")
+    >>> cluster.rollout(restarted(cluster.cluster.get(Deployment, "web", "shop"))).summary.split(": ")[1]
+    'the rollout stalls at step 3'
+    """
+
+    #: The place that the workload was read from, for errors.
+    where: Where = ""
+
+    def answer(self, cluster: "LoadedCluster", handle: AnalysisHandle) -> "RolledOut":
+        from kschedctl.questions.rollout.analysis import rollout
+
+        return rollout(cluster, self, handle)

@@ -1,0 +1,52 @@
+"""The question of ``simulate``."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from kschedctl.common.options import SEED
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.request import AnalysisRequest
+from kschedctl.questions.subject import AnyPod
+
+if TYPE_CHECKING:
+    from kschedctl.questions.simulate.answer import Simulated
+    from kschedctl.trials.loaded_cluster import LoadedCluster
+
+
+class NewPods(AnalysisRequest["Simulated"], frozen=True):
+    """Pods that a program adds to the pending ones."""
+
+    pods: AnyPod | Iterable[AnyPod] = ()
+
+
+class SimulateRequest(NewPods, frozen=True, kw_only=True):
+    """Schedule many pods one after another, and show which are scheduled, which stay pending and which are evicted.
+
+    The pods are those of the manifests and the pending ones of the snapshot, in the order of their creation; they go
+    through kube-scheduler's queue. Time is simulated: back-off, grace periods of victims, and the pods that controllers
+    recreate. When a pod is bound, its claims are bound or provisioned, and it counts as healthy for disruption budgets.
+    The pods of a gang are tried together and shown together.
+
+    The exit code is 0 if all pods are scheduled, and 1 if some stay pending; Ctrl-C shows the part that was done.
+
+    Raises
+    ------
+    ManifestError
+        If there is no such pod, or an API server would refuse it.
+
+    Examples
+    --------
+    >>> import kschedctl
+    >>> kschedctl.load("fixtures/shop/cluster").simulate().summary
+    '4 of 5 pods placed; 1 pending, 1 evicted'
+    """
+
+    operation: ClassVar[str] = "simulate_queue"
+    title: ClassVar[str] = "Simulate"
+
+    seed: Annotated[int | None, SEED] = None
+
+    def answer(self, cluster: "LoadedCluster", handle: AnalysisHandle) -> "Simulated":
+        from kschedctl.questions.simulate.analysis import simulate
+
+        return simulate(cluster, self, handle)

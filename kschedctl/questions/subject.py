@@ -1,0 +1,51 @@
+"""The pods that a question is about, as a program names them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Union
+
+import msgspec
+
+from kschedctl.questions.request import AnalysisRequest
+
+if TYPE_CHECKING:
+    from kschedctl.objects.pod import Pod
+    from kschedctl.questions.provenance import PodSubject
+    from kschedctl.trials.loaded_cluster import LoadedCluster
+
+    #: A pod: an object, its manifest as data, ``namespace/name`` of a pod of the cluster, or the path of a manifest.
+    AnyPod: TypeAlias = Union[Pod, Mapping[str, Any], str, Path]
+    #: What a request about pods has: the pod of a program, or the pods that a command or the server has found.
+    Pods: TypeAlias = AnyPod | tuple[PodSubject, ...]
+else:
+    AnyPod = Pods = Any
+
+A = TypeVar("A", covariant=True)
+
+
+class PodsRequest(AnalysisRequest[A], frozen=True):
+    """A question about pods.
+
+    Args:
+        pod: A pod; or several, each with an answer of its own, those of one workload after each other.
+    """
+
+    pod: Pods
+
+    @property
+    def pods(self) -> "tuple[PodSubject, ...]":
+        """The pods; only of a request that has found them."""
+        assert isinstance(self.pod, tuple)
+        return self.pod
+
+    def found(self, cluster: "LoadedCluster") -> "PodsRequest[A]":
+        """Return the request with the pod of a program found in the cluster, or in its manifest.
+
+        Raises ManifestError if there is no such pod, or the manifest is wrong.
+        """
+        if isinstance(self.pod, tuple):
+            return self
+        from kschedctl.questions.provenance import PodSubject
+
+        pod, where = cluster.written_pod(self.pod)
+        return msgspec.structs.replace(self, pod=(PodSubject(pod, where=where),))
