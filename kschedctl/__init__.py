@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from kschedctl.sources.live.kubeconfig import LiveContext
     from kschedctl.trials.completeness import Missing
     from kschedctl.trials.loaded_cluster import LoadedCluster
-    from kschedctl.trials.optimum.goals import FinalGoal
+    from kschedctl.trials.optimum.final_goal import FinalGoal
     from kschedctl.trials.optimum.purchase import Catalog
     from kschedctl.trials.simulate.aftermath import Aftermath
     from kschedctl.trials.simulate.attempts import Attempt
@@ -205,7 +205,7 @@ _HOMES = {
     "Emptied": "kschedctl.questions.optimum.answer",
     "Explanation": "kschedctl.questions.explain.answer",
     "FailZone": "kschedctl.trials.whatif.edits",
-    "FinalGoal": "kschedctl.trials.optimum.goals",
+    "FinalGoal": "kschedctl.trials.optimum.final_goal",
     "Finding": "kschedctl.common.findings",
     "AnalysisHandle": "kschedctl.questions.handle",
     "InputError": "kschedctl.common.errors",

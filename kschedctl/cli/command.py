@@ -6,29 +6,34 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
 import typer
+from msgspec import structs
 
-from kschedctl.cli.options.cluster import DecidingOptions
+from kschedctl.cli.options.cluster import ClusterOptions, DecidingOptions
 from kschedctl.cli.options.declared import declared_parameters, unfolded
-from kschedctl.cli.options.shared import OutputOptions
+from kschedctl.cli.options.shared import AllNamespacesOption, EveryNamespaceOption, OutputOptions
 from kschedctl.cli.options.whatif import WhatIfOptions
 from kschedctl.cli.streams import ExitCode, open_console, write
+from kschedctl.questions.request import AnalysisRequest
 
 if TYPE_CHECKING:
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.questions.answer import AnswerOutcome
     from kschedctl.questions.frame import View
-    from kschedctl.questions.request import AnalysisRequest
 
 
-def command(answer: "Callable[..., CommandResult | None]", name: str = "") -> Callable[..., None]:
+def command(answer: "Callable[..., CommandResult | None]", name: str = "", text: str = "") -> Callable[..., None]:
     """Convert a function to a command that typer can read.
 
     Args:
         answer: A function with the options as keyword parameters, single or in groups, among them ``output``. It
             returns the result, or ``None`` if one of its subcommands answers.
         name: The full command name, such as ``leader simulate``; by default the function's name.
+        text: The help; by default the function's docstring, or the text of its request.
     """
     run = unfolded(answer)
+    kinds = [parameter.annotation for parameter in declared_parameters(answer).values()]
+    requests = (kind for kind in kinds if isinstance(kind, type) and issubclass(kind, AnalysisRequest))
+    run.__doc__ = text or run.__doc__ or next(requests).text()
     options: type[OutputOptions] = declared_parameters(answer)["output"].annotation
 
     @wraps(run)
@@ -51,19 +56,41 @@ def command(answer: "Callable[..., CommandResult | None]", name: str = "") -> Ca
     return command
 
 
-def asking(kind: "type[AnalysisRequest[Any]]", name: str) -> Callable[..., None]:
-    """Return the command that asks the question of a request, which needs a cluster with nodes and pods."""
+def asking(
+    kind: type[AnalysisRequest[Any]],
+    name: str,
+    cluster: type[ClusterOptions] = DecidingOptions,
+    what_ifs: type[WhatIfOptions] = WhatIfOptions,
+) -> Callable[..., None]:
+    """Return the command that asks the question of a request about a cluster with nodes and pods.
 
-    def ask(*, request: Any, cluster: DecidingOptions, what_ifs: WhatIfOptions, output: OutputOptions) -> Any:
+    Args:
+        name: The name of the command.
+        cluster, what_ifs: The options of the cluster and of the changes to try.
+    """
+
+    def ask(
+        *,
+        request: Any,
+        all_namespaces: EveryNamespaceOption = False,
+        cluster: ClusterOptions,
+        what_ifs: WhatIfOptions,
+        output: OutputOptions,
+    ) -> Any:
         # The engine is imported once the options are known to be right.
         from kschedctl.cli.command_result import CommandResult
         from kschedctl.cli.progress import TerminalHandle
 
+        if all_namespaces and "namespace" in kind.options():
+            request = structs.replace(request, namespace="")
         handle = TerminalHandle()
         loaded = cluster.request(what_ifs).load_with_pods(handle)
         return CommandResult(answer=request.answer(loaded, handle), cluster=loaded)
 
-    ask.__name__, ask.__doc__, ask.__annotations__["request"] = name, kind.text(), kind
+    ask.__name__, ask.__doc__ = name, kind.text()
+    ask.__annotations__ |= {"request": kind, "cluster": cluster, "what_ifs": what_ifs}
+    if "namespace" in kind.options():
+        ask.__annotations__["all_namespaces"] = AllNamespacesOption
     return command(ask)
 
 
@@ -72,7 +99,8 @@ def drawable(shown: "CommandResult") -> "View":
     if shown.cluster is None or "Node" in shown.cluster.cluster.not_listed:
         return shown.view
     from kschedctl.questions.handle import AnalysisHandle
-    from kschedctl.questions.nodes.analysis import NodesRequest, describe_node, nodes_overview
+    from kschedctl.questions.nodes.analysis import describe_node, nodes_overview
+    from kschedctl.questions.nodes.request import NodesRequest
 
     overview = nodes_overview(shown.cluster, NodesRequest(), AnalysisHandle())
     return replace(shown.view, overview=overview, describe=partial(describe_node, shown.cluster))

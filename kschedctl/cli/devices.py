@@ -1,5 +1,6 @@
 """``kschedctl devices``."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,12 +10,13 @@ from kschedctl.cli.completion import device_subjects
 from kschedctl.cli.options.cluster import ClusterOptions
 from kschedctl.cli.options.shared import AllNamespacesOption, OutputOptions, namespace_option
 from kschedctl.cli.options.whatif import WhatIfOptions
+from kschedctl.questions.devices.request import DevicesRequest
 
 if TYPE_CHECKING:
     from kschedctl.cli.command_result import CommandResult
 
 
-@command
+@partial(command, text=DevicesRequest.text())
 def devices(
     *,
     names: Annotated[
@@ -32,16 +34,9 @@ def devices(
     what_ifs: WhatIfOptions,
     output: OutputOptions,
 ) -> "CommandResult":
-    """Show devices, the claims that hold them, and the nodes on which a claim or a device of a class can be allocated.
-
-    Without an argument, all pools and their problems are listed. With an argument: the nodes on which the devices can
-    be allocated, and for the others the number of devices that exist, match and are free.
-
-    The exit code is 1 if a claim cannot be allocated on any node, or if the devices of a pool are not used.
-    """
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.questions.devices.analysis import DevicesRequest, devices
+    from kschedctl.questions.devices.analysis import devices
     from kschedctl.questions.devices.answer import DevicesList
     from kschedctl.questions.pod_selection import NamespaceScope
     from kschedctl.questions.volumes.subjects import device_subject

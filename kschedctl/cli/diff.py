@@ -145,8 +145,8 @@ def diff(
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.questions.diff.analysis import diff
     from kschedctl.questions.diff.answer import AnswerPart
-    from kschedctl.questions.diff.document import DiffView
     from kschedctl.questions.diff.comparison import ComparisonRequest
+    from kschedctl.questions.diff.document import DiffView
 
     handle = TerminalHandle()
     loaded, request = ComparisonRequest(pods=which.request(before), other=after, all_pods=all_pods).load(handle)

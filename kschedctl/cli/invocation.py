@@ -92,7 +92,11 @@ class Invocation:
             }
             values["snapshot"] = (question.snapshot,)
         if question.about:
-            values = {name: value for name, value in values.items() if name not in _SUBJECTS}
+            values = {
+                name: value
+                for name, value in values.items()
+                if name not in _SUBJECTS and not _is_argument(parameters[name])
+            }
             values |= self._naming(question.about, parameters)
         values |= question.options
         line = command_line(*question.command.split(), *written(parameters, values))
@@ -101,7 +105,7 @@ class Invocation:
 
     def _naming(self, about: str, parameters: Mapping[str, inspect.Parameter]) -> Iterator[tuple[str, object]]:
         """Yield the options with which another command selects only the given pod or object."""
-        argument = next((name for name in _ARGUMENTS if name in parameters), _ARGUMENTS[0])
+        argument = next((name for name, parameter in parameters.items() if _is_argument(parameter)), _ARGUMENTS[0])
         named = self.arguments.get(about)
         if named is None:
             yield argument, (about,)

@@ -7,8 +7,9 @@ import typer
 
 from kschedctl.cli.command import command
 from kschedctl.cli.options.cluster import DecidingOptions
-from kschedctl.cli.options.shared import AllNamespacesOption, OutputOptions, namespace_option
+from kschedctl.cli.options.shared import AllNamespacesOption, OutputOptions
 from kschedctl.cli.options.whatif import ClusterWhatIfOptions
+from kschedctl.questions.verify.request import VerifyRequest
 
 if TYPE_CHECKING:
     from kschedctl.cli.command_result import CommandResult
@@ -17,16 +18,8 @@ if TYPE_CHECKING:
 @command
 def verify(
     *,
-    namespace: Annotated[str, namespace_option("Compare pods of this namespace only. Default: all.")] = "",
+    request: VerifyRequest,
     all_namespaces: AllNamespacesOption = False,
-    sampling: Annotated[
-        bool,
-        typer.Option(
-            "--sampling",
-            help="Also compare the nodes of the pods that were scheduled last with the choices of every start of "
-            "kube-scheduler's search (percentageOfNodesToScore).",
-        ),
-    ] = False,
     record: Annotated[
         str,
         typer.Option(
@@ -51,31 +44,10 @@ def verify(
     what_ifs: ClusterWhatIfOptions,
     output: OutputOptions,
 ) -> "CommandResult":
-    """Compare all answers with the decisions of kube-scheduler, and explain possible differences.
-
-    For every pending pod, the computed message is compared with the one in its PodScheduled condition; for every
-    running pod, the filters check whether it would still fit on its node. -o name prints the pods that differ. A
-    message that is older than pods that now run is aged, and no difference.
-
-    kube-scheduler does not evict running pods because of later changes, so a rejection that a later change can explain
-    is no difference: a cordoned node never is; taints, labels, affinity, spreading, resources, volumes and claims are
-    listed with the likely cause. A difference is what no change explains: another message, two pods with the same host
-    port or exclusive disk, a pod whose affinity names another node, a rejection by an out-of-tree plugin. Running pods
-    that fit without the what-ifs are no difference either.
-
-    With --sampling, up to 100 pods that were scheduled last are decided for again, in the cluster without the pods that
-    were bound later. A node that is a best one of a sample is listed with the number of starts that lead to it. A node
-    that no start leads to is listed, too, and is no difference: pods that ended since are not in the snapshot.
-
-    The test case of --record is one line of JSON in the input format of batch: {"id", "objects", "pod", "config"}, with
-    kube-scheduler's message as "theirs". Names are pseudonyms; read the file before you submit it.
-
-    The exit code is 0 if nothing differs, and 1 if something does.
-    """
     for value, flag in ((pod, "--pod"), (force, "--force")):
         if value and not record:
             raise typer.BadParameter("requires --record FILE", param_hint=flag)
-    request = cluster.request(what_ifs)
+    of_cluster = cluster.request(what_ifs)
 
     from dataclasses import replace
 
@@ -83,23 +55,23 @@ def verify(
 
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.questions.verify.analysis import VerifyRequest, as_stored, verify
+    from kschedctl.questions.verify.analysis import as_stored
     from kschedctl.questions.verify.answer import ComparedPodData, RecordedCaseData
     from kschedctl.questions.verify.recording import differing_pod, recorded_case
     from kschedctl.trials.whatif.edits import WhatIfs
 
     if record:
-        _check_target(record, (*request.inputs, *((request.config,) if request.config else ())), force=force)
+        _check_target(record, (*of_cluster.inputs, *((of_cluster.config,) if of_cluster.config else ())), force=force)
     handle = TerminalHandle()
-    snapshot = request.read(handle)
-    before = replace(request, what_ifs=WhatIfs()).over(snapshot, handle) if request.what_ifs.given else None
-    loaded = request.require_nodes(request.over(snapshot, handle))
-    asked = VerifyRequest(before=before, namespace="" if all_namespaces else namespace, sampling=sampling)
-    answer = verify(loaded, asked, handle)
+    snapshot = of_cluster.read(handle)
+    before = replace(of_cluster, what_ifs=WhatIfs()).over(snapshot, handle) if of_cluster.what_ifs.given else None
+    loaded = of_cluster.require_nodes(of_cluster.over(snapshot, handle))
+    asked = structs.replace(request, before=before, namespace="" if all_namespaces else request.namespace)
+    answer = asked.answer(loaded, handle)
     if record:
         index = differing_pod(loaded.cluster, answer, pod)
         with handle.busy("reducing the case"):
-            case = recorded_case(as_stored(loaded).scheduler, index, request.feature_gates)
+            case = recorded_case(as_stored(loaded).scheduler, index, of_cluster.feature_gates)
         _write(record, case, force=force)
         metadata = loaded.pods.records[index].metadata
         named = ComparedPodData(metadata.namespace, metadata.name)

@@ -1,5 +1,6 @@
 """``kschedctl volumes``."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,12 +11,13 @@ from kschedctl.cli.options.cluster import ClusterOptions
 from kschedctl.cli.options.pods import ScopeOptions
 from kschedctl.cli.options.shared import OutputOptions
 from kschedctl.cli.options.whatif import WhatIfOptions
+from kschedctl.questions.volumes.request import VolumesRequest
 
 if TYPE_CHECKING:
     from kschedctl.cli.command_result import CommandResult
 
 
-@command
+@partial(command, text=VolumesRequest.text())
 def volumes(
     *,
     names: Annotated[
@@ -33,17 +35,9 @@ def volumes(
     what_ifs: WhatIfOptions,
     output: OutputOptions,
 ) -> "CommandResult":
-    """Show the volume that a claim has or would get, why no other, and the nodes from which it can be used.
-
-    For a pod, all claims are considered together: the nodes that remain for the pod are shown. Without an argument, all
-    claims are listed; with -l those with matching labels. They are those of the current namespace of a running cluster,
-    or of all namespaces of a snapshot; -n and -A name others.
-
-    The exit code is 1 if a claim cannot have a volume, or if the claims of a pod leave no node for it.
-    """
     from kschedctl.cli.command_result import shown_list
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.questions.volumes.analysis import VolumesRequest, volumes
+    from kschedctl.questions.volumes.analysis import volumes
     from kschedctl.questions.volumes.answer import VolumesList
     from kschedctl.questions.volumes.subjects import ClaimRequest
 

@@ -39,3 +39,8 @@ SEED = Option(
     "Seed of the random choice among nodes with equal scores, as in kube-scheduler. Default: the first by name.",
     least=0,
 )
+
+#: The seed of an analysis that otherwise names all equally good nodes.
+CHOICE_SEED = Option(
+    "--seed", "N", "Seed of the random choice among equal nodes. Default: all of them are named.", least=0
+)

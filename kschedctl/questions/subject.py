@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 import msgspec
 
+from kschedctl.common.errors import InputError
 from kschedctl.questions.request import AnalysisRequest
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from kschedctl.trials.loaded_cluster import LoadedCluster
 
     #: A pod: an object, its manifest as data, ``namespace/name`` of a pod of the cluster, or the path of a manifest.
-    AnyPod: TypeAlias = Union[Pod, Mapping[str, Any], str, Path]
+    AnyPod: TypeAlias = Pod | Mapping[str, Any] | str | Path
     #: What a request about pods has: the pod of a program, or the pods that a command or the server has found.
     Pods: TypeAlias = AnyPod | tuple[PodSubject, ...]
 else:
@@ -30,7 +31,7 @@ class PodsRequest(AnalysisRequest[A], frozen=True):
         pod: A pod; or several, each with an answer of its own, those of one workload after each other.
     """
 
-    pod: Pods
+    pod: Pods = ()
 
     @property
     def pods(self) -> "tuple[PodSubject, ...]":
@@ -38,12 +39,14 @@ class PodsRequest(AnalysisRequest[A], frozen=True):
         assert isinstance(self.pod, tuple)
         return self.pod
 
-    def found(self, cluster: "LoadedCluster") -> "PodsRequest[A]":
+    def found(self, cluster: "LoadedCluster") -> Self:
         """Return the request with the pod of a program found in the cluster, or in its manifest.
 
-        Raises ManifestError if there is no such pod, or the manifest is wrong.
+        Raises InputError if there is no such pod, none is named, or the manifest is wrong.
         """
         if isinstance(self.pod, tuple):
+            if not self.pod:
+                raise InputError("names no pod", path="pod")
             return self
         from kschedctl.questions.provenance import PodSubject
 

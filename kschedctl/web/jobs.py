@@ -17,8 +17,9 @@ from kschedctl.questions.answer import Answer
 from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.loading import ClusterRequest
-from kschedctl.questions.nodes.analysis import NodesRequest, nodes_overview
+from kschedctl.questions.nodes.analysis import nodes_overview
 from kschedctl.questions.nodes.answer import NodesOverview
+from kschedctl.questions.nodes.request import NodesRequest
 from kschedctl.web.errors import BrokenWorkerError, BusyError, NotFoundError
 from kschedctl.web.events import Event
 from kschedctl.web.questions.question import Asked, Question

@@ -18,9 +18,10 @@ from kschedctl.questions.drain.document import document
 from kschedctl.questions.drain.request import DrainRequest
 from kschedctl.questions.frame import View
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.simulate.analysis import SimulateRequest, simulate
+from kschedctl.questions.simulate.analysis import simulate
 from kschedctl.questions.simulate.answer import SlowestPodData
 from kschedctl.questions.simulate.document import document as pending_causes_document
+from kschedctl.questions.simulate.request import SimulateRequest
 from kschedctl.trials.simulate.rollout import restarted
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
 from tests.gangs import GROUPING, RACK, make_group, make_grouping

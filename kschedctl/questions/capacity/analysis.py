@@ -1,7 +1,6 @@
 """``capacity``: the number of further copies of a pod that fit, one after another, and what stops the next one."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from msgspec.structs import replace
@@ -24,6 +23,7 @@ from kschedctl.questions.capacity.answer import (
     PodCapacity,
     ZoneCopiesData,
 )
+from kschedctl.questions.capacity.request import CapacityRequest
 from kschedctl.questions.explain.explanation import explanation
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.pod_groups import pod_group_data
@@ -93,26 +93,6 @@ def _members(cluster: LoadedCluster, group: PodGroup, asked: Sequence[PodSubject
 def _as_new(pod: Pod, suffix: str = "") -> Pod:
     metadata = replace(pod.metadata, name=f"{pod.metadata.name}{suffix}", uid="")
     return replace(pod, metadata=metadata, spec=replace(pod.spec, node_name=""), status=PodStatus())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CapacityRequest:
-    """A question about the capacity for copies of pods."""
-
-    #: The pods, each with an answer of its own; of a workload's pods, one is copied.
-    pods: tuple[PodSubject, ...]
-    #: The number of copies after which the search ends; ``None`` for no limit.
-    most: int | None = None
-
-    @property
-    def copied(self) -> list[PodSubject]:
-        """The pods that are copied: one per workload."""
-        first: dict[object, PodSubject] = {}
-        for one in self.pods:
-            workload = one.workload
-            key = (workload.kind, workload.namespace, workload.name) if workload is not None else one.pod.key
-            first.setdefault(key, one)
-        return list(first.values())
 
 
 def capacity(cluster: LoadedCluster, request: CapacityRequest, handle: AnalysisHandle) -> tuple[PodCapacity, ...]:

@@ -35,7 +35,9 @@ class CapacityRequest(PodsRequest["PodCapacity"], frozen=True, kw_only=True):
     9
     """
 
-    most: Annotated[int | None, Option("--max", "N", "Stop the count after N copies. Default: no limit.", least=1)] = None
+    most: Annotated[int | None, Option("--max", "N", "Stop the count after N copies. Default: no limit.", least=1)] = (
+        None
+    )
 
     @property
     def copied(self) -> "list[PodSubject]":

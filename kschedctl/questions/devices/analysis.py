@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -25,6 +24,7 @@ from kschedctl.questions.devices.answer import (
     PlaceData,
     PoolData,
 )
+from kschedctl.questions.devices.request import DevicesRequest
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.provenance import Provenance, envelope, provenance
 from kschedctl.scheduler.devices.allocator import NODE_NAME_FIELD, ClaimAllocation, Place, claim_of_class, places_of
@@ -216,14 +216,6 @@ def place_data(place: Place, cluster: Cluster, *, names_claims: bool = False) ->
         selectors=() if reason is None else tuple(reason.selectors()),
         operands=OperandsData(reason),
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DevicesRequest:
-    """A question about devices."""
-
-    #: The claims and classes, each with an answer of its own; empty for all devices.
-    subjects: tuple[ResourceClaim | DeviceClass, ...] = ()
 
 
 def devices(

@@ -48,6 +48,7 @@ class DevicesRequest(DevicesOfClaim, frozen=True, kw_only=True):
         from kschedctl.questions.devices.analysis import devices
         from kschedctl.trials.whatif.targets import find_object
 
-        named = [(ResourceClaim, self.claim), (DeviceClass, self.device_class)]
-        found = tuple(find_object(cluster.cluster, kind, name) for kind, name in named if name)
+        claims = [find_object(cluster.cluster, ResourceClaim, self.claim)] if self.claim else []
+        classes = [find_object(cluster.cluster, DeviceClass, self.device_class)] if self.device_class else []
+        found = (*claims, *classes)
         return devices(cluster, msgspec.structs.replace(self, subjects=self.subjects or found), handle)[0]

@@ -31,6 +31,7 @@ from kschedctl.questions.explain.answer import (
     WorkloadData,
 )
 from kschedctl.questions.explain.explanation import explanation, node_data, summary
+from kschedctl.questions.explain.request import FEW, ExplainRequest
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.pod_groups import pod_group_data, with_new_members
 from kschedctl.questions.preempt.answer import Preemption
@@ -280,42 +281,7 @@ def _on_its_node(decision: Decision, node: str) -> tuple[object, ...]:
     )
 
 
-#: Up to 8 pods are explained one by one, with suggestions; more are summarized.
-FEW: Final = 8
 _ORDER: Final = (Outcome.ERROR, Outcome.UNSCHEDULABLE, Outcome.GATED, Outcome.SCHEDULED)
-
-
-class ExplainRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A question about the nodes that pods are scheduled to."""
-
-    #: The pods; those of one workload follow each other.
-    pods: tuple[PodSubject, ...]
-    #: The nodes of interest: if suggestions help there, only these are given.
-    nodes: tuple[str, ...] = ()
-    #: True to add the filters' comparisons and the arithmetic behind scores for these nodes.
-    stories: bool = False
-    #: The number of suggestions to look for; ``None`` for 5, or 0 for more than 8 pods and for pods of DaemonSets.
-    suggest: int | None = None
-    #: The number, from 1, of the suggestion to apply before answering; ``None`` to apply none.
-    apply_suggestion: int | None = None
-    #: A node; the answer lists the changes that would move the pod to it. Empty for none.
-    prefer: str = ""
-    #: True to add the failures of nodes and zones after which the pod still fits somewhere.
-    withstand: bool = False
-    #: True to end the search for feasible nodes as kube-scheduler does, for all starts; False to score all nodes.
-    sampling: bool = False
-    #: The seed of the random choice between equally good nodes, and of a start; ``None`` to choose none.
-    seed: int | None = None
-
-    @property
-    def can_be_summed_up(self) -> bool:
-        """True if there are more than 8 pods and the request needs nothing that a summary leaves out."""
-        return len(self.pods) > FEW and not (self.nodes or self.prefer or self.withstand or self.sampling)
-
-    @property
-    def is_daemon_set(self) -> bool:
-        """True if all pods are those of one DaemonSet."""
-        return all(one.node and one.workload == self.pods[0].workload for one in self.pods)
 
 
 def explain(cluster: LoadedCluster, request: ExplainRequest, handle: AnalysisHandle) -> Iterator[Explanation]:
@@ -361,7 +327,7 @@ def summarize(cluster: LoadedCluster, pods: Iterable[PodSubject], handle: Analys
 
 
 def _decided(cluster: LoadedCluster, request: ExplainRequest, handle: AnalysisHandle) -> Iterator[DecidedPod]:
-    for option, name in (*(("--node", name) for name in request.nodes), ("--prefer", request.prefer)):
+    for option, name in (*(("--node", name) for name in request.node), ("--prefer", request.prefer)):
         if name and name not in cluster.nodes.row:
             close = similar(name, cluster.nodes.names)
             hint = f"did you mean {', '.join(close)}?" if close else "kschedctl explain POD --nodes lists the nodes"
@@ -379,10 +345,10 @@ def _answer(cluster: LoadedCluster, request: ExplainRequest, decided: DecidedPod
     answer, decision = _with_suggestions(request, decided)
     scheduler, there = cluster.scheduler.moved(decision.cluster), decision.cluster.nodes.row
     # Most questions need none of these modules.
-    if request.stories:
+    if request.why:
         from kschedctl.questions.explain.story import story_data
 
-        rows = [there[name] for name in request.nodes if name in there]
+        rows = [there[name] for name in request.node if name in there]
         answer = structs.replace(answer, stories=tuple(story_data(decision, row) for row in rows))
     if request.prefer:
         from kschedctl.questions.explain.node_preference import prefer
@@ -419,7 +385,7 @@ def _with_suggestions(request: ExplainRequest, decided: DecidedPod) -> tuple[Exp
     if most is None:
         most = DEFAULT_MOST
     searched = suggest(decided.decision, most, decided.node_name)
-    there = [each for each in searched.ranked if isinstance(each, Suggestion) and set(each.nodes) & set(request.nodes)]
+    there = [each for each in searched.ranked if isinstance(each, Suggestion) and set(each.nodes) & set(request.node)]
     found = there or searched.ranked
     if not wanted:
         told = structs.replace(

@@ -62,9 +62,7 @@ class ExplainRequest(PodsRequest["Explanation"], frozen=True, kw_only=True):
     ] = ""
     withstand: Annotated[
         bool,
-        Option(
-            "--withstand", "", "Show how many further nodes, and which zone, can fail before the pod fits nowhere."
-        ),
+        Option("--withstand", "", "Show how many further nodes, and which zone, can fail before the pod fits nowhere."),
     ] = False
     sampling: Annotated[
         bool,
@@ -87,8 +85,7 @@ class ExplainRequest(PodsRequest["Explanation"], frozen=True, kw_only=True):
         ),
     ] = None
     apply_suggestion: Annotated[
-        int | None,
-        Option("--apply-suggestion", "K", "Answer as if the K-th suggestion were applied.", least=1),
+        int | None, Option("--apply-suggestion", "K", "Answer as if the K-th suggestion were applied.", least=1)
     ] = None
     seed: Annotated[int | None, CHOICE_SEED] = None
 

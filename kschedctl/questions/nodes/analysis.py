@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -32,6 +31,7 @@ from kschedctl.questions.nodes.answer import (
     OwnerRequestsData,
     ResourceTotalData,
 )
+from kschedctl.questions.nodes.request import BY_NAME, BY_TAINTS, NodesRequest
 from kschedctl.questions.provenance import envelope, provenance
 from kschedctl.trials.completeness import missing_for_nodes
 from kschedctl.trials.loaded_cluster import LoadedCluster
@@ -157,12 +157,6 @@ class NodeCapacity:
         }
 
 
-#: The order by name, besides that by a resource.
-BY_NAME: Final = "name"
-#: The default grouping: nodes that accept the same pods.
-BY_TAINTS: Final = "taints"
-
-
 def _own_taints(node: Node) -> str:
     """Return the taints that keep pods away from a healthy node, as text."""
     problems = (UNSCHEDULABLE_TAINT, *health_taints(node))
@@ -178,43 +172,25 @@ _GROUPINGS: Final[dict[str, Callable[[Node], str]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodesRequest:
-    """A question about the capacity of nodes."""
+def _selected_rows(cluster: Cluster, request: NodesRequest) -> Rows:
+    """Return the rows of the selected nodes, by name.
 
-    #: Names and patterns of nodes; empty for all. A single name asks for the description of this node.
-    names: tuple[str, ...] = ()
-    #: A label selector; empty for all nodes.
-    selector: str = ""
-    #: The property that nodes of a group share: ``taints``, ``zone``, ``type``, ``pool``, or the key of a label.
-    by: str = BY_TAINTS
-    #: ``name``, or a resource: the node with the largest requested share comes first.
-    sort_by: str = BY_NAME
-
-    def rows(self, cluster: Cluster) -> Rows:
-        """Return the rows of the selected nodes, by name.
-
-        Raises InputError if a name or the selector matches no node, or both are given.
-        """
-        if self.names and self.selector:
-            raise InputError("names of nodes and a selector are given", hint="give one of them", path="--selector")
-        mask = np.ones(len(cluster.nodes), dtype=np.bool_)
-        if self.names:
-            mask[:] = False
-            for name in self.names:
-                mask[find_nodes(cluster, name)] = True
-        if self.selector:
-            mask = cluster.nodes.labels.matches(parse_label_query(self.selector))
-            if not mask.any():
-                raise InputError(f'no node matches the selector "{self.selector}"', path="--selector")
-        place = cluster.nodes.by_name[0]
-        rows = np.flatnonzero(mask)
-        return rows[np.argsort(place[rows])]
-
-    @property
-    def single(self) -> bool:
-        """True if the request names exactly one node, and asks for no groups."""
-        return len(self.names) == 1 and not self.selector and self.by == BY_TAINTS and not is_pattern(self.names[0])
+    Raises InputError if a name or the selector matches no node, or both are given.
+    """
+    if request.nodes and request.selector:
+        raise InputError("names of nodes and a selector are given", hint="give one of them", path="--selector")
+    mask = np.ones(len(cluster.nodes), dtype=np.bool_)
+    if request.nodes:
+        mask[:] = False
+        for name in request.nodes:
+            mask[find_nodes(cluster, name)] = True
+    if request.selector:
+        mask = cluster.nodes.labels.matches(parse_label_query(request.selector))
+        if not mask.any():
+            raise InputError(f'no node matches the selector "{request.selector}"', path="--selector")
+    place = cluster.nodes.by_name[0]
+    rows = np.flatnonzero(mask)
+    return rows[np.argsort(place[rows])]
 
 
 def nodes(cluster: LoadedCluster, request: NodesRequest, handle: AnalysisHandle) -> NodesOverview | NodeDescription:
@@ -222,15 +198,16 @@ def nodes(cluster: LoadedCluster, request: NodesRequest, handle: AnalysisHandle)
 
     Raises InputError if no node is selected, or the grouping or the order names nothing that the nodes have.
     """
-    if request.single:
-        return describe_node(cluster, request.names[0])
+    names = request.nodes
+    if len(names) == 1 and not request.selector and request.by == BY_TAINTS and not is_pattern(names[0]):
+        return describe_node(cluster, names[0])
     return nodes_overview(cluster, request, handle)
 
 
 def nodes_overview(cluster: LoadedCluster, request: NodesRequest, handle: AnalysisHandle) -> NodesOverview:
     """Report the capacity of nodes, one by one and in groups; errors are those of ``nodes``."""
     cluster.require_nodes()
-    rows = request.rows(cluster.cluster)
+    rows = _selected_rows(cluster.cluster, request)
     capacity = _capacity(cluster)
     groups = _node_sets(cluster.cluster, capacity, rows, request.by)
     entries = {row: _entry(cluster.cluster, capacity, row) for row in handle.track(rows.tolist(), "describing nodes")}

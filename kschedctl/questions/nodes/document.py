@@ -392,4 +392,9 @@ def loaded_cluster_document(cluster: "SchedulingCluster", view: View) -> Documen
         yield Paragraph(f"{of}: {listed(pending, most=_MOST_PENDING_NAMED)}", Tone.MIXED)
     else:
         yield Paragraph("no pod is pending", Tone.GOOD)
-    yield from overview_document(cluster.nodes_overview(), view)
+    # Only notebooks show a cluster.
+    from kschedctl.questions.handle import AnalysisHandle
+    from kschedctl.questions.nodes.analysis import nodes_overview
+    from kschedctl.questions.nodes.request import NodesRequest
+
+    yield from overview_document(nodes_overview(cluster, NodesRequest(), AnalysisHandle()), view)

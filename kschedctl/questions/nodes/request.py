@@ -24,7 +24,11 @@ class NodesGrouping(AnalysisRequest["NodesOverview | NodeDescription"], frozen=T
     selector: Annotated[
         str,
         Option(
-            "--selector", "SELECTOR", "All nodes with matching labels, such as pool=general.", short="-l", heading=_NODES
+            "--selector",
+            "SELECTOR",
+            "All nodes with matching labels, such as pool=general.",
+            short="-l",
+            heading=_NODES,
         ),
     ] = ""
     by: Annotated[

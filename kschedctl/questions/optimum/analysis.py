@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from itertools import groupby
 from typing import Any
@@ -29,13 +28,14 @@ from kschedctl.questions.optimum.answer import (
     Purchased,
     WayData,
 )
+from kschedctl.questions.optimum.request import OptimumRequest
 from kschedctl.questions.provenance import Provenance, envelope, provenance
 from kschedctl.trials.completeness import Missing, Part, missing_for_any, not_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.optimum.comparison import Adjustment, Comparison, compare, find_adjustments, stranded
 from kschedctl.trials.optimum.consolidation import Consolidation, empty_nodes
 from kschedctl.trials.optimum.gangs import notes_of
-from kschedctl.trials.optimum.goals import FinalGoal, Goal, ScoreGoal, Violations
+from kschedctl.trials.optimum.goals import Goal, ScoreGoal, Violations
 from kschedctl.trials.optimum.program import load_solver
 from kschedctl.trials.optimum.purchase import UNIT, Catalog, Purchase, buy
 from kschedctl.trials.optimum.trial import PlacementStep
@@ -316,16 +316,6 @@ def _empty_answer_summary(emptying: Consolidation, fewest: int | None) -> str:
 TIME_LIMIT = 60.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OptimumRequest:
-    """A question about the best placement of the pending pods."""
-
-    #: The last goal, which decides between placements that are equal in all other goals.
-    final: FinalGoal = FinalGoal.SCORES
-    #: The time limit of the solver.
-    seconds: float = TIME_LIMIT
-
-
 def optimum(cluster: LoadedCluster, request: OptimumRequest, handle: AnalysisHandle) -> Optimum:
     """Find the best placement of all pending pods at once, and compare it with the scheduler's placement one by one.
 
@@ -334,8 +324,8 @@ def optimum(cluster: LoadedCluster, request: OptimumRequest, handle: AnalysisHan
     load_solver()
     with handle.busy("looking for the best placement"):
         start = _after_deletions(cluster)
-        comparison = compare(start.scheduler, seconds=request.seconds, final=request.final)
-        found = find_adjustments(comparison, seconds=request.seconds)
+        comparison = compare(start.scheduler, seconds=request.time_limit, final=request.goal)
+        found = find_adjustments(comparison, seconds=request.time_limit)
     ended = dict.fromkeys(entry.pod for entry in start.timeline if entry.event is TimelineEvent.DELETED)
     rests_on = provenance(cluster, _missing_for_pods(cluster, Part.EVICTION), many=True)
     return optimum_answer(comparison, found, rests_on, tuple(ended))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from kschedctl.common.options import Option
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import AnalysisRequest, RequestError
+from kschedctl.trials.optimum.final_goal import FinalGoal
 
 if TYPE_CHECKING:
     from kschedctl.questions.optimum.answer import Emptied, Optimum, Purchased
@@ -13,13 +14,6 @@ if TYPE_CHECKING:
 
 _HOW = "Goal"
 _OTHER = "Other analyses"
-
-
-class FinalGoal(StrEnum):
-    """The last goal, which decides between placements that are equal in all others."""
-
-    SCORES = "scores"
-    NODES = "nodes"
 
 
 class Minimized(StrEnum):
@@ -75,12 +69,7 @@ class OptimumRequest(AnalysisRequest["Optimum | Purchased | Emptied"], frozen=Tr
     ] = 60.0
     minimize: Annotated[
         Minimized | None,
-        Option(
-            "--minimize",
-            "",
-            "Show which nodes can be emptied, and in which order to drain them.",
-            heading=_OTHER,
-        ),
+        Option("--minimize", "", "Show which nodes can be emptied, and in which order to drain them.", heading=_OTHER),
     ] = None
     buy: Annotated[
         str,

@@ -16,7 +16,6 @@ from kschedctl.diagnosis.diagnose import diagnose, diagnose_cluster
 from kschedctl.diagnosis.diagnosis import ClusterDiagnosis, Diagnosis
 from kschedctl.diagnosis.why.proof import pending_words
 from kschedctl.diagnosis.why.search import suggest
-from kschedctl.diagnosis.why.unblocking_changes import MOST as DEFAULT_CHANGES
 from kschedctl.diagnosis.why.unblocking_changes import (
     PendingGroup,
     Unblocking,
@@ -31,6 +30,7 @@ from kschedctl.objects.selectors import Selector, matches, parse_label_query
 from kschedctl.questions.explain.analysis import cause, suggestion_data
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.pending.answer import AdviceData, GroupData, Pending, UnblockingData
+from kschedctl.questions.pending.request import PendingRequest
 from kschedctl.questions.pod_groups import cause_in_group, pod_group_data
 from kschedctl.questions.provenance import Provenance, diagnosis_data, envelope, provenance
 from kschedctl.scheduler.cycle.decision import Decision
@@ -47,18 +47,6 @@ _MOST_ALONE: Final = 3
 _PER_GROUP: Final = 2
 #: The result of a group whose pods may fit, if kinds that could not be listed allow it.
 _NOT_KNOWN: Final = "notKnown"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PendingRequest:
-    """A question about the pending pods."""
-
-    #: The namespace of the pods; empty for all.
-    namespace: str = ""
-    #: A label selector; empty for all pods.
-    selector: str = ""
-    #: The number of changes to look for; 0 skips the search.
-    changes: int = DEFAULT_CHANGES
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,7 @@ class PendingPods(AnalysisRequest["Pending"], frozen=True, kw_only=True):
             completion="namespaces",
         ),
     ] = ""
-    selector: Annotated[
-        str, Option("--selector", "SELECTOR", "Show pods with matching labels only.", short="-l")
-    ] = ""
+    selector: Annotated[str, Option("--selector", "SELECTOR", "Show pods with matching labels only.", short="-l")] = ""
 
 
 class PendingRequest(PendingPods, frozen=True, kw_only=True):
@@ -54,7 +52,8 @@ class PendingRequest(PendingPods, frozen=True, kw_only=True):
     title: ClassVar[str] = "Changes for pending pods"
 
     changes: Annotated[
-        int, Option("--changes", "N", "Search for up to N changes with which pods would be scheduled.", least=0, most=20)
+        int,
+        Option("--changes", "N", "Search for up to N changes with which pods would be scheduled.", least=0, most=20),
     ] = 3
 
     def answer(self, cluster: "LoadedCluster", handle: AnalysisHandle) -> "Pending":

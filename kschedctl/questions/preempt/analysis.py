@@ -41,6 +41,7 @@ from kschedctl.questions.preempt.answer import (
     VictimData,
     VictimFateData,
 )
+from kschedctl.questions.preempt.request import PreemptRequest
 from kschedctl.questions.preempt_words import in_vain_words, one_of_words, terminating_words
 from kschedctl.questions.provenance import PodSubject, Provenance, envelope, provenance
 from kschedctl.questions.run_results import pod_cures
@@ -381,20 +382,6 @@ def _fate(decision: Decision, fate: VictimFate, returns: Mapping[str, str]) -> V
 
 #: The number of cures for a pod for which preemption does not help.
 _MOST_CURES: Final = 3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreemptRequest:
-    """A question about the evictions for pods."""
-
-    #: The pods; those of one workload follow each other.
-    pods: tuple[PodSubject, ...]
-    #: The number of candidates after which the search ends, as in large clusters; ``None`` to search all nodes.
-    min_candidate_nodes: int | None = None
-    #: The row of the node at which the search begins; kube-scheduler draws it at random.
-    offset: int = 0
-    #: The seed of the random choice between equally good nodes; ``None`` to choose none.
-    seed: int | None = None
 
 
 def in_queue_order(pods: list[PodSubject]) -> list[PodSubject]:

@@ -45,8 +45,7 @@ class PreemptRequest(PodsRequest["Preemption"], frozen=True, kw_only=True):
         ),
     ] = None
     offset: Annotated[
-        int,
-        Option("--offset", "K", "Start the search at this node; kube-scheduler starts at a random one.", least=0),
+        int, Option("--offset", "K", "Start the search at this node; kube-scheduler starts at a random one.", least=0)
     ] = 0
     seed: Annotated[int | None, CHOICE_SEED] = None
 

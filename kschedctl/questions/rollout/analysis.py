@@ -1,30 +1,17 @@
 """``rollout``: the rollout of a new revision of a workload, step by step."""
 
-from dataclasses import dataclass
-
-from kschedctl.common.findings import Where
 from kschedctl.common.wording import counted
-from kschedctl.objects.meta import ApiObject
 from kschedctl.questions.explain.answer import WorkloadData
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.provenance import envelope, provenance
 from kschedctl.questions.rollout.answer import RolledOut
 from kschedctl.questions.rollout.cures import rollout_causes, rollout_cures, rolls_out
+from kschedctl.questions.rollout.request import RolloutRequest
 from kschedctl.questions.run_results import group_loss_data, losses_in_words
 from kschedctl.questions.simulate.answer import PlacementData
 from kschedctl.trials.completeness import Part, not_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.rollout import Rollout
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RolloutRequest:
-    """A question about a rollout."""
-
-    #: The workload with its new template; fields that it does not set keep their value in the cluster.
-    workload: ApiObject
-    #: The place that the workload was read from, for errors.
-    where: Where = ""
 
 
 def rollout(cluster: LoadedCluster, request: RolloutRequest, handle: AnalysisHandle) -> RolledOut:

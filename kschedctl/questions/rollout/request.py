@@ -6,7 +6,7 @@ from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import AnalysisRequest
 
 if TYPE_CHECKING:
-    from kschedctl.common.errors import Where
+    from kschedctl.common.findings import Where
     from kschedctl.objects.meta import ApiObject
     from kschedctl.questions.rollout.answer import RolledOut
     from kschedctl.trials.loaded_cluster import LoadedCluster

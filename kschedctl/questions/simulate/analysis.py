@@ -1,11 +1,10 @@
 """``simulate``: a run of many pods through the scheduler's queue, one after another."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from kschedctl.cluster.records import PENDING
 from kschedctl.common.wording import counted
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnose import diagnose
-from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.resources import RequestRules
 from kschedctl.objects.well_known import zone_of
@@ -35,6 +33,7 @@ from kschedctl.questions.simulate.answer import (
     WaitingData,
     WorkloadPlacementData,
 )
+from kschedctl.questions.simulate.request import SimulateRequest
 from kschedctl.scheduler.cycle.outcome import GroupOutcome, Outcome
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.trials.loaded_cluster import LoadedCluster
@@ -156,16 +155,6 @@ _MOST_CURES: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SimulateRequest:
-    """A question about many pods."""
-
-    #: New pods, as for ``LoadedCluster.decide``; they are queued after the pending ones.
-    pods: tuple[Pod | Mapping[str, Any] | str | Path, ...] = ()
-    #: The seed of the random choice between equally good nodes; ``None`` for the first by name.
-    seed: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationRun:
     """A simulation and its result."""
 
@@ -179,7 +168,7 @@ class SimulationRun:
 
 def run_simulation(cluster: LoadedCluster, request: SimulateRequest, handle: AnalysisHandle) -> SimulationRun:
     """Run the pending pods and those of a request through the queue."""
-    simulation = cluster.simulation(request.pods, choose=TieBreak(request.seed).choose())
+    simulation = cluster.simulation(request.new_pods, choose=TieBreak(request.seed).choose())
     attempts: list[Attempt] = []
     try:
         attempts.extend(handle.count(simulation, "pods"))
@@ -210,7 +199,7 @@ def simulation_answer(
     evicted = preemption_evictions(simulation.timeline)
     n_waiting = sum(len(group.pods) for group in waiting)
     not_modelled = dict.fromkeys(note for attempt in attempts for note in attempt.search.not_modelled)
-    missing = missing_for_attempts(cluster, attempts, is_new=None if request.pods else False)
+    missing = missing_for_attempts(cluster, attempts, is_new=None if request.new_pods else False)
     return Simulated(
         **envelope(before, provenance(cluster, missing, many=True), not_modelled),
         summary=_simulation_summary(len(placed), n_waiting, evicted, gangs_in_words(groups), finished=run.finished),

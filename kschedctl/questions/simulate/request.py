@@ -1,6 +1,7 @@
 """The question of ``simulate``."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from kschedctl.common.options import SEED
@@ -17,6 +18,13 @@ class NewPods(AnalysisRequest["Simulated"], frozen=True):
     """Pods that a program adds to the pending ones."""
 
     pods: AnyPod | Iterable[AnyPod] = ()
+
+    @property
+    def new_pods(self) -> tuple[AnyPod, ...]:
+        """The pods, one by one."""
+        from kschedctl.objects.pod import Pod
+
+        return (self.pods,) if isinstance(self.pods, Pod | Mapping | str | Path) else tuple(self.pods)
 
 
 class SimulateRequest(NewPods, frozen=True, kw_only=True):

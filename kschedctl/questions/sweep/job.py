@@ -16,7 +16,8 @@ from kschedctl.controllers.workloads.pods import WORKLOADS
 from kschedctl.controllers.workloads.template import MadePod
 from kschedctl.objects.meta import ApiObject
 from kschedctl.questions.answer import Envelope
-from kschedctl.questions.capacity.analysis import CapacityRequest, capacity
+from kschedctl.questions.capacity.analysis import capacity
+from kschedctl.questions.capacity.request import CapacityRequest
 from kschedctl.questions.drain.analysis import drain_answer
 from kschedctl.questions.drain.request import DrainRequest
 from kschedctl.questions.drain.run import run_drain
@@ -26,7 +27,8 @@ from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.loading import read_snapshot, scheduling_cluster
 from kschedctl.questions.provenance import PodSubject, envelope, pods_asked_about, provenance
-from kschedctl.questions.simulate.analysis import SimulateRequest, run_simulation, simulation_answer
+from kschedctl.questions.simulate.analysis import run_simulation, simulation_answer
+from kschedctl.questions.simulate.request import SimulateRequest
 from kschedctl.questions.sweep.answer import Ask
 from kschedctl.questions.sweep.cases import BaseKey, ReadPlan, Variation, configured, variation
 from kschedctl.questions.sweep.measurements import CaseResult, measure
@@ -111,7 +113,7 @@ def _n_feasible(decision: Decision) -> int:
 
 def _capacity(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> CaseResult:
     over, asked = _asked(cluster, of)
-    request = CapacityRequest(pods=asked)
+    request = CapacityRequest(asked)
     if len(request.copied) != 1:
         raise ManifestError(f"capacity needs one pod, not {len(asked)}", where=", ".join(of))
     (answer,) = capacity(over, request, AnalysisHandle())

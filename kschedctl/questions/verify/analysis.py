@@ -6,7 +6,6 @@ node.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from dataclasses import replace as later_changes_replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -37,6 +36,7 @@ from kschedctl.questions.verify.answer import (
     Verification,
 )
 from kschedctl.questions.verify.pending_pods import POD_SCHEDULED, WHAT_IF, check_pending_pods
+from kschedctl.questions.verify.request import VerifyRequest
 from kschedctl.questions.verify.running_pods import STATIC_OWNER, Misplaced, check_bound_pods, names_nodes
 from kschedctl.scheduler.cycle.sampling import starts_to
 from kschedctl.scheduler.cycle.scheduler import Scheduler
@@ -150,19 +150,6 @@ def _tainted_otherwise(cluster: Cluster, pod: int) -> bool:
     cordon = UNSCHEDULABLE_TAINT.key, UNSCHEDULABLE_TAINT.effect
     taints = tuple(taint for taint in node.spec.taints if (taint.key, taint.effect) != cordon)
     return untolerated_taint(taints, cluster.pods.records[pod].spec.tolerations) is not None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerifyRequest:
-    """A question about the differences to the real scheduler."""
-
-    #: The cluster as it was read, if what-ifs have changed it: differences that only what-ifs cause do not count.
-    before: LoadedCluster | None = None
-    #: The only namespace whose pods are compared; empty for all.
-    namespace: str = ""
-    #: True to compare the nodes of the pods that were scheduled last with the choices of every start of the
-    #: search.
-    sampling: bool = False
 
 
 def verify(cluster: LoadedCluster, request: VerifyRequest, handle: AnalysisHandle) -> Verification:

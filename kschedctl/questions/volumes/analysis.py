@@ -28,6 +28,7 @@ from kschedctl.questions.volumes.answer import (
     TrapData,
 )
 from kschedctl.questions.volumes.overview import ClaimOverview, NodeOverview, PodOverview, Trap, VolumeOverview
+from kschedctl.questions.volumes.request import VolumesRequest
 from kschedctl.scheduler.volumes.claims import claim_class, claim_key, is_delayed, is_undecidable
 from kschedctl.trials.claim_action import ClaimAction
 from kschedctl.trials.completeness import CLAIM_KINDS, missing_for_claims
@@ -54,16 +55,6 @@ class ClaimSubject:
     def key(self) -> str:
         """The claim's name, as namespace/name."""
         return f"{self.claim.namespace}/{self.claim.name}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VolumesRequest:
-    """A question about the volumes of claims and pods."""
-
-    #: The claims and pods, each with an answer of its own.
-    subjects: tuple[ClaimSubject | PodSubject, ...]
-    #: True to add the outcome for each claim on every node; the answers for pods always have it.
-    by_node: bool = True
 
 
 def volumes(

@@ -16,7 +16,8 @@ from kschedctl.objects.pod import Container, Pod
 from kschedctl.objects.quantity import NANO, parse_quantity
 from kschedctl.objects.resources import CPU, MEMORY, format_amount
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.trials.optimum.goals import FinalGoal, Goal, Running, goal_values, goals_of
+from kschedctl.trials.optimum.final_goal import FinalGoal
+from kschedctl.trials.optimum.goals import Goal, Running, goal_values, goals_of
 from kschedctl.trials.optimum.kinds import Placement
 from kschedctl.trials.optimum.levers import Lever
 from kschedctl.trials.optimum.question import PlacementQuestion, no_evictions, pose

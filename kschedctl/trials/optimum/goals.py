@@ -8,26 +8,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.controllers.workloads.template import NODE_BOUND
+from kschedctl.trials.optimum.final_goal import FinalGoal
 from kschedctl.trials.optimum.kinds import Placement
 from kschedctl.trials.optimum.program import Linear, total
 from kschedctl.trials.optimum.question import PlacementQuestion
 
 if TYPE_CHECKING:
     from kschedctl.trials.optimum.model import Model
-
-
-class FinalGoal(StrEnum):
-    """The goal that decides between placements that are equal in all other goals."""
-
-    SCORES = "scores"
-    NODES = "nodes"
 
 
 class Goal(Protocol):

@@ -11,7 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.trials.optimum.goals import FinalGoal, Goal, GoalResult, Opened, goal_values, goals_of, unused_rows
+from kschedctl.trials.optimum.final_goal import FinalGoal
+from kschedctl.trials.optimum.goals import Goal, GoalResult, Opened, goal_values, goals_of, unused_rows
 from kschedctl.trials.optimum.kinds import Placement
 from kschedctl.trials.optimum.model import Model
 from kschedctl.trials.optimum.patterns import Patterns

@@ -21,14 +21,15 @@ from kschedctl.questions.inventory.answer import BudgetsOverview, PodsOverview, 
 from kschedctl.questions.volumes.answer import PodVolumes, VolumesList
 from kschedctl.web.pages.sheet import Part, Sheet, error_blocks
 from kschedctl.web.pages.visit import Values, Visit, page
-from kschedctl.web.questions.questions import ExplainPodQuery
+from kschedctl.web.questions.question import AskedRequest
 
 
 def pod_page(cluster: SchedulingCluster, visit: Visit, handle: AnalysisHandle) -> str:
     """Return the page of a pod: its decision, its victims, its volumes, and the objects that it belongs to."""
     sheet = Sheet(cluster, visit, handle)
-    query = sheet.query("explain_pod", visit.asked)
-    assert isinstance(query, ExplainPodQuery)
+    asked = sheet.asked("explain_pod", visit.asked)
+    assert isinstance(asked, AskedRequest)
+    query, request = asked.query, asked.request
     explanation: Explanation = sheet.answer("explain_pod", visit.asked)
     view = sheet.view()
     shown = ExplainView(
@@ -36,9 +37,9 @@ def pod_page(cluster: SchedulingCluster, visit: Visit, handle: AnalysisHandle) -
         drawn=True,
         overview=view.overview,
         describe=view.describe,
-        nodes=query.node,
-        reasons=query.why,
-        withstand=query.withstand,
+        nodes=tuple(request.node),
+        reasons=request.why,
+        withstand=request.withstand,
     )
     names = tuple(visit.names.items())
     parts = [sheet.part(explanation, shown)]

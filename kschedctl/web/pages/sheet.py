@@ -21,8 +21,9 @@ from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.frame import View
 from kschedctl.questions.frame import age as age_in_words
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.nodes.analysis import NodesRequest, describe_node, nodes_overview
+from kschedctl.questions.nodes.analysis import describe_node, nodes_overview
 from kschedctl.questions.nodes.answer import NodesOverview
+from kschedctl.questions.nodes.request import NodesRequest
 from kschedctl.web.pages.visit import Links, ServerState, Values, Visit, address_values, local_path
 from kschedctl.web.questions.question import OFFERED, Asked, Query
 from kschedctl.web.questions.registry import BY_NAME
@@ -111,10 +112,9 @@ class Sheet:
         self._has_provenance = self._has_provenance or any(isinstance(block, Provenance) for block in shown)
         return laid_out(shown, self.links, heading)
 
-    def query(self, name: str, values: Values) -> Query:
-        """Return the parameters of a question as it reads them; errors and parameters are those of ``answer``."""
-        query: Query = BY_NAME[name].asked({}, values).query
-        return query
+    def asked(self, name: str, values: Values) -> Asked[Query]:
+        """Return a question as it reads it; errors and parameters are those of ``answer``."""
+        return BY_NAME[name].asked({}, values)
 
     def attempt(self, heading: str, name: str, values: Values = (), only: Collection[type] = ()) -> Part:
         """Return the answer to a question as a part, or the reason why there is none."""

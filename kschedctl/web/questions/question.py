@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
-from functools import cache
+from functools import cache, cached_property
 from typing import Annotated, Any, Final, Generic, Literal, TypeVar, cast, get_args
 from urllib.parse import parse_qsl
 
@@ -46,11 +46,6 @@ class NoParameters(Query, frozen=True, kw_only=True):
 #: The parameters that name an object.
 Namespace = Annotated[str, Meta(description="The namespace of the object.")]
 Name = Annotated[str, Meta(description="The name of the object.")]
-#: The seed of random choices.
-Seed = Annotated[
-    Annotated[int, Meta(ge=0, le=2**63 - 1)] | None,
-    Meta(description="Seed of the random choice among equal nodes; by default all of them, or the first by name."),
-]
 
 
 class ObjectQuery(Query, frozen=True, kw_only=True):
@@ -60,14 +55,14 @@ class ObjectQuery(Query, frozen=True, kw_only=True):
     name: Name
 
 
-Q = TypeVar("Q", bound=Query | AnalysisRequest[Any], covariant=True)
+Q = TypeVar("Q", bound=Query, covariant=True)
+R = TypeVar("R", bound=AnalysisRequest[Any], covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked(Generic[Q]):
     """A question as it was asked."""
 
-    #: The parameters, or the request that is made of them.
     query: Q
     what_ifs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: The manifests; empty if there are none.
@@ -107,6 +102,13 @@ class Asked(Generic[Q]):
         return read_manifests(request, ClusterRequest(source=ClusterSource(max_bytes=MOST_UNPACKED)), handle)
 
 
+@dataclass(frozen=True, slots=True)
+class AskedRequest(Asked[Q], Generic[Q, R]):
+    """A question as it was asked, with the request that the options among its parameters make."""
+
+    request: R = field(kw_only=True)
+
+
 #: The largest number of values of all parameters together.
 _MOST_VALUES: Final = 200
 
@@ -129,14 +131,14 @@ _KINDS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Question:
     """A question."""
 
     #: The path below ``/api/v1``, with the names of parameters in braces.
     path: str
     #: The function that answers it in a worker process.
-    run: Callable[[SchedulingCluster, Asked[Any], AnalysisHandle], Answer]
+    run: Callable[[SchedulingCluster, Any, AnalysisHandle], Answer]
     answers: tuple[type[msgspec.Struct], ...]
     _: KW_ONLY
     method: Literal["GET", "POST"] = "GET"
@@ -147,7 +149,7 @@ class Question:
     #: True if it takes long, so that it runs as a job.
     is_job: bool = False
 
-    #: The request that declares its parameters, if that is all that the question needs.
+    #: The request that declares its options; by default the one that the function takes.
     request: type[AnalysisRequest[Any]] | None = None
 
     @classmethod
@@ -155,13 +157,22 @@ class Question:
         """Return the question that a request declares."""
         return cls(request.path, answer_request, answers, method="POST", is_job=True, request=request)
 
-    @property
+    @cached_property
+    def own(self) -> type[Query]:
+        """The parameters of the function itself."""
+        query: type[Query] = get_args(self.run.__annotations__["asked"])[0]
+        return query
+
+    @cached_property
+    def of_request(self) -> type[AnalysisRequest[Any]] | None:
+        """The request that the function takes; ``None`` if it takes none."""
+        taken = get_args(self.run.__annotations__["asked"])[1:]
+        return self.request or next(iter(taken), None)
+
+    @cached_property
     def asks(self) -> type[Query]:
-        """The parameters: those of the request that the function takes."""
-        if self.request is not None:
-            return query_of(self.request)
-        parameters: type[Query] = get_args(self.run.__annotations__["asked"])[0]
-        return parameters
+        """All parameters: those of the function itself, and the options of its request."""
+        return self.own if self.of_request is None else parameters_with(self.own, self.of_request)
 
     @property
     def name(self) -> str:
@@ -180,7 +191,7 @@ class Question:
         values: Iterable[tuple[str, str]],
         body: bytes = b"",
         compare: tuple[ClusterRequest, ...] = (),
-    ) -> Asked[Any]:
+    ) -> Asked[Query]:
         """Read a request.
 
         Args:
@@ -217,35 +228,39 @@ class Question:
             query = msgspec.convert(data, self.asks, strict=False)
         except msgspec.ValidationError as error:
             raise _wrong_value(error) from None
-        asked = query if self.request is None else _requested(self.request, query)
-        return Asked(asked, texts, body if self.body is not Body.NONE else b"", compare)
+        content = body if self.body is not Body.NONE else b""
+        if self.of_request is None:
+            return Asked(query, texts, content, compare)
+        own = self.own(**{each.name: getattr(query, each.name) for each in msgspec.structs.fields(self.own)})
+        return AskedRequest(own, texts, content, compare, request=_requested(self.of_request, query))
 
 
 @cache
-def query_of(kind: type[AnalysisRequest[Any]]) -> type[Query]:
-    """Return the parameters of a request: its options, named as those of the command line."""
+def parameters_with(query: type[Query], kind: type[AnalysisRequest[Any]]) -> type[Query]:
+    """Return parameters with the options of a request, which are named as those of the command line."""
     fields: list[tuple[str, Any, Any]] = []
     for each, option in declared(kind):
         values: Any = each.type.__origin__
         if values == Sequence[str]:
             values = tuple[str, ...]
         if option.least is not None or option.most is not None:
-            limited = Annotated[int, Meta(ge=option.least, le=option.most)]
-            values = limited if values is int else limited | None
+            number = float if values is float else int
+            limited: Any = Annotated[number, Meta(ge=option.least, le=option.most)]
+            values = limited if values is number else limited | None
         annotation = Annotated[values, Meta(description=option.help)]
         name = option.parameter or option.flag.removeprefix("--") or each.name
         fields.append((each.name, annotation, msgspec.field(name=name, default=each.default)))
-    made = msgspec.defstruct(kind.__name__, fields, bases=(Query,), frozen=True, kw_only=True)
+    made = msgspec.defstruct(f"{kind.__name__}{query.__name__}", fields, bases=(query,), frozen=True, kw_only=True)
     made.__doc__ = kind.text()
     return cast("type[Query]", made)
 
 
 def _requested(kind: type[AnalysisRequest[Any]], query: Query) -> AnalysisRequest[Any]:
-    """Return the request with the parameters' values.
+    """Return the request with the values of parameters.
 
     Raises InputError if they contradict one another.
     """
-    request = kind(**msgspec.structs.asdict(query))
+    request = kind(**{name: getattr(query, name) for name in kind.options()})
     try:
         request.check()
     except RequestError as error:
@@ -254,16 +269,18 @@ def _requested(kind: type[AnalysisRequest[Any]], query: Query) -> AnalysisReques
     return request
 
 
-def answer_request(cluster: SchedulingCluster, asked: Asked[AnalysisRequest[Any]], handle: AnalysisHandle) -> Answer:
+def answer_request(
+    cluster: SchedulingCluster, asked: AskedRequest[NoParameters, AnalysisRequest[Any]], handle: AnalysisHandle
+) -> Answer:
     """Answer the question that a request declares."""
-    answer: Answer = asked.query.answer(asked.over(cluster, handle), handle)
+    answer: Answer = asked.request.answer(asked.over(cluster, handle), handle)
     return answer
 
 
 def answered(
     cluster: SchedulingCluster,
-    run: Callable[[SchedulingCluster, Asked[Query], AnalysisHandle], Answer],
-    asked: Asked[Query],
+    run: Callable[[SchedulingCluster, Any, AnalysisHandle], Answer],
+    asked: Asked[Any],
     handle: AnalysisHandle,
 ) -> bytes:
     """Answer a question, and return the answer as JSON with the fields of ``-o json``."""

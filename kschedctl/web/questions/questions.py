@@ -3,7 +3,7 @@
 from io import BytesIO
 from typing import Annotated, Final, TypeVar
 
-from msgspec import Meta
+from msgspec import Meta, structs
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Severity
@@ -16,12 +16,15 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.selectors import matches, parse_label_query
 from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.questions.answer import Answer
-from kschedctl.questions.capacity.analysis import CapacityRequest, capacity
+from kschedctl.questions.capacity.analysis import capacity
 from kschedctl.questions.capacity.answer import CapacityList
-from kschedctl.questions.devices.analysis import DevicesRequest, devices
+from kschedctl.questions.capacity.request import CapacityRequest
+from kschedctl.questions.devices.analysis import devices
+from kschedctl.questions.devices.request import DevicesRequest
 from kschedctl.questions.diff.analysis import DiffRequest, diff
-from kschedctl.questions.explain.analysis import ExplainRequest, explain
+from kschedctl.questions.explain.analysis import explain
 from kschedctl.questions.explain.answer import ExplanationList
+from kschedctl.questions.explain.request import ExplainRequest
 from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.inventory.analysis import (
@@ -38,15 +41,19 @@ from kschedctl.questions.inventory.analysis import (
 )
 from kschedctl.questions.leader.analysis import leader
 from kschedctl.questions.lint.analysis import report
-from kschedctl.questions.nodes.analysis import BY_NAME, BY_TAINTS, NodesRequest, describe_node, nodes_overview
-from kschedctl.questions.pending.analysis import PendingRequest, pending
+from kschedctl.questions.nodes.analysis import describe_node, nodes_overview
+from kschedctl.questions.nodes.request import NodesGrouping, NodesRequest
+from kschedctl.questions.pending.analysis import pending
+from kschedctl.questions.pending.request import PendingPods, PendingRequest
 from kschedctl.questions.pod_selection import PodRequest
-from kschedctl.questions.preempt.analysis import PreemptRequest, preempt
+from kschedctl.questions.preempt.analysis import preempt
 from kschedctl.questions.preempt.answer import PreemptionList
+from kschedctl.questions.preempt.request import PreemptRequest
 from kschedctl.questions.provenance import PodSubject
-from kschedctl.questions.simulate.analysis import SimulateRequest, simulate
-from kschedctl.questions.volumes.analysis import ClaimSubject, VolumesRequest, volumes
+from kschedctl.questions.simulate.request import SimulateRequest
+from kschedctl.questions.volumes.analysis import ClaimSubject, volumes
 from kschedctl.questions.volumes.answer import VolumesList
+from kschedctl.questions.volumes.request import VolumesRequest
 from kschedctl.sources.snapshot.files import STDIN
 from kschedctl.sources.snapshot.pod_choice import find_pod
 from kschedctl.trials.completeness import require_listed
@@ -54,12 +61,12 @@ from kschedctl.web.errors import NotFoundError, not_found
 from kschedctl.web.questions.question import (
     MOST_UNPACKED,
     Asked,
+    AskedRequest,
     Name,
     Namespace,
     NoParameters,
     ObjectQuery,
     Query,
-    Seed,
 )
 
 _MOST: Final = 5000
@@ -158,24 +165,18 @@ def find_objects(cluster: SchedulingCluster, asked: Asked[SearchQuery], handle: 
 # Questions about nodes.
 
 
-class NodesQuery(Query, frozen=True, kw_only=True):
-    """The selection and the grouping of nodes."""
-
-    selector: Annotated[str, Meta(description="All nodes with matching labels, such as pool=general.")] = ""
-    by: Annotated[str, Meta(description="Groups: taints, zone, type, pool, or the key of a label.")] = BY_TAINTS
-    sort_by: Annotated[str, Meta(description="Order: name, or the largest requested share of a resource.")] = BY_NAME
-
-
 class NodeQuery(Query, frozen=True, kw_only=True):
     """The name of a node."""
 
     name: Annotated[str, Meta(description="The name of the node.")]
 
 
-def list_nodes(cluster: SchedulingCluster, asked: Asked[NodesQuery], handle: AnalysisHandle) -> Answer:
+def list_nodes(
+    cluster: SchedulingCluster, asked: AskedRequest[NoParameters, NodesGrouping], handle: AnalysisHandle
+) -> Answer:
     """Show the free and allocatable capacity of nodes, one by one and in groups."""
-    query = asked.query
-    request = NodesRequest(selector=query.selector, by=query.by, sort_by=query.sort_by)
+    grouping = asked.request
+    request = NodesRequest(selector=grouping.selector, by=grouping.by, sort_by=grouping.sort_by)
     return nodes_overview(asked.over(cluster, handle), request, handle)
 
 
@@ -192,19 +193,6 @@ def show_node(cluster: SchedulingCluster, asked: Asked[NodeQuery], handle: Analy
 BODY: Final = "request"
 
 
-class PendingQuery(Query, frozen=True, kw_only=True):
-    """The selection of pending pods."""
-
-    namespace: Annotated[str, Meta(description="The namespace; all without it.")] = ""
-    selector: Annotated[str, Meta(description="Pods with matching labels only.")] = ""
-
-
-class ChangesQuery(PendingQuery, frozen=True, kw_only=True):
-    """The selection of pending pods, and the search for changes."""
-
-    changes: Annotated[int, Meta(description="Search for up to N changes that help.", ge=0, le=20)] = 3
-
-
 class LintQuery(Query, frozen=True, kw_only=True):
     """The options of lint."""
 
@@ -215,16 +203,11 @@ class LintQuery(Query, frozen=True, kw_only=True):
     severity: Annotated[Severity, Meta(description="The least severe findings to report.")] = Severity.INFO
 
 
-def show_pending(cluster: SchedulingCluster, asked: Asked[PendingQuery], handle: AnalysisHandle) -> Answer:
+def show_pending(
+    cluster: SchedulingCluster, asked: AskedRequest[NoParameters, PendingPods], handle: AnalysisHandle
+) -> Answer:
     """List pending pods by cause and age."""
-    request = PendingRequest(namespace=asked.query.namespace, selector=asked.query.selector, changes=0)
-    return pending(asked.over(cluster, handle), request, handle)
-
-
-def find_changes(cluster: SchedulingCluster, asked: Asked[ChangesQuery], handle: AnalysisHandle) -> Answer:
-    """List pending pods by cause and age, and the fewest changes that would schedule most of them."""
-    query = asked.query
-    request = PendingRequest(namespace=query.namespace, selector=query.selector, changes=query.changes)
+    request = PendingRequest(namespace=asked.request.namespace, selector=asked.request.selector, changes=0)
     return pending(asked.over(cluster, handle), request, handle)
 
 
@@ -264,78 +247,38 @@ def linted_manifest(cluster: SchedulingCluster, asked: Asked[LintQuery], handle:
 
 # Questions about single pods of the cluster, and about pods of manifests.
 
-_NodeNames = Annotated[tuple[str, ...], Meta(description="Show these nodes only.", max_length=100)]
-_Suggest = Annotated[
-    Annotated[int, Meta(ge=0, le=20)] | None,
-    Meta(description="Search for up to N changes with which the pod would fit; by default 5, 0 for many pods."),
-]
 
-
-class ExplainOptions(Query, frozen=True, kw_only=True):
-    """The options of an explanation."""
-
-    node: _NodeNames = ()
-    why: Annotated[bool, Meta(description="Add comparisons and arithmetic of the nodes of `node`.")] = False
-    suggest: _Suggest = None
-    prefer: Annotated[str, Meta(description="Search for changes that would move the pod to this node.")] = ""
-    withstand: Annotated[bool, Meta(description="Add the failures that the pod survives.")] = False
-    sampling: Annotated[
-        bool, Meta(description="End the search for feasible nodes as kube-scheduler does, from every possible start.")
-    ] = False
-    seed: Seed = None
-
-    def request(self, pods: list[PodSubject]) -> ExplainRequest:
-        """Return the request of the analysis."""
-        return ExplainRequest(
-            pods=tuple(pods),
-            nodes=self.node,
-            stories=self.why,
-            suggest=self.suggest,
-            prefer=self.prefer,
-            withstand=self.withstand,
-            sampling=self.sampling,
-            seed=self.seed,
-        )
-
-
-class ExplainPodQuery(ExplainOptions, frozen=True, kw_only=True):
-    """The pod to explain, and the options."""
-
-    namespace: Namespace
-    name: Name
-
-
-class ExplainManifestQuery(ExplainOptions, frozen=True, kw_only=True):
-    """The options of an explanation of manifests."""
+class ManifestQuery(Query, frozen=True, kw_only=True):
+    """The namespace of manifests."""
 
     namespace: Annotated[str, Meta(description="Namespace of objects that do not set one.")] = ""
 
 
-class PreemptPodQuery(ObjectQuery, frozen=True, kw_only=True):
-    """The pod that would evict others, and the options."""
-
-    seed: Seed = None
-
-
-def explain_pod(cluster: SchedulingCluster, asked: Asked[ExplainPodQuery], handle: AnalysisHandle) -> Answer:
+def explain_pod(
+    cluster: SchedulingCluster, asked: AskedRequest[ObjectQuery, ExplainRequest], handle: AnalysisHandle
+) -> Answer:
     """Explain where kube-scheduler would schedule a pod of the cluster, or why it cannot."""
     changed = asked.over(cluster, handle)
     pod = pod_of(changed, asked.query.namespace, asked.query.name)
-    return next(explain(changed, asked.query.request([pod]), handle))
+    return structs.replace(asked.request, pod=(pod,)).answer(changed, handle)
 
 
-def explain_manifest(cluster: SchedulingCluster, asked: Asked[ExplainManifestQuery], handle: AnalysisHandle) -> Answer:
+def explain_manifest(
+    cluster: SchedulingCluster, asked: AskedRequest[ManifestQuery, ExplainRequest], handle: AnalysisHandle
+) -> Answer:
     """Explain where kube-scheduler would schedule the pods of a manifest, or why it cannot."""
     changed, pods = new_pods(cluster, asked, asked.query.namespace, handle)
-    answers = tuple(explain(changed, asked.query.request(pods), handle))
+    answers = tuple(explain(changed, structs.replace(asked.request, pod=tuple(pods)), handle))
     return answers[0] if len(answers) == 1 else ExplanationList(items=answers)
 
 
-def preempt_pod(cluster: SchedulingCluster, asked: Asked[PreemptPodQuery], handle: AnalysisHandle) -> Answer:
+def preempt_pod(
+    cluster: SchedulingCluster, asked: AskedRequest[ObjectQuery, PreemptRequest], handle: AnalysisHandle
+) -> Answer:
     """Show which pods kube-scheduler would evict to schedule a pod of the cluster, on which node, and why."""
     changed = asked.over(cluster, handle)
     pod = pod_of(changed, asked.query.namespace, asked.query.name)
-    answers = preempt(changed, PreemptRequest(pods=(pod,), seed=asked.query.seed), handle)
+    answers = preempt(changed, structs.replace(asked.request, pod=(pod,)), handle)
     return answers[0] if len(answers) == 1 else PreemptionList(items=answers)
 
 
@@ -439,22 +382,11 @@ def _object(cluster: SchedulingCluster, kind: type[T], name: str, namespace: str
 
 # Questions that take long, and run as jobs: drains, simulations, capacity and comparison.
 
-_Namespace = Annotated[str, Meta(description="Namespace of objects that do not set one.")]
 
-
-class SimulateQuery(Query, frozen=True, kw_only=True):
-    """The options of a simulation."""
-
-    namespace: _Namespace = ""
-    seed: Seed = None
-
-
-class CapacityQuery(Query, frozen=True, kw_only=True):
-    """The pod to copy, if the request has no manifest, and the options."""
+class CapacityQuery(ManifestQuery, frozen=True, kw_only=True):
+    """The pod to copy, if the request has no manifest."""
 
     pod: Annotated[str, Meta(description="A pod of the cluster, as NAMESPACE/NAME.")] = ""
-    namespace: _Namespace = ""
-    max: Annotated[Annotated[int, Meta(ge=1, le=1_000_000)] | None, Meta(description="Stop after N copies.")] = None
 
 
 #: The other snapshots, by path: a process reads each once.
@@ -467,7 +399,9 @@ class CompareQuery(Query, frozen=True, kw_only=True):
     to: Annotated[str, Meta(description="One of the snapshots that the server was started with.")] = ""
 
 
-def simulate_queue(cluster: SchedulingCluster, asked: Asked[SimulateQuery], handle: AnalysisHandle) -> Answer:
+def simulate_queue(
+    cluster: SchedulingCluster, asked: AskedRequest[ManifestQuery, SimulateRequest], handle: AnalysisHandle
+) -> Answer:
     """Schedule the pending pods, and those of a manifest, one after another."""
     if asked.body.strip():
         manifests = asked.manifests(handle, asked.query.namespace)
@@ -476,10 +410,12 @@ def simulate_queue(cluster: SchedulingCluster, asked: Asked[SimulateQuery], hand
         manifests.accepted(changed, handle)
     else:
         changed = asked.over(cluster, handle)
-    return simulate(changed, SimulateRequest(seed=asked.query.seed), handle)
+    return asked.request.answer(changed, handle)
 
 
-def count_copies(cluster: SchedulingCluster, asked: Asked[CapacityQuery], handle: AnalysisHandle) -> Answer:
+def count_copies(
+    cluster: SchedulingCluster, asked: AskedRequest[CapacityQuery, CapacityRequest], handle: AnalysisHandle
+) -> Answer:
     """Count how many more copies of a pod or workload fit, and show what stops the next copy."""
     query = asked.query
     if bool(query.pod) == bool(asked.body.strip()):
@@ -490,7 +426,7 @@ def count_copies(cluster: SchedulingCluster, asked: Asked[CapacityQuery], handle
         pods = [pod_of(changed, namespace or query.namespace or "default", name)]
     else:
         changed, pods = new_pods(cluster, asked, query.namespace, handle)
-    answers = capacity(changed, CapacityRequest(pods=tuple(pods), most=query.max), handle)
+    answers = capacity(changed, structs.replace(asked.request, pod=tuple(pods)), handle)
     return answers[0] if len(answers) == 1 else CapacityList(items=answers)
 
 

@@ -15,6 +15,7 @@ from kschedctl.questions.leader import answer as leader
 from kschedctl.questions.lint import answer as lint
 from kschedctl.questions.nodes import answer as nodes
 from kschedctl.questions.pending import answer as pending
+from kschedctl.questions.pending.request import PendingRequest
 from kschedctl.questions.preempt import answer as preempt
 from kschedctl.questions.simulate import answer as simulate
 from kschedctl.questions.volumes import answer as volumes
@@ -62,7 +63,7 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         body=Body.OPTIONAL,
         is_job=True,
     ),
-    Question("/pending", ask.find_changes, (pending.Pending,), method="POST", is_job=True),
+    Question.of(PendingRequest, (pending.Pending,)),
     Question("/diff", ask.compare, (diff.Diff,), method="POST", is_job=True),
 )
 #: The questions by name.

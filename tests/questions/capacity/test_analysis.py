@@ -13,11 +13,12 @@ from kschedctl.objects.releases.release import RELEASES
 from kschedctl.objects.volume import CSINode
 from kschedctl.objects.workload import StatefulSet
 from kschedctl.output.data_forms import as_json
-from kschedctl.questions.capacity.analysis import CapacityRequest, capacity_answer
 from kschedctl.questions.capacity.analysis import capacity as count
 from kschedctl.questions.capacity.analysis import capacity as gang_capacity_capacity
+from kschedctl.questions.capacity.analysis import capacity_answer
 from kschedctl.questions.capacity.answer import CapacityList, PodCapacity
 from kschedctl.questions.capacity.document import document
+from kschedctl.questions.capacity.request import CapacityRequest
 from kschedctl.questions.explain.answer import WorkloadData
 from kschedctl.questions.frame import View
 from kschedctl.questions.handle import AnalysisHandle

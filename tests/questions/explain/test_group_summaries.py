@@ -9,7 +9,8 @@ import pytest
 
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.questions.explain.analysis import ExplainRequest, explain
+from kschedctl.questions.explain.analysis import explain
+from kschedctl.questions.explain.request import ExplainRequest
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.provenance import PodSubject
 from tests.builders import make_cluster, make_node, make_pod

@@ -13,15 +13,10 @@ from kschedctl.objects.releases.choice import choose_release
 from kschedctl.output.data_forms import as_json
 from kschedctl.questions.frame import View
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.optimum.analysis import (
-    OptimumRequest,
-    emptied_answer,
-    optimum,
-    optimum_answer,
-    purchase_answer,
-)
+from kschedctl.questions.optimum.analysis import emptied_answer, optimum, optimum_answer, purchase_answer
 from kschedctl.questions.optimum.answer import Emptied, Optimum, Purchased
 from kschedctl.questions.optimum.document import document, emptied_document, purchase_document
+from kschedctl.questions.optimum.request import OptimumRequest
 from kschedctl.questions.provenance import Provenance
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.optimum.comparison import compare, find_adjustments

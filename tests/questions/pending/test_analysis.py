@@ -16,8 +16,9 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.workload import ReplicaSet
 from kschedctl.output.data_forms import as_json
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.pending.analysis import PendingRequest, explain_group, pending, pending_answer
+from kschedctl.questions.pending.analysis import explain_group, pending, pending_answer
 from kschedctl.questions.pending.answer import Pending
+from kschedctl.questions.pending.request import PendingRequest
 from kschedctl.questions.provenance import provenance
 from tests.answer_schema import validate
 from tests.builders import (

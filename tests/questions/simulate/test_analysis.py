@@ -9,9 +9,10 @@ import pytest
 from kschedctl.objects.pod import Pod
 from kschedctl.questions.frame import View
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.simulate.analysis import SimulateRequest, simulate
+from kschedctl.questions.simulate.analysis import simulate
 from kschedctl.questions.simulate.answer import Simulated
 from kschedctl.questions.simulate.document import document
+from kschedctl.questions.simulate.request import SimulateRequest
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
 from tests.questions.printing import lines
 

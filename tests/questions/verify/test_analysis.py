@@ -12,9 +12,10 @@ from kschedctl.objects.pod import Pod
 from kschedctl.questions.frame import View
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.verify import analysis
-from kschedctl.questions.verify.analysis import VerifyRequest, deciding_refusal, verify
+from kschedctl.questions.verify.analysis import deciding_refusal, verify
 from kschedctl.questions.verify.answer import Choice, ChosenNodeData, Standing, Verification
 from kschedctl.questions.verify.document import document
+from kschedctl.questions.verify.request import VerifyRequest
 from kschedctl.questions.verify.running_pods import check_bound_pods
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from tests.builders import (

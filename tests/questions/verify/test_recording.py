@@ -15,9 +15,10 @@ from kschedctl.objects.releases.release import LATEST
 from kschedctl.questions.batch.cases import Case, decide
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.loading import scheduling_cluster
-from kschedctl.questions.verify.analysis import VerifyRequest, verify
+from kschedctl.questions.verify.analysis import verify
 from kschedctl.questions.verify.pending_pods import Theirs, disagreement
 from kschedctl.questions.verify.recording import differing_pod, fewest, recorded_case, smallest_case
+from kschedctl.questions.verify.request import VerifyRequest
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.config.types import API_VERSION, KIND

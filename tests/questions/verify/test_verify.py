@@ -16,9 +16,10 @@ from kschedctl.objects.pod import Pod
 from kschedctl.questions.frame import View
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.loading import scheduling_cluster
-from kschedctl.questions.verify.analysis import VerifyRequest, verify
+from kschedctl.questions.verify.analysis import verify
 from kschedctl.questions.verify.answer import Match, PendingGroupData, Standing, Verification
 from kschedctl.questions.verify.document import document
+from kschedctl.questions.verify.request import VerifyRequest
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from tests.builders import GPU, make_cluster, make_node, make_pod
