@@ -50,9 +50,7 @@ from kschedctl.scheduler.framework.interface import (
     PreFilterPlugin,
     PreFilterResult,
     PreScorePlugin,
-    ScorePlugin,
-    default_normalize_score,
-    explain_default_normalize_score,
+    ScaledScorePlugin,
 )
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.remedy import Operation, Remedy, RemedyContext, add_operation, remove_operation
@@ -345,7 +343,7 @@ class _PreScoreState(msgspec.Struct, frozen=True):
     nodes: Nodes
 
 
-class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
+class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScaledScorePlugin):
     """Upstream: plugins/nodeaffinity."""
 
     name = "NodeAffinity"
@@ -445,9 +443,6 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         scores = prepared.scores if prepared is not None else self._preference_scores(preferred_terms(pod))
         return scores[rows]
 
-    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
-        return default_normalize_score(scores, reverse=False)
-
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
         node = self.handle.cluster.nodes.objects[row]
         labels = node.metadata.labels
@@ -473,9 +468,6 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
             told, has, matches = _described_term(preferred.preference, node)
             weighed.append(WeighedTerm(told, preferred.weight, has, matches and bool(preferred.weight)))
         return PreferenceScore(tuple(weighed))
-
-    def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
-        return explain_default_normalize_score(scores, position, reverse=False)
 
 
 def _described_term(term: NodeSelectorTerm, node: Node) -> tuple[str, str, bool]:

@@ -37,9 +37,7 @@ from kschedctl.scheduler.framework.interface import (
     PreFilterPlugin,
     PreFilterResult,
     PreScorePlugin,
-    ScorePlugin,
-    default_normalize_score,
-    explain_default_normalize_score,
+    ScaledScorePlugin,
     required_state,
 )
 from kschedctl.scheduler.framework.operands import Operands
@@ -239,10 +237,11 @@ class _State(msgspec.Struct, frozen=True):
     """A mark in the cycle state: PreScore ran."""
 
 
-class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
+class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScaledScorePlugin):
     """Upstream: plugins/tainttoleration."""
 
     name = "TaintToleration"
+    prefers_low = True
     reads = OF_NODE
     prepares_from = OF_NOTHING
 
@@ -294,9 +293,6 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
         # Upstream drops tolerations of other effects first. They never match a soft taint, so the count is the same.
         return self._per_list(lambda taints: intolerable_soft_taints(taints, pod.spec.tolerations), rows)
 
-    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
-        return default_normalize_score(scores, reverse=True)
-
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
         taints = self.handle.cluster.nodes.objects[row].spec.taints
         hard = [taint for taint in taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE)]
@@ -312,9 +308,6 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
             tuple(taint for taint, ok in zip(told, fine, strict=True) if not ok),
             tuple(taint for taint, ok in zip(told, fine, strict=True) if ok),
         )
-
-    def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
-        return explain_default_normalize_score(scores, position, reverse=True)
 
 
 def _taint_check(taint: Taint, tolerations: tuple[Toleration, ...]) -> FilterCheck:

@@ -239,7 +239,14 @@ class Credentials:
         self._seconds = seconds
         self._made: ExecStatus | None = None
         self.impersonated = tuple(_impersonation(user))
-        self._check_provider()
+        provider = user.value.auth_provider
+        if provider is not None and provider.name != _OIDC:
+            hint = (
+                "use a credential plugin of the provider (exec), as kubectl does" if provider.name in _REMOVED else ""
+            )
+            raise user.error(f"{provider.name!a} is not a supported auth provider", "auth-provider.name", hint)
+        if provider is not None and not provider.config.get("id-token"):
+            raise user.error("has no id-token", "auth-provider.config", "log in with the provider's program")
         self._given = self._authorization()
         if not self._given and user.value.exec is not None:
             self._made = run_plugin(user, cluster, seconds)
@@ -293,17 +300,6 @@ class Credentials:
             login = f"{value.username}:{value.password}"
             return f"Basic {base64.b64encode(login.encode(errors='surrogateescape')).decode()}"
         return ""
-
-    def _check_provider(self) -> None:
-        provider = self._user.value.auth_provider
-        if provider is None:
-            return
-        if provider.name == _OIDC:
-            if not provider.config.get("id-token"):
-                raise self._user.error("has no id-token", "auth-provider.config", "log in with the provider's program")
-            return
-        hint = "use a credential plugin of the provider (exec), as kubectl does" if provider.name in _REMOVED else ""
-        raise self._user.error(f"{provider.name!a} is not a supported auth provider", "auth-provider.name", hint)
 
 
 def _impersonation(user: Entry[UserEntry]) -> Iterator[Header]:

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Final
@@ -407,7 +407,7 @@ class Reading:
         seems = False
         try:
             is_unread = None if self._as_data else self._is_unread
-            shorten = self._shorten if self._written is None else None
+            shorten = partial(shortened, summary=self.summary) if self._written is None else None
             for document in documents(
                 source.content, source.name, as_data=self._as_data, is_unread=is_unread, shorten=shorten
             ):
@@ -450,10 +450,6 @@ class Reading:
             and not any(tag in text for tag in _TAGS)
             and not self.summary.may_have_newer(text)
         )
-
-    def _shorten(self, text: bytes) -> bytes | None:
-        """Shorten an object, as ``Shorten`` describes it; called in other processes."""
-        return shortened(text, self.summary)
 
     def _document(self, document: Document) -> Iterable[tuple[ApiObject, Location]] | None:
         """Return the objects of a document, or ``None`` if its format is unknown."""
@@ -571,7 +567,9 @@ class Reading:
             hint = "a kind has letters and digits alone, such as Pod"
             self.note(InputError(f"{shown(kind)} is not a kind", where=where, path="kind", hint=hint))
             return
-        if (reason := CARRIERS.get((group, kind), "")) and (kind != _STATUS or _is_failure(value)):
+        if (reason := CARRIERS.get((group, kind), "")) and (
+            kind != _STATUS or (isinstance(status := _python_value(value), dict) and status.get("status") == "Failure")
+        ):
             self.summary.passed.append(SkippedFile(str(location), reason, True))
             return
         if meant := meant_kind(api_version, kind):
@@ -599,11 +597,6 @@ def is_only_counted(api_version: str, kind: str) -> bool:
         or _KIND.fullmatch(kind) is None
         or meant_kind(api_version, kind)
     )
-
-
-def _is_failure(value: JsonValue) -> bool:
-    data = _python_value(value)
-    return isinstance(data, dict) and data.get("status") == "Failure"
 
 
 def _python_value(value: JsonValue) -> Any:
