@@ -112,7 +112,9 @@ def _seen(
     local: dict[int, list[int]] = {}
     shared: list[tuple[tuple[int, int], Mask]] = []
     for i, one in enumerate(slices):
-        if _is_left_out(one, rules):
+        counters_only = bool(one.spec.shared_counters) and not rules.counter_slices_count
+        if not rules.partitionable and (one.spec.per_device_node_selection is not None or counters_only):
+            # The release ignores the slice.
             continue
         if one.spec.node_name and not (one.spec.shared_counters and rules.counter_slices_everywhere):
             if (row := nodes.row.get(one.spec.node_name)) is not None:
@@ -150,15 +152,6 @@ def _shared(spec: ResourceSliceSpec, nodes: Nodes, rules: DeviceRules) -> Iterat
         masks = [reach(device, nodes) for device in spec.devices]
         yield -1, np.any(masks, axis=0) if masks else np.zeros(len(nodes), dtype=np.bool_)
         yield from enumerate(masks)
-
-
-def _is_left_out(one: ResourceSlice, rules: DeviceRules) -> bool:
-    """Report whether a release ignores a slice."""
-    if rules.partitionable:
-        return False
-    return one.spec.per_device_node_selection is not None or (
-        bool(one.spec.shared_counters) and not rules.counter_slices_count
-    )
 
 
 def reach(of: DeviceFeatures | object, nodes: Nodes) -> Mask:
@@ -327,16 +320,14 @@ class Inventory:
         Two views with the same code and interchangeable devices give the same result in a search.
         """
         codes: dict[Hashable, int] = {}
-        return np.array(
-            [codes.setdefault(self._form(number), len(codes)) for number in range(len(self.views))], dtype=np.int64
-        )
-
-    def _form(self, number: int) -> Hashable:
-        view = self.views[number]
-        counters = None
-        if self.has_counters and view.counter_sets:
-            counters = tuple(sorted(self.available_counters(number).items()))
-        return view.incomplete, bool(view.invalid), self.view_elsewhere[number].tobytes(), counters
+        forms = []
+        for number, view in enumerate(self.views):
+            counters = None
+            if self.has_counters and view.counter_sets:
+                counters = tuple(sorted(self.available_counters(number).items()))
+            form = view.incomplete, bool(view.invalid), self.view_elsewhere[number].tobytes(), counters
+            forms.append(codes.setdefault(form, len(codes)))
+        return np.array(forms, dtype=np.int64)
 
     def available_counters(self, number: int) -> dict[CounterName, int]:
         """Return the counters of a pool view minus the draw of the pool's allocated devices, in nano-units."""

@@ -284,16 +284,16 @@ def _sent_back_nodes(fields: _Struct) -> tuple[SentBackNode, ...] | None:
         return None
     items = _Struct("NodeList", value, "Nodes.").get("items", list, "[]v1.Node") or []
     try:
-        return tuple(_sent_back_node(msgspec.json.encode(_plain(item or {}))) for item in items)
+        return tuple(
+            SentBackNode(metadata=node.metadata, spec=node.spec, status=node.status, text=text)
+            for item in items
+            for text in (msgspec.json.encode(_plain(item or {})),)
+            for node in (decode(text, Node),)
+        )
     except InputError as error:
         raise ExtenderError(f"its nodes cannot be read: {error}") from None
     except RecursionError:
         raise ExtenderError("its nodes cannot be read: exceeded max depth") from None
-
-
-def _sent_back_node(text: bytes) -> SentBackNode:
-    node = decode(text, Node)
-    return SentBackNode(metadata=node.metadata, spec=node.spec, status=node.status, text=text)
 
 
 def _plain(value: Any) -> Any:

@@ -230,22 +230,24 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
         return PreFilterResult()
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        if not self.handle.release.enabled(_GATE):
+        release = self.handle.release
+        if not release.enabled(_GATE):
             return ()
+        pods = self.handle.pods_that_wake(EventResource.TARGET_POD)
+
+        def after_update(pod: Pod, old: Pod, new: Pod) -> bool:
+            return same_pod(pod, new) and needed_features(old, release) != needed_features(new, release)
+
         action = ActionType.ADD | ActionType.UPDATE_NODE_DECLARED_FEATURE
         return (
             registered(EventResource.NODE, action, self._after_node_change),
-            registered(self.handle.pods_that_wake(EventResource.TARGET_POD), ActionType.UPDATE, self._after_update),
+            registered(pods, ActionType.UPDATE, after_update),
         )
 
     def _after_node_change(self, pod: Pod, old: Node | None, new: Node) -> bool:
         needed = needed_features(pod, self.handle.release)
         had = old is not None and needed.issubset(old.status.declared_features)
         return not had and needed.issubset(new.status.declared_features)
-
-    def _after_update(self, pod: Pod, old: Pod, new: Pod) -> bool:
-        release = self.handle.release
-        return same_pod(pod, new) and needed_features(old, release) != needed_features(new, release)
 
     def sign_pod(self, pod: Pod) -> Hashable:
         return needed_features(pod, self.handle.release)

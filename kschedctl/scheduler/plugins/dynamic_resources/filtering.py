@@ -176,7 +176,14 @@ def _verdicts(state: State, inventory: Inventory, rows: Int64Array) -> list[tupl
     for number, pattern in enumerate(patterns.T.tolist()):
         members = rows[~misfit][pattern_of.reshape(-1) == number]
         resources = [name for name, bit in zip(names, pattern, strict=True) if bit]
-        out.append((_with_resources(state, state.extended, inventory, resources, members), members))
+        verdict = AllocationVerdict()
+        if resources or state.claims:
+            if state.extended.leftover is None or state.extended.leftover.status.allocation is None:
+                if state.template is None:
+                    raise AssertionError("a pod with extended resources has a template for their claim")
+                verdict.extended_claim = new_claim(state.template, resources, state.extended.classes)
+            verdict = _allocated(state, inventory, members, verdict)
+        out.append((verdict, members))
     return out
 
 
@@ -198,19 +205,6 @@ def _served(cluster: Cluster, extended: Extended, rows: Int64Array) -> tuple[Mas
         else:
             misfit |= amount < 0
     return delegated, misfit
-
-
-def _with_resources(
-    state: State, extended: Extended, inventory: Inventory, resources: list[str], rows: Int64Array
-) -> AllocationVerdict:
-    if not resources and not state.claims:
-        return AllocationVerdict()
-    verdict = AllocationVerdict()
-    if extended.leftover is None or extended.leftover.status.allocation is None:
-        if state.template is None:
-            raise AssertionError("a pod with extended resources has a template for their claim")
-        verdict.extended_claim = new_claim(state.template, resources, extended.classes)
-    return _allocated(state, inventory, rows, verdict)
 
 
 def _allocated(state: State, inventory: Inventory, rows: Int64Array, verdict: AllocationVerdict) -> AllocationVerdict:
