@@ -326,7 +326,8 @@ class _Cycle:
         """Try the whole group in a changed cluster."""
         framework = self._framework.moved(cluster)
         chosen = self._choose(framework, self._tries(framework, run_post_filter=False))
-        return chosen.status.as_status, chosen.proposed
+        reasons = (chosen.status.message,) if chosen.status.code is not Code.SUCCESS else ()
+        return Status(chosen.status.code, reasons), chosen.proposed
 
     def fits(self, cluster: Cluster, proposed: Sequence[tuple[Pod, str]]) -> bool:
         """Report whether members fit on given nodes, one after the other."""

@@ -297,10 +297,6 @@ class Inventory:
         """Return the slice that lists a device."""
         return self.slices[bisect_right(self._starts, number)]
 
-    def other_devices(self, view: PoolView) -> list[int]:
-        """Return the numbers of the devices in a pool's slices for other nodes."""
-        return [self._first[one.name] + i for one in view.others for i in range(len(one.spec.devices))]
-
     @cached_property
     def node_pools(self) -> NodePools:
         """The pools of every node."""
@@ -332,7 +328,9 @@ class Inventory:
     def available_counters(self, number: int) -> dict[CounterName, int]:
         """Return the counters of a pool view minus the draw of the pool's allocated devices, in nano-units."""
         view = self.views[number]
-        devices = (*self.view_devices[number].tolist(), *self.other_devices(view))
+        # The slices for other nodes draw on the same counters.
+        others = (self._first[one.name] + i for one in view.others for i in range(len(one.spec.devices)))
+        devices = (*self.view_devices[number].tolist(), *others)
         allocated = (self.devices[i] for i in devices if self.usage.allocated(self.ids[i]))
         return available_counters(view.counter_sets or {}, allocated)
 

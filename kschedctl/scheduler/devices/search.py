@@ -14,7 +14,7 @@ from kschedctl.common.arrays import Int64Array
 from kschedctl.objects.device import ALL, ALLOCATION_RESULTS_MAX, EXACT_COUNT, Device, DeviceTaint, ResourceSlice
 from kschedctl.scheduler.devices.capacity import CapacityError, consumption, fits
 from kschedctl.scheduler.devices.claims import AllocationError, DeviceID, PoolID
-from kschedctl.scheduler.devices.constraints import ConstraintState, counters_of, make_constraint, unknown_constraint
+from kschedctl.scheduler.devices.constraints import ConstraintState, counters_of, make_constraint
 from kschedctl.scheduler.devices.requests import Alternative, ClaimPlan
 from kschedctl.scheduler.devices.taints import untolerated
 
@@ -256,7 +256,8 @@ def claim_work(plan: ClaimPlan, site: NodeDevices) -> list[list[RequestWork]]:
         raise AllocationError(f"claim {plan.claim.key}: number of requested devices {least} {limit}")
     for i, name in enumerate(plan.attributes):
         if name is None:
-            raise unknown_constraint(plan.claim.key, i)
+            where = f"claim {plan.claim.key}, constraint #{i}"
+            raise AllocationError(f"{where}: empty constraint (unsupported constraint type?)")
     return out
 
 

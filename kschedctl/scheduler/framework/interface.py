@@ -98,14 +98,9 @@ class Handle:
 class PluginsRunner(Protocol):
     """The plugins of a profile over one cluster, for plugins and the result cache (upstream ``PluginsRunner``)."""
 
-    @property
-    def profile(self) -> Profile: ...
-
-    @property
-    def cluster(self) -> Cluster: ...
-
-    @property
-    def handle(self) -> Handle: ...
+    profile: Profile
+    cluster: Cluster
+    handle: Handle
 
     def plugin(self, name: str) -> "Plugin":
         """Return a plugin of the profile by its name."""

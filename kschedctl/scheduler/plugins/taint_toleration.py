@@ -192,11 +192,6 @@ def untolerated_taint(taints: tuple[Taint, ...], tolerations: tuple[Toleration, 
     return next((taint for taint in hard if not tolerated(tolerations, taint)), None)
 
 
-def intolerable_soft_taints(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> int:
-    """Return the number of ``PreferNoSchedule`` taints that are not tolerated."""
-    return sum(taint.effect == PREFER_NO_SCHEDULE and not tolerated(tolerations, taint) for taint in taints)
-
-
 class UntoleratedTaint(Operands, frozen=True):
     """The node has a taint that the pod does not tolerate."""
 
@@ -291,7 +286,13 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScaledScore
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
         required_state(state, _State, 'reading "PreScoreTaintToleration" from cycleState: not found')
         # Upstream drops tolerations of other effects first. They never match a soft taint, so the count is the same.
-        return self._per_list(lambda taints: intolerable_soft_taints(taints, pod.spec.tolerations), rows)
+        tolerations = pod.spec.tolerations
+        return self._per_list(
+            lambda taints: sum(
+                taint.effect == PREFER_NO_SCHEDULE and not tolerated(tolerations, taint) for taint in taints
+            ),
+            rows,
+        )
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
         taints = self.handle.cluster.nodes.objects[row].spec.taints

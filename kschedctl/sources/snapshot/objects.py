@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
@@ -20,13 +20,16 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.sources.snapshot.archives import Unpacking
 from kschedctl.sources.snapshot.clusters import PART_OF_KIND, Part, clusters_in
 from kschedctl.sources.snapshot.content_sniffing import BRACES, meant_kind, seems_object, unrendered
-from kschedctl.sources.snapshot.decoding import TEXTS, JsonValue, decode, json_text, plain, shown, top_level
+from kschedctl.sources.snapshot.decoding import TEXTS, JsonValue, decode, elements, json_text, plain, shown, top_level
 from kschedctl.sources.snapshot.documents import (
+    CAPTURE,
+    LAYOUTS,
+    SIMULATOR,
+    SIMULATOR_LISTS,
     Document,
     NoObjectError,
     ObjectHeader,
     documents,
-    layout_of,
     read_envelope,
 )
 from kschedctl.sources.snapshot.files import (
@@ -37,6 +40,7 @@ from kschedctl.sources.snapshot.files import (
     read_sources,
     whole_source,
 )
+from kschedctl.sources.snapshot.header import SnapshotHeader
 from kschedctl.sources.snapshot.names import SUFFIXES
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
 from kschedctl.sources.snapshot.summary import ReadSummary, SkippedFile
@@ -203,6 +207,7 @@ NO_OBJECTS: Final = "holds no Kubernetes objects"
 EMPTY: Final = "empty"
 
 _LIST: Final = "List"
+_SIMULATOR_CONFIG: Final = "schedulerConfig"
 #: The kind of a document with the control plane's version in ``gitVersion``.
 _VERSION_KIND: Final = "Info"
 _KIND: Final = re.compile("[A-Za-z][A-Za-z0-9-]*", re.ASCII)
@@ -460,14 +465,38 @@ class Reading:
             return None
         try:
             fields = top_level(document.value)
-            layout = layout_of(fields)
+            layout = next((name for name, keys in LAYOUTS.items() if not keys.isdisjoint(fields)), None)
             if layout is None:
                 return None
-            self.summary.layouts[location.file] = layout.name
-            return layout.read(self, document, fields)
+            self.summary.layouts[location.file] = layout
+            if layout == SIMULATOR:
+                return self._simulator_export(fields, location)
+            if layout == CAPTURE:
+                self.summary.note_header(decode(document.value, SnapshotHeader))
+            else:
+                self.summary.note_version(plain(document.value))
         except InputError as error:
             self.note(error, location)
-            return ()
+        return ()
+
+    def _simulator_export(
+        self, fields: Mapping[str, JsonValue], location: Location
+    ) -> Iterator[tuple[ApiObject, Location]]:
+        config: Any = plain(fields.get(_SIMULATOR_CONFIG))
+        if isinstance(config, dict):
+            self.summary.scheduler_config = config
+        elif config is not None:
+            self.note(InputError(f"{shown(config)} is not an object", where=location, path=_SIMULATOR_CONFIG))
+        for key, (api_version, kind) in SIMULATOR_LISTS.items():
+            try:
+                items = elements(fields.get(key))
+            except msgspec.ValidationError:
+                self.note(InputError(f"{shown(plain(fields[key]))} is not a list", where=location, path=key))
+                continue
+            # Items are numbered per list.
+            place = location._replace(file=f"{location.file}:{key}")
+            self.summary.listed.setdefault(kind, "")
+            yield from self.typed_items(items, api_version, kind, place)
 
     def _by_kind(
         self, value: JsonValue, envelope: ObjectHeader[Any], location: Location

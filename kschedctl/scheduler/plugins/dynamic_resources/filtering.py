@@ -140,11 +140,6 @@ class State(msgspec.Struct):
         """True if the pod needs no device."""
         return not self.claims and self.extended is None
 
-    @property
-    def open_claims(self) -> list[ResourceClaim]:
-        """The claims in the pod's spec that are not allocated."""
-        return [claim for claim in self.claims if claim.status.allocation is None]
-
 
 NOT_AVAILABLE: Final = "resourceclaim not available on the node"
 LEFTOVER: Final = "cannot schedule extended resource claim"
@@ -209,7 +204,9 @@ def _served(cluster: Cluster, extended: Extended, rows: Int64Array) -> tuple[Mas
 
 def _allocated(state: State, inventory: Inventory, rows: Int64Array, verdict: AllocationVerdict) -> AllocationVerdict:
     """Allocate the unallocated claims on each of the nodes, and store the result in the verdict."""
-    claims = [*state.open_claims, *([verdict.extended_claim] if verdict.extended_claim is not None else [])]
+    claims = [claim for claim in state.claims if claim.status.allocation is None]
+    if verdict.extended_claim is not None:
+        claims.append(verdict.extended_claim)
     if claims:
         verdict.allocations = allocate(claims, inventory, rows)
     return verdict
