@@ -7,7 +7,7 @@ reads (whether a selector matches, an attribute's value, taints) are columns of 
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -84,25 +84,23 @@ def gather_pools(slices: Iterable[ResourceSlice], nodes: Nodes, rules: DeviceRul
         ):
             continue
         by_pool.setdefault(PoolID(one.spec.driver, one.spec.pool.name), []).append(one)
-    views = [view for pool, found in sorted(by_pool.items()) for view in _views(pool, found, nodes, rules)]
+    views = []
+    for pool, found in sorted(by_pool.items()):
+        every = sorted(found, key=lambda one: one.name)
+        for rows, seen, elsewhere in _seen(every, nodes, rules):
+            newest = max(every[i].spec.pool.generation for i in seen)
+            view = _view(pool, rows, [every[i] for i in seen if every[i].spec.pool.generation == newest], every, rules)
+            if view is None:
+                continue
+            names = {every[i].name: i for i in seen}
+            flagged = frozenset(
+                (number, device)
+                for number, one in enumerate(view.slices)
+                for device in range(len(one.spec.devices))
+                if (names[one.name], device) in elsewhere
+            )
+            views.append(replace(view, elsewhere=flagged))
     return sorted(views, key=lambda view: view.has_binding_conditions)
-
-
-def _views(pool: PoolID, slices: list[ResourceSlice], nodes: Nodes, rules: DeviceRules) -> Iterator[PoolView]:
-    slices = sorted(slices, key=lambda one: one.name)
-    for rows, seen, elsewhere in _seen(slices, nodes, rules):
-        newest = max(slices[i].spec.pool.generation for i in seen)
-        view = _view(pool, rows, [slices[i] for i in seen if slices[i].spec.pool.generation == newest], slices, rules)
-        if view is None:
-            continue
-        names = {slices[i].name: i for i in seen}
-        flagged = frozenset(
-            (number, device)
-            for number, one in enumerate(view.slices)
-            for device in range(len(one.spec.devices))
-            if (names[one.name], device) in elsewhere
-        )
-        yield PoolView(pool, rows, view.incomplete, view.invalid, view.slices, flagged, view.others, view.counter_sets)
 
 
 def _seen(

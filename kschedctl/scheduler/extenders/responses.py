@@ -22,7 +22,6 @@ from kschedctl.sources.snapshot.decoding import decode
 # JSON decoded as by Go's stream decoder: only the first value counts, and errors have Go's messages.
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
-_LITERALS: Final = ("true", "false", "null")
 _UNEXPECTED_END: Final = "unexpected EOF"
 
 
@@ -105,7 +104,7 @@ def _syntax(text: str, error: json.JSONDecodeError) -> str:
 
 def _literal(text: str, at: int) -> str:
     """Return the error of a misspelled true, false or null; empty without one."""
-    for literal in _LITERALS:
+    for literal in ("true", "false", "null"):
         if text[at] == literal[0]:
             for i, expected in enumerate(literal):
                 if at + i >= len(text):

@@ -103,11 +103,9 @@ class NodeName(PreFilterPlugin, FilterPlugin):
         if not wanted:
             return Rejections.everywhere(len(nodes), SUCCESS)
         other = nodes.rows != self.handle.cluster.nodes.row.get(wanted, -1)
-
-        def details(_: int) -> tuple[Reason, ...]:
-            return (Reason(REASON, OtherNodeNamed(wanted)),)
-
-        return Rejections.where(other, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)
+        return Rejections.where(
+            other, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, lambda _: (Reason(REASON, OtherNodeNamed(wanted)),)
+        )
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
         wanted, name = pod.spec.node_name, self.handle.cluster.nodes.names[row]
@@ -159,11 +157,12 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin):
         cordoned = self.handle.cluster.nodes.unschedulable[nodes.rows]
         if tolerated(pod.spec.tolerations, UNSCHEDULABLE_TAINT):
             cordoned = np.zeros_like(cordoned)
-
-        def details(_: int) -> tuple[Reason, ...]:
-            return (Reason(NODE_UNSCHEDULABLE_REASON, Cordoned()),)
-
-        return Rejections.where(cordoned, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, NODE_UNSCHEDULABLE_REASON, details)
+        return Rejections.where(
+            cordoned,
+            Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
+            NODE_UNSCHEDULABLE_REASON,
+            lambda _: (Reason(NODE_UNSCHEDULABLE_REASON, Cordoned()),),
+        )
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
         if not self.handle.cluster.nodes.unschedulable[row]:

@@ -268,10 +268,12 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScaledScore
             taint = untolerated_taint(columns.taint_lists[taint_list[position]], tolerations)
             return (Reason(self._text(taint), UntoleratedTaint(taint) if taint is not None else None),)
 
-        def texts(number: int) -> tuple[str, ...]:
-            return (self._text(untolerated_taint(columns.taint_lists[number], tolerations)),)
-
-        return Rejections(code, taint_list, texts, details)
+        return Rejections(
+            code,
+            taint_list,
+            lambda number: (self._text(untolerated_taint(columns.taint_lists[number], tolerations)),),
+            details,
+        )
 
     def _text(self, taint: Taint | None) -> str:
         """Return the scheduler's message for an untolerated taint."""

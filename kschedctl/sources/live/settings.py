@@ -26,7 +26,6 @@ from kschedctl.sources.live.limits import READING_FACTOR, within
 # tests/live/test_kubeconfig.py::test_what_is_wrong_is_named.
 
 _SERVER_SCHEMES: Final = ("http", "https")
-_SOCKS_SCHEMES: Final = ("socks5", "socks5h")
 
 
 def server_address(cluster: Entry[ClusterEntry]) -> str:
@@ -54,7 +53,7 @@ def proxy_address(cluster: Entry[ClusterEntry]) -> str:
     """
     address = cluster.value.proxy_url
     if address:
-        _check_address(cluster, "proxy-url", address, (*_SERVER_SCHEMES, *_SOCKS_SCHEMES))
+        _check_address(cluster, "proxy-url", address, (*_SERVER_SCHEMES, "socks5", "socks5h"))
     return address
 
 

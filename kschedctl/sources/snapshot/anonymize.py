@@ -74,7 +74,6 @@ CHOICES: Final = frozenset(
 )
 _COMPARING: Final = ("Gt", "Lt")
 _MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
-_REVISION: Final = "deployment.kubernetes.io/revision"
 _OTHER_GROUP: Final = "example.com"
 _VERSIONS: Final = frozenset({"", "v1", "v1beta1", "v1beta2", "v1alpha1", "v1alpha2", "v1alpha3", "v2"})
 _PERCENT: Final = re.compile(r"[0-9]{1,9}%", re.ASCII)
@@ -257,7 +256,7 @@ class _Renaming:
             key: ",".join(map(self._names.word, value.split(",")))
             if key == _MIGRATED_PLUGINS
             else value
-            if key == _REVISION and parse_int64(value) is not None
+            if key == "deployment.kubernetes.io/revision" and parse_int64(value) is not None
             else self._leader(value)
             if key == LEADER_ANNOTATION
             else self._names.word(value)

@@ -173,10 +173,11 @@ def capture(reader: ObjectReader, *, context: str = "") -> Capture:
         kept = tuple(volume for volume in given if replace(volume, name="") != _NO_SOURCE)
         return tuple(map(volumes.rewrite, kept))
 
-    def rule(type_: type[Any], name: str) -> Replacement | None:
-        return with_source if issubclass(type_, PodSpec) and name == "volumes" else _field_rule(type_, name)
-
-    rewriter = Rewriter(rule)
+    rewriter = Rewriter(
+        lambda type_, name: (
+            with_source if issubclass(type_, PodSpec) and name == "volumes" else _field_rule(type_, name)
+        )
+    )
     found: dict[type[ApiObject], list[ApiObject]] = {type_: [] for type_ in CAPTURED_KINDS.values()}
     for obj, _ in reader:
         finished = isinstance(obj, Pod) and obj.status.phase in _FINISHED

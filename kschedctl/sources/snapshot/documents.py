@@ -18,7 +18,6 @@ from kschedctl.common.text.yaml_lines import Shorten, Unread
 from kschedctl.sources.snapshot.decoding import TEXTS, JsonValue, plain, shown
 from kschedctl.sources.snapshot.header import HEADER_FIELD
 
-_JSON_SUFFIXES: Final = (".json", ".jsonl", ".ndjson")
 T = TypeVar("T")
 
 
@@ -154,7 +153,7 @@ def any_documents(
         if number and not text[broken.start :].startswith(b"---"):
             raise broken.error(text, file) from None
         # Flow style YAML starts like JSON, and YAML documents can be JSON.
-        if file.removesuffix(".gz").lower().endswith(_JSON_SUFFIXES) and not number:
+        if file.removesuffix(".gz").lower().endswith((".json", ".jsonl", ".ndjson")) and not number:
             raise broken.error(text, file) from None
         if not number:
             yield from _yaml(text, file, broken=broken, as_data=as_data)
