@@ -313,26 +313,18 @@ class _Renaming:
             uid=self._names.uid(owner.uid),
         )
 
-    def _local_reference(self, reference: TypedLocalObjectReference) -> TypedLocalObjectReference:
+    def _local_reference(self, reference: Any) -> Any:
         return replace(
             reference,
-            api_group=self._renamed_group(reference.api_group),
+            api_group=reference.api_group if is_kept_group(reference.api_group) else _OTHER_GROUP,
             kind=self._renamed_kind(reference.kind),
             name=self._names.word(reference.name),
         )
-
-    def _renamed_group(self, group: str) -> str:
-        return group if is_kept_group(group) else _OTHER_GROUP
 
     def _reference(self, reference: TypedObjectReference) -> TypedObjectReference:
-        return replace(
-            reference,
-            api_group=self._renamed_group(reference.api_group),
-            kind=self._renamed_kind(reference.kind),
-            name=self._names.word(reference.name),
-            namespace=self._names.word(reference.namespace, "namespace"),
-            uid=self._names.uid(reference.uid),
-        )
+        renamed: TypedObjectReference = self._local_reference(reference)
+        namespace, uid = self._names.word(reference.namespace, "namespace"), self._names.uid(reference.uid)
+        return replace(renamed, namespace=namespace, uid=uid)
 
 
 def _all_structs(type_: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:

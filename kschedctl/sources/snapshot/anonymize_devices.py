@@ -203,7 +203,10 @@ class DeviceRenaming:
     @property
     def structs(self) -> dict[type[msgspec.Struct], Replacement]:
         """The replacements of whole structs."""
-        return {DeviceTaint: self._taint, DeviceToleration: self._renamed_device_toleration}
+        return {
+            DeviceTaint: self._taint,
+            DeviceToleration: lambda one: replace(self._taint(one), operator=self._names.choice(one.operator)),
+        }
 
     def _domain(self, name: str) -> str:
         if name == OWN_DOMAIN:
@@ -258,10 +261,6 @@ class DeviceRenaming:
         names = self._names
         key, value = names.key(taint.key), names.value(taint.key, taint.value)
         return replace(taint, key=key, value=value, effect=names.choice(taint.effect))
-
-    def _renamed_device_toleration(self, toleration: DeviceToleration) -> DeviceToleration:
-        tolerated: DeviceToleration = self._taint(toleration)
-        return replace(tolerated, operator=self._names.choice(toleration.operator))
 
     def _conditions(self, conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
         return tuple(
