@@ -58,7 +58,9 @@ def ill_provisioner(cluster: Cluster, provisioner: str) -> tuple[str, str] | Non
         )
         if _has_words(record, words)
     ]
-    central = [record for record in found if _component_kind(record) != "DaemonSet"] or found
+    central = [
+        record for record in found if (owner := record.metadata.controller) is None or owner.kind != "DaemonSet"
+    ] or found
     if not central or any(record.node_name and _is_ready(record) for record in central):
         return None
     kind, namespace, name = workload_of(cluster, central[0].metadata)
@@ -85,11 +87,6 @@ def _has_words(record: PodRecord, words: list[str]) -> bool:
         return False
     # A short word such as pd must not be a part of another one.
     return any(word in (re.split(r"[/-]+", name) if len(word) < len("abc") else name) for word in words)
-
-
-def _component_kind(record: PodRecord) -> str:
-    owner = record.metadata.controller
-    return owner.kind if owner is not None else ""
 
 
 def _is_ready(record: PodRecord) -> bool:

@@ -155,21 +155,15 @@ def _kustomizations(files: Sequence[LintFile]) -> Iterator[_Source]:
     for folder, file in own.items():
         is_component = any(at(document.value, "kind") == _COMPONENT for document in file.documents)
         if folder not in bases and not is_component and TEST_DATA not in PurePath(file.folder).parts:
-            paths = _closure(folder, named)
+            paths: set[str] = set()
+            waiting = [folder]
+            while waiting:
+                path = waiting.pop()
+                if path not in paths:
+                    paths.add(path)
+                    waiting += named.get(path, ())
             replaced = {known[path] for path in paths & known.keys()} | {own[path].name for path in paths & own.keys()}
             yield _Source(file, frozenset(replaced))
-
-
-def _closure(folder: str, named: dict[str, set[str]]) -> set[str]:
-    """Return the folders of a kustomization and of those that it refers to, and the files that they name."""
-    found: set[str] = set()
-    waiting = [folder]
-    while waiting:
-        path = waiting.pop()
-        if path not in found:
-            found.add(path)
-            waiting += named.get(path, ())
-    return found
 
 
 def _texts(file: LintFile) -> Iterator[str]:

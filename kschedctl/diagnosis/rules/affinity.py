@@ -45,12 +45,14 @@ def affinity_matches_no_pod(situation: Situation) -> Iterator[Diagnosis]:
     near = affinity.pod_affinity if affinity is not None else None
     if not situation.filtered or near is None or not reach.any() or not situation.rejected_by(_PLUGIN)[reach].all():
         return
+    own = PodAndNamespaceLabels.of(situation.cluster, situation.pod)
     for i, written in enumerate(near.required_during_scheduling_ignored_during_execution):
         try:
             term = merge_namespaces(situation.cluster, parse_term(written, situation.pod.namespace))
         except SelectorError:
             continue
-        if term.selector and not _matches_a_pod(situation, term):
+        is_met = term.matches(situation.pod, dict(own.namespace_labels))
+        if term.selector and not is_met and not _on_nodes(situation, classes_matching(situation.cluster, term)).any():
             selector = term.selector
             wanted = listed([str(each) for each in selector])
             where = f"namespace {listed(sorted(term.namespaces))}" if term.namespaces else "the selected namespaces"
@@ -97,14 +99,6 @@ def affinity_matches_no_pod(situation: Situation) -> Iterator[Diagnosis]:
                     ),
                 ),
             )
-
-
-def _matches_a_pod(situation: Situation, term: AffinityTerm) -> bool:
-    """Report whether a term matches a pod on a node, or the pod itself."""
-    own = PodAndNamespaceLabels.of(situation.cluster, situation.pod)
-    if term.matches(situation.pod, dict(own.namespace_labels)):
-        return True
-    return bool(_on_nodes(situation, classes_matching(situation.cluster, term)).any())
 
 
 def _on_nodes(situation: Situation, classes: Mask) -> Mask:
@@ -264,8 +258,10 @@ def host_port_taken(situation: Situation) -> Iterator[Diagnosis]:
     example: dict[Workload, Pod] = {}
     for row in all_rows(nodes)[:_SAMPLE]:
         for one in situation.operands(row, _HOST_PORT_TAKEN_PLUGIN):
-            found = _pod_of_key(situation, one.pod) if isinstance(one, PortInUse) else None
-            if isinstance(one, PortInUse) and found is not None:
+            namespace, _, name = one.pod.partition("/") if isinstance(one, PortInUse) else ("", "", "")
+            index = situation.cluster.pods.index.get((namespace, name))
+            if isinstance(one, PortInUse) and index is not None:
+                found = situation.cluster.pods.pod(index)
                 workload = workload_of(situation.cluster, found.metadata)
                 holders[one.port, workload] += 1
                 example.setdefault(workload, found)
@@ -296,12 +292,6 @@ def host_port_taken(situation: Situation) -> Iterator[Diagnosis]:
             remedies=(remedy,) if remedy is not None else (),
             advice=(advice,) if _same_program(situation.pod, holder) or situation.is_of_daemon_set else (),
         )
-
-
-def _pod_of_key(situation: Situation, key: str) -> Pod | None:
-    namespace, _, name = key.partition("/")
-    index = situation.cluster.pods.index.get((namespace, name))
-    return situation.cluster.pods.pod(index) if index is not None else None
 
 
 def _workload_words(workload: Workload) -> str:

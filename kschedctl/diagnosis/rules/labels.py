@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-import numpy as np
-
 from kschedctl.cluster.node_selection import nodes_matching, required_node_selector, runtime_class_selector
 from kschedctl.common.arrays import Mask
 from kschedctl.common.wording import counted, listed, meant
@@ -87,7 +85,7 @@ def mistyped_label(situation: Situation) -> Iterator[Diagnosis]:
         phrases = []
         for wanted, found in zip(unmet, corrections, strict=True):
             field = "the node affinity" if wanted.field == "node affinity" else wanted.field
-            have = [f"{_nodes_as_subject(situation, _label(each))} {each.words}" for each in found]
+            have = [f"{_nodes_as_subject(situation, each)} {each.words}" for each in found]
             phrases.append(f"{field} wants {wanted.requirement}, which no node has; {listed(have)}")
         remedies = [_correcting(situation, [found[0] for found in corrections], 0)]
         if len(corrections) == 1:
@@ -175,18 +173,13 @@ def _other_values(key: str, values: tuple[str, ...], have: list[str]) -> list[st
     return [other for value in values for other in meant(value, have)]
 
 
-def _label(found: _Correction) -> Requirement:
+def _nodes_as_subject(situation: Situation, found: _Correction) -> str:
+    """Return the nodes with the label of a correction as the subject of a sentence, with its verb."""
     old = found.wanted.requirement
-    return Requirement(found.key, old.operator, (found.value,) if old.operator == IN else old.values)
-
-
-def _nodes_as_subject(situation: Situation, requirement: Requirement) -> str:
-    """Return the nodes that meet a requirement as the subject of a sentence, with its verb."""
-    rows = np.flatnonzero(_holds(situation, requirement))
-    if len(rows) > 3:
-        return f"{len(rows)} nodes have"
-    names = [situation.cluster.nodes.names[row] for row in rows.tolist()]
-    return f"{listed(names)} {'has' if len(names) == 1 else 'have'}"
+    label = Requirement(found.key, old.operator, (found.value,) if old.operator == IN else old.values)
+    names = situation.names(_holds(situation, label))
+    have = "has" if len(names) == 1 else "have"
+    return f"{listed(names)} {have}" if len(names) <= 3 else f"{len(names)} nodes have"
 
 
 def _correcting(situation: Situation, corrections: list[_Correction], within: int) -> Remedy:

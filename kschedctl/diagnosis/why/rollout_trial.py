@@ -47,11 +47,13 @@ def to_the_end(suggestion: Suggestion) -> Suggestion | None:
     # Without a rollout, a pod that evicts another one of its workload only changes which of them is pending.
     waits = all(remedy.risk is Risk.WAIT for remedy in suggestion.remedies)
     own = workload_of(before.cluster, before.pod.metadata)
-    return None if own[0] != Pod.__name__ and not waits and _evicts_own(suggestion, own) else suggestion
-
-
-def _evicts_own(suggestion: Suggestion, own: tuple[str, str, str]) -> bool:
-    return any(_workload_of(suggestion.before.cluster, key) == own for key in suggestion.evicts)
+    return (
+        None
+        if own[0] != Pod.__name__
+        and not waits
+        and any(_workload_of(suggestion.before.cluster, key) == own for key in suggestion.evicts)
+        else suggestion
+    )
 
 
 def _workload_of(cluster: Cluster, key: str) -> tuple[str, str, str] | None:

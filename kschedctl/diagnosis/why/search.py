@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 import msgspec
 import numpy as np
 
-from kschedctl.common.arrays import Int64Array, Rows
+from kschedctl.common.arrays import Int64Array
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.new_nodes import NEW_NODE
@@ -140,13 +140,6 @@ def representatives(decision: Decision) -> Iterator[int]:
         index = columns.index.get(name)
         if index is not None and wanted > 0:
             shortfall += np.maximum(wanted - columns.allocatable[index] + columns.requested[index], 0) / wanted
-    for group in _rows_by_rejections(decision, rows):
-        # A stable sort keeps the order of rows between nodes that lack equally much.
-        yield from group[np.argsort(shortfall[group], kind="stable")][:_REPRESENTATIVES].tolist()
-
-
-def _rows_by_rejections(decision: Decision, rows: Rows) -> list[Rows]:
-    """Group nodes by the rejections of their filters, the groups with the fewest rejecting filters first."""
     statuses = decision.statuses
     assert statuses is not None
     plugins, reasons = _reasons(statuses)
@@ -156,7 +149,9 @@ def _rows_by_rejections(decision: Decision, rows: Rows) -> list[Rows]:
         for kind in kinds.tolist()
     ]
     order = sorted(range(len(said)), key=lambda i: (len(said[i]), str(said[i])))
-    return [rows[kind_of.ravel() == i] for i in order]
+    for group in [rows[kind_of.ravel() == i] for i in order]:
+        # A stable sort keeps the order of rows between nodes that lack equally much.
+        yield from group[np.argsort(shortfall[group], kind="stable")][:_REPRESENTATIVES].tolist()
 
 
 def _reasons(statuses: NodeStatuses) -> tuple[tuple[str, ...], Int64Array]:
@@ -262,16 +257,12 @@ def suggest(
         search.pairs(map(CandidateRemedy, corrections), kept, worst=Risk.CAPACITY)
         if not any(map(search.has, corrections)):
             advice += (_incomplete(corrections[0]),)
-    if all(map(_is_of_new_size, search.found)):
+    # A node of a size that the cluster does not have may not exist.
+    if all(one.remedies[0].family == NEW_NODE and not one.remedies[0].model for one in search.found):
         search.begin_anew()
         search.pairs(_firsts(collected), kept)
     found = tuple(_without_repeats(sorted(search.found, key=_suggestion_rank))[:most])
     return SearchResult(found, search.tried, not search.out_of_tries, advice)
-
-
-def _is_of_new_size(one: Suggestion) -> bool:
-    """Report whether a suggestion adds a node of a size that the cluster does not have, and that may not exist."""
-    return one.remedies[0].family == NEW_NODE and not one.remedies[0].model
 
 
 def _incomplete(correction: Remedy) -> Advice:

@@ -369,35 +369,27 @@ def _for_all(scheduler: Scheduler, group: PendingGroup, decision: Decision, reme
             return remedy
         return nodes_like(decision.cluster, remedy.model, number, within=remedy.within + number)
     if remedy.resource:
-        return _request_for_all(scheduler, group, decision, remedy)
+        resource = remedy.resource
+        context = RemedyContext(decision.pod, decision.cluster, decision.release)
+        n_pods, best = len(group.pods), remedy
+        if _hoped(scheduler, group, decision, remedy) >= n_pods:
+            return remedy
+        low, high = 0.0 if remedy.risk is Risk.MISTAKE else 1 - MOST_LOWERED, 1 - remedy.within
+        wanted = requested(decision.pod, decision.release, resource)
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            amount = int(wanted * middle)
+            digits = max(len(str(amount)) - 2, 0)
+            unit: int = 10**digits
+            lower = next(iter(request_remedies(context, resource, amount // unit * unit)), None)
+            if lower is None:
+                break
+            if _hoped(scheduler, group, decision, lower) >= n_pods:
+                low, best = middle, lower
+            else:
+                high = middle
+        return best
     return remedy
-
-
-def _request_for_all(scheduler: Scheduler, group: PendingGroup, decision: Decision, remedy: Remedy) -> Remedy:
-    """Return the remedy with the largest request at which all pods of a group fit.
-
-    The request is found by at most 12 steps of bisection. If none is found, the given remedy is returned.
-    """
-    resource = remedy.resource
-    context = RemedyContext(decision.pod, decision.cluster, decision.release)
-    n_pods, best = len(group.pods), remedy
-    if _hoped(scheduler, group, decision, remedy) >= n_pods:
-        return remedy
-    low, high = 0.0 if remedy.risk is Risk.MISTAKE else 1 - MOST_LOWERED, 1 - remedy.within
-    wanted = requested(decision.pod, decision.release, resource)
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        amount = int(wanted * middle)
-        digits = max(len(str(amount)) - 2, 0)
-        unit: int = 10**digits
-        lower = next(iter(request_remedies(context, resource, amount // unit * unit)), None)
-        if lower is None:
-            break
-        if _hoped(scheduler, group, decision, lower) >= n_pods:
-            low, best = middle, lower
-        else:
-            high = middle
-    return best
 
 
 def _hoped(scheduler: Scheduler, group: PendingGroup, decision: Decision, remedy: Remedy) -> int:

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from kschedctl.common.findings import Severity
 from kschedctl.linter.context import LintContext
-from kschedctl.linter.fix import Fix, appending, setting
+from kschedctl.linter.fix import appending, setting
 from kschedctl.linter.labels import differing, holds, selects_everything
 from kschedctl.linter.node_terms import pinned
 from kschedctl.linter.pods import DO_NOT_SCHEDULE, TemplatePart, WorkloadPods, holds_for
 from kschedctl.linter.relations import is_kept_apart, own_selector, self_terms
 from kschedctl.linter.rule import Problem, Related, Rule, RuleSubject, Stage
-from kschedctl.linter.values import Steps, at, is_rendered, numbered
+from kschedctl.linter.values import at, is_rendered, numbered
 from kschedctl.objects.pod import TopologySpreadConstraint
 from kschedctl.objects.well_known import HOSTNAME, POD_TEMPLATE_HASH
 
@@ -46,11 +46,14 @@ def spread_without_selector(pods: WorkloadPods, context: LintContext) -> Iterato
         if selector is None:
             # The API server refuses matchLabelKeys without a selector.
             if not part.raw.get("matchLabelKeys"):
+                own, at_selector = own_selector(pods), (*part.steps, "labelSelector")
                 yield Problem(
                     message="the constraint has no labelSelector: it counts no pods and spreads nothing",
                     steps=part.steps,
                     help="select the pods' own labels",
-                    fix=_fix(pods, part.steps),
+                    fix=setting(pods.obj, "select the pods' own labels", (at_selector, own), safe=False)
+                    if own is not None
+                    else None,
                 )
         elif selects_everything(selector) and not part.raw.get("matchLabelKeys"):
             yield Problem(
@@ -60,13 +63,6 @@ def spread_without_selector(pods: WorkloadPods, context: LintContext) -> Iterato
                 severity=Severity.INFO,
                 stop=Stage.WAITS if part.raw.get("whenUnsatisfiable") == DO_NOT_SCHEDULE else None,
             )
-
-
-def _fix(pods: WorkloadPods, steps: Steps) -> Fix | None:
-    selector = own_selector(pods)
-    if selector is None:
-        return None
-    return setting(pods.obj, "select the pods' own labels", ((*steps, "labelSelector"), selector), safe=False)
 
 
 @Rule(

@@ -253,7 +253,10 @@ def buy(scheduler: Scheduler, catalog: Catalog, *, seconds: float, choose: Choos
     bought = tuple((kind, node) for kind, node in offers if row[node.name] in found.placement.rows)
     there = scheduler.moved(with_nodes(scheduler.cluster, [node for _, node in bought]))
     own = pose(there, no_evictions)
-    proof = prove(own, _transferred(question, own, found.placement))
+    names, row = question.cluster.nodes.names, own.cluster.nodes.row
+    kinds = {pod.key: k for k, kind in enumerate(own.kinds) for pod in kind.pods}
+    of = [kinds[kind.pods[0].key] for kind in question.kinds]
+    proof = prove(own, Placement({(of[k], row[names[at]]): n for (k, at), n in found.placement.placed.items() if n}))
     # Bounds do not hold if nodes of the catalog add domains to a spread constraint.
     offered = np.zeros(len(question.cluster.nodes), dtype=np.bool_)
     offered[list(prices)] = True
@@ -281,11 +284,3 @@ def _daemons(cluster: Cluster, nodes: set[str]) -> Iterable[Pod]:
                 name = f"{daemon_set.name}-{made.node}"
                 pod = replace(made.pod, metadata=replace(made.pod.metadata, name=name, uid=""))
                 yield running(on_node(pod, made.node))
-
-
-def _transferred(question: PlacementQuestion, own: PlacementQuestion, placement: Placement) -> Placement:
-    """Return a placement in terms of another question, in which kinds and nodes have other numbers."""
-    names, row = question.cluster.nodes.names, own.cluster.nodes.row
-    kinds = {pod.key: k for k, kind in enumerate(own.kinds) for pod in kind.pods}
-    of = [kinds[kind.pods[0].key] for kind in question.kinds]
-    return Placement({(of[k], row[names[at]]): n for (k, at), n in placement.placed.items() if n})

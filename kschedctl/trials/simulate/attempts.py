@@ -397,7 +397,15 @@ class PodGroupAttempts(Consequences):
         if isinstance(entry, QueuedPodGroupInfo) and isinstance(self.queue, PodGroupQueue):
             self.queue.add_attempted_group(entry, decision.status.code)
         for each in tried:
-            self._renominate(each)
+            info, member = each.info, each.member
+            if member.node or member.nominated is None:
+                continue
+            lower = []
+            if each.victims and member.decision is not None:
+                lower = self._lower_nominated(member.decision, member.preempts_on, each.victims)
+            self._nominate(info.pod, member.nominated)
+            for pod in lower:
+                self._nominate(pod, "")
         if pod_group is not None:
             self._evict(pod_group, victims)
         for each in tried:
@@ -480,17 +488,6 @@ class PodGroupAttempts(Consequences):
     def _untried(self, member: MemberDecision) -> Decision:
         framework = self.scheduler.framework(member.pod.spec.scheduler_name)
         return Decision.untried(framework, member.pod, member.message, is_error=member.is_error)
-
-    def _renominate(self, each: _Tried) -> None:
-        info, member = each.info, each.member
-        if member.node or member.nominated is None:
-            return
-        lower = []
-        if each.victims and member.decision is not None:
-            lower = self._lower_nominated(member.decision, member.preempts_on, each.victims)
-        self._nominate(info.pod, member.nominated)
-        for pod in lower:
-            self._nominate(pod, "")
 
     def _write_condition(self, decision: PodGroupDecision) -> None:
         group, condition = decision.group.pod_group, decision.condition

@@ -51,7 +51,19 @@ def apply_patch(document: Any, patch: Iterable[Operation]) -> Any:
         *parents, last = [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
         for part in parents:
             target = _member(target, part, path)
-        _change_member(target, last, op, value, path)
+        if isinstance(target, list) and op == "add":
+            if last != "-" and not (_INDEX.fullmatch(last) and int(last) <= len(target)):
+                raise PatchError(f"there is no {path}")
+            target.insert(len(target) if last == "-" else int(last), value)
+            continue
+        if op != "add" or not isinstance(target, dict):
+            # Only what exists is replaced or removed.
+            _member(target, last, path)
+        key: Any = int(last) if isinstance(target, list) else last
+        if op == "remove":
+            del target[key]
+        else:
+            target[key] = value
     return document
 
 
@@ -62,23 +74,6 @@ def _member(target: Any, part: str, path: str) -> Any:
     if isinstance(target, list) and _INDEX.fullmatch(part) and int(part) < len(target):
         return target[int(part)]
     raise PatchError(f"there is no {path}")
-
-
-def _change_member(target: Any, last: str, op: str, value: Any, path: str) -> None:
-    """Perform an operation on a member of an object or an array."""
-    if isinstance(target, list) and op == "add":
-        if last != "-" and not (_INDEX.fullmatch(last) and int(last) <= len(target)):
-            raise PatchError(f"there is no {path}")
-        target.insert(len(target) if last == "-" else int(last), value)
-        return
-    if op != "add" or not isinstance(target, dict):
-        # Only what exists is replaced or removed.
-        _member(target, last, path)
-    key: Any = int(last) if isinstance(target, list) else last
-    if op == "remove":
-        del target[key]
-    else:
-        target[key] = value
 
 
 T = TypeVar("T", bound=ApiObject)
