@@ -413,9 +413,13 @@ def missing_nodes_and_pods(cluster: Cluster) -> Iterator[Missing]:
 def _classes(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
     spec = pod.spec
     name = spec.priority_class_name
-    if name and spec.priority is None and _lacks_class(cluster, name):
-        needed = f"the pod names PriorityClass {name} and the snapshot has no priority classes"
-        yield _missing("PriorityClass", needed, "its priority is treated as 0")
+    if name and spec.priority is None:
+        # The pods of a cluster have a priority: its API server knew the class.
+        from kschedctl.controllers.admission.priority import priority_class
+
+        if priority_class(cluster, name) is None:
+            needed = f"the pod names PriorityClass {name} and the snapshot has no priority classes"
+            yield _missing("PriorityClass", needed, "its priority is treated as 0")
     runtime = spec.runtime_class_name
     if runtime and cluster.get(RuntimeClass, runtime) is None and not spec.overhead:
         yield _missing(
@@ -423,13 +427,6 @@ def _classes(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
             f"the pod names RuntimeClass {runtime}, which the snapshot does not have",
             "its overhead, node selector and tolerations are not counted",
         )
-
-
-def _lacks_class(cluster: Cluster, name: str) -> bool:
-    # The pods of a cluster have a priority: its API server knew the class.
-    from kschedctl.controllers.admission.priority import priority_class
-
-    return priority_class(cluster, name) is None
 
 
 def _claims(cluster: Cluster, pod: Pod) -> Iterator[Missing]:

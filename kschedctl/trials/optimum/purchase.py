@@ -12,7 +12,7 @@
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
 from decimal import Decimal, InvalidOperation
@@ -31,7 +31,6 @@ from kschedctl.controllers.workloads.pods import pods_of
 from kschedctl.objects.core import Node, NodeSpec, NodeStatus, Taint
 from kschedctl.objects.meta import ApiStruct, ObjectMeta
 from kschedctl.objects.names import label_value_problems, qualified_name_problems, subdomain_problems
-from kschedctl.objects.pod import Pod
 from kschedctl.objects.quantity import QUANTITY_HINT, parse_quantity, quantity_problem
 from kschedctl.objects.resources import CPU, MEMORY, PODS
 from kschedctl.objects.well_known import HOSTNAME
@@ -274,13 +273,11 @@ def with_nodes(cluster: Cluster, nodes: Sequence[Node]) -> Cluster:
     if not nodes:
         return cluster
     larger = cluster.with_nodes((*cluster.nodes.objects, *nodes))
-    return larger.with_pods(added=_daemons(larger, {node.name for node in nodes}))
-
-
-def _daemons(cluster: Cluster, nodes: set[str]) -> Iterable[Pod]:
-    for daemon_set in cluster.list(DaemonSet):
-        for made in pods_of(daemon_set, cluster):
-            if made.node in nodes:
-                name = f"{daemon_set.name}-{made.node}"
-                pod = replace(made.pod, metadata=replace(made.pod.metadata, name=name, uid=""))
-                yield running(on_node(pod, made.node))
+    names = {node.name for node in nodes}
+    daemons = (
+        (made.node, replace(made.pod, metadata=replace(made.pod.metadata, name=f"{owner.name}-{made.node}", uid="")))
+        for owner in larger.list(DaemonSet)
+        for made in pods_of(owner, larger)
+        if made.node in names
+    )
+    return larger.with_pods(added=[running(on_node(pod, name)) for name, pod in daemons])

@@ -183,17 +183,13 @@ def _pending(scheduler: Scheduler) -> tuple[list[Pod], list[str]]:
 
 def _preempts(scheduler: Scheduler, pod: Pod) -> bool:
     framework = scheduler.framework(pod.spec.scheduler_name)
-    runs = _PREEMPTION in framework.plugin_names(ExtensionPoint.POST_FILTER, Plugin)
-    return runs and pod.spec.preemption_policy != "Never" and not _is_constrained(scheduler, pod)
-
-
-def _is_constrained(scheduler: Scheduler, pod: Pod) -> bool:
-    """Report whether a pod must not preempt because of the topology constraint of its group."""
     release, rules = scheduler.release, scheduler.release.pod_groups
-    if rules is None or rules.preempts_in_placements or not release.places_groups or not pod.spec.pod_group_name:
-        return False
-    group = scheduler.cluster.get(PodGroup, pod.spec.pod_group_name, pod.namespace)
-    return group is not None and bool(group.spec.topology_keys)
+    group = None
+    if rules is not None and not rules.preempts_in_placements and release.places_groups and pod.spec.pod_group_name:
+        group = scheduler.cluster.get(PodGroup, pod.spec.pod_group_name, pod.namespace)
+    # A pod must not preempt if its group has a topology constraint.
+    may = pod.spec.preemption_policy != "Never" and (group is None or not group.spec.topology_keys)
+    return may and _PREEMPTION in framework.plugin_names(ExtensionPoint.POST_FILTER, Plugin)
 
 
 def _of_lower_priority(highest: int, rules: PodGroupRules | None) -> MayLeave:

@@ -246,7 +246,15 @@ class RollingDeployment:
         """Take the controller's next action; return false if there is nothing to do."""
         if self._keep():
             return True
-        return self._recreate() if self._rolling.recreate else self._roll()
+        if not self._rolling.recreate:
+            return self._roll()
+        if self._old.total():
+            self._old = Counter(dict.fromkeys(self._old, 0))
+        elif self._revisions.pods(Side.OLD):
+            return False
+        else:
+            self._new = self._replicas
+        return self._keep()
 
     def _keep(self) -> bool:
         """Bring the first ReplicaSet that differs to its wanted number of pods; return whether one differed."""
@@ -302,15 +310,6 @@ class RollingDeployment:
         # If a quota refuses the new pods, the next action may still delete old ones.
         self._keep()
         return True
-
-    def _recreate(self) -> bool:
-        if self._old.total():
-            self._old = Counter(dict.fromkeys(self._old, 0))
-        elif self._revisions.pods(Side.OLD):
-            return False
-        else:
-            self._new = self._replicas
-        return self._keep()
 
     def _again(self, replica_set: str, number: int) -> Iterator[Pod]:
         """Yield pods like the last one of an old ReplicaSet."""

@@ -487,17 +487,10 @@ class LabelNode(NodeEdit):
         >>> LabelNode.parse("node-1:disk=ssd"), LabelNode.parse("node-1:disk-")
         (LabelNode(node='node-1', key='disk', value='ssd'), LabelNode(node='node-1', key='disk', value=None))
         """
-        from kschedctl.trials.whatif.targets import check_label, split_node
+        from kschedctl.trials.whatif.targets import split_entry, split_node
 
         node, label = split_node(text, "NODE:KEY=VALUE or NODE:KEY-, such as node-1:disk=ssd")
-        key, equals, value = label.partition("=")
-        if not equals and not key.endswith("-"):
-            raise InputError(
-                f'"{text}" has no value for the label', hint="NODE:KEY=VALUE sets a label, NODE:KEY- removes it"
-            )
-        key = key if equals else key.removesuffix("-")
-        check_label(text, key, value)
-        return cls(node, key, value if equals else None)
+        return cls(node, *split_entry(text, label, "label", "NODE:KEY=VALUE sets a label, NODE:KEY- removes it"))
 
     def apply(self, cluster: Cluster, *, release: Release) -> Changed:
         """Set the label or remove it.

@@ -112,7 +112,13 @@ def make_changes(cluster: Cluster, pod: Pod, changes: Iterable[Change]) -> Patch
             case Patch():
                 cluster = _replaced(cluster, _patched(_object_with_key(cluster, change), change.patch))
             case ObjectDeletion():
-                cluster = _without_object(cluster, change.delete)
+                obj = _object_with_key(cluster, change.delete)
+                if isinstance(obj, Node):
+                    cluster = cluster.with_nodes(node for node in cluster.nodes.objects if node is not obj)
+                elif isinstance(obj, Pod):
+                    cluster = cluster.with_pods(removed=[cluster.pods.index[obj.namespace, obj.name]])
+                else:
+                    cluster = cluster.without([obj])
     return Patched(_with_created(cluster, new), pod)
 
 
@@ -172,12 +178,3 @@ def _with_created(cluster: Cluster, objects: Sequence[ApiObject]) -> Cluster:
     if others:
         cluster = cluster.with_added(others)
     return cluster.with_pods(added=pods) if pods else cluster
-
-
-def _without_object(cluster: Cluster, key: ObjectKey) -> Cluster:
-    obj = _object_with_key(cluster, key)
-    if isinstance(obj, Node):
-        return cluster.with_nodes(node for node in cluster.nodes.objects if node is not obj)
-    if isinstance(obj, Pod):
-        return cluster.with_pods(removed=[cluster.pods.index[key.namespace, key.name]])
-    return cluster.without([obj])

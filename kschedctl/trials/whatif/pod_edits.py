@@ -12,7 +12,7 @@ from kschedctl.trials.whatif.edit import Option, PodEdit, Thing
 
 if TYPE_CHECKING:
     from kschedctl.cluster.cluster import Cluster
-    from kschedctl.objects.pod import Affinity, Container, ContainerStatus, Pod, PodAffinity, ResourceRequirements
+    from kschedctl.objects.pod import Container, ContainerStatus, Pod, PodAffinity, ResourceRequirements
     from kschedctl.objects.policies import PriorityClass
 
 
@@ -85,9 +85,16 @@ class DropConstraint(PodEdit):
         if self.constraint == SPREAD:
             kept = tuple(c for c in spec.topology_spread_constraints if not self._is_meant(c.topology_key))
             return replace(pod, spec=replace(spec, topology_spread_constraints=kept))
-        if spec.affinity is None:
+        affinity = spec.affinity
+        if affinity is None:
             return pod
-        return replace(pod, spec=replace(spec, affinity=self._without_terms(spec.affinity)))
+        if self.constraint == AFFINITY:
+            affinity = replace(affinity, pod_affinity=self._remaining_terms(affinity.pod_affinity))
+        elif self.constraint == ANTI_AFFINITY:
+            affinity = replace(affinity, pod_anti_affinity=self._remaining_terms(affinity.pod_anti_affinity))
+        else:
+            affinity = replace(affinity, node_affinity=None)
+        return replace(pod, spec=replace(spec, affinity=affinity))
 
     def told(self, cluster: Cluster) -> str:
         """Describe the constraints that the pod lacks after the change."""
@@ -100,17 +107,6 @@ class DropConstraint(PodEdit):
 
     def _is_meant(self, topology_key: str) -> bool:
         return self.topology_key in ("", topology_key)
-
-    def _without_terms(self, affinity: Affinity) -> Affinity:
-        from msgspec.structs import replace
-
-        match self.constraint:
-            case "affinity":
-                return replace(affinity, pod_affinity=self._remaining_terms(affinity.pod_affinity))
-            case "anti-affinity":
-                return replace(affinity, pod_anti_affinity=self._remaining_terms(affinity.pod_anti_affinity))
-            case _:
-                return replace(affinity, node_affinity=None)
 
     def _remaining_terms(self, terms: PodAffinity | None) -> PodAffinity | None:
         """Return the terms without those that the edit removes."""
@@ -168,15 +164,10 @@ class SetNodeSelector(PodEdit):
         >>> print(SetNodeSelector.parse("disk=ssd"), SetNodeSelector.parse("disk-"), sep=" | ")
         node selector disk=ssd | node selector disk-
         """
-        from kschedctl.trials.whatif.targets import check_label
+        from kschedctl.trials.whatif.targets import split_entry
 
-        key, equals, value = text.partition("=")
-        if not equals and not key.endswith("-"):
-            hint = "KEY=VALUE sets an entry, KEY- removes it, such as disk=ssd"
-            raise InputError(f'"{text}" has no value for the nodeSelector entry', where=_NODE_SELECTOR_FLAG, hint=hint)
-        key = key if equals else key.removesuffix("-")
-        check_label(text, key, value, where=_NODE_SELECTOR_FLAG)
-        return cls(key, value if equals else None)
+        hint = "KEY=VALUE sets an entry, KEY- removes it, such as disk=ssd"
+        return cls(*split_entry(text, text, "nodeSelector entry", hint, where=_NODE_SELECTOR_FLAG))
 
     def apply_to_pod(self, pod: Pod, cluster: Cluster) -> Pod:
         """Set the entry or remove it."""
