@@ -265,30 +265,26 @@ def _not_provisioned(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], 
     provisioner = storage_class.provisioner if storage_class is not None else ""
     namespace = claims[0].namespace
     names = " ".join(claim.name for claim in claims)
-    driver = unregistered_driver(cluster, storage_class)
-    ill = ill_provisioner(cluster, driver_of(provisioner))
+    fault, repair, _ = _provisioner_fault(cluster, storage_class)
     pods = f"kubectl get pods -A | grep {provisioner.rpartition('/')[2]}"
-    why = f"; no node has registered CSI driver {driver}" if driver else ""
-    if ill is not None:
-        why = f"; {ill[1]}"
     return Diagnosis(
         rule="claim-not-provisioned",
         cause=(
             f"{subject(claims)} of StorageClass {name} {_verb(claims, 'has', 'have')} no volume yet: provisioner "
             f"{provisioner} has not created {_verb(claims, 'it', 'them')} (binding mode Immediate, so it does not wait "
-            f"for the pod){why}"
+            f"for the pod){fault and f'; {fault}'}"
         ),
         advice=(
-            *((repair_advice(ill[0]),) if ill is not None else (install_advice(driver),) if driver else ()),
+            *repair,
             Advice(
                 summary=f"look at the events of {subject(claims)} and the log of provisioner {provisioner}",
-                risk=Risk.POD if ill is not None or driver else Risk.WAIT,
+                risk=Risk.POD if fault else Risk.WAIT,
                 untried="the provisioner creates the volume outside the scheduler",
                 command=f"kubectl describe pvc -n {namespace} {names}",
             ),
             *(
                 ()
-                if ill is not None or driver
+                if fault
                 else (
                     Advice(
                         summary=f"volumeBindingMode {WAIT_FOR_FIRST_CONSUMER} in StorageClass {name}, which is recreated, if its "
@@ -307,10 +303,21 @@ def _not_provisioned(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], 
     )
 
 
+def _provisioner_fault(cluster: Cluster, storage_class: StorageClass | None) -> tuple[str, list[Advice], bool]:
+    """Return what keeps a class's provisioner from creating volumes, as a clause, its repair, and whether its pods are ill."""
+    ill = ill_provisioner(cluster, driver_of(storage_class.provisioner if storage_class is not None else ""))
+    if ill is not None:
+        return ill[1], [repair_advice(ill[0])], True
+    driver = unregistered_driver(cluster, storage_class)
+    return (
+        (f"no node has registered CSI driver {driver}", [install_advice(driver)], False) if driver else ("", [], False)
+    )
+
+
 def _names_volume(cluster: Cluster, claim: PersistentVolumeClaim) -> Diagnosis:
     """Return the diagnosis of a claim that names its volume, and is not bound to it yet."""
     name, volume = claim.spec.volume_name, volume_of(cluster, claim)
-    checks = (f"kubectl describe pvc -n {claim.namespace} {claim.name}", f"kubectl get pv {name} -o yaml")
+    checks = (_describe(claim), f"kubectl get pv {name} -o yaml")
     if volume is None:
         cause = f"claim {claim.name} names volume {name}, which does not exist"
         summary = f"create PersistentVolume {name}, or recreate claim {claim.name} without volumeName"
@@ -587,30 +594,22 @@ def provisioning(situation: Situation) -> Iterator[Diagnosis]:
         node, storage_class = claim.metadata.annotations.get(SELECTED_NODE), storage_class_of(cluster, claim)
         if node is None or storage_class is None or is_static(storage_class):
             continue
-        driver = unregistered_driver(cluster, storage_class)
-        ill = ill_provisioner(cluster, driver_of(storage_class.provisioner))
-        why = f", and no node has registered CSI driver {driver}" if driver else ""
-        if ill is not None:
-            why = f", and {ill[1]}"
-        describe = f"kubectl describe pvc -n {claim.namespace} {claim.name}"
+        fault, repair, is_ill = _provisioner_fault(cluster, storage_class)
         provisioner = storage_class.provisioner
         look = Advice(
             summary=f"look at the events of claim {claim.name} and the log of provisioner {provisioner}",
-            risk=Risk.MISTAKE if ill is None else Risk.POD,
+            risk=Risk.POD if is_ill else Risk.MISTAKE,
             untried="the provisioner creates the volume outside the scheduler",
-            command=describe,
+            command=_describe(claim),
         )
         yield Diagnosis(
             rule="claim-not-provisioned",
             cause=(
                 f"claim {claim.name} of StorageClass {claim_class(claim)} waits until provisioner {provisioner} "
-                f"creates its volume for node {node}{why}"
+                f"creates its volume for node {node}{fault and f', and {fault}'}"
             ),
-            advice=(
-                *((repair_advice(ill[0]),) if ill is not None else (install_advice(driver),) if driver else ()),
-                look,
-            ),
-            checks=(describe,),
+            advice=(*repair, look),
+            checks=(_describe(claim),),
         )
 
 
