@@ -48,15 +48,19 @@ def ill_provisioner(cluster: Cluster, provisioner: str) -> tuple[str, str] | Non
     Returns: The workload, such as ``Deployment kube-system/ebs-csi-controller``, and a clause such as ``Deployment
         kube-system/ebs-csi-controller is not ready``; ``None`` if a pod is ready or none is recognized.
     """
-    words = _provisioner_words(provisioner)
+    # The words that tell a provisioner apart, such as ``ebs`` of ``ebs.csi.aws.com``.
+    before, _, after = provisioner.partition("csi.")
+    split = (
+        [word for word in re.split(r"[./_-]+", part.lower()) if word and word not in _COMMON]
+        for part in (before, after)
+    )
+    words = next(filter(None, split), [])
     found = [
         record
-        for record in (
-            record
-            for record in cluster.pods.records
-            if record.metadata.deletion_timestamp is None and record.status.phase not in ("Succeeded", "Failed")
-        )
-        if _has_words(record, words)
+        for record in cluster.pods.records
+        if record.metadata.deletion_timestamp is None
+        and record.status.phase not in ("Succeeded", "Failed")
+        and _has_words(record, words)
     ]
     central = [
         record for record in found if (owner := record.metadata.controller) is None or owner.kind != "DaemonSet"
@@ -69,16 +73,6 @@ def ill_provisioner(cluster: Cluster, provisioner: str) -> tuple[str, str] | Non
         return workload, f"{workload} has only pending pods"
     ready = condition_of_pod(next(record for record in central if record.node_name), "Ready")
     return workload, f"{workload} is not ready{since(ready.last_transition_time) if ready is not None else ''}"
-
-
-def _provisioner_words(provisioner: str) -> list[str]:
-    """Return the words that tell a provisioner apart, such as ``ebs`` of ``ebs.csi.aws.com``."""
-    before, _, after = provisioner.partition("csi.")
-    for part in (before, after):
-        words = [word for word in re.split(r"[./_-]+", part.lower()) if word and word not in _COMMON]
-        if words:
-            return words
-    return []
 
 
 def _has_words(record: PodRecord, words: list[str]) -> bool:

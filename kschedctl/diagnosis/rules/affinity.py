@@ -166,13 +166,7 @@ def anti_affinity(situation: Situation) -> Iterator[Diagnosis]:
     found = [
         each for row in all_rows(nodes) for each in situation.operands(row, _PLUGIN) if isinstance(each, PodsInTheWay)
     ]
-    advice = tuple(_advice_on_owners(situation, found))
-    if advice:
-        base = next(obstacles.obstacles(situation))
-        yield Diagnosis(rule="anti-affinity", cause=base.cause, evidence=base.evidence, advice=advice)
-
-
-def _advice_on_owners(situation: Situation, found: list[PodsInTheWay]) -> Iterator[Advice]:
+    advice: list[Advice] = []
     kind, namespace, name = situation.workload
     own = [each for each in found if isinstance(each, OwnAntiAffinity)]
     domains = {
@@ -182,29 +176,38 @@ def _advice_on_owners(situation: Situation, found: list[PodsInTheWay]) -> Iterat
     if len(keys) == 1 and kind in _KINDS:
         key = next(iter(keys))
         if key != HOSTNAME:
-            yield Advice(
-                summary=f"add a node in another {key}: {listed(sorted(value for _, value in domains))} "
-                f"{'has' if len(domains) == 1 else 'have'} a pod of {kind} {namespace}/{name} each",
-                risk=Risk.CAPACITY,
-                untried="the snapshot has no such node to copy",
+            advice.append(
+                Advice(
+                    summary=f"add a node in another {key}: {listed(sorted(value for _, value in domains))} "
+                    f"{'has' if len(domains) == 1 else 'have'} a pod of {kind} {namespace}/{name} each",
+                    risk=Risk.CAPACITY,
+                    untried="the snapshot has no such node to copy",
+                )
             )
         fitting = max(len(domains), _running(situation))
         if _replicas(situation) > fitting:
-            yield Advice(
-                summary=f"{counted(fitting, 'replica')} of {kind} {namespace}/{name}: one per "
-                f"{'node' if key == HOSTNAME else key}",
-                risk=Risk.REDUCED,
-                untried="its controller then deletes the pods that are too many",
-                command=f"kubectl scale {kind.lower()} {name} -n {namespace} --replicas={fitting}",
+            advice.append(
+                Advice(
+                    summary=f"{counted(fitting, 'replica')} of {kind} {namespace}/{name}: one per "
+                    f"{'node' if key == HOSTNAME else key}",
+                    risk=Risk.REDUCED,
+                    untried="its controller then deletes the pods that are too many",
+                    command=f"kubectl scale {kind.lower()} {name} -n {namespace} --replicas={fitting}",
+                )
             )
     existing = Counter(_owner_in_the_way(situation, each) for each in found if isinstance(each, ExistingAntiAffinity))
     for (other, space, title), _ in existing.most_common(1):
-        yield Advice(
-            summary=f"correct the required anti-affinity of {other} {space}/{title}, if it is not meant for this pod",
-            risk=Risk.SHARED,
-            untried="its pods are replaced first, as running pods keep their anti-affinity",
-            command=f"# kubectl edit {other.lower()} {title} -n {space}",
+        advice.append(
+            Advice(
+                summary=f"correct the required anti-affinity of {other} {space}/{title}, if it is not meant for this pod",
+                risk=Risk.SHARED,
+                untried="its pods are replaced first, as running pods keep their anti-affinity",
+                command=f"# kubectl edit {other.lower()} {title} -n {space}",
+            )
         )
+    if advice:
+        base = next(obstacles.obstacles(situation))
+        yield Diagnosis(rule="anti-affinity", cause=base.cause, evidence=base.evidence, advice=tuple(advice))
 
 
 def _replicas(situation: Situation) -> int:

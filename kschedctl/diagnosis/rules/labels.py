@@ -226,36 +226,34 @@ def _other_platform(situation: Situation, unmet: list[_Wanted]) -> Iterator[Diag
 def _unknown(situation: Situation, unmet: list[_Wanted]) -> Diagnosis:
     """Return the requirements that no node meets, with the values that nodes have instead."""
     base = next(obstacles.obstacles(situation))
-    facts = []
+    facts: list[str] = []
+    advice: list[Advice] = []
     for each in unmet:
-        values = sorted(situation.cluster.nodes.labels[each.requirement.key].values)
-        have = f"nodes have {listed([f'{each.requirement.key}={value}' for value in values])}" if values else ""
-        facts.append(have or f"no node has a label {each.requirement.key}")
-    return replace(base, evidence=tuple(facts), advice=tuple(_advice_on_places(situation, unmet)))
-
-
-def _advice_on_places(situation: Situation, unmet: list[_Wanted]) -> Iterator[Advice]:
-    """Yield the places that nodes have, for the zone, region or node that the pod requires and no node has."""
-    for each in unmet:
-        key, values = each.requirement.key, sorted(situation.cluster.nodes.labels[each.requirement.key].values)
-        if key in PLACE_LABELS and each.requirement.operator == IN and values and not each.of_class:
-            yield Advice(
-                summary=f"{key} {listed(values, 'or', most=5)} instead of "
-                f"{listed(list(each.requirement.values), 'or')} in the {each.field}".replace("the nodeS", "nodeS"),
-                risk=Risk.MISTAKE,
-                untried="the snapshot does not show which of them is meant",
-            )
-        elif key not in PLACE_LABELS and each.requirement.operator == IN:
-            yield Advice(
-                summary=f"add a node with {key}={listed(list(each.requirement.values), 'or')}, or scale its pool up if "
-                "it has 0 nodes",
-                risk=Risk.CAPACITY,
-                untried="the snapshot has no such node to copy",
+        key, wanted = each.requirement.key, listed(list(each.requirement.values), "or")
+        values = sorted(situation.cluster.nodes.labels[key].values)
+        have = f"nodes have {listed([f'{key}={value}' for value in values])}" if values else ""
+        facts.append(have or f"no node has a label {key}")
+        if each.requirement.operator != IN:
+            continue
+        if key not in PLACE_LABELS:
+            summary = f"add a node with {key}={wanted}, or scale its pool up if it has 0 nodes"
+            advice.append(Advice(summary=summary, risk=Risk.CAPACITY, untried="the snapshot has no such node to copy"))
+        elif values and not each.of_class:
+            summary = f"{key} {listed(values, 'or', most=5)} instead of {wanted} in the {each.field}"
+            advice.append(
+                Advice(
+                    summary=summary.replace("the nodeS", "nodeS"),
+                    risk=Risk.MISTAKE,
+                    untried="the snapshot does not show which of them is meant",
+                )
             )
     if any(each.of_class for each in unmet):
         name = situation.pod.spec.runtime_class_name
-        yield Advice(
-            summary=f"another runtimeClassName than {name}, or none, if the pod can run with another runtime",
-            risk=Risk.DROPPED,
-            untried=f"the snapshot does not show whether the pod needs {name}",
+        advice.append(
+            Advice(
+                summary=f"another runtimeClassName than {name}, or none, if the pod can run with another runtime",
+                risk=Risk.DROPPED,
+                untried=f"the snapshot does not show whether the pod needs {name}",
+            )
         )
+    return replace(base, evidence=tuple(facts), advice=tuple(advice))

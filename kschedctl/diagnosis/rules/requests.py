@@ -222,7 +222,11 @@ class _Oversized:
 
     def diagnosis(self) -> Diagnosis:
         """Return the diagnosis, with the part that is too large."""
-        unhealthy = self._nodes_with_unhealthy_devices()
+        # The nodes that have enough devices, of which too few are healthy; those with most of them first.
+        offering = self._nodes & (self._situation.offered(self._resource) > 0)
+        candidates = self._situation.nodes(offering) if is_extended_resource(self._resource) else ()
+        enough = [node for node in candidates if self._kubelet_capacity(node) >= self._wanted]
+        unhealthy = sorted(enough, key=lambda node: -self._allocatable(node))
         blame = self._unhealthy_devices(unhealthy) if unhealthy else self._blame()
         need, largest = f"{self._amount_words(self._wanted)} {self._resource}", self._amount_words(self._largest)
         scope = scope_of(self._situation)[1]
@@ -258,14 +262,6 @@ class _Oversized:
             remedies=(*map(self._repaired, unhealthy[:_MOST_REPAIRED]), *remedies),
             advice=advice,
         )
-
-    def _nodes_with_unhealthy_devices(self) -> list[Node]:
-        """Return the nodes that have enough devices, of which too few are healthy; those with most of them first."""
-        if not is_extended_resource(self._resource):
-            return []
-        offering = self._nodes & (self._situation.offered(self._resource) > 0)
-        found = [node for node in self._situation.nodes(offering) if self._kubelet_capacity(node) >= self._wanted]
-        return sorted(found, key=lambda node: -self._allocatable(node))
 
     def _kubelet_capacity(self, node: Node) -> int:
         try:

@@ -1,7 +1,6 @@
 """Taints that keep a pod away from nodes that would hold it: reserved nodes, and nodes that are not healthy."""
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -161,12 +160,20 @@ def reserved_nodes(situation: Situation) -> Iterator[Diagnosis]:
         untried="the pod does not tolerate the other taint of the node",
         command=f"# kubectl describe node {lacking}",
     )
+    names = listed(sorted(keys), "or")
+    summary, command = f"add a node without the taint {names}", ""
+    if keys <= set(CONTROL_PLANE_TAINTS):
+        summary = "join a worker node: the cluster has only the control plane"
+        command = "# kubeadm token create --print-join-command"
+    elif CRITICAL_ADDONS_ONLY in keys:
+        summary = f"add a node pool for applications, without the taint {names} (on AKS of mode User)"
+    add = Advice(summary=summary, risk=Risk.CAPACITY, untried=_UNTRIED, command=command or f"# {summary}")
     yield Diagnosis(
         rule="reserved-nodes",
         cause=base.cause + also,
         evidence=base.evidence,
         remedies=tuple(_untainted(situation)),
-        advice=(*([repair] if lacking else []), _node_for_pods(keys)),
+        advice=(repair, add) if lacking else (add,),
     )
 
 
@@ -182,20 +189,6 @@ def _reserving(situation: Situation, node: Node) -> list[Taint]:
         and not taint.key.startswith("node.kubernetes.io/")
         and not tolerated(tolerations, taint)
     ]
-
-
-def _node_for_pods(keys: set[str]) -> Advice:
-    """Return the advice to add a node that the pod may use."""
-    summary = f"add a node without the taint {listed(sorted(keys), 'or')}"
-    command = ""
-    if keys <= set(CONTROL_PLANE_TAINTS):
-        summary = "join a worker node: the cluster has only the control plane"
-        command = "# kubeadm token create --print-join-command"
-    elif CRITICAL_ADDONS_ONLY in keys:
-        summary = (
-            f"add a node pool for applications, without the taint {listed(sorted(keys), 'or')} (on AKS of mode User)"
-        )
-    return Advice(summary=summary, risk=Risk.CAPACITY, untried=_UNTRIED, command=command or f"# {summary}")
 
 
 def _untainted(situation: Situation) -> Iterator[Remedy]:
@@ -277,17 +270,15 @@ def only_unhealthy(situation: Situation) -> Mask:
     if not found.any():
         return found
     nodes, tolerations = situation.cluster.nodes, situation.pod.spec.tolerations
-    repairable = [_is_repairable(taints, tolerations, situation.cluster.taken_at) for taints in nodes.taint_lists]
+    repairable: list[bool] = []
+    for taints in nodes.taint_lists:
+        # An unhealthy node that the autoscaler wants to remove is not repaired first.
+        failed = tuple(taint for taint in taints if removal_failed(taint, situation.cluster.taken_at))
+        repaired = failed or tuple(taint for taint in taints if taint.key.startswith(tuple(_REPAIRS)))
+        others = tuple(taint for taint in taints if taint not in repaired)
+        held = untolerated_taint(taints, tolerations) is not None
+        repairable.append(held and untolerated_taint(others, tolerations) is None)
     return found & np.array(repairable, dtype=np.bool_)[nodes.taint_list]
-
-
-def _is_repairable(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...], now: datetime | None) -> bool:
-    """Report whether all untolerated taints stand for problems that end with a repair."""
-    # An unhealthy node that the autoscaler wants to remove is not repaired first.
-    failed = tuple(taint for taint in taints if removal_failed(taint, now))
-    repaired = failed or tuple(taint for taint in taints if taint.key.startswith(tuple(_REPAIRS)))
-    others = tuple(taint for taint in taints if taint not in repaired)
-    return untolerated_taint(taints, tolerations) is not None and untolerated_taint(others, tolerations) is None
 
 
 def _repair(situation: Situation, node: Node, within: int) -> Remedy:

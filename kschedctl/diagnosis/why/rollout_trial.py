@@ -174,16 +174,12 @@ def rollout_in_words(suggestion: Suggestion) -> Iterator[str]:
 _RESTARTED: Final = ("Deployment", "StatefulSet", "DaemonSet")
 
 
-def consequences(suggestion: Suggestion, through: Sequence[Patch]) -> tuple[str, ...]:
-    """Return the side effects of a suggestion as clauses.
+def consequences(suggestion: Suggestion, through: Sequence[Patch]) -> Iterator[str]:
+    """Yield the side effects of a suggestion as clauses, some of them twice.
 
     Args:
         through: The patches of a workload's template that replace those of its pods.
     """
-    return tuple(dict.fromkeys(_consequences(suggestion, through)))
-
-
-def _consequences(suggestion: Suggestion, through: Sequence[Patch]) -> Iterator[str]:
     before = suggestion.before
     for patch in through:
         running = _running(before.cluster, before.pod)

@@ -348,7 +348,14 @@ def _extended_suggestions(
             # Priority alone frees no capacity.
             if remedy.risk is Risk.EVICTION and not remedy.evicts:
                 continue
-            changes = _changes_for_all(group, decision.pod, remedy)
+            changes, decided = remedy.changes, decision.pod
+            if remedy.scope is RemedyScope.POD:
+                # Those of the decided pod are made in each pod of the group that has the same spec.
+                first = next((pod for pod in group.pods if pod.name == decided.name), group.pods[0])
+                alike = [pod for pod in group.pods if pod.spec is first.spec]
+                own = [change for change in changes if isinstance(change, Patch) and change.name == decided.name]
+                siblings = [change for change in changes if change not in own]
+                changes = (*(replace(change, name=pod.name) for pod in alike for change in own), *siblings)
             hoped = _hoped(scheduler, group, decision, remedy)
             one = found.setdefault(msgspec.json.encode(changes), _Candidate(remedy, changes, set()))
             if hoped:
@@ -407,17 +414,6 @@ def _hoped(scheduler: Scheduler, group: PendingGroup, decision: Decision, remedy
         return MadePod(replace(pod, metadata=replace(pod.metadata, name=f"{pod.name}-{number}", uid="")))
 
     return min(capacity(moved, copy, len(group.pods)).total, len(group.pods))
-
-
-def _changes_for_all(group: PendingGroup, decided: Pod, remedy: Remedy) -> tuple[Change, ...]:
-    """Return the changes of a remedy; those of the decided pod for each pod of the group that has the same spec."""
-    if remedy.scope is not RemedyScope.POD:
-        return remedy.changes
-    first = next((pod for pod in group.pods if pod.name == decided.name), group.pods[0])
-    alike = [pod for pod in group.pods if pod.spec is first.spec]
-    own = [change for change in remedy.changes if isinstance(change, Patch) and change.name == decided.name]
-    siblings = [change for change in remedy.changes if change not in own]
-    return (*(replace(change, name=pod.name) for pod in alike for change in own), *siblings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ A pod that was bound changes nothing for pods like it but the results for its ow
 holds as long as nothing else changes the cluster, and no plugin has anything to do when such a pod is bound.
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -124,17 +124,13 @@ class AlikePods:
         if first.pod.status.nominated_node_name or first.scores is None:
             return None
         reaches = reaches_of_copies(first.framework, first.pod, _POINTS)
-        if reaches is None or _reads_budgets(first.framework, reaches):
+        plugins = [first.framework.plugin(name) for name in reaches or ()]
+        reads = [each for plugin in plugins for each in (plugin.reads, plugin.prepares_from) if each is not None]
+        # The status of disruption budgets follows from the pods bound.
+        if reaches is None or any(PodDisruptionBudget in each.kinds for each in reads):
             self._is_related = True
             return None
         return Ranking(first.framework, first, first.scores, reaches)
-
-
-def _reads_budgets(framework: Framework, names: Iterable[str]) -> bool:
-    """Report whether one of some plugins depends on disruption budgets, whose status follows from the pods bound."""
-    plugins = [framework.plugin(name) for name in names]
-    reads = [each for plugin in plugins for each in (plugin.reads, plugin.prepares_from) if each is not None]
-    return any(PodDisruptionBudget in each.kinds for each in reads)
 
 
 # Opportunistic batching (KEP-5598): consecutive pods with the same signature are placed by the scores of the first.

@@ -393,7 +393,10 @@ class PodGroupAttempts(Consequences):
         group.decision = decision
         group.condition = decision.condition
         group.victims = tuple(sorted({pod.key for pod in victims} | {v.key for each in tried for v in each.victims}))
-        self._write_condition(decision)
+        if pod_group is not None and (condition := decision.condition) is not None:
+            others = tuple(each for each in pod_group.status.conditions if each.type != condition.type)
+            status = replace(pod_group.status, conditions=(*others, condition))
+            self.update_group(pod_group, replace(pod_group, status=status))
         if isinstance(entry, QueuedPodGroupInfo) and isinstance(self.queue, PodGroupQueue):
             self.queue.add_attempted_group(entry, decision.status.code)
         for each in tried:
@@ -488,13 +491,6 @@ class PodGroupAttempts(Consequences):
     def _untried(self, member: MemberDecision) -> Decision:
         framework = self.scheduler.framework(member.pod.spec.scheduler_name)
         return Decision.untried(framework, member.pod, member.message, is_error=member.is_error)
-
-    def _write_condition(self, decision: PodGroupDecision) -> None:
-        group, condition = decision.group.pod_group, decision.condition
-        if group is None or condition is None:
-            return
-        others = tuple(each for each in group.status.conditions if each.type != condition.type)
-        self.update_group(group, replace(group, status=replace(group.status, conditions=(*others, condition))))
 
     def update_group(self, old: PodGroup, new: PodGroup) -> None:
         """Change a PodGroup, and notify the queue."""
