@@ -554,14 +554,6 @@ def _flaw(raw: Any, inside: Steps) -> Flaw | None:
         return None
     if not inside and not _seems_object(raw):
         return None
-    flaw = _type_flaw(raw, inside)
-    if flaw is None and _is_object_list(raw) and "items" not in raw:
-        return _missing_field(raw, inside, "items", "an empty list has items: []")
-    return flaw
-
-
-def _type_flaw(raw: Any, inside: Steps) -> Flaw | None:
-    """Return the flaw of a value whose kind or version is missing or malformed."""
     try:
         envelope = read_envelope(raw)
     except InputError as error:
@@ -569,10 +561,12 @@ def _type_flaw(raw: Any, inside: Steps) -> Flaw | None:
         steps = (finding.field,) if finding.field else ()
         problem = f"{finding.field}: {finding.problem}" if finding.field else finding.problem
         return Flaw((*inside, *steps), problem, finding.hint)
-    if envelope.kind and envelope.api_version:
-        return None
-    missing = "apiVersion" if envelope.kind else "kind"
-    return _missing_field(raw, inside, missing, "every object needs apiVersion and kind")
+    if not envelope.kind or not envelope.api_version:
+        missing = "apiVersion" if envelope.kind else "kind"
+        return _missing_field(raw, inside, missing, "every object needs apiVersion and kind")
+    if _is_object_list(raw) and "items" not in raw:
+        return _missing_field(raw, inside, "items", "an empty list has items: []")
+    return None
 
 
 def _missing_field(raw: Mapping[str, Any], inside: Steps, name: str, hint: str) -> Flaw:

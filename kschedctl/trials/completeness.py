@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Final, TypeAlias
 
 from kschedctl.cluster.cluster import Cluster
@@ -136,14 +137,10 @@ def concerns(kind: str, cluster: Cluster, pod: Pod) -> bool:
     return test is None or test(cluster, pod)
 
 
-def _is_spread_with(kind: str) -> "_Test":
-    """Return the test whether a pod is spread by default with the other pods of its controller of a kind."""
-
-    def test(_: Cluster, pod: Pod) -> bool:
-        owner = pod.metadata.controller
-        return not pod.spec.topology_spread_constraints and owner is not None and owner.kind == kind
-
-    return test
+def _is_spread_with(kind: str, _: Cluster, pod: Pod) -> bool:
+    """Report whether a pod is spread by default with the other pods of its controller of a kind."""
+    owner = pod.metadata.controller
+    return not pod.spec.topology_spread_constraints and owner is not None and owner.kind == kind
 
 
 def _has_unbound_claims(cluster: Cluster, pod: Pod) -> bool:
@@ -167,7 +164,7 @@ _Test: TypeAlias = Callable[[Cluster, Pod], bool]
 _TESTS: Final[Mapping[str, _Test]] = {
     "Namespace": lambda cluster, pod: names_namespaces(pod.spec) or others_name_namespaces(cluster, pod),
     "Service": lambda _, pod: not pod.spec.topology_spread_constraints and bool(pod.metadata.labels),
-    **{kind: _is_spread_with(kind) for kind in ("ReplicationController", "ReplicaSet", "StatefulSet")},
+    **{kind: partial(_is_spread_with, kind) for kind in ("ReplicationController", "ReplicaSet", "StatefulSet")},
     **dict.fromkeys(
         ("PersistentVolumeClaim", "PersistentVolume"), lambda _, pod: next(claim_uses(pod), None) is not None
     ),

@@ -6,14 +6,7 @@ from typing import Final
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.default_storage_class import BETA_STORAGE_CLASS, default_storage_class, has_class
 from kschedctl.common.wording import counted, listed, similar
-from kschedctl.diagnosis.components import (
-    driver_of,
-    ill_provisioner,
-    install_advice,
-    is_csi_driver,
-    repair_advice,
-    unregistered_driver,
-)
+from kschedctl.diagnosis.components import driver_of, is_csi_driver, provisioner_fault
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation
 from kschedctl.objects.selectors import SelectorError
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
@@ -265,7 +258,7 @@ def _not_provisioned(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], 
     provisioner = storage_class.provisioner if storage_class is not None else ""
     namespace = claims[0].namespace
     names = " ".join(claim.name for claim in claims)
-    fault, repair, _ = _provisioner_fault(cluster, storage_class)
+    fault, repair, _ = provisioner_fault(cluster, provisioner)
     pods = f"kubectl get pods -A | grep {provisioner.rpartition('/')[2]}"
     return Diagnosis(
         rule="claim-not-provisioned",
@@ -300,17 +293,6 @@ def _not_provisioned(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], 
             f"kubectl describe pvc -n {namespace} {names}",
             "kubectl get csidrivers" if is_csi_driver(cluster, driver_of(provisioner)) else pods,
         ),
-    )
-
-
-def _provisioner_fault(cluster: Cluster, storage_class: StorageClass | None) -> tuple[str, list[Advice], bool]:
-    """Return what keeps a class's provisioner from creating volumes, as a clause, its repair, and whether its pods are ill."""
-    ill = ill_provisioner(cluster, driver_of(storage_class.provisioner if storage_class is not None else ""))
-    if ill is not None:
-        return ill[1], [repair_advice(ill[0])], True
-    driver = unregistered_driver(cluster, storage_class)
-    return (
-        (f"no node has registered CSI driver {driver}", [install_advice(driver)], False) if driver else ("", [], False)
     )
 
 
@@ -594,8 +576,8 @@ def provisioning(situation: Situation) -> Iterator[Diagnosis]:
         node, storage_class = claim.metadata.annotations.get(SELECTED_NODE), storage_class_of(cluster, claim)
         if node is None or storage_class is None or is_static(storage_class):
             continue
-        fault, repair, is_ill = _provisioner_fault(cluster, storage_class)
         provisioner = storage_class.provisioner
+        fault, repair, is_ill = provisioner_fault(cluster, provisioner)
         look = Advice(
             summary=f"look at the events of claim {claim.name} and the log of provisioner {provisioner}",
             risk=Risk.POD if is_ill else Risk.MISTAKE,

@@ -90,16 +90,12 @@ def device_sign(node: Node, resource: str) -> str:
         return f"instance type {machine}"
     for key, value in labels.items():
         known = domain in _LABELS and re.fullmatch(_LABELS[domain], f"{key}={value}", re.IGNORECASE)
-        if known or (_is_vendor_label(key, domain) and value.lower() not in ("false", "0", "no")):
+        # Labels of a vendor about software, such as the state of an operator's components, do not depend on a device.
+        where, slash, name = key.partition("/")
+        of_vendor = slash and (where == domain or where.endswith(f".{domain}")) and not name.startswith("gpu.deploy.")
+        if known or (of_vendor and value.lower() not in ("false", "0", "no")):
             return f"label {key}={value}"
     return ""
-
-
-def _is_vendor_label(key: str, domain: str) -> bool:
-    """Report whether a label is one by which a vendor marks nodes with its devices."""
-    where, slash, name = key.partition("/")
-    # Labels of a vendor about software, such as the state of an operator's components, do not depend on a device.
-    return bool(slash) and (where == domain or where.endswith(f".{domain}")) and not name.startswith("gpu.deploy.")
 
 
 def plugin_state(cluster: Cluster, resource: str, row: int) -> tuple[bool, str]:

@@ -160,7 +160,6 @@ def _findings(catalog: Catalog) -> Iterator[Finding]:
         if kind.most is not None and kind.most < 0:
             yield Finding("must not be negative", f"{path}.most")
         yield from _offer_findings(kind, path)
-        yield from _label_findings(kind, path)
 
 
 def _offer_findings(kind: NodeKind, path: str) -> Iterator[Finding]:
@@ -173,9 +172,6 @@ def _offer_findings(kind: NodeKind, path: str) -> Iterator[Finding]:
     for resource in (CPU, MEMORY, PODS):
         if resource not in kind.allocatable:
             yield Finding(f"{resource} is missing", f"{path}.allocatable", "cpu, memory and pods are required")
-
-
-def _label_findings(kind: NodeKind, path: str) -> Iterator[Finding]:
     for key, value in kind.labels.items():
         for problem in (*qualified_name_problems(key), *label_value_problems(value)):
             yield Finding(problem, f"{path}.labels[{key}]")

@@ -6,6 +6,7 @@ pods that may be evicted: a pod that fits on no node of that cluster fits on no 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -103,7 +104,9 @@ def pose(scheduler: Scheduler, may_leave: MayLeave | None = None, *, waiting: bo
     preempts = may_leave is None
     if may_leave is None:
         highest = max((pod.spec.priority or 0 for pod in found if _preempts(scheduler, pod)), default=None)
-        may_leave = no_evictions if highest is None else _of_lower_priority(highest, scheduler.release.pod_groups)
+        may_leave = (
+            no_evictions if highest is None else partial(_has_lower_priority, highest, scheduler.release.pod_groups)
+        )
     cluster = scheduler.cluster
     leaving = [index for index in np.flatnonzero(cluster.pods.node_row >= 0).tolist() if may_leave(cluster, index)]
     if preempts:
@@ -192,12 +195,9 @@ def _preempts(scheduler: Scheduler, pod: Pod) -> bool:
     return may and _PREEMPTION in framework.plugin_names(ExtensionPoint.POST_FILTER, Plugin)
 
 
-def _of_lower_priority(highest: int, rules: PodGroupRules | None) -> MayLeave:
-    def may_leave(cluster: Cluster, index: int) -> bool:
-        is_ending = cluster.pods.records[index].metadata.deletion_timestamp is not None
-        return not is_ending and pod_priority(cluster, index, rules) < highest
-
-    return may_leave
+def _has_lower_priority(highest: int, rules: PodGroupRules | None, cluster: Cluster, index: int) -> bool:
+    is_ending = cluster.pods.records[index].metadata.deletion_timestamp is not None
+    return not is_ending and pod_priority(cluster, index, rules) < highest
 
 
 def _occupants(

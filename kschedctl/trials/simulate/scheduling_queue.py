@@ -283,21 +283,16 @@ class SchedulingQueue:
         self._return(info)
 
     def _return(self, info: QueuedPodInfo) -> None:
-        self._requeue(info, self._strategy_in_flight(info))
-        self.done(info)
-
-    def _strategy_in_flight(self, info: QueuedPodInfo) -> _Strategy:
         # Members of a group are retried after their back-off, whatever happened meanwhile.
-        if not info.rejectors or (info.pod.spec.pod_group_name and self.scheduler.release.pod_groups is not None):
-            return _Strategy.AFTER_BACKOFF
-        best = _Strategy.SKIP
-        for each in self._happened[self._in_flight.get(info.key, 0) :]:
+        waits = not info.rejectors or (info.pod.spec.pod_group_name and self.scheduler.release.pod_groups is not None)
+        best = _Strategy.AFTER_BACKOFF if waits else _Strategy.SKIP
+        for each in () if waits else self._happened[self._in_flight.get(info.key, 0) :]:
             strategy = self._worth_requeuing(info, self._hints_for(info, each.event), each.event, each.old, each.new)
-            if strategy is _Strategy.IMMEDIATELY:
-                return strategy
-            if strategy is _Strategy.AFTER_BACKOFF:
-                best = strategy
-        return best
+            best = max(best, strategy, key=lambda one: one.value)
+            if best is _Strategy.IMMEDIATELY:
+                break
+        self._requeue(info, best)
+        self.done(info)
 
     def update(self, old: Pod, new: Pod) -> None:
         """Record the change of a pod in the queue."""

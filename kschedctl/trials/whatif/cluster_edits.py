@@ -284,13 +284,17 @@ class SetReplicas(Edit):
 # Base class of edits of nodes, which name one node or all nodes that match a glob such as ``gke-*``.
 
 
+@dataclass(frozen=True, slots=True)
 class NodeEdit(Edit):
     """A change of one node, or of all nodes that match a glob."""
 
-    __slots__ = ()
-
     #: The node's name, or a glob with ``*``, ``?`` and ``[...]``, which no node name can contain.
     node: str
+
+    @classmethod
+    def parse(cls, text: str, namespace: str = "") -> Self:
+        """Parse ``NODE`` or a glob."""
+        return cls(text)
 
     @abstractmethod
     def things_of(self, node: str) -> Iterator[Thing]:
@@ -339,15 +343,8 @@ class Cordon(NodeEdit):
         "--cordon", "NODE", "Answer as if the node were cordoned; 'gke-*' means all matching nodes."
     )
 
-    node: str
-
     def __str__(self) -> str:
         return f"cordon {self.node}"
-
-    @classmethod
-    def parse(cls, text: str, namespace: str = "") -> Self:
-        """Parse ``NODE`` or a glob."""
-        return cls(text)
 
     def apply(self, cluster: Cluster, *, release: Release) -> Changed:
         """Mark the nodes unschedulable."""
@@ -381,15 +378,8 @@ class Drain(NodeEdit):
         "--drain", "NODE", "Answer as if the node were drained; disruption budgets are ignored."
     )
 
-    node: str
-
     def __str__(self) -> str:
         return f"drain {self.node}"
-
-    @classmethod
-    def parse(cls, text: str, namespace: str = "") -> Self:
-        """Parse ``NODE`` or a glob."""
-        return cls(text)
 
     def apply(self, cluster: Cluster, *, release: Release) -> Changed:
         """Mark the nodes unschedulable and evict their pods."""
@@ -465,7 +455,6 @@ class LabelNode(NodeEdit):
         "--label", "NODE:KEY=VALUE", "Answer as if the node had this label; NODE:KEY- removes it."
     )
 
-    node: str
     key: str
     value: str | None
 
@@ -556,7 +545,6 @@ class TaintNode(NodeEdit):
         "--taint", "NODE:KEY=VALUE:EFFECT", "Answer as if the node had this taint; a trailing - removes it."
     )
 
-    node: str
     taint: Taint
     remove: bool = False
 
