@@ -60,7 +60,10 @@ def _ill_provisioner(cluster: Cluster, provisioner: str) -> tuple[tuple[str, str
         for record in cluster.pods.records
         if record.metadata.deletion_timestamp is None
         and record.status.phase not in ("Succeeded", "Failed")
-        and _has_words(record, words)
+        and _PROVISIONER.search(record.metadata.name)
+        and (full := f"{record.metadata.namespace}/{record.metadata.name}".lower())
+        # A short word such as pd must not be a part of another one.
+        and any(word in (re.split(r"[/-]+", full) if len(word) < len("abc") else full) for word in words)
     ]
     central = [
         record for record in found if (owner := record.metadata.controller) is None or owner.kind != "DaemonSet"
@@ -73,14 +76,6 @@ def _ill_provisioner(cluster: Cluster, provisioner: str) -> tuple[tuple[str, str
         return workload, "has only pending pods"
     ready = condition_of_pod(started, "Ready")
     return workload, f"is not ready{since(ready.last_transition_time) if ready is not None else ''}"
-
-
-def _has_words(record: PodRecord, words: list[str]) -> bool:
-    name = f"{record.metadata.namespace}/{record.metadata.name}".lower()
-    if not _PROVISIONER.search(record.metadata.name):
-        return False
-    # A short word such as pd must not be a part of another one.
-    return any(word in (re.split(r"[/-]+", name) if len(word) < len("abc") else name) for word in words)
 
 
 def _is_ready(record: PodRecord) -> bool:

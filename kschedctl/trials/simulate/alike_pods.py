@@ -185,7 +185,15 @@ class OpportunisticBatch:
             return ()
         code = code_of(search, row)
         if code is Code.SUCCESS and rescores:
-            self._kept = kept = _with_last(kept, search, row)
+            # The cached nodes together with the node chosen last, all of them scored again.
+            rows = np.insert(kept.rows, np.searchsorted(kept.rows, row), row)
+            scores = _total_scores(search)
+            if scores is not None and np.array_equal(rows, scores.rows):
+                total = scores.total.copy()
+            else:
+                decision = search if isinstance(search, Decision) else search.decision
+                total = run_score(decision.framework, decision.state, decision.pod, rows).total
+            self._kept = kept = _Kept(kept.signature, rows, total, kept.since)
         elif not code.rejected:
             return ()
         best = kept.rows[kept.total == kept.total.max()]
@@ -229,15 +237,3 @@ def _total_scores(search: Decision | RankedDecision) -> Scores | RankedDecision 
 def _without_row(kept: _Kept, row: int) -> _Kept:
     left = kept.rows != row
     return _Kept(kept.signature, kept.rows[left], kept.total[left], kept.since)
-
-
-def _with_last(kept: _Kept, search: Decision | RankedDecision, row: int) -> _Kept:
-    """Return the cached nodes together with the node chosen last, all of them scored again."""
-    rows = np.insert(kept.rows, np.searchsorted(kept.rows, row), row)
-    scores = _total_scores(search)
-    if scores is not None and np.array_equal(rows, scores.rows):
-        return _Kept(kept.signature, rows, scores.total.copy(), kept.since)
-    decision = search if isinstance(search, Decision) else search.decision
-    return _Kept(
-        kept.signature, rows, run_score(decision.framework, decision.state, decision.pod, rows).total, kept.since
-    )

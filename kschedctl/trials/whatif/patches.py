@@ -102,7 +102,11 @@ def make_changes(cluster: Cluster, pod: Pod, changes: Iterable[Change]) -> Patch
     new: list[ApiObject] = []
     for change in changes:
         if isinstance(change, Create):
-            new.append(_object_of_manifest(change.create))
+            key = ObjectKey(str(change.create.get("apiVersion", "")), str(change.create.get("kind", "")), "")
+            try:
+                new.append(msgspec.convert(change.create, _known_type(key)))
+            except msgspec.ValidationError as error:
+                raise InputError(f"{key.kind}: {error}") from None
             continue
         # Successive creations are added to the cluster in one step.
         cluster, new = _with_created(cluster, new), []
@@ -152,14 +156,6 @@ def _patched(obj: T, patch: tuple[Operation, ...]) -> T:
         return msgspec.convert(apply_patch(data, msgspec.to_builtins(patch)), type(obj))
     except (PatchError, msgspec.ValidationError) as error:
         raise InputError(f"{type(obj).__name__} {obj.name} cannot be patched: {error}") from None
-
-
-def _object_of_manifest(manifest: dict[str, Any]) -> ApiObject:
-    key = ObjectKey(str(manifest.get("apiVersion", "")), str(manifest.get("kind", "")), "")
-    try:
-        return msgspec.convert(manifest, _known_type(key))
-    except msgspec.ValidationError as error:
-        raise InputError(f"{key.kind}: {error}") from None
 
 
 def _replaced(cluster: Cluster, obj: ApiObject) -> Cluster:
