@@ -600,7 +600,7 @@ def suggestion_data(suggestion: "Suggestion | Advice") -> SuggestionData:
             *((delete_command((deleted,)),) if (deleted := pod_to_delete(suggestion, through)) else ()),
             *_other_commands(suggestion),
         ),
-        consequences=consequences(suggestion, through),
+        consequences=tuple(dict.fromkeys(consequences(suggestion, through))),
         alternatives=tuple(other.summary for other in suggestion.others),
         untried="",
         then=ThenData(suggestion.nodes, _members(suggestion)),
