@@ -50,4 +50,4 @@ def test_it_can_be_cancelled() -> None:
 )
 def test_pod_that_is_not_tried(before: tuple[str, ...], after: tuple[str, ...], said: str) -> None:
     old, new = (OutcomeData(SideOutcome.GATED, nodes=nodes) for nodes in (before, after))
-    assert describe(old, new, (AnswerPart.WINNER,), NodeChanges(None, None)) == (said,)
+    assert [*describe(old, new, (AnswerPart.WINNER,), NodeChanges(None, None))] == [said]
