@@ -7,10 +7,11 @@ from kschedctl.common.findings import Finding, Severity
 from kschedctl.objects.field_errors import go_quote
 from kschedctl.objects.names import label_problems, label_value_problems, usual_ip
 from kschedctl.objects.quantity import milli_value
+from kschedctl.objects.validation.part import Part
 from kschedctl.objects.validation.pod import APP_ARMOR, SECCOMP_OF_CONTAINER, SECCOMP_OF_POD, app_armor_profile
 from kschedctl.objects.validation.resources import amount_of
 from kschedctl.objects.validation.security import containers_in_visiting_order
-from kschedctl.objects.validation.values import Found, Tree
+from kschedctl.objects.validation.values import Tree
 
 # Warnings that several kinds have in common: deprecated labels and volumes, and fractions of bytes.
 
@@ -46,7 +47,7 @@ def warning(field: str, message: str) -> Finding:
     return Finding(message, field, rule=WARNING, severity=Severity.WARNING)
 
 
-def node_term(term: Tree, path: str, *, values: bool) -> Found:
+def node_term(term: Tree, path: str, *, values: bool) -> Iterator[Finding]:
     """Yield the warnings about a node selector term; label values are checked only if `values` is true."""
     for i, requirement in enumerate(term.get("matchExpressions", ())):
         key, at = requirement.get("key", ""), f"{path}.matchExpressions[{i}]"
@@ -57,14 +58,14 @@ def node_term(term: Tree, path: str, *, values: bool) -> Found:
                 yield warning(f"{at}.values[{n}]", f"{value} is invalid, {problem}")
 
 
-def fraction(text: Any, path: str) -> Found:
+def fraction(text: Any, path: str) -> Iterator[Finding]:
     """Yield a warning if an amount is not an integral number of bytes."""
     amount = amount_of(text)
     if milli_value(amount.nanos) % 1000:
         yield warning(path, f"fractional byte value {go_quote(str(amount))} is invalid, must be an integer")
 
 
-def claim_spec(spec: Tree, path: str) -> Found:
+def claim_spec(spec: Tree, path: str) -> Iterator[Finding]:
     """Yield the warnings about the spec of a PersistentVolumeClaim."""
     for name in ("requests", "limits"):
         amounts = spec.get("resources", {}).get(name, {})
@@ -156,7 +157,7 @@ _ANNOTATIONS: Final = {
 }
 
 
-def pod_warnings(spec: Tree, own: dict[str, str], path: str) -> Found:
+def pod_warnings(spec: Tree, own: dict[str, str], path: str) -> Iterator[Finding]:
     """Yield the warnings of an API server about a pod or pod template.
 
     Args:
@@ -183,7 +184,8 @@ def pod_warnings(spec: Tree, own: dict[str, str], path: str) -> Found:
     yield from _repeated(spec, at)
     yield from _fractions(spec.get("overhead", {}), f"{at}.overhead")
     yield from _profiles(spec, own, path)
-    for field, container in containers_in_visiting_order(spec, at):
+    for part in containers_in_visiting_order(Part(spec, at)):
+        container, field = part.value, part.path
         resources = container.get("resources", {})
         # An API server checks one resource after the other.
         for resource in ("memory", "ephemeral-storage"):
@@ -203,7 +205,7 @@ def pod_warnings(spec: Tree, own: dict[str, str], path: str) -> Found:
         yield from _address(alias.get("ip", ""), f"{at}.hostAliases[{i}].ip")
 
 
-def _volume_warnings(volumes: Sequence[Tree], path: str) -> Found:
+def _volume_warnings(volumes: Sequence[Tree], path: str) -> Iterator[Finding]:
     for i, volume in enumerate(volumes):
         for name, (shown, message) in OLD_VOLUMES.items():
             if name in volume:
@@ -214,14 +216,14 @@ def _volume_warnings(volumes: Sequence[Tree], path: str) -> Found:
         yield warning("", problem)
 
 
-def _node_affinity_warnings(rules: Tree, path: str) -> Found:
+def _node_affinity_warnings(rules: Tree, path: str) -> Iterator[Finding]:
     for i, term in enumerate(rules.get(_REQUIRED, {}).get("nodeSelectorTerms", ())):
         yield from node_term(term, f"{path}.{_REQUIRED}.nodeSelectorTerms[{i}]", values=False)
     for i, preferred in enumerate(rules.get(_PREFERRED, ())):
         yield from node_term(preferred.get("preference", {}), f"{path}.{_PREFERRED}[{i}].preference", values=True)
 
 
-def _pod_affinity(rules: Tree, path: str) -> Found:
+def _pod_affinity(rules: Tree, path: str) -> Iterator[Finding]:
     for name in ("podAffinity", "podAntiAffinity"):
         for i, term in enumerate(rules.get(name, {}).get(_REQUIRED, ())):
             if "labelSelector" not in term:
@@ -231,7 +233,7 @@ def _pod_affinity(rules: Tree, path: str) -> Found:
                 yield warning(f"{path}.{name}.{_PREFERRED}[{i}].podAffinityTerm.labelSelector", _NO_POD)
 
 
-def _repeated(spec: Tree, path: str) -> Found:
+def _repeated(spec: Tree, path: str) -> Iterator[Finding]:
     """Yield the warnings about duplicate host aliases and pull secrets, and about pull secrets without a name."""
     for field, key in (("hostAliases", "ip"), ("imagePullSecrets", "name")):
         seen: set[str] = set()
@@ -245,7 +247,7 @@ def _repeated(spec: Tree, path: str) -> Found:
             yield warning(f"{path}.imagePullSecrets[{i}].name", 'invalid empty name ""')
 
 
-def _address(text: str, path: str) -> Found:
+def _address(text: str, path: str) -> Iterator[Finding]:
     if (usual := usual_ip(text)) == text:
         return
     if ":" in usual and "." not in text:
@@ -254,21 +256,23 @@ def _address(text: str, path: str) -> Found:
         yield warning(path, f"non-standard IP address {go_quote(text)} is invalid: use {go_quote(usual)}")
 
 
-def _fractions(amounts: dict[str, Any], path: str, names: tuple[str, ...] = ("memory", "ephemeral-storage")) -> Found:
+def _fractions(
+    amounts: dict[str, Any], path: str, names: tuple[str, ...] = ("memory", "ephemeral-storage")
+) -> Iterator[Finding]:
     for name in names:
         if name in amounts:
             yield from fraction(amounts[name], f"{path}[{name}]")
 
 
-def _profiles(spec: Tree, own: dict[str, str], path: str) -> Found:
+def _profiles(spec: Tree, own: dict[str, str], path: str) -> Iterator[Finding]:
     if not own:
         return
     seccomp = 'non-functional in v1.27+; use the "seccompProfile" field instead'
     rules, windows = spec.get("securityContext", {}), spec.get("os", {}).get("name") == "windows"
     if SECCOMP_OF_POD in own and "seccompProfile" not in rules:
         yield warning(f"{path}metadata.annotations[{SECCOMP_OF_POD}]", seccomp)
-    for _, container in containers_in_visiting_order(spec, ""):
-        name, inner = container.get("name", ""), container.get("securityContext", {})
+    for container in containers_in_visiting_order(Part(spec)):
+        name, inner = container.get("name"), container["securityContext"]
         key = f"{SECCOMP_OF_CONTAINER}{name}"
         if key in own and "seccompProfile" not in inner:
             yield warning(f"{path}metadata.annotations[{key}]", seccomp)
@@ -281,7 +285,7 @@ def _profiles(spec: Tree, own: dict[str, str], path: str) -> Found:
                 yield warning(f"{path}metadata.annotations[{key}]", message)
 
 
-def _hidden_variables(variables: Any, path: str) -> Found:
+def _hidden_variables(variables: Any, path: str) -> Iterator[Finding]:
     seen: set[str] = set()
     for i, variable in enumerate(variables):
         name, value = variable.get("name", ""), variable.get("value", "")
@@ -292,35 +296,33 @@ def _hidden_variables(variables: Any, path: str) -> Found:
         seen.add(name)
 
 
-def _ports(spec: Tree, path: str) -> Found:
+def _ports(spec: Tree, path: str) -> Iterator[Finding]:
     taken: dict[tuple[int, str], list[tuple[str, Tree]]] = {}
-    for at, container in containers_in_visiting_order(spec, path):
-        for i, port in enumerate(container.get("ports", ())):
-            field = f"{at}.ports[{i}]"
-            own_ip, own = port.get("hostIP", ""), port.get("hostPort", 0)
-            if own_ip and not own:
-                yield warning(field, f"hostIP set without hostPort: {_port(port)}")
-            others = taken.setdefault((port.get("containerPort", 0), port.get("protocol") or "TCP"), [])
-            for other_field, other in others:
-                ip, number = other.get("hostIP", ""), other.get("hostPort", 0)
-                if (own_ip, own) == (ip, number):
-                    yield warning(field, f"duplicate port definition with {other_field}")
-                elif not own or not number:
-                    yield warning(field, f"overlapping port definition with {other_field}")
-                elif own == number and (not own_ip) != (not ip):
-                    yield warning(field, f"dangerously ambiguous port definition with {other_field}")
-            others.append((field, port))
+    for part in (part for container in containers_in_visiting_order(Part(spec, path)) for part in container["ports"]):
+        port, field = part.value, part.path
+        own_ip, own = port.get("hostIP", ""), port.get("hostPort", 0)
+        if own_ip and not own:
+            yield warning(field, f"hostIP set without hostPort: {_port(port)}")
+        others = taken.setdefault((port.get("containerPort", 0), port.get("protocol") or "TCP"), [])
+        for other_field, other in others:
+            ip, number = other.get("hostIP", ""), other.get("hostPort", 0)
+            if (own_ip, own) == (ip, number):
+                yield warning(field, f"duplicate port definition with {other_field}")
+            elif not own or not number:
+                yield warning(field, f"overlapping port definition with {other_field}")
+            elif own == number and (not own_ip) != (not ip):
+                yield warning(field, f"dangerously ambiguous port definition with {other_field}")
+        others.append((field, port))
 
 
-def _port_names(spec: Tree, path: str) -> Found:
+def _port_names(spec: Tree, path: str) -> Iterator[Finding]:
     names: dict[str, str] = {}
-    for at, container in containers_in_visiting_order(spec, path):
-        for i, port in enumerate(container.get("ports", ())):
-            name, field = port.get("name", ""), f"{at}.ports[{i}]"
-            if name and name in names:
-                which = f"services and probes that select ports by name will use {names[name]}"
-                yield warning(field, f"duplicate port name {go_quote(name)} with {names[name]}, {which}")
-            names.setdefault(name, field)
+    for port in (port for container in containers_in_visiting_order(Part(spec, path)) for port in container["ports"]):
+        name, field = port.get("name"), port.path
+        if name and name in names:
+            which = f"services and probes that select ports by name will use {names[name]}"
+            yield warning(field, f"duplicate port name {go_quote(name)} with {names[name]}, {which}")
+        names.setdefault(name, field)
 
 
 def _port(port: Tree) -> str:
@@ -353,7 +355,7 @@ _TOO_MANY_INDEXES: Final = (
 )
 
 
-def warnings(tree: Tree, kind: str, path: str) -> Found:
+def warnings(tree: Tree, kind: str, path: str) -> Iterator[Finding]:
     """Yield the warnings of an API server about an accepted object.
 
     Args:
@@ -392,7 +394,7 @@ def warnings(tree: Tree, kind: str, path: str) -> Found:
             yield warning("spec.revisionHistoryLimit", problem)
 
 
-def _claim_warnings(tree: Tree) -> Found:
+def _claim_warnings(tree: Tree) -> Iterator[Finding]:
     if _STORAGE_CLASS in tree.get("metadata", {}).get("annotations", {}):
         yield warning(f"metadata.annotations[{_STORAGE_CLASS}]", _VOLUME_ANNOTATIONS[_STORAGE_CLASS])
     yield from claim_spec(tree.get("spec", {}), "spec")
@@ -405,14 +407,14 @@ def _inside(tree: Tree, path: str) -> Any:
     return inside
 
 
-def _job(spec: Tree, path: str) -> Found:
+def _job(spec: Tree, path: str) -> Iterator[Finding]:
     if spec.get("completionMode") != "Indexed":
         return
     if spec.get("completions", 0) > _COMPLETIONS and spec.get("parallelism", 0) > _PARALLELISM:
         yield warning(path, _TOO_MANY_INDEXES)
 
 
-def _volume(tree: Tree) -> Found:
+def _volume(tree: Tree) -> Iterator[Finding]:
     spec = tree.get("spec", {})
     for key, message in _VOLUME_ANNOTATIONS.items():
         if key in tree.get("metadata", {}).get("annotations", {}):
