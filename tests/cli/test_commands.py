@@ -1,7 +1,5 @@
 """The registry of commands says what the commands themselves declare."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Help, version, mistakes in arguments and short questions import nothing that they do not use."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Mapping

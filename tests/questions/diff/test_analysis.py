@@ -1,7 +1,5 @@
 """Two clusters compared from Python, as the command compares them."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl import AnalysisHandle, CancelledError, Drain, SchedulingCluster
