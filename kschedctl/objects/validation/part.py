@@ -6,10 +6,12 @@ from typing import Any, Final
 
 import msgspec
 
-from kschedctl.common.findings import Finding
+from kschedctl.common.findings import Finding, Severity
 from kschedctl.objects import field_errors
 from kschedctl.objects.field_errors import Typed
 
+#: The rule of warnings.
+WARNING: Final = "Warning"
 NOT_NEGATIVE: Final = "must be greater than or equal to 0"
 NOT_POSITIVE: Final = "must be greater than zero"
 _OWN: Final = object()
@@ -122,6 +124,10 @@ class Part(msgspec.Struct, eq=False):
     def too_many(self, most: int) -> None:
         """Find more than `most` items."""
         self.findings.append(field_errors.too_many(self.path, len(self.value), most))
+
+    def warn(self, message: str) -> None:
+        """Add a warning about the part."""
+        self.findings.append(Finding(message, self.path, rule=WARNING, severity=Severity.WARNING))
 
     # Checks.
 

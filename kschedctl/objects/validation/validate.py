@@ -224,7 +224,7 @@ def validate_decoded(
     if key != _POD:
         yield from label_key_refusals(template, kind, context)
     if not found:
-        yield from warnings(tree, key, pod_path(kind))
+        yield from found_by(warnings, tree, "", key, pod_path(kind))
 
 
 def pod_findings(tree: Tree, release: Release) -> Iterator[Finding]:
