@@ -1,7 +1,5 @@
 """CPU time of one warm explain that filters and scores all nodes: python -m benchmarks.cycle"""
 
-from __future__ import annotations
-
 import argparse
 import statistics
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """CPU time of one explain of a pod with a claim, all nodes searched: python -m benchmarks.devices"""
 
-from __future__ import annotations
-
 import argparse
 import random
 import statistics

@@ -3,8 +3,6 @@
 ``diff`` decides twice for each pod that runs, each time over the cluster without that pod, and compares.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from collections.abc import Iterator

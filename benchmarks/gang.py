@@ -1,7 +1,5 @@
 """CPU time of the decision for a gang of GPU pods, all nodes searched for every member: python -m benchmarks.gang"""
 
-from __future__ import annotations
-
 import argparse
 import statistics
 from collections.abc import Iterator, Sequence

@@ -6,8 +6,6 @@ that an earlier loading with ``--cache`` has written. On several cores, a loadin
 a process that is allowed to start others.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

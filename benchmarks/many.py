@@ -4,8 +4,6 @@ The pods belong to ten Deployments on the synthetic cluster. For every pod: expl
 bind the pod to it, and update cluster and scheduler. Times are CPU times, to exclude other load on the machine.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import time

@@ -6,8 +6,6 @@ Together they request ``--fill`` percent of the free capacity. The output includ
 cluster for comparison.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import time

@@ -1,7 +1,5 @@
 """A page of many nodes: its size, and how fast a browser opens it and filters its tables: python -m benchmarks.page"""
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import tempfile

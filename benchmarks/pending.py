@@ -1,7 +1,5 @@
 """CPU time of the report of pending pods, on a small and on a large cluster: python -m benchmarks.pending"""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 

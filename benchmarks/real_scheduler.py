@@ -5,8 +5,6 @@ ones scored; for a pod that fits nowhere, every node is tried for preemption. Th
 without an API server: ``python -m conformance build 1.37`` builds the program (``conformance/judge/bench.go``).
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import statistics
@@ -62,7 +60,7 @@ class RealScheduler:
         assert self._process.stdin is not None
         self._process.stdin.write(msgspec.json.encode(data) + b"\n")
 
-    def __enter__(self) -> RealScheduler:
+    def __enter__(self) -> "RealScheduler":
         return self
 
     def __exit__(self, *_: object) -> None:

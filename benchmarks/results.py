@@ -4,8 +4,6 @@ Every benchmark runs in a process of its own. Most of them also run with the pac
 the median of the ratios counts: so the load of a shared machine does not. ``--quick`` runs the small ones and prints.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.metadata
 import io

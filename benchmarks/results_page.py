@@ -1,7 +1,5 @@
 """The page benchmarks/RESULTS.md: written from results, and read by the pages that quote its figures."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple

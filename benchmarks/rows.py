@@ -1,7 +1,5 @@
 """The rows that every benchmark measures, and their output: for people, or as JSON for benchmarks.results."""
 
-from __future__ import annotations
-
 import argparse
 import cProfile
 import json

@@ -5,8 +5,6 @@ fields that scheduling reads: about 2 KB per pod. Every answer is measured twice
 later one for a pod that no cache knows.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import math

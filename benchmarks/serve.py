@@ -4,8 +4,6 @@ Each client sends its next request as soon as it has the answer to the last one.
 pods, a quarter tries a what-if, and a quarter sends a manifest that the server has not seen before.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import statistics

@@ -1,7 +1,5 @@
 """CPU time of short commands, as ratios to ``import typer``: python -m benchmarks.startup"""
 
-from __future__ import annotations
-
 import argparse
 import os
 import statistics

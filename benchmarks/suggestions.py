@@ -1,7 +1,5 @@
 """Time to find changes that make a pod fit, compared with the decision alone: python -m benchmarks.suggestions"""
 
-from __future__ import annotations
-
 import argparse
 import statistics
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ nodes are cordoned. Times are wall-clock times, as the benchmark is about cores;
 overhead of using several cores at the same time.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import resource

@@ -5,8 +5,6 @@ namespaces; some applications prefer anti-affinity between their replicas, as ma
 same cluster.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path

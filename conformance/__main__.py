@@ -1,7 +1,5 @@
 """The conformance command: python -m conformance --help."""
 
-from __future__ import annotations
-
 import sys
 
 from conformance.cli import main

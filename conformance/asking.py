@@ -1,7 +1,5 @@
 """The two sides that answer cases: the reference scheduler as a subprocess, and kschedctl in this process."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import subprocess
@@ -44,7 +42,7 @@ class Judge:
     def __init__(self, command: Path | Sequence[str]) -> None:
         self._command = [str(command), "-workers", str(WORKERS)] if isinstance(command, Path) else list(command)
 
-    def __enter__(self) -> Judge:
+    def __enter__(self) -> "Judge":
         self._start()
         return self
 

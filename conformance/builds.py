@@ -1,7 +1,5 @@
 """Builds of the reference scheduler: one per release, cached until its sources or its version change."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

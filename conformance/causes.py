@@ -1,7 +1,5 @@
 """The distinct differences between two sides over many cases: a change in every case must not hide the others."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Compare kschedctl with the reference scheduler, or with its recorded answers."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import time

@@ -1,7 +1,5 @@
 """Equality of answers: the parts that are compared and their first difference."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final

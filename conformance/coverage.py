@@ -1,7 +1,5 @@
 """Coverage of kube-scheduler's reasons: the reasons that occur in a set of answers, and those that never do."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """Differences between two sides: the cases that they answer differently, and the differences that are explained."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 

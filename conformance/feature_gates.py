@@ -4,8 +4,6 @@ A gate that is new to the table affects no decision if no source of kube-schedul
 marked undecided, and printed with the files that name them.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

@@ -1,7 +1,5 @@
 """The list of recorded answers that kschedctl does not equal: cases, differing parts, and the missing feature."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path

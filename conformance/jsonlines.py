@@ -1,7 +1,5 @@
 """Files of cases and answers: one JSON object per line, gzip-compressed if the name ends in ``.gz``."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterable, Iterator

@@ -4,8 +4,6 @@ This page only counts. ``tests/conformance/test_recorded_answers.py`` checks the
 ``tests/conformance/test_recorded_sequences.py`` checks that all sequences except the races are equal.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections import Counter

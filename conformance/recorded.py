@@ -1,7 +1,5 @@
 """Recorded answers compared with kschedctl's, without Go: the differences, one case, and the list of gaps."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """Recording of the reference scheduler's answers, without cases that it cannot answer or answers at random."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The recorded cases and answers under fixtures/conformance, and kschedctl's answers to the same cases."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator
 from functools import cache

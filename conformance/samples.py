@@ -4,8 +4,6 @@ The reference scheduler filters one node after another and starts at the first n
 cycle is known, and each of its choices has to be a best node of the sample of this start.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path

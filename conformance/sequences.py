@@ -1,7 +1,5 @@
 """Sequences of pods: random choices to follow, and differences between answers beyond such choices."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from conformance.comparison import attempts, differences

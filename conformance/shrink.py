@@ -4,8 +4,6 @@
 of the two sides decide whether the rest still differs.
 """
 
-from __future__ import annotations
-
 from conformance.asking import Side
 from conformance.differing import Difference, difference, is_settled, to_follow
 from conformance.jsonlines import Object, line

@@ -1,7 +1,5 @@
 """The check of suggestions: the reference scheduler decides about a pod after a suggestion's changes are applied."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The JSON Schema of answers, as an independent reading of them."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import jsonschema

@@ -4,8 +4,6 @@ Fields are written as in a manifest (``make_pod(hostNetwork=True)``); parameters
 snake case.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

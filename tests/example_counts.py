@@ -1,7 +1,5 @@
 """The number of examples of property tests that need more or fewer than others."""
 
-from __future__ import annotations
-
 from hypothesis import settings
 
 #: The examples of a test in ``make slow``, to which the numbers below refer.

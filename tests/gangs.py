@@ -1,7 +1,5 @@
 """Builders of pod groups: PodGroups, their members, and the releases that schedule groups."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final
 

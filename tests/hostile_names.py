@@ -1,7 +1,5 @@
 """A cluster with a hostile text in every field that takes one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 #: Terminal escapes (colours, titles, links, clipboard), line breaks, text direction and invisible characters.

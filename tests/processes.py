@@ -1,7 +1,5 @@
 """The state of processes that tests have started."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

@@ -1,7 +1,5 @@
 """Clusters of more than 100 nodes, in which kube-scheduler looks at a sample, and pods scheduled one after another."""
 
-from __future__ import annotations
-
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod

@@ -1,7 +1,5 @@
 """Hypothesis strategies for small nodes, pods and clusters that often interact."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any

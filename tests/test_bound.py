@@ -1,7 +1,5 @@
 """A cluster after pods are bound one after another: each pod takes the devices of its claims."""
 
-from __future__ import annotations
-
 from io import BytesIO
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The public names of ``kschedctl``: all types that its functions take or return."""
 
-from __future__ import annotations
-
 import inspect
 import types
 import typing

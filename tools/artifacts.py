@@ -1,7 +1,5 @@
 """Checks that the files of a release are complete and writes their checksums: ``python -m tools.artifacts 0.2.0``."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys

@@ -5,8 +5,6 @@ folder that mirrors its own; its doctests run as well. A changed test file runs 
 runs the tests of the documentation that name it. What else depends on a change is left to ``make check``.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import subprocess

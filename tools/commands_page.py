@@ -1,7 +1,5 @@
 """The reference section of docs/commands.md: all commands, made from their declarations."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple

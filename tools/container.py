@@ -7,8 +7,6 @@ Where no registry can be reached, ``--base debian`` replaces the base image by D
 ``debootstrap`` makes from packages. Such an image is a test of the Dockerfile, not one to publish.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

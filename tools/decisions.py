@@ -6,8 +6,6 @@ The recorded cases of every release, and every pod and manifest of fixtures/shop
 the working tree and by that of the commit (HEAD by default), over the same fixtures. Decisions that differ are printed.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import io

@@ -4,8 +4,6 @@ It is the same whatever versions are installed. Purposes, licences and sizes are
 compares the licences with the metadata of the installed packages.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """The page of all diagnoses, docs/diagnoses.md, made from the docstrings of the rules."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """Check that packages contain the tracked files and nothing else: ``python -m tools.dist_contents FILE...``."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tarfile

@@ -10,8 +10,6 @@ A kind or a field is known if one of the modelled releases knows it, from ``FIRS
 release adds and the kinds that it no longer serves, and has one type per line, so that its diff shows the new fields.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The reference section of docs/json.md: the answers as data, made from the JSON Schema of the answers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final

@@ -4,8 +4,6 @@
 that they require in turn, on this platform.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import tomllib

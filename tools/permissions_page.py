@@ -1,7 +1,5 @@
 """The reference section of docs/permissions.md: the ClusterRole for reading, made from the kinds that are listed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kschedctl.objects.kinds import KINDS, plural

@@ -3,8 +3,6 @@
 python -m tools.picture
 """
 
-from __future__ import annotations
-
 import io
 import os
 import re

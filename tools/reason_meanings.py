@@ -3,8 +3,6 @@
 A reason with operands is described by their documentation; only the others are described here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias

@@ -1,7 +1,5 @@
 """The reference section of docs/reasons.md: all in-tree plugins and their reasons."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 import tomllib

@@ -6,8 +6,6 @@ repository get the tag with its commit, and no branch moves. A dry run leaves th
 is left to the maintainer.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -1,7 +1,5 @@
 """Print what CHANGELOG.md says about a version: ``python -m tools.release_notes 0.2.0``."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

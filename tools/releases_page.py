@@ -1,7 +1,5 @@
 """The reference section of docs/releases.md: the modelled Kubernetes releases, made from their rules."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping

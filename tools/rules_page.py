@@ -1,7 +1,5 @@
 """The page of all lint rules, docs/rules.md."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

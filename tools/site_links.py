@@ -4,8 +4,6 @@ A Markdown file becomes a page, any other file is copied. Links to a folder lead
 without such a page stays as text.
 """
 
-from __future__ import annotations
-
 import os
 import posixpath
 import re

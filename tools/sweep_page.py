@@ -1,7 +1,5 @@
 """The reference section of docs/sweep.md: the fields of a plan, the kinds of axes, and the columns to measure."""
 
-from __future__ import annotations
-
 import types
 from collections.abc import Iterator
 from enum import StrEnum

@@ -4,8 +4,6 @@ The command line must print the version of the file's name, and the first comman
 source tree. Needs nothing but Python, so that it runs on every system that the package is for.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

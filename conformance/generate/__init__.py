@@ -4,8 +4,6 @@ A case may use fields and objects that only newer releases have: an older releas
 Rare states rotate with the number of the case, so that 150 cases of a theme include each of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """Seeded random draws: the same seed gives the same values on every machine."""
 
-from __future__ import annotations
-
 import random
 import uuid
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Scheduler configurations: profiles, plugins per extension point, their order, weights and arguments."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from conformance.generate.images import images

@@ -1,7 +1,5 @@
 """Device features up to 1.36: alternatives, taints, constraints, shared claims, per-device nodes, admin access."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from conformance.generate.devices_extended import extended

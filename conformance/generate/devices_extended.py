@@ -1,7 +1,5 @@
 """Extended resources that a DeviceClass backs, beside those of device plugins."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from conformance.generate.chance import MI

@@ -1,7 +1,5 @@
 """Shared and partitioned devices, and devices with binding conditions."""
 
-from __future__ import annotations
-
 import copy
 from typing import Final
 

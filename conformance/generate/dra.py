@@ -1,7 +1,5 @@
 """Resource claims as of 1.34: allocated, reserved, from templates, missing, and invalid in every way."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 

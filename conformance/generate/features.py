@@ -1,7 +1,5 @@
 """Features of 1.35 and 1.36: declared features, pod-level resources, nominations, image volumes, balance, Portworx."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from conformance.generate.chance import GI, MI

@@ -1,7 +1,5 @@
 """Groups of pods: sequences of gangs and basic groups, one kind per case, most of them with stages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final, NamedTuple
 

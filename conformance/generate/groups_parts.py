@@ -1,7 +1,5 @@
 """Parts of the cases with groups of pods: the API of each release, crowded clusters, groups with their members."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple

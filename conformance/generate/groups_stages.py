@@ -1,7 +1,5 @@
 """Stages of the cases with groups of pods: members, groups, nodes and other pods that come or go later."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from typing import Final

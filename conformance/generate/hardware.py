@@ -1,7 +1,5 @@
 """Objects of dynamic resource allocation: classes, slices, requests, claims, and allocations of earlier cycles."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 

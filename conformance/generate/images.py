@@ -1,7 +1,5 @@
 """Images: present on some nodes, referenced by tag and digest, small and large."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from conformance.generate.chance import MI

@@ -1,7 +1,5 @@
 """Inter-pod affinity: required and preferred, of the pod and of existing pods, over topologies and namespaces."""
 
-from __future__ import annotations
-
 from conformance.generate.chance import MI
 from conformance.generate.nodeaffinity import PREFERRED, REQUIRED
 from conformance.generate.scene import HOST, NAMESPACES, REGION, ZONE, Object, Scene

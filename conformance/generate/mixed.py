@@ -1,7 +1,5 @@
 """All themes combined, each in a gentle form, so that several plugins affect one pod."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final
 

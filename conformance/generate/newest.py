@@ -4,8 +4,6 @@ No case depends on the order of a Go map: at most one CSIStorageCapacity of a cl
 at most one missing driver, and at most one capacity of a device cannot be computed.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from conformance.generate.chance import GI, MI

@@ -1,7 +1,5 @@
 """Devices in 1.37: taint rules, fractional units, counters over drivers and nodes, choices that need backtracking."""
 
-from __future__ import annotations
-
 import copy
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Storage in 1.37: scoring by storage capacity, and CSI drivers that prevent scheduling to nodes without them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from conformance.generate.chance import GI, MI

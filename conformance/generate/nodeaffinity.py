@@ -1,7 +1,5 @@
 """Node affinity: selectors, required and preferred terms, node names, and the configured ``addedAffinity``."""
 
-from __future__ import annotations
-
 from conformance.generate.scene import HOST, ZONE, Object, Scene
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

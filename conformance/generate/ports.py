@@ -1,7 +1,5 @@
 """Host ports: port numbers, protocols and addresses that conflict or almost conflict."""
 
-from __future__ import annotations
-
 import copy
 
 from conformance.generate.chance import MI

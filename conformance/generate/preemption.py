@@ -1,7 +1,5 @@
 """Preemption: full nodes, disruption budgets, ties at each criterion, nominations, and victims that block otherwise."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Resources: requests close to a node's free capacity, in every field of a pod that can request them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from conformance.generate.chance import GI, MI

@@ -1,7 +1,5 @@
 """A case under construction: its objects, in the form in which an API server returns them."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Mapping
 from typing import Any, Final

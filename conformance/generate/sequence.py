@@ -1,7 +1,5 @@
 """Sequences: a few workloads of several replicas each, created in turns on a cluster with little free capacity."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from typing import Final

@@ -1,7 +1,5 @@
 """Topology spread: constraints of every kind, and default constraints that select by services and owners."""
 
-from __future__ import annotations
-
 import json
 
 from conformance.generate.chance import MI

@@ -1,7 +1,5 @@
 """The start of every case: a cluster with ample free capacity and a pod with small requests."""
 
-from __future__ import annotations
-
 from conformance.generate.chance import GI, MI
 from conformance.generate.scene import HOST, REGION, ZONE, Scene
 

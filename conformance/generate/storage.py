@@ -1,7 +1,5 @@
 """Storage objects: classes, volumes, claims and CSI nodes, in the form that API server and controllers give them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 

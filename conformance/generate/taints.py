@@ -1,7 +1,5 @@
 """Taints: keys, values and effects on nodes, and tolerations that almost match them."""
 
-from __future__ import annotations
-
 from conformance.generate.scene import Object, Scene
 
 _KEYS = ("dedicated", "gpu", "example.com/maintenance", "spot")

@@ -1,7 +1,5 @@
 """Volumes: claims that some node can satisfy, and claims in a state that no node can resolve."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from conformance.generate.chance import GI

@@ -1,7 +1,5 @@
 """Disks that a pod names itself, without a claim."""
 
-from __future__ import annotations
-
 from conformance.generate.scene import Object, Scene
 from conformance.generate.storage import mount_source
 

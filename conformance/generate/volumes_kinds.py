@@ -1,7 +1,5 @@
 """Volumes in every healthy state: bound, unbound, to be provisioned, attached up to a limit, and shared."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final
 

@@ -1,12 +1,12 @@
 """The registry of commands, in the order of the documentation. A new command is a module and an entry here.
 
-An entry has what help, usage errors and the completion of names need, so that they import no command.
+The summaries are here, so that help, usage errors and the completion of names import no command.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import typer.main
 
@@ -17,117 +17,80 @@ if TYPE_CHECKING:
     Declared: TypeAlias = Callable[..., None] | typer.Typer
 
 
-class RegisteredCommand(NamedTuple):
-    """A command that is imported only when it is used."""
-
-    #: The module below ``kschedctl.cli`` and the name in it, as in an entry point.
-    place: str
-    #: The first sentence of its help, for the list of commands.
-    summary: str
-
-    @property
-    def has_subcommands(self) -> bool:
-        """True for an app with subcommands."""
-        return self.place.endswith(":app")
-
-    def load(self) -> "Declared":
-        """Import the command."""
-        return cast("Declared", resolve_name(f"kschedctl.cli.{self.place}"))
-
-
-#: The commands by name.
-COMMANDS: Final[Mapping[str, RegisteredCommand]] = {
-    "nodes": RegisteredCommand(
-        "nodes:nodes",
+#: The first sentence of the help of each command, by name. Its module has the same name.
+COMMANDS: Final[Mapping[str, str]] = {
+    "nodes": (
         "Show the free and allocatable capacity of nodes, the largest free block of each resource, and "
-        "what uses the rest.",
+        "what uses the rest."
     ),
-    "pending": RegisteredCommand(
-        "pending:pending",
-        "List pending pods by cause and age, and the fewest changes that would schedule most of them.",
-    ),
-    "explain": RegisteredCommand(
-        "explain:explain", "Explain where kube-scheduler would schedule a pod, or why it cannot, node by node."
-    ),
-    "preempt": RegisteredCommand(
-        "preempt:preempt", "Show which pods kube-scheduler would evict to schedule a pod, on which node, and why."
-    ),
-    "volumes": RegisteredCommand(
-        "volumes:volumes",
-        "Show the volume that a claim has or would get, why no other, and the nodes from which it can be used.",
-    ),
-    "devices": RegisteredCommand(
-        "devices:devices",
+    "pending": "List pending pods by cause and age, and the fewest changes that would schedule most of them.",
+    "explain": "Explain where kube-scheduler would schedule a pod, or why it cannot, node by node.",
+    "preempt": "Show which pods kube-scheduler would evict to schedule a pod, on which node, and why.",
+    "volumes": "Show the volume that a claim has or would get, why no other, and the nodes from which it can be used.",
+    "devices": (
         "Show devices, the claims that hold them, and the nodes on which a claim or a device of a class "
-        "can be allocated.",
+        "can be allocated."
     ),
-    "simulate": RegisteredCommand(
-        "simulate:simulate",
-        "Schedule many pods one after another, and show which are scheduled, which stay pending and which are evicted.",
+    "simulate": (
+        "Schedule many pods one after another, and show which are scheduled, which stay pending and which are evicted."
     ),
-    "optimum": RegisteredCommand(
-        "optimum:optimum",
+    "optimum": (
         "Find the best placement of all pending pods at once, and compare it with kube-scheduler's, one "
-        "pod after another.",
+        "pod after another."
     ),
-    "capacity": RegisteredCommand(
-        "capacity:capacity",
-        "Count how many more copies of a pod or workload fit, and show their nodes and what stops the next copy.",
+    "capacity": (
+        "Count how many more copies of a pod or workload fit, and show their nodes and what stops the next copy."
     ),
-    "drain": RegisteredCommand(
-        "drain:drain",
-        "Simulate kubectl drain: show what blocks it, where each pod would be scheduled, and which pods stay pending.",
+    "drain": (
+        "Simulate kubectl drain: show what blocks it, where each pod would be scheduled, and which pods stay pending."
     ),
-    "rollout": RegisteredCommand(
-        "rollout:rollout",
-        "Simulate the rollout of a Deployment or StatefulSet step by step, and report whether it finishes or why not.",
+    "rollout": (
+        "Simulate the rollout of a Deployment or StatefulSet step by step, and report whether it finishes or why not."
     ),
-    "sweep": RegisteredCommand(
-        "sweep:sweep",
+    "sweep": (
         "Answer many what-ifs at once, as a table: sizes, replicas, weights, profiles, zone losses, "
-        "releases or snapshots.",
+        "releases or snapshots."
     ),
-    "watch": RegisteredCommand(
-        "watch:watch", "Watch a cluster and explain each pending pod, once per change of its answer."
+    "watch": "Watch a cluster and explain each pending pod, once per change of its answer.",
+    "serve": "Serve pages and a JSON API about a cluster, for a team or for one's own browser.",
+    "leader": (
+        "Show the leader of every election on a Lease, since when it leads, and when another candidate would take over."
     ),
-    "serve": RegisteredCommand(
-        "serve:serve", "Serve pages and a JSON API about a cluster, for a team or for one's own browser."
+    "diff": (
+        "Compare scheduling decisions: show which nodes, scores, chosen nodes, victims and messages change for pods."
     ),
-    "leader": RegisteredCommand(
-        "leader:app",
-        "Show the leader of every election on a Lease, since when it leads, and when another candidate "
-        "would take over.",
+    "lint": (
+        "Report problems in manifests before they are applied: pods that never schedule, rollouts and drains that hang."
     ),
-    "diff": RegisteredCommand(
-        "diff:diff",
-        "Compare scheduling decisions: show which nodes, scores, chosen nodes, victims and messages change for pods.",
+    "rule": (
+        "Show lint rules: what they find, why it is wrong, where it takes effect, and how to repair it, with examples."
     ),
-    "lint": RegisteredCommand(
-        "lint:lint",
-        "Report problems in manifests before they are applied: pods that never schedule, rollouts and "
-        "drains that hang.",
+    "batch": (
+        'Decide many cases: read one {"id", "objects", "pod", "config"} per line, print one answer per line, in order.'
     ),
-    "rule": RegisteredCommand(
-        "rule:rule",
-        "Show lint rules: what they find, why it is wrong, where it takes effect, and how to repair it, with examples.",
-    ),
-    "batch": RegisteredCommand(
-        "batch:batch",
-        'Decide many cases: read one {"id", "objects", "pod", "config"} per line, print one answer per line, in order.',
-    ),
-    "verify": RegisteredCommand(
-        "verify:verify", "Compare all answers with the decisions of kube-scheduler, and explain possible differences."
-    ),
-    "snapshot": RegisteredCommand(
-        "snapshot:app", "Write the cluster to a snapshot for --snapshot, or show what a snapshot contains."
-    ),
+    "verify": "Compare all answers with the decisions of kube-scheduler, and explain possible differences.",
+    "snapshot": "Write the cluster to a snapshot for --snapshot, or show what a snapshot contains.",
 }
+
+
+#: The commands with subcommands: each is an app, the others are functions with the name of the command.
+GROUPS: Final = frozenset(("leader", "snapshot"))
+
+
+def declared_command(name: str) -> "Declared":
+    """Import a command.
+
+    Raises KeyError if there is no such command.
+    """
+    if name not in COMMANDS:
+        raise KeyError(name)
+    return cast("Declared", resolve_name(f"kschedctl.cli.{name}:{'app' if name in GROUPS else name}"))
 
 
 # The command group of the program. It lists the commands from the registry, and imports only the one that is run.
 
 #: The names in the order of the help: commands with subcommands come last, as typer orders them.
-_NAMES: Final = sorted(COMMANDS, key=lambda name: COMMANDS[name].has_subcommands)
+_NAMES: Final = sorted(COMMANDS, key=GROUPS.__contains__)
 
 
 class LazyCommands(Mapping[str, Any]):
@@ -151,7 +114,7 @@ class LazyGroup(CommandGroup):
         self.commands: Any = LazyCommands()
 
     def summaries(self, context: Any) -> Mapping[str, str]:
-        return {name: COMMANDS[name].summary for name in _NAMES}
+        return {name: COMMANDS[name] for name in _NAMES}
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """Return the completions of a command name, or of an option of the program."""
@@ -169,7 +132,7 @@ def _built(name: str) -> Any:
 
     Raises KeyError if there is no such command.
     """
-    declared = COMMANDS[name].load()
+    declared = declared_command(name)
     app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
     if isinstance(declared, typer.Typer):
         app.add_typer(declared, name=name)

@@ -235,12 +235,6 @@ def write_options(command: Any, context: Any, formatter: Any) -> None:
             formatter.write_dl(records)
 
 
-def write_commands(group: Any, context: Any, formatter: Any) -> None:
-    """Write the subcommands of a group, each with the first sentence of its help."""
-    with formatter.section("Commands"):
-        formatter.write_dl([*group.summaries(context).items()])
-
-
 def write_examples(context: Any, formatter: Any) -> None:
     """Write the examples of a command, each on one line that can be copied."""
     path = context.command_path.partition(" ")[2] if context.parent else ""
@@ -320,7 +314,8 @@ class CommandGroup(TyperGroup):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options, group by group, then the subcommands."""
         write_options(self, ctx, formatter)
-        write_commands(self, ctx, formatter)
+        with formatter.section("Commands"):
+            formatter.write_dl([*self.summaries(ctx).items()])
 
     def summaries(self, context: Any) -> Mapping[str, str]:
         """Return the first sentence of the help of each subcommand, by name."""

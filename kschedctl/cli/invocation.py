@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import typer
 
-from kschedctl.cli.commands import COMMANDS
+from kschedctl.cli.commands import declared_command
 from kschedctl.cli.help import command_line
 from kschedctl.cli.options.cluster import SourceOptions
 from kschedctl.cli.options.shared import OutputOptions
@@ -23,7 +23,7 @@ from kschedctl.questions.document import Question
 def parameters_of(command: str) -> Mapping[str, inspect.Parameter]:
     """Return the declared options of a command, such as ``explain`` or ``leader simulate``; only it is imported."""
     name, _, below = command.partition(" ")
-    found = COMMANDS[name].load()
+    found = declared_command(name)
     callback: Callable[..., None] | None = None
     if not isinstance(found, typer.Typer):
         callback = found

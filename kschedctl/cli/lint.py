@@ -78,7 +78,11 @@ def _paired(forms: Sequence[str], files: Sequence[str], order: str) -> list[tupl
     waiting_forms, waiting_files = iter(forms), iter(files)
     pairs: list[tuple[str, str | None]] = []
     early: list[str] = []
-    for kind in order if order.count("o") == len(forms) and order.count("f") == len(files) else _default(forms, files):
+    if order.count("o") != len(forms) or order.count("f") != len(files):
+        # The real order is unknown: the first formats have the files.
+        n_forms, n_files = len(forms), len(files)
+        order = "of" * min(n_forms, n_files) + "o" * max(n_forms - n_files, 0) + "f" * max(n_files - n_forms, 0)
+    for kind in order:
         if kind == "o":
             pairs.append((next(waiting_forms), early.pop(0) if early else None))
         elif pairs and pairs[-1][1] is None:
@@ -88,15 +92,6 @@ def _paired(forms: Sequence[str], files: Sequence[str], order: str) -> list[tupl
     if early:
         raise typer.BadParameter("there are more files than formats", param_hint=_FILE_FLAG)
     return [(form, "" if file in (None, _STDOUT) else str(file)) for form, file in pairs]
-
-
-def _default(forms: Sequence[str], files: Sequence[str]) -> str:
-    """Return the order that is assumed if the real one is unknown: the first formats have the files."""
-    return (
-        "of" * min(len(forms), len(files))
-        + "o" * max(len(forms) - len(files), 0)
-        + "f" * max(len(files) - len(forms), 0)
-    )
 
 
 def _order(ctx: Any) -> str:
@@ -385,7 +380,8 @@ def lint(
         partial(open_console, colors), Invocation(command="lint", values=ctx.params, arguments={}).command_line
     )
     answer, view = report(linted, fixed), LintView(linted=linted, failed=failed, fixed=fixed)
-    for name, file in chosen or ((_default_form(), ""),):
+    default = "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "human"
+    for name, file in chosen or ((default, ""),):
         _write_form(parse_form(name, FormKind.FINDINGS).render(answer, view, medium), file)
     if code:
         raise typer.Exit(code)
@@ -402,10 +398,6 @@ def severity(text: str, flag: str, *others: str) -> Severity:
     except ValueError:
         known = ", ".join([*Severity, *others])
         raise typer.BadParameter(f'"{text}" is not one of {known}', param_hint=flag) from None
-
-
-def _default_form() -> str:
-    return "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "human"
 
 
 def _update_baseline(linted: LintResult, path: str) -> None:

@@ -4,7 +4,6 @@ import gc
 import os
 import signal
 import sys
-from types import FrameType
 from typing import Final
 
 from kschedctl.cli.streams import ExitCode
@@ -23,7 +22,7 @@ def run() -> None:
     interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if interruptible:
         # A KeyboardInterrupt during an import could print a traceback or be swallowed.
-        signal.signal(signal.SIGINT, _leave)
+        signal.signal(signal.SIGINT, lambda number, frame: os._exit(ExitCode.INTERRUPTED))
     if sys.argv[1:] == ["--version"]:
         # The import of typer takes longer than everything else in this answer.
         from kschedctl.cli.exiting import exit_with, print_version
@@ -34,7 +33,3 @@ def run() -> None:
     if interruptible:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     run_main()
-
-
-def _leave(_number: int, _frame: FrameType | None) -> None:
-    os._exit(ExitCode.INTERRUPTED)

@@ -27,11 +27,6 @@ def scheduled_members(cluster: Cluster, namespace: str, name: str) -> PodIndices
     return scheduled
 
 
-def has_members(cluster: Cluster) -> bool:
-    """Report whether any pod names a PodGroup."""
-    return bool(_group_index(cluster))
-
-
 def grouped_pods(cluster: Cluster) -> PodIndices:
     """Return all pods that name a PodGroup: indices into ``Cluster.pods``, ascending."""
     slots = sorted(slot for members in _group_index(cluster).values() for slot in members)
@@ -90,7 +85,7 @@ def pod_group_gates(cluster: Cluster, release: Release) -> tuple[str, ...]:
     rules = release.pod_group_rules
     # Without its PodGroup no pod would be tried: if none could be listed, the pods are decided for one by one.
     unlisted = PodGroup.__name__ in cluster.not_listed and PodGroup.__name__ not in cluster.listed
-    if rules is None or unlisted or not (groups or has_members(cluster)):
+    if rules is None or unlisted or not (groups or _group_index(cluster)):
         return ()
     specs = [group.spec for group in groups]
     shown = {

@@ -385,7 +385,7 @@ class Pods:
     @property
     def nominated(self) -> PodIndices:
         """The pending pods that are nominated to an existing node, in the order of the snapshot: int64."""
-        slots = self.moving("nominated", _nominated_slots, _nominated_moved)
+        slots = self.moving("nominated", lambda pods: pods.slots[pods.nominated_row >= 0], _nominated_moved)
         return self.mark.indices_of(slots) if len(slots) else slots
 
     def nominated_to(self, indices: PodIndices) -> Rows:
@@ -506,10 +506,6 @@ class Pods:
                 here = rows >= 0
                 np.add.at(out, rows[here], sign * amounts[some[here]])
         return out
-
-
-def _nominated_slots(pods: Pods) -> Slots:
-    return pods.slots[pods.nominated_row >= 0]
 
 
 def _nominated_moved(nominated: Slots, moves: Moves) -> Slots:

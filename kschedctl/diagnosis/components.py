@@ -11,7 +11,7 @@ from kschedctl.cluster.records import PodRecord
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import condition_of_pod, since
-from kschedctl.objects.volume import CSIDriver, StorageClass
+from kschedctl.objects.volume import CSIDriver
 from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.volumes.csi_nodes import PLUGINS_BY_NAME, CSINodes
 
@@ -37,7 +37,7 @@ def ill_network_plugin(cluster: Cluster, row: int) -> tuple[str, str, str] | Non
     return None
 
 
-def ill_provisioner(cluster: Cluster, provisioner: str) -> tuple[str, str] | None:
+def _ill_provisioner(cluster: Cluster, provisioner: str) -> tuple[tuple[str, str, str], str] | None:
     """Return the workload of a provisioner none of whose pods is ready, and its state.
 
     The pods of DaemonSets serve single nodes; they only count for a provisioner without other pods.
@@ -45,51 +45,37 @@ def ill_provisioner(cluster: Cluster, provisioner: str) -> tuple[str, str] | Non
     Args:
         provisioner: The provisioner of a class, or the CSI driver that has replaced it.
 
-    Returns: The workload, such as ``Deployment kube-system/ebs-csi-controller``, and a clause such as ``Deployment
-        kube-system/ebs-csi-controller is not ready``; ``None`` if a pod is ready or none is recognized.
+    Returns: Kind, namespace and name of the workload, and its state, such as ``is not ready``; ``None`` if a pod is
+        ready or none is recognized.
     """
-    words = _provisioner_words(provisioner)
+    # The words that tell a provisioner apart, such as ``ebs`` of ``ebs.csi.aws.com``.
+    before, _, after = provisioner.partition("csi.")
+    split = (
+        [word for word in re.split(r"[./_-]+", part.lower()) if word and word not in _COMMON]
+        for part in (before, after)
+    )
+    words = next(filter(None, split), [])
     found = [
         record
-        for record in (
-            record
-            for record in cluster.pods.records
-            if record.metadata.deletion_timestamp is None and record.status.phase not in ("Succeeded", "Failed")
-        )
-        if _has_words(record, words)
+        for record in cluster.pods.records
+        if record.metadata.deletion_timestamp is None
+        and record.status.phase not in ("Succeeded", "Failed")
+        and _PROVISIONER.search(record.metadata.name)
+        and (full := f"{record.metadata.namespace}/{record.metadata.name}".lower())
+        # A short word such as pd must not be a part of another one.
+        and any(word in (re.split(r"[/-]+", full) if len(word) < len("abc") else full) for word in words)
     ]
-    central = [record for record in found if _component_kind(record) != "DaemonSet"] or found
+    central = [
+        record for record in found if (owner := record.metadata.controller) is None or owner.kind != "DaemonSet"
+    ] or found
     if not central or any(record.node_name and _is_ready(record) for record in central):
         return None
-    kind, namespace, name = workload_of(cluster, central[0].metadata)
-    workload = f"{kind} {namespace}/{name}"
-    if not any(record.node_name for record in central):
-        return workload, f"{workload} has only pending pods"
-    ready = condition_of_pod(next(record for record in central if record.node_name), "Ready")
-    return workload, f"{workload} is not ready{since(ready.last_transition_time) if ready is not None else ''}"
-
-
-def _provisioner_words(provisioner: str) -> list[str]:
-    """Return the words that tell a provisioner apart, such as ``ebs`` of ``ebs.csi.aws.com``."""
-    before, _, after = provisioner.partition("csi.")
-    for part in (before, after):
-        words = [word for word in re.split(r"[./_-]+", part.lower()) if word and word not in _COMMON]
-        if words:
-            return words
-    return []
-
-
-def _has_words(record: PodRecord, words: list[str]) -> bool:
-    name = f"{record.metadata.namespace}/{record.metadata.name}".lower()
-    if not _PROVISIONER.search(record.metadata.name):
-        return False
-    # A short word such as pd must not be a part of another one.
-    return any(word in (re.split(r"[/-]+", name) if len(word) < len("abc") else name) for word in words)
-
-
-def _component_kind(record: PodRecord) -> str:
-    owner = record.metadata.controller
-    return owner.kind if owner is not None else ""
+    workload = workload_of(cluster, central[0].metadata)
+    started = next((record for record in central if record.node_name), None)
+    if started is None:
+        return workload, "has only pending pods"
+    ready = condition_of_pod(started, "Ready")
+    return workload, f"is not ready{since(ready.last_transition_time) if ready is not None else ''}"
 
 
 def _is_ready(record: PodRecord) -> bool:
@@ -98,20 +84,35 @@ def _is_ready(record: PodRecord) -> bool:
     return ready is None or ready.status == "True"
 
 
-# Provisioners of volumes: their CSI drivers, and the advice to install or repair one.
+# Provisioners of volumes, and their CSI drivers.
 
 
-def unregistered_driver(cluster: Cluster, storage_class: StorageClass | None) -> str:
-    """Return the CSI driver of a class if no node has registered it; empty if one has, or if that is unknown.
+def provisioner_fault(cluster: Cluster, provisioner: str) -> tuple[str, list[Advice], bool]:
+    """Return what keeps a provisioner from creating volumes, as a clause, its repair, and whether its pods are ill.
 
-    It is unknown for provisioners that are no CSI drivers, and in a snapshot without CSINodes.
+    The clause is empty if nothing is known to. Whether a driver is registered is unknown for a provisioner that is no
+    CSI driver, and in a snapshot without CSINodes.
     """
-    provisioner = storage_class.provisioner if storage_class is not None else ""
-    driver = driver_of(provisioner)
-    nodes = CSINodes.of(cluster)
-    if not nodes.present.any() or cluster.get(CSIDriver, driver) is not None or nodes.installed(driver).any():
-        return ""
-    return driver if is_csi_driver(cluster, driver) else ""
+    driver, nodes = driver_of(provisioner), CSINodes.of(cluster)
+    if (ill := _ill_provisioner(cluster, driver)) is not None:
+        (kind, namespace, name), state = ill
+        repair = Advice(
+            summary=f"repair {kind} {namespace}/{name}: look at its log and its events",
+            risk=Risk.MISTAKE,
+            untried="the provisioner creates the volume outside the scheduler",
+            command=f"kubectl logs -n {namespace} {kind.lower()}/{name} --all-containers --previous",
+        )
+        return f"{kind} {namespace}/{name} {state}", [repair], True
+    registered = cluster.get(CSIDriver, driver) is not None or nodes.installed(driver).any()
+    if registered or not nodes.present.any() or not is_csi_driver(cluster, driver):
+        return "", [], False
+    install = Advice(
+        summary=f"install CSI driver {driver}, or repair it: no node has registered it",
+        risk=Risk.MISTAKE,
+        untried="the driver creates the volume outside the scheduler",
+        command=f"kubectl get csidriver {driver}; kubectl get pods -A | grep -i csi",
+    )
+    return f"no node has registered CSI driver {driver}", [install], False
 
 
 def is_csi_driver(cluster: Cluster, provisioner: str) -> bool:
@@ -124,25 +125,3 @@ def driver_of(provisioner: str) -> str:
     """Return the CSI driver that has replaced an in-tree provisioner, or the provisioner itself."""
     plugin = PLUGINS_BY_NAME.get(provisioner)
     return plugin.driver if plugin is not None else provisioner
-
-
-def install_advice(driver: str) -> Advice:
-    """Return the advice to install a CSI driver."""
-    return Advice(
-        summary=f"install CSI driver {driver}, or repair it: no node has registered it",
-        risk=Risk.MISTAKE,
-        untried="the driver creates the volume outside the scheduler",
-        command=f"kubectl get csidriver {driver}; kubectl get pods -A | grep -i csi",
-    )
-
-
-def repair_advice(workload: str) -> Advice:
-    """Return the advice to repair a provisioner whose pods are not ready."""
-    kind, _, name = workload.partition(" ")
-    namespace, _, name = name.partition("/")
-    return Advice(
-        summary=f"repair {workload}: look at its log and its events",
-        risk=Risk.MISTAKE,
-        untried="the provisioner creates the volume outside the scheduler",
-        command=f"kubectl logs -n {namespace} {kind.lower()}/{name} --all-containers --previous",
-    )

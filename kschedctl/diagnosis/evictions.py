@@ -96,7 +96,15 @@ def _blocked(
                 else f"has {limit[0]} {limit[1]}, so no eviction is ever allowed, whatever the number of pods"
             ),
         ),
-        ("budget-cannot-count", _cannot_count(found)),
+        (
+            "budget-cannot-count",
+            (
+                ""
+                if limit is None or not needs_scale(*limit) or not found.uncounted
+                else f"has {limit[0]} {limit[1]}, which cannot be computed for {found.uncounted}, "
+                "so it never allows an eviction"
+            ),
+        ),
         ("budget-of-all-pods", _of_all_pods(found)),
     ):
         if cause:
@@ -128,13 +136,6 @@ def _of_unready(found: BudgetedPods, pods: Sequence[Pod]) -> str:
     wants = f"wants {counted(status.desired_healthy, 'healthy pod')} and has {status.current_healthy}"
     names = f"{listed([pod.key for pod in pods], most=3)} {'is' if one else 'are'} not ready"
     return f"{wants}: {names}, and unhealthyPodEvictionPolicy IfHealthyBudget keeps {'it' if one else 'them'}"
-
-
-def _cannot_count(found: BudgetedPods) -> str:
-    limit = found.limit
-    if limit is None or not needs_scale(*limit) or not found.uncounted:
-        return ""
-    return f"has {limit[0]} {limit[1]}, which cannot be computed for {found.uncounted}, so it never allows an eviction"
 
 
 def _of_all_pods(found: BudgetedPods) -> str:

@@ -1,7 +1,7 @@
 """Remedies that add nodes like an existing one, and the shapes of nodes."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from typing import Final
 
@@ -50,6 +50,12 @@ def nodes_like(
     elsewhere = replace(node.metadata, labels={**node.metadata.labels, **(place or {})})
     healthy = replace(node, metadata=elsewhere, spec=replace(node.spec, unschedulable=False, taints=taints))
     belongings = copies_of_belongings((cluster,), model, names)
+    pods = cluster.pods
+    of_daemon_sets = [
+        pods.pod(index)
+        for index in pods.on_node(cluster.nodes.row[model]).tolist()
+        if (owner := pods.owner(index)) is not None and owner.kind == "DaemonSet"
+    ]
     where = f" in {listed(sorted(set(place.values())))}" if place else ""
     if not place and len(cluster.nodes.labels[ZONE].values) > 1 and (zone := zone_of(node.metadata.labels)):
         where = f" in {zone}"
@@ -65,7 +71,17 @@ def nodes_like(
         within=within,
         model=model,
         command=f"# add {what}",
-        follows=tuple(change for name in names for change in _daemon_pods(cluster, model, name)),
+        follows=tuple(
+            created(
+                replace(
+                    pod,
+                    metadata=replace(pod.metadata, name=f"{pod.name}-{name}", uid=""),
+                    spec=replace(pod.spec, node_name=name),
+                )
+            )
+            for name in names
+            for pod in of_daemon_sets
+        ),
         side_of=(NEW_NODE, kind_of(node), number),
         side=where.strip() or f"like {model}",
     )
@@ -158,14 +174,3 @@ def size_of(node: Node) -> tuple[int, ...]:
     offered = node.status.allocatable
     sizes = [parse_quantity(offered.get(name, "0")) for name in (CPU, MEMORY)]
     return (len(offered), *sizes)
-
-
-def _daemon_pods(cluster: Cluster, model: str, name: str) -> Iterator[Change]:
-    """Yield the creation of a copy of each DaemonSet pod of a node, on a new node."""
-    pods = cluster.pods
-    for index in pods.on_node(cluster.nodes.row[model]).tolist():
-        owner = pods.owner(index)
-        if owner is not None and owner.kind == "DaemonSet":
-            pod = pods.pod(index)
-            metadata = replace(pod.metadata, name=f"{pod.name}-{name}", uid="")
-            yield created(replace(pod, metadata=metadata, spec=replace(pod.spec, node_name=name)))

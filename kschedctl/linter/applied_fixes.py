@@ -101,8 +101,12 @@ def apply_fixes(
     tried: set[_FindingId] = set()
     fixable: set[_FindingId] = set()
     for _ in range(_MOST_ROUNDS):
-        by_document = _fixable(out.linted.found, unsafe=unsafe)
-        fixable.update(key for fixes in by_document.values() for key, _ in fixes)
+        by_document: dict[LintDocument, list[tuple[_FindingId, Fix]]] = defaultdict(list)
+        for each in out.linted.found:
+            fix = each.writable_fix
+            if fix is not None and (fix.safe or unsafe):
+                by_document[fix.object.document].append((_id_of(each), fix))
+                fixable.add(_id_of(each))
         texts = _round(by_document, unsafe=unsafe, tried=tried)
         if not texts:
             break
@@ -136,16 +140,6 @@ def _id_of(finding: LintFinding) -> _FindingId:
 _Fixable: TypeAlias = Mapping[LintDocument, Sequence[tuple[_FindingId, Fix]]]
 
 
-def _fixable(found: Sequence[LintFinding], *, unsafe: bool) -> _Fixable:
-    """Return the fixes to apply, by document."""
-    by_document: dict[LintDocument, list[tuple[_FindingId, Fix]]] = defaultdict(list)
-    for each in found:
-        fix = each.writable_fix
-        if fix is not None and (fix.safe or unsafe):
-            by_document[fix.object.document].append((_id_of(each), fix))
-    return by_document
-
-
 def _round(by_document: _Fixable, *, unsafe: bool, tried: set[_FindingId]) -> dict[str, bytes]:
     """Return the changed texts by file name."""
     changes: dict[LintDocument, bytes] = {}
@@ -166,12 +160,11 @@ def _round(by_document: _Fixable, *, unsafe: bool, tried: set[_FindingId]) -> di
                 tried.add(key)
         if text != document.text:
             changes[document] = text
-    return {file.name: _whole_file(file, changes) for file in {document.file for document in changes}}
-
-
-def _whole_file(file: LintFile, changes: dict[LintDocument, bytes]) -> bytes:
-    out, at = [], 0
-    for document in file.documents:
-        out += [file.text[at : document.start], changes.get(document, document.text)]
-        at = document.start + len(document.text)
-    return b"".join([*out, file.text[at:]])
+    texts: dict[str, bytes] = {}
+    for file in {document.file for document in changes}:
+        parts, at = [], 0
+        for document in file.documents:
+            parts += [file.text[at : document.start], changes.get(document, document.text)]
+            at = document.start + len(document.text)
+        texts[file.name] = b"".join([*parts, file.text[at:]])
+    return texts

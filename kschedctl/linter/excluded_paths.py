@@ -93,14 +93,6 @@ def _pattern(line: str) -> _Pattern | None:
 
 def _segment(text: str) -> str:
     """Return the expression for a pattern without slashes."""
-    first, *others = _between_stars(text)
-    if not others:
-        return first
-    # The shortest match of every part but the last is final: without that, time would grow exponentially with ``*``.
-    return first + "".join(f"(?>[^/]*?{part})" for part in others[:-1]) + f"[^/]*{others[-1]}"
-
-
-def _between_stars(text: str) -> list[str]:
     parts = [""]
     for part in _PART.finditer(text):
         if part["one"] == "*":
@@ -111,7 +103,11 @@ def _between_stars(text: str) -> list[str]:
             parts[-1] += _range(part["range"])
         else:
             parts[-1] += re.escape(part["literal"] or part["plain"] or part["one"])
-    return parts
+    first, *others = parts
+    if not others:
+        return first
+    # The shortest match of every part but the last is final: without that, time would grow exponentially with ``*``.
+    return first + "".join(f"(?>[^/]*?{part})" for part in others[:-1]) + f"[^/]*{others[-1]}"
 
 
 def _range(text: str) -> str:

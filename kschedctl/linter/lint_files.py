@@ -69,11 +69,6 @@ def region_in(root: YamlNode, newlines: Sequence[int], steps: Steps, *, key: boo
             where people look for it.
         key: True for the region of the field's name, whatever the value is.
     """
-    start, end = _span(root, steps, key=key)
-    return Region(*_spot(newlines, start), *_spot(newlines, max(start, end)))
-
-
-def _span(root: YamlNode, steps: Steps, *, key: bool) -> tuple[int, int]:
     node, span = root, _first_line(root)
     for index, step in enumerate(steps):
         last = index == len(steps) - 1
@@ -91,7 +86,8 @@ def _span(root: YamlNode, steps: Steps, *, key: bool) -> tuple[int, int]:
                 break
             node = node.elements[step]
             span = _first_line(node)
-    return span
+    start, end = span
+    return Region(*_spot(newlines, start), *_spot(newlines, max(start, end)))
 
 
 def _first_line(node: YamlNode) -> tuple[int, int]:
@@ -362,7 +358,13 @@ def read_files(
         seen.add(source.identity)
         try:
             whole = whole_source(source, unpacking) if source.path else source
-            files = list(_files_of_source(whole, stdin_name, lines))
+            content = utf8_text(whole.content, whole.name)
+            if whole.name == "standard input":
+                files = list(rendered_files(content, stdin_name))
+            else:
+                # Decompressed files and members of archives are never written.
+                on_disk = Path(whole.name).is_file() and not whole.name.endswith(".gz")
+                files = [read_text(content, whole.name.removeprefix("./"), on_disk=on_disk, lines=lines)]
             if source.name not in named:
                 for file in files:
                     target = os.path.realpath(file.name)
@@ -388,16 +390,6 @@ def _sources(
     summary.drop_markdown()
     for each in hidden:
         yield from read_sources([each.name], None, summary, unpacking)
-
-
-def _files_of_source(source: Source, stdin_name: str, lines: LineReader) -> Iterator[LintFile]:
-    text = utf8_text(source.content, source.name)
-    if source.name == "standard input":
-        yield from rendered_files(text, stdin_name)
-        return
-    # Decompressed files and members of archives are never written.
-    on_disk = Path(source.name).is_file() and not source.name.endswith(".gz")
-    yield read_text(text, source.name.removeprefix("./"), on_disk=on_disk, lines=lines)
 
 
 def rendered_files(text: bytes, name: str) -> Iterator[LintFile]:
@@ -562,14 +554,6 @@ def _flaw(raw: Any, inside: Steps) -> Flaw | None:
         return None
     if not inside and not _seems_object(raw):
         return None
-    flaw = _type_flaw(raw, inside)
-    if flaw is None and _is_object_list(raw) and "items" not in raw:
-        return _missing_field(raw, inside, "items", "an empty list has items: []")
-    return flaw
-
-
-def _type_flaw(raw: Any, inside: Steps) -> Flaw | None:
-    """Return the flaw of a value whose kind or version is missing or malformed."""
     try:
         envelope = read_envelope(raw)
     except InputError as error:
@@ -577,10 +561,12 @@ def _type_flaw(raw: Any, inside: Steps) -> Flaw | None:
         steps = (finding.field,) if finding.field else ()
         problem = f"{finding.field}: {finding.problem}" if finding.field else finding.problem
         return Flaw((*inside, *steps), problem, finding.hint)
-    if envelope.kind and envelope.api_version:
-        return None
-    missing = "apiVersion" if envelope.kind else "kind"
-    return _missing_field(raw, inside, missing, "every object needs apiVersion and kind")
+    if not envelope.kind or not envelope.api_version:
+        missing = "apiVersion" if envelope.kind else "kind"
+        return _missing_field(raw, inside, missing, "every object needs apiVersion and kind")
+    if _is_object_list(raw) and "items" not in raw:
+        return _missing_field(raw, inside, "items", "an empty list has items: []")
+    return None
 
 
 def _missing_field(raw: Mapping[str, Any], inside: Steps, name: str, hint: str) -> Flaw:

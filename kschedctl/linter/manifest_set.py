@@ -9,11 +9,11 @@ are related only to objects without a namespace.
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -43,6 +43,8 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import cron_job_of, deployment_of
 from kschedctl.sources.snapshot.decoding import decode
 from kschedctl.sources.snapshot.files import file_bytes
+
+K = TypeVar("K", bound=Hashable)
 
 # Kustomizations near manifests: the files that they list as patches, and the files whose objects they may complete.
 
@@ -326,28 +328,16 @@ class LintManifests:
     @cached_property
     def by_type(self) -> dict[str, list[LintObject]]:
         """The objects that are not partial, by group and kind."""
-        found: dict[str, list[LintObject]] = defaultdict(list)
-        for obj in self.whole:
-            found[obj.type].append(obj)
-        return found
-
-    def of_version(self, api_version: str, kind: str) -> list[LintObject]:
-        """Return the objects of an API version and kind as written, including partial objects."""
-        return self._by_version[api_version, kind]
+        return _grouped(self.whole, lambda obj: obj.type)
 
     @cached_property
-    def _by_version(self) -> dict[tuple[str, str], list[LintObject]]:
-        found: dict[tuple[str, str], list[LintObject]] = defaultdict(list)
-        for obj in self.objects:
-            found[obj.api_version, obj.kind].append(obj)
-        return found
+    def by_version(self) -> dict[tuple[str, str], list[LintObject]]:
+        """The objects by API version and kind as written, including partial objects."""
+        return _grouped(self.objects, lambda obj: (obj.api_version, obj.kind))
 
     @cached_property
     def _by_key(self) -> dict[Key, list[LintObject]]:
-        found: dict[Key, list[LintObject]] = defaultdict(list)
-        for obj in self.whole:
-            found[obj.key].append(obj)
-        return found
+        return _grouped(self.whole, lambda obj: obj.key)
 
     def seen_from(self, obj: LintObject, type_: str) -> list[LintObject]:
         """Return the objects of a kind that `obj` may refer to, of all namespaces; ambiguous variants are left out."""
@@ -427,6 +417,13 @@ class LintManifests:
         for file in manifests:
             found[file.folder] += [document for document in file.documents if document.broken is not None]
         return found
+
+
+def _grouped(objects: Iterable[LintObject], key: Callable[[LintObject], K]) -> dict[K, list[LintObject]]:
+    found: dict[K, list[LintObject]] = defaultdict(list)
+    for obj in objects:
+        found[key(obj)].append(obj)
+    return found
 
 
 def _controller(obj: LintObject) -> Key | None:

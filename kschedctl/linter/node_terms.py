@@ -55,7 +55,9 @@ class _OfKey:
             if each.operator == NOT_IN:
                 left -= set(each.values)
             elif each.operator in (GT, LT) and (bound := _compared_number(each)) is not None:
-                left = {value for value in left if _is_beyond_bound(each.operator, value, bound)}
+                numbers = {value: number for value in left if (number := parse_int64(value)) is not None}
+                above = each.operator == GT
+                left = {value for value, number in numbers.items() if (number > bound if above else number < bound)}
         return left
 
     def clash(self) -> Clash | None:
@@ -85,11 +87,6 @@ class _OfKey:
 
 def _compared_number(demand: Demand) -> int | None:
     return parse_int64(demand.values[0])
-
-
-def _is_beyond_bound(operator: str, value: str, bound: int) -> bool:
-    number = parse_int64(value)
-    return number is not None and (number > bound if operator == GT else number < bound)
 
 
 def _later(one: Demand, other: Demand) -> Demand:

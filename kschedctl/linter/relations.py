@@ -116,21 +116,17 @@ def attaches_to_one_node(claim: LintObject, given: LintManifests) -> bool:
     storage_class = given.named(claim, STORAGE_CLASS, class_name) if class_name else None
     if storage_class is not None:
         names.append(text(storage_class.raw.get("provisioner")))
-    volume = text(spec.get("volumeName"))
+    volume, wanted = text(spec.get("volumeName")), mapping(at(spec, "selector", "matchLabels"))
     for pv in given.seen_from(claim, PV):
         of_pv = mapping(pv.raw.get("spec"))
         bound = pv.name == volume if volume else bool(class_name) and of_pv.get("storageClassName") == class_name
         ref = mapping(of_pv.get("claimRef"))
         claimed = ref.get("name") == claim.name and ref.get("namespace", claim.namespace) == claim.namespace
-        if bound or claimed or _is_selected(pv, spec):
+        labels = mapping(at(pv.raw, "metadata", "labels"))
+        selected = bool(wanted) and all(labels.get(key) == value for key, value in wanted.items())
+        if bound or claimed or selected:
             names += [text(at(of_pv, "csi", "driver")), *(name for name in of_pv if isinstance(of_pv[name], dict))]
     return not any(map(is_shared_or_local, names))
-
-
-def _is_selected(pv: LintObject, claim_spec: object) -> bool:
-    wanted = mapping(at(claim_spec, "selector", "matchLabels"))
-    labels = mapping(at(pv.raw, "metadata", "labels"))
-    return bool(wanted) and all(labels.get(key) == value for key, value in wanted.items())
 
 
 # Fixes of rollouts, and the autoscaler of a workload as a related object.

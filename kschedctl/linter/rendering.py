@@ -109,27 +109,23 @@ def _command_output(words: Sequence[str]) -> bytes | str:
         return "helm is not installed" if words[0] == "helm" else "neither kustomize nor kubectl is installed"
     command = " ".join(words[:2])
     try:
-        code, output, errors = _printed(words)
-        if code == 0:
+        pipe = subprocess.PIPE
+        with subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, start_new_session=True
+        ) as process:
+            try:
+                output, errors = process.communicate(timeout=_SECONDS)
+            except BaseException:
+                # A child such as git would keep the pipes open.
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
+        if process.returncode == 0:
             return utf8_text(output, command)
     except subprocess.TimeoutExpired:
         return f"{command} took more than {_SECONDS} s"
     except (OSError, InputError) as error:
         return f"{command}: {error}"
     return f"{command}: {shortened(_error(errors.decode(errors='replace')))}"
-
-
-def _printed(words: Sequence[str]) -> tuple[int, bytes, bytes]:
-    """Return the exit code and both outputs of a command; if it takes too long, end it with all that it has started."""
-    pipe = subprocess.PIPE
-    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, start_new_session=True) as process:
-        try:
-            output, errors = process.communicate(timeout=_SECONDS)
-        except BaseException:
-            # A child such as git would keep the pipes open.
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
-    return process.returncode, output, errors
 
 
 def _error(printed: str) -> str:
@@ -155,21 +151,15 @@ def _kustomizations(files: Sequence[LintFile]) -> Iterator[_Source]:
     for folder, file in own.items():
         is_component = any(at(document.value, "kind") == _COMPONENT for document in file.documents)
         if folder not in bases and not is_component and TEST_DATA not in PurePath(file.folder).parts:
-            paths = _closure(folder, named)
+            paths: set[str] = set()
+            waiting = [folder]
+            while waiting:
+                path = waiting.pop()
+                if path not in paths:
+                    paths.add(path)
+                    waiting += named.get(path, ())
             replaced = {known[path] for path in paths & known.keys()} | {own[path].name for path in paths & own.keys()}
             yield _Source(file, frozenset(replaced))
-
-
-def _closure(folder: str, named: dict[str, set[str]]) -> set[str]:
-    """Return the folders of a kustomization and of those that it refers to, and the files that they name."""
-    found: set[str] = set()
-    waiting = [folder]
-    while waiting:
-        path = waiting.pop()
-        if path not in found:
-            found.add(path)
-            waiting += named.get(path, ())
-    return found
 
 
 def _texts(file: LintFile) -> Iterator[str]:

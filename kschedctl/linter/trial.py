@@ -115,11 +115,7 @@ class Trial:
     @cached_property
     def on_empty_nodes(self) -> Decision:
         """The decision for the first pod in the cluster without any other pod."""
-        return self._empty.decide(self.pod)
-
-    @cached_property
-    def _empty(self) -> LoadedCluster:
-        return self.base.over(self.base.cluster.with_pods(removed=range(len(self.base.pods))))
+        return self.base.over(self.base.cluster.with_pods(removed=range(len(self.base.pods)))).decide(self.pod)
 
     def placed(self, n: int, *, without_nodes: frozenset[str] = frozenset()) -> PlacementResult:
         """Place `n` pods one after another, each beside the pods before it, until one does not fit.

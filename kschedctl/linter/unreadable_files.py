@@ -94,15 +94,9 @@ class UnreadableFiles:
             # A chart in the folder charts of another one is rendered with it.
             outermost_first = [str(each) for each in reversed((path, *path.parents))]
             charts = (each for each in outermost_first if each in roots or Path(each, CHART).is_file())
-            found[folder] = next(charts, _above_templates(path))
+            above = path.parts[: path.parts.index(TEMPLATES)] if TEMPLATES in path.parts else None
+            found[folder] = next(charts, str(PurePath(*above)) if above is not None else "")
         return found
-
-
-def _above_templates(folder: PurePath) -> str:
-    if TEMPLATES not in folder.parts:
-        return ""
-    above = folder.parts[: folder.parts.index(TEMPLATES)]
-    return str(PurePath(*above)) if above else "."
 
 
 def _first_broken(file: LintFile) -> LintDocument | None:

@@ -143,7 +143,8 @@ def steps_of(value: Any, path: str) -> Steps:
     (('limits', 'nvidia.com/gpu'), ('spec', 'ports', 0))
     """
     steps, rest = _reached_field(value, path)
-    return (*steps, *_written_steps(rest))
+    written = ((found[1], found[2]) for found in _NEXT.finditer(rest))
+    return (*steps, *(key if key is not None else int(index) if index.isdigit() else index for key, index in written))
 
 
 def _reached_field(value: Any, path: str) -> tuple[Steps, str]:
@@ -170,14 +171,6 @@ def _branches(value: Any, path: str) -> Iterator[tuple[Step, Any, str]]:
                 yield key, value[key], path[len(key) + 2 :]
             elif bare.startswith(key) and bare[len(key) : len(key) + 1] in ("", ".", "["):
                 yield key, value[key], bare[len(key) :]
-
-
-def _written_steps(path: str) -> Iterator[Step]:
-    for found in _NEXT.finditer(path):
-        if found[1] is not None:
-            yield found[1]
-        else:
-            yield int(found[2]) if found[2].isdigit() else found[2]
 
 
 # Detection of partial objects, such as Kustomize patches, and of objects read from a cluster.

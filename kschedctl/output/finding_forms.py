@@ -78,7 +78,8 @@ class GitHub(FindingsForm):
             about = f"{each.shown_object}: " if each.shown_object else ""
             help_ = f"\nhelp: {each.help}" if each.help else ""
             text = _data(f"{about}{each.message}{help_}")
-            given = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+            escaped = {name: _data(value).replace(":", "%3A").replace(",", "%2C") for name, value in properties.items()}
+            given = ",".join(f"{name}={value}" for name, value in escaped.items())
             yield f"::{_COMMANDS[each.severity]} {given}::{text}\n"
         yield f"{run.headline}\n"
 
@@ -86,10 +87,6 @@ class GitHub(FindingsForm):
 def _data(text: str) -> str:
     shown = "\n".join(map(printable, text.split("\n")))
     return shown.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 # ``-o sarif``: SARIF 2.1.0 in the form that GitHub code scanning accepts.
@@ -274,7 +271,11 @@ class JUnit(FindingsForm):
     """``-o junit``: JUnit XML."""
 
     def render_findings(self, run: LintView) -> Iterator[str]:
-        cases = [(file, list(_cases(file, [each for each in run.told if each.file is file]))) for file in _files(run)]
+        others = [each.file for each in run.told if each.file not in run.linted.files]
+        cases = [
+            (file, list(_cases(file, [each for each in run.told if each.file is file])))
+            for file in [*run.linted.files, *dict.fromkeys(others)]
+        ]
         every = [case for _, of_file in cases for case in of_file]
         yield '<?xml version="1.0" encoding="UTF-8"?>\n'
         yield f'<testsuites name="kschedctl lint" {_counts(every)} time="0">\n'
@@ -285,11 +286,6 @@ class JUnit(FindingsForm):
                 yield from _case(file, about, found)
             yield "  </testsuite>\n"
         yield "</testsuites>\n"
-
-
-def _files(run: LintView) -> list[LintFile]:
-    others = [each.file for each in run.told if each.file not in run.linted.files]
-    return [*run.linted.files, *dict.fromkeys(others)]
 
 
 def _cases(file: LintFile, found: Sequence[LintFinding]) -> Iterator[tuple[str, list[LintFinding]]]:

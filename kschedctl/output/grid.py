@@ -116,7 +116,7 @@ class Column(msgspec.Struct, frozen=True):
     def floor(self) -> int:
         """The smallest width: numbers are not wrapped, other text is wrapped between words, in few lines."""
         cells = [line for cell in self.cells for line in cell]
-        of_cell = cell_len if self.right else self._longest_word
+        of_cell = cell_len if self.right else partial(longest_word, breaks_labels=self.breaks_labels)
         least = min(max(map(cell_len, cells), default=0) // _MOST_LINES, _ENOUGH)
         return max(least, max(map(of_cell, cells), default=0), *map(longest_word, self.heading))
 
@@ -125,20 +125,9 @@ class Column(msgspec.Struct, frozen=True):
         """The smallest width that is easy to read."""
         return min(self.width, max(self.floor + _BESIDE, _COMFORTABLE))
 
-    def _longest_word(self, text: str) -> int:
-        return longest_word(text, breaks_labels=self.breaks_labels)
-
     def wrapped(self, line: str, width: int) -> list[str]:
         """Return the lines of a line of a cell in a column of a given width."""
         return wrapped(line, width, breaks_labels=self.breaks_labels)
-
-    def with_split_heading(self) -> "Column":
-        """Return the column with a heading that is broken inside its words."""
-        return msgspec.structs.replace(self, heading=tuple(_HEADING_BREAKS.split(self.heading[0])))
-
-    def with_broken_labels(self) -> "Column":
-        """Return the column with labels and taints broken, unless its cells are names."""
-        return msgspec.structs.replace(self, breaks_labels=not self.names)
 
     def with_lines(self, change: Callable[[str], str]) -> "Column":
         """Return the column with each line of its cells changed."""
@@ -216,10 +205,10 @@ def _with_short_uuids(before: Shortened) -> Shortened | None:
         return None
     note = "*: the rest of a UUID, which -o wide shows"
 
-    def cut(line: str) -> str:
-        return _UUID.sub(lambda uuid: f"{uuid[0][:length]}*", line)
-
-    columns = tuple(column.with_lines(cut) for column in before.columns)
+    columns = tuple(
+        column.with_lines(lambda line: _UUID.sub(lambda uuid: f"{uuid[0][:length]}*", line))
+        for column in before.columns
+    )
     return Shortened(columns, (*before.notes, note), len(next(iter(every))) - length)
 
 
@@ -333,11 +322,17 @@ def grid(table: Table, width: int, *, in_full: bool = False) -> Iterator[Printed
     room = _text_width(columns, width)
     split = columns
     if table.names_split and sum(column.width for column in columns) > room:
-        split = [*columns[:_FIRST_SPLIT], *(column.with_split_heading() for column in columns[_FIRST_SPLIT:])]
+        split = [
+            *columns[:_FIRST_SPLIT],
+            *(
+                msgspec.structs.replace(column, heading=tuple(_HEADING_BREAKS.split(column.heading[0])))
+                for column in columns[_FIRST_SPLIT:]
+            ),
+        ]
     tried = _shortened(split, room, in_full=in_full)
     parts = [tried.columns]
     if not _fit(tried.columns, room):
-        parts = [tuple(column.with_broken_labels() for column in tried.columns)]
+        parts = [tuple(msgspec.structs.replace(column, breaks_labels=not column.names) for column in tried.columns)]
         if not _fit(parts[0], room):
             parts = _column_groups(tried.columns, width)
     if not parts:
@@ -348,7 +343,10 @@ def grid(table: Table, width: int, *, in_full: bool = False) -> Iterator[Printed
     for i, part in enumerate(parts):
         if i:
             yield [""], Tone.PLAIN
-        yield from _side_by_side(part, tones, _widths(part, _text_width(part, width)))
+        widths = _widths(part, _text_width(part, width))
+        yield _row([column.heading for column in part], part, widths), Tone.STRONG
+        for row, tone in enumerate(tones):
+            yield _row([column.cells[row] for column in part], part, widths), tone
 
 
 def _text_width(columns: Sequence[Column], width: int) -> int:
@@ -397,12 +395,6 @@ def _widths(columns: Sequence[Column], room: int) -> list[int]:
         next_width = max((width for i, width in taken.items() if i != widest), default=0)
         widths[widest] -= max(min(excess, taken[widest] - next_width, widths[widest] - floors[widest]), 1)
     return widths
-
-
-def _side_by_side(columns: Sequence[Column], tones: Sequence[Tone], widths: Sequence[int]) -> Iterator[Printed]:
-    yield _row([column.heading for column in columns], columns, widths), Tone.STRONG
-    for i, tone in enumerate(tones):
-        yield _row([column.cells[i] for column in columns], columns, widths), tone
 
 
 def _row(cells: Iterable[Lines], columns: Sequence[Column], widths: Sequence[int]) -> list[str]:

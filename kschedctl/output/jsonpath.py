@@ -128,7 +128,7 @@ def parse_steps(path: str) -> tuple[Step, ...]:
 
 def _named_step(name: str, dotted: bool, previous: str) -> Step:
     if name == "*":
-        return _children
+        return lambda values: [child for value in values for child in _contents(value)]
     if not dotted and not previous.endswith(".."):
         if name in ("true", "false"):
             return _constant(name == "true")
@@ -158,10 +158,6 @@ def _field(name: str) -> Step:
 
 def _contents(value: Any) -> Values:
     return list(value.values()) if isinstance(value, dict) else list(value) if isinstance(value, list) else []
-
-
-def _children(values: Values) -> Values:
-    return [child for value in values for child in _contents(value)]
 
 
 def _descend(values: Values) -> Values:

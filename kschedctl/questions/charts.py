@@ -216,17 +216,17 @@ def zone_bars(
     counts = [Counter(zones.get(node, "") for node in nodes if node) for nodes in (first, second)]
     every = sorted(dict.fromkeys((*counts[0], *counts[1])), key=lambda zone: (not zone, zone))
     most = max((side[zone] for side in counts for zone in every), default=1)
+    rows = []
+    for zone in every:
+        was, now = (side[zone] for side in counts)
+        parts = (min(was, now), max(now - was, 0), max(was - now, 0))
+        segments = tuple(Segment(i, part, counted(part, "pod")) for i, part in enumerate(parts) if part)
+        rows.append(Bar((zone or "no zone", counted(was, "pod"), counted(now, "pod")), segments, most))
     return Bars(
         title=title,
         measure="pods",
         headings=("zone", *sides),
         kinds=(Kind("in both"), Kind(f"more {sides[1]}", Tone.GOOD), Kind(f"more {sides[0]}", Tone.MIXED)),
-        rows=tuple(_zone_bars_bar(zone, counts[0][zone], counts[1][zone], most) for zone in every),
+        rows=tuple(rows),
         numbers=False,
     )
-
-
-def _zone_bars_bar(zone: str, first: int, second: int, most: int) -> Bar:
-    parts = (min(first, second), max(second - first, 0), max(first - second, 0))
-    segments = tuple(Segment(i, part, counted(part, "pod")) for i, part in enumerate(parts) if part)
-    return Bar((zone or "no zone", counted(first, "pod"), counted(second, "pod")), segments, most)

@@ -13,7 +13,7 @@ from kschedctl.questions.frame import View, one_by_one
 #: entry are laid out item by item.
 _DOCUMENTS: Final[Mapping[str, tuple[str, str]]] = {
     "BudgetDescription": ("inventory", "budget_document"),
-    "BudgetsOverview": ("inventory", "budgets_document"),
+    "BudgetsOverview": ("inventory", "list_document"),
     "CapacityList": ("capacity", "list_document"),
     "ClaimVolumes": ("volumes", "document"),
     "ClusterSummary": ("inventory", "cluster_document"),
@@ -34,7 +34,7 @@ _DOCUMENTS: Final[Mapping[str, tuple[str, str]]] = {
     "Pending": ("pending", "document"),
     "PodCapacity": ("capacity", "document"),
     "PodVolumes": ("volumes", "document"),
-    "PodsOverview": ("inventory", "pods_document"),
+    "PodsOverview": ("inventory", "list_document"),
     "Preemption": ("preempt", "document"),
     "PreemptionList": ("preempt", "list_document"),
     "Purchased": ("optimum", "purchase_document"),
@@ -50,7 +50,7 @@ _DOCUMENTS: Final[Mapping[str, tuple[str, str]]] = {
     "Verification": ("verify", "document"),
     "VolumesList": ("volumes", "list_document"),
     "WorkloadDescription": ("inventory", "workload_document"),
-    "WorkloadsOverview": ("inventory", "workloads_document"),
+    "WorkloadsOverview": ("inventory", "list_document"),
 }
 
 

@@ -84,20 +84,20 @@ def header(answer: Envelope, now: datetime, pod: PodData | None = None) -> Docum
 
 def provenance(answer: Envelope, now: datetime, pod: PodData | None = None) -> Provenance:
     """Return the subject and the provenance of an answer; the parameters are those of `header`."""
-    about = _pod_facts(pod) if pod is not None else ()
-    return Provenance(tuple(about), tuple(basis(answer, now)), answer.snapshot.changes)
+    about: tuple[str, ...] = ()
+    if pod is not None:
+        amounts = [f"{readable(name, amount)} {name}" for name, amount in pod.requests.items()]
+        about = (
+            f"wants {', '.join(amounts)}" if amounts else "requests nothing",
+            f"priority {pod.priority}" + (f" ({pod.priority_class_name})" if pod.priority_class_name else ""),
+            f"profile {pod.scheduler_name}",
+        )
+    return Provenance(about, tuple(basis(answer, now)), answer.snapshot.changes)
 
 
 def each_alone(whom: str = "", indent: int = 0) -> Document:
     """Lay out a note that pods were decided independently; ``whom`` is the subject, empty below a table."""
     yield Paragraph(f"{whom}, {EACH_ALONE}" if whom else EACH_ALONE, Tone.FAINT, indent)
-
-
-def _pod_facts(pod: PodData) -> Iterator[str]:
-    amounts = [f"{readable(name, amount)} {name}" for name, amount in pod.requests.items()]
-    yield f"wants {', '.join(amounts)}" if amounts else "requests nothing"
-    yield f"priority {pod.priority}" + (f" ({pod.priority_class_name})" if pod.priority_class_name else "")
-    yield f"profile {pod.scheduler_name}"
 
 
 def basis(answer: Envelope, now: datetime) -> Iterator[str]:
@@ -139,7 +139,10 @@ def cautions(answer: Envelope) -> Document:
         lines.append(f"and {len(answer.warnings) - _MOST_WARNINGS} more warnings: -o json prints all")
     unlisted = [m for m in answer.missing if m.permission]
     for start, some in (("not known", answer.unlisted), ("incomplete", [m for m in unlisted if not m.decides])):
-        lines += [f"{start}: {needed_for}: {effect}" for effect, needed_for in _by_effect(some).items()]
+        by_effect: dict[str, list[str]] = {}
+        for lack in some:
+            by_effect.setdefault(lack.effect, []).append(lack.needed_for.partition(_CANNOT)[0])
+        lines += [f"{start}: {listed(names)}{_CANNOT}: {effect}" for effect, names in by_effect.items()]
     if unlisted:
         commands = [f"kubectl auth can-i {m.permission}" for m in unlisted]
         lines.append(f"permission is required: {'; '.join(commands[:3])}; {PERMISSIONS_PAGE}")
@@ -188,14 +191,6 @@ def next_questions(questions: Iterable[Question]) -> Document:
     """Lay out the next questions, if there are any."""
     if every := tuple(questions):
         yield from (GAP, Questions(every))
-
-
-def _by_effect(unlisted: Iterable[MissingData]) -> dict[str, str]:
-    """Return what could not be listed, as one sentence per effect."""
-    alike: dict[str, list[str]] = {}
-    for each in unlisted:
-        alike.setdefault(each.effect, []).append(each.needed_for.partition(_CANNOT)[0])
-    return {effect: f"{listed(names)}{_CANNOT}" for effect, names in alike.items()}
 
 
 # The table of changes with which a pod is scheduled, or a drain or rollout finishes.
@@ -293,15 +288,12 @@ def group_losses_section(groups: Sequence[GroupLossData]) -> Document:
     tones = [Tone.BAD if group.is_short else Tone.CAUTION if group.was_short else Tone.PLAIN for group in groups]
     header = ("group", "minCount", "pods", "evicted", "preempted", "at the lowest", "at the end")
     yield table(header, rows, numeric=range(1, 7), tones=tones)
-    for text in _notes(groups):
-        yield Paragraph(text, Tone.FAINT, 2)
-
-
-def _notes(groups: Sequence[GroupLossData]) -> Iterator[str]:
     if any(group.was_short for group in groups):
-        yield "below minCount the pods that are left run on: minCount holds only when pods are scheduled"
+        text = "below minCount the pods that are left run on: minCount holds only when pods are scheduled"
+        yield Paragraph(text, Tone.FAINT, 2)
     if any(group.disrupted_as_a_whole and group.evicted for group in groups):
-        yield "disruptionMode all holds only for preemption: an eviction or deletion ends one pod"
+        text = "disruptionMode all holds only for preemption: an eviction or deletion ends one pod"
+        yield Paragraph(text, Tone.FAINT, 2)
 
 
 # The part of an answer that is about a pod group: its members, the domains that were tried, and the victims.

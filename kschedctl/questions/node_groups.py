@@ -71,7 +71,8 @@ def together(texts: Sequence[str]) -> str:
     if 2 * (start + end) >= shortest > start + end:
         parts = [("".join(w[:start]), "".join(w[start : len(w) - end]), "".join(w[len(w) - end :])) for w in words]
         first, middle, last = zip(*parts, strict=True)
-        if all(map(_is_phrase, middle)):
+        # A value in a sentence contains no part of another clause.
+        if all(";" not in text.rstrip(";") and text.count("(") == text.count(")") for text in middle):
             return f"{merge(first)}{_values(middle)}{merge(last)}"
     # The texts have too little in common: only the most frequent shape is shown, the others are counted.
     (commonest, number), *others = shapes.most_common()
@@ -84,11 +85,6 @@ def together(texts: Sequence[str]) -> str:
 def _common(words: Sequence[Sequence[str]]) -> int:
     """Return the number of words that all texts share at their beginning, numbers aside."""
     return sum(1 for _ in takewhile(lambda column: len(set(map(shape, column))) == 1, zip(*words, strict=False)))
-
-
-def _is_phrase(text: str) -> bool:
-    """Report whether a text can be one of several values in a sentence: it contains no part of another clause."""
-    return ";" not in text.rstrip(";") and text.count("(") == text.count(")")
 
 
 def _values(phrases: Sequence[str]) -> str:
@@ -226,16 +222,11 @@ def _closest(nodes: Sequence[NodeData]) -> str:
         share = max(shortfall.share for shortfall in known)
         if not never and (best is None or share < best[0]):
             best = (share, node.name, [amount(shortfall.resource, shortfall.lacking) for shortfall in known])
-    if best is None:
-        return _hopeless(hopeless) if len(nodes) > 1 else ""
-    if len(nodes) < 2 or best[0] >= 1:
+    if len(nodes) < 2:
         return ""
-    return f"closest: {best[1]} lacks {listed(best[2])}"
-
-
-def _hopeless(shortfalls: Sequence[Shortfall]) -> str:
-    """Return a note that no node could hold the pod even if empty; empty if no node has the resource at all."""
-    largest = max(shortfalls, key=lambda shortfall: shortfall.offered / shortfall.wanted, default=None)
+    if best is not None:
+        return f"closest: {best[1]} lacks {listed(best[2])}" if best[0] < 1 else ""
+    largest = max(hopeless, key=lambda shortfall: shortfall.offered / shortfall.wanted, default=None)
     if largest is None or not largest.offered:
         return ""
     return f"no node could hold the pod even if empty: the largest has {amount(largest.resource, largest.offered)}"

@@ -86,25 +86,17 @@ def explained_map(explanation: Explanation, overview: NodesOverview) -> NodeMap:
     """Return a map of the nodes by the plugin that decides about them, and by free capacity."""
     best = frozenset(explanation.verdict.nodes)
     totals = {each.name: each.total for each in explanation.scores.nodes} if explanation.scores is not None else {}
-    results = {
-        node.name: NodeResult((_node_result(node, best),), _reason_lines(node, totals)) for node in explanation.nodes
-    }
+    results = {}
+    for node in explanation.nodes:
+        if node.fits:
+            kind = _BEST if node.name in best else _FITS
+            lines: tuple[str, ...] = (f"score {totals[node.name]}" if node.name in totals else _FITS,)
+        else:
+            kind, lines = node.plugin or _BEFORE_FILTERS, rejection_lines(node)
+        results[node.name] = NodeResult((kind,), lines)
     rejecting = sorted({name for node in results.values() for name in node.kinds} - {_BEST, _FITS})
     kinds = (Kind(_BEST, Tone.GOOD), Kind(_FITS, Tone.GOOD, weak=bool(best)), *map(Kind, rejecting))
     return results_map(overview.nodes, results, (Colouring("result", kinds),), explanation.pod.requests)
-
-
-def _node_result(node: NodeData, best: frozenset[str]) -> str:
-    if node.fits:
-        return _BEST if node.name in best else _FITS
-    return node.plugin or _BEFORE_FILTERS
-
-
-def _reason_lines(node: NodeData, totals: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the lines about the result of a node: the deciding reason first."""
-    if node.fits:
-        return (f"score {totals[node.name]}" if node.name in totals else _FITS,)
-    return rejection_lines(node)
 
 
 def rejection_lines(node: NodeData) -> tuple[str, ...]:
@@ -197,7 +189,10 @@ def changes_map(overview: NodesOverview, changes: Mapping[str, NodeChange]) -> N
         changes: The changes by node; nodes that the overview does not have are added.
     """
     known = {node.name for node in overview.nodes}
-    nodes = (*overview.nodes, *(_added(name) for name in changes if name not in known))
+    nodes = (
+        *overview.nodes,
+        *(NodeEntryData(name, None, False, True, "", "", "", "", "", (), ()) for name in changes if name not in known),
+    )
     unchanged = (_UNCHANGED,) if len(changes) < len(nodes) else ()
     kinds = tuple(dict.fromkeys((*(change.kind for change in changes.values()), *unchanged)))
     none = NodeChange(_UNCHANGED)
@@ -248,8 +243,3 @@ def pods_line(verb: str, pods: Sequence[str]) -> tuple[str, ...]:
     if not pods:
         return ()
     return (f"{counted(len(pods), 'pod')} {verb}{'s' if len(pods) == 1 else ''}: {listed(pods, most=_MOST_NAMED)}",)
-
-
-def _added(name: str) -> NodeEntryData:
-    """Return the entry of a node about which only its name is known."""
-    return NodeEntryData(name, None, False, True, "", "", "", "", "", (), ())

@@ -28,6 +28,14 @@ def pod_group_data(decision: PodGroupDecision) -> PodGroupData:
     group, condition = decision.group, decision.condition
     spec = group.pod_group.spec if group.pod_group is not None else None
     fits = decision.status.code is Code.SUCCESS
+    untried = 0
+    if decision.placements and decision.outcome is not GroupOutcome.SCHEDULED:
+        # The members that were not tried in the fullest placement, without those like a failed one.
+        tried = decision.fullest.members
+        keys = {member.pod.key for member in tried}
+        failed = [member.pod.spec for member in tried if not member.node]
+        rest = [pod for pod in decision.group.unscheduled if pod.key not in keys] if tried else []
+        untried = sum(pod.spec not in failed for pod in rest)
     return PodGroupData(
         namespace=group.namespace,
         name=group.name,
@@ -40,7 +48,7 @@ def pod_group_data(decision: PodGroupDecision) -> PodGroupData:
         scheduled=len(group.scheduled(decision.cluster)),
         fitting=decision.n_fitting,
         members=_members(decision),
-        untried=_n_untried(decision),
+        untried=untried,
         placements=tuple(_placement(each, decision) for each in decision.placements if each.placement.name),
         victims=_victims(decision),
         condition=(
@@ -66,31 +74,15 @@ def _members(decision: PodGroupDecision) -> tuple[PodGroupMemberData, ...]:
     )
 
 
-def _n_untried(decision: PodGroupDecision) -> int:
-    """Return the number of members that were not tried in the fullest placement, without those like a failed one."""
-    if not decision.placements or decision.outcome is GroupOutcome.SCHEDULED:
-        return 0
-    tried = decision.fullest.members
-    keys = {member.pod.key for member in tried}
-    failed = [member.pod.spec for member in tried if not member.node]
-    rest = [pod for pod in decision.group.unscheduled if pod.key not in keys] if tried else []
-    return sum(pod.spec not in failed for pod in rest)
-
-
 def _placement(each: PlacementDecision, decision: PodGroupDecision) -> PodGroupPlacementData:
     fits = each.status.code is Code.SUCCESS
     chosen = decision.status.code is Code.SUCCESS and decision.chosen is each.placement
-    return PodGroupPlacementData(
-        each.placement.name, len(each.placement.rows), fits, each.n_fitting, "" if fits else _stops(each), chosen
-    )
-
-
-def _stops(each: PlacementDecision) -> str:
+    stops = "" if fits else each.status.message
     failing: MemberDecision | None = next((member for member in each.members if not member.node), None)
-    if failing is None or failing.decision is None:
-        return each.status.message
-    # The counts of nodes are in the table already.
-    return failing.message.partition(": ")[2].partition(". ")[0].rstrip(".") or failing.message
+    if not fits and failing is not None and failing.decision is not None:
+        # The counts of nodes are in the table already.
+        stops = failing.message.partition(": ")[2].partition(". ")[0].rstrip(".") or failing.message
+    return PodGroupPlacementData(each.placement.name, len(each.placement.rows), fits, each.n_fitting, stops, chosen)
 
 
 def _victims(decision: PodGroupDecision) -> tuple[PodGroupVictimData, ...]:

@@ -206,19 +206,15 @@ def named_workload(cluster: Cluster, text: str, scope: NamespaceScope) -> Object
         raise ManifestError(problem, hint=f"give the namespace with -n: {places}")
     require_listed(cluster, kind.__name__, namespace or "")
     where = f"{kind.__name__} {namespace}/{name}" if namespace is not None else f"{kind.__name__} {name}"
-    raise ManifestError(f"the snapshot has no {where}", hint=_hint(cluster, every, kind, word, name))
-
-
-def _hint(cluster: Cluster, every: list[ApiObject], kind: type[ApiObject], word: str, name: str) -> str:
     if (word, name) in cluster.pods.index:
-        return f"to name the pod, use {name} -n {word}"
-    elsewhere = [obj for obj in every if obj.name == name]
-    if elsewhere:
-        return f"the snapshot has {listed([f'{word}/{name} -n {obj.namespace}' for obj in elsewhere], 'or')}"
-    close = similar(name, (obj.name for obj in every))
-    if close:
-        return f"did you mean {listed([f'{word}/{other}' for other in close], 'or')}?"
-    return "" if every else f"the snapshot has no {kind.__name__}s: name a pod or a manifest"
+        hint = f"to name the pod, use {name} -n {word}"
+    elif elsewhere := [f"{word}/{name} -n {obj.namespace}" for obj in every if obj.name == name]:
+        hint = f"the snapshot has {listed(elsewhere, 'or')}"
+    elif close := [f"{word}/{other}" for other in similar(name, (obj.name for obj in every))]:
+        hint = f"did you mean {listed(close, 'or')}?"
+    else:
+        hint = "" if every else f"the snapshot has no {kind.__name__}s: name a pod or a manifest"
+    raise ManifestError(f"the snapshot has no {where}", hint=hint)
 
 
 POD_PREFIXES: Final = ("pod/", "pods/", "po/")

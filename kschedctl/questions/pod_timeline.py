@@ -92,7 +92,15 @@ class _State:
 
 def _states(events: Sequence[TimelineEntry], began: datetime, end: float) -> Iterator[_State]:
     """Yield the states of a pod; failed attempts in a row are one state, with the message of the last one."""
-    current = _at_first(events[0])
+    first = events[0]
+    current: _State | None = _State(0.0, 0.0, _QUEUED, "")
+    match first.event:
+        case TimelineEvent.CREATED:
+            current = None
+        case TimelineEvent.PREEMPTED | TimelineEvent.EVICTED:
+            current = _State(0.0, 0.0, _RUNNING, f"on {first.node}")
+        case TimelineEvent.DELETED:
+            current = _State(0.0, 0.0, _ENDING, f"on {first.node}" if first.node else "")
     for entry in events:
         now = (entry.time - began).total_seconds()
         following = _after(entry, now, current)
@@ -106,18 +114,6 @@ def _states(events: Sequence[TimelineEntry], began: datetime, end: float) -> Ite
     if current is not None:
         current.end = end
         yield current
-
-
-def _at_first(entry: TimelineEntry) -> _State | None:
-    """Return the state of a pod before its first event; ``None`` if that event creates the pod."""
-    match entry.event:
-        case TimelineEvent.CREATED:
-            return None
-        case TimelineEvent.PREEMPTED | TimelineEvent.EVICTED:
-            return _State(0.0, 0.0, _RUNNING, f"on {entry.node}")
-        case TimelineEvent.DELETED:
-            return _State(0.0, 0.0, _ENDING, f"on {entry.node}" if entry.node else "")
-    return _State(0.0, 0.0, _QUEUED, "")
 
 
 def _after(entry: TimelineEntry, now: float, current: _State | None) -> _State | None:
@@ -179,7 +175,19 @@ def _node_timeline(entries: Sequence[TimelineEntry], began: datetime, end: float
         title="Nodes over time",
         subject="node",
         kinds=(_ARRIVING, _LEAVING),
-        lanes=tuple(Lane(name, tuple(_periods(nodes[name]))) for name in shown),
+        lanes=tuple(
+            Lane(
+                name,
+                tuple(
+                    Span(start, stop, kind, counted(number, "pod"))
+                    for start, stop, number, kind in sorted(
+                        [(*period, 1) for period in nodes[name].departures]
+                        + [(*period, 0) for period in nodes[name].arrivals]
+                    )
+                ),
+            )
+            for name in shown
+        ),
         end=end,
         note=f"by node, because more than {_MOST_LANES} pods are evicted{others}",
     )
@@ -192,9 +200,3 @@ def _extend_periods(periods: list[tuple[float, float, int]], begin: float, end: 
         periods[-1] = min(first, begin), max(last, end), number + 1
     else:
         periods.append((begin, end, 1))
-
-
-def _periods(node: _NodePeriods) -> Iterator[Span]:
-    every = [(*period, 1) for period in node.departures] + [(*period, 0) for period in node.arrivals]
-    for begin, end, number, kind in sorted(every):
-        yield Span(begin, end, kind, counted(number, "pod"))

@@ -53,18 +53,17 @@ def lost_words(candidate: PreemptCandidateData, lost: LostAtData, answer: Preemp
             if len(candidate.victims) != n_taken:
                 return f"3. {lost.criterion} ({has} against {against}; each pod counts 2^31 more)"
         case 5:
-            has, against = (_moment(value) for value in (lost.has, lost.against))
+            has, against = (
+                "not started"
+                if microseconds == 2**63 - 1
+                else f"{datetime.fromtimestamp(microseconds // 1_000_000, UTC):%Y-%m-%d %H:%M:%S}"
+                for microseconds in (lost.has, lost.against)
+            )
     return f"{lost.number}. {lost.criterion} ({has} against {against})"
 
 
 def _sum(shifted: int, n_pods: int) -> str:
     return f"{shifted - n_pods * _SHIFT} for {counted(n_pods, 'pod')}"
-
-
-def _moment(microseconds: int) -> str:
-    if microseconds == 2**63 - 1:
-        return "not started"
-    return f"{datetime.fromtimestamp(microseconds // 1_000_000, UTC):%Y-%m-%d %H:%M:%S}"
 
 
 def one_of_words(tied: TiedVictimsData) -> str:

@@ -125,45 +125,31 @@ def provenance(
         evicts: True if the answer is about victims, so that disruption budgets matter.
     """
     missing = tuple(missing)
-    idle = cluster.idle_edits(pod) if pod is not None else ()
-    idle_texts = (f"what if: {edit} changes nothing in {pod.key}" for edit in idle if pod is not None)
     return Provenance(
         release_choice=cluster.release_choice,
         paths=cluster.snapshot.paths,
         n_pods=len(cluster.pods),
         missing=tuple(dict.fromkeys((*not_read(cluster.cluster), *missing))),
         doubts=cluster.cluster.warnings,
-        warnings=(
-            *_harmless(cluster.cluster, missing),
-            *_idle_gates(cluster, many=many),
-            *(_computed_budgets(cluster.cluster) if many or evicts else ()),
-            *cluster.configuration.warnings,
-            *idle_texts,
-        ),
+        warnings=tuple(_warnings(cluster, missing, pod, many=many, evicts=evicts)),
         changes=cluster.snapshot.changes,
     )
 
 
-def _harmless(cluster: Cluster, missing: Iterable[Missing]) -> Iterator[str]:
-    """Yield a warning about the kinds that could not be listed, and that the answer does not depend on."""
-    others = sorted(cluster.not_listed.difference(lack.kind for lack in missing))
+def _warnings(
+    cluster: LoadedCluster, missing: Iterable[Missing], pod: Pod | None, *, many: bool, evicts: bool
+) -> Iterator[str]:
+    """Yield warnings: about what was given or could not be listed and has no effect, and about computed budgets."""
+    others = sorted(cluster.cluster.not_listed.difference(lack.kind for lack in missing))
     if others:
         names = [plural(kind.lower()) for kind in others]
         yield f"{listed(names, most=3)} cannot be listed by this user, but the answer does not depend on them"
-
-
-def _idle_gates(cluster: LoadedCluster, *, many: bool) -> Iterator[str]:
     release = cluster.release_choice.release
     gates = [gate for gate in release.idle_gates if not (many and gate in release.queue_gates)]
     if gates:
-        what = "feature gate" if len(gates) == 1 else "feature gates"
-        verb = "has" if len(gates) == 1 else "have"
-        yield f"{what} {listed(gates)} {verb} no effect on the answer"
-
-
-def _computed_budgets(cluster: Cluster) -> Iterator[str]:
-    """Yield a warning about the disruption budgets whose status is computed, with the numbers of the first three."""
-    budgets = computed_budgets(cluster)
+        verb = "gate {} has" if len(gates) == 1 else "gates {} have"
+        yield f"feature {verb.format(listed(gates))} no effect on the answer"
+    budgets = computed_budgets(cluster.cluster) if many or evicts else ()
     if budgets:
         numbers = [
             f"{budget.namespace}/{budget.name} allows {counted(budget.status.disruptions_allowed or 0, 'disruption')} "
@@ -174,6 +160,9 @@ def _computed_budgets(cluster: Cluster) -> Iterator[str]:
         yield (
             f"{what} no current status, so it is computed as the disruption controller does: {listed(numbers, most=3)}"
         )
+    yield from cluster.configuration.warnings
+    if pod is not None:
+        yield from (f"what if: {edit} changes nothing in {pod.key}" for edit in cluster.idle_edits(pod))
 
 
 # A pod that a question is about, and the pods of a workload that one is about.

@@ -17,7 +17,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.arrays import Int64Array
-from kschedctl.objects.core import Node, Taint
+from kschedctl.objects.core import Taint
 from kschedctl.objects.meta import ApiObject
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Dependencies, Reach
@@ -74,22 +74,20 @@ def _changed_clusters(cluster: Cluster) -> Iterator[_Difference]:
             bound = replace(pod, spec=replace(pod.spec, node_name=name))
             words = f"{cluster.pods.key(index)} bound to {name}"
             yield _Difference(cluster.with_pods(added=[bound]), words, pods_of=name)
-        for words, node in _other_nodes(cluster.nodes.objects[row]):
-            objects = cluster.nodes.objects
+        objects = cluster.nodes.objects
+        old, spec, status = objects[row], objects[row].spec, objects[row].status
+        for words, node in (
+            ("cordoned", replace(old, spec=replace(spec, unschedulable=not spec.unschedulable))),
+            ("tainted", replace(old, spec=replace(spec, taints=(*spec.taints, _TAINT)))),
+            ("without labels", replace(old, metadata=replace(old.metadata, labels={}))),
+            ("without images", replace(old, status=replace(status, images=()))),
+            ("without allocatable resources", replace(old, status=replace(status, allocatable={}))),
+            ("with other declared features", replace(old, status=replace(status, declared_features=("Changed",)))),
+        ):
             changed = cluster.with_nodes((*objects[:row], node, *objects[row + 1 :]))
             yield _Difference(changed, f"{name} {words}", node=name)
     for kind in cluster.kinds:
         yield _Difference(cluster.with_objects(kind, ()), f"every {kind.__name__} removed", kind=kind)
-
-
-def _other_nodes(node: Node) -> Iterator[tuple[str, Node]]:
-    spec, status = node.spec, node.status
-    yield "cordoned", replace(node, spec=replace(spec, unschedulable=not spec.unschedulable))
-    yield "tainted", replace(node, spec=replace(spec, taints=(*spec.taints, _TAINT)))
-    yield "without labels", replace(node, metadata=replace(node.metadata, labels={}))
-    yield "without images", replace(node, status=replace(status, images=()))
-    yield "without allocatable resources", replace(node, status=replace(status, allocatable={}))
-    yield "with other declared features", replace(node, status=replace(status, declared_features=("Changed",)))
 
 
 def answers_depend_on_no_more_than_reads_says(subject: PluginSubject, sample: Sample) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Final, TypeAlias
 
 from kschedctl.cluster.cluster import Cluster
@@ -136,14 +137,10 @@ def concerns(kind: str, cluster: Cluster, pod: Pod) -> bool:
     return test is None or test(cluster, pod)
 
 
-def _is_spread_with(kind: str) -> "_Test":
-    """Return the test whether a pod is spread by default with the other pods of its controller of a kind."""
-
-    def test(_: Cluster, pod: Pod) -> bool:
-        owner = pod.metadata.controller
-        return not pod.spec.topology_spread_constraints and owner is not None and owner.kind == kind
-
-    return test
+def _is_spread_with(kind: str, _: Cluster, pod: Pod) -> bool:
+    """Report whether a pod is spread by default with the other pods of its controller of a kind."""
+    owner = pod.metadata.controller
+    return not pod.spec.topology_spread_constraints and owner is not None and owner.kind == kind
 
 
 def _has_unbound_claims(cluster: Cluster, pod: Pod) -> bool:
@@ -167,7 +164,7 @@ _Test: TypeAlias = Callable[[Cluster, Pod], bool]
 _TESTS: Final[Mapping[str, _Test]] = {
     "Namespace": lambda cluster, pod: names_namespaces(pod.spec) or others_name_namespaces(cluster, pod),
     "Service": lambda _, pod: not pod.spec.topology_spread_constraints and bool(pod.metadata.labels),
-    **{kind: _is_spread_with(kind) for kind in ("ReplicationController", "ReplicaSet", "StatefulSet")},
+    **{kind: partial(_is_spread_with, kind) for kind in ("ReplicationController", "ReplicaSet", "StatefulSet")},
     **dict.fromkeys(
         ("PersistentVolumeClaim", "PersistentVolume"), lambda _, pod: next(claim_uses(pod), None) is not None
     ),
@@ -413,9 +410,13 @@ def missing_nodes_and_pods(cluster: Cluster) -> Iterator[Missing]:
 def _classes(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
     spec = pod.spec
     name = spec.priority_class_name
-    if name and spec.priority is None and _lacks_class(cluster, name):
-        needed = f"the pod names PriorityClass {name} and the snapshot has no priority classes"
-        yield _missing("PriorityClass", needed, "its priority is treated as 0")
+    if name and spec.priority is None:
+        # The pods of a cluster have a priority: its API server knew the class.
+        from kschedctl.controllers.admission.priority import priority_class
+
+        if priority_class(cluster, name) is None:
+            needed = f"the pod names PriorityClass {name} and the snapshot has no priority classes"
+            yield _missing("PriorityClass", needed, "its priority is treated as 0")
     runtime = spec.runtime_class_name
     if runtime and cluster.get(RuntimeClass, runtime) is None and not spec.overhead:
         yield _missing(
@@ -423,13 +424,6 @@ def _classes(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
             f"the pod names RuntimeClass {runtime}, which the snapshot does not have",
             "its overhead, node selector and tolerations are not counted",
         )
-
-
-def _lacks_class(cluster: Cluster, name: str) -> bool:
-    # The pods of a cluster have a priority: its API server knew the class.
-    from kschedctl.controllers.admission.priority import priority_class
-
-    return priority_class(cluster, name) is None
 
 
 def _claims(cluster: Cluster, pod: Pod) -> Iterator[Missing]:

@@ -198,27 +198,23 @@ def _sync_unbound(cluster: Cluster, claim: PersistentVolumeClaim, selector: Sele
             given = replace(claim, spec=replace(claim.spec, storage_class_name=default.name))
             return with_fields(_sync_unbound(cluster, given, selector), default_class=default.name)
     if delayed and SELECTED_NODE not in claim.metadata.annotations:
-        action, message = _waiting_action(cluster, claim)
+        pods = cluster.pods
+        consumers = [
+            pods.records[index].metadata.name
+            for index in np.flatnonzero(pods.node_row == PENDING).tolist()
+            if pods.records[index].metadata.namespace == claim.namespace
+            and any(use.claim == claim.name for use in claim_uses(pods.pod(index)))
+        ]
+        action, message = ClaimAction.WAIT_FOR_FIRST_CONSUMER, "waiting for first consumer to be created before binding"
+        if consumers:
+            noun = "pod" if len(consumers) == 1 else "pods"
+            action, message = ClaimAction.WAIT_FOR_POD, f"waiting for {noun} {','.join(consumers)} to be scheduled"
         return ClaimOutcome(claim, action, message, rejected=rejected)
     if claim_class(claim):
         action, message, provisioner = _provision(cluster, claim)
         return ClaimOutcome(claim, action, message, provisioner=provisioner, rejected=rejected)
     message = "no persistent volumes available for this claim and no storage class is set"
     return ClaimOutcome(claim, ClaimAction.FAILED_BINDING, message, rejected=rejected)
-
-
-def _waiting_action(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[ClaimAction, str]:
-    pods = cluster.pods
-    consumers = [
-        pods.records[index].metadata.name
-        for index in np.flatnonzero(pods.node_row == PENDING).tolist()
-        if pods.records[index].metadata.namespace == claim.namespace
-        and any(use.claim == claim.name for use in claim_uses(pods.pod(index)))
-    ]
-    if not consumers:
-        return ClaimAction.WAIT_FOR_FIRST_CONSUMER, "waiting for first consumer to be created before binding"
-    noun = "pod" if len(consumers) == 1 else "pods"
-    return ClaimAction.WAIT_FOR_POD, f"waiting for {noun} {','.join(consumers)} to be scheduled"
 
 
 def _provision(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[ClaimAction, str, str]:

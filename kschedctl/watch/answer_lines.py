@@ -197,19 +197,15 @@ class Lines:
 def _behind(decision: Decision) -> _Details:
     if decision.outcome is Outcome.SCHEDULED:
         return _Details()
+    freed, preemption = None, decision.preemption
+    if preemption is not None and preemption.nominated:
+        first = min(preemption.nominated)
+        taken = next(candidate for candidate in preemption.candidates if candidate.node == first)
+        victims = sorted(decision.cluster.pods.key(victim.pod) for victim in taken.victims)
+        freed = PreemptionHelpData(len(preemption.nominated), first, tuple(victims))
     return _Details(
         diagnoses=tuple(map(diagnosis_data, diagnose(decision))),
         groups=tuple(NodeGroupData(number, plugin, reasons) for plugin, reasons, number in said_of_nodes(decision)),
         closest=closest(decision),
-        preemption=_freed_capacity(decision),
+        preemption=freed,
     )
-
-
-def _freed_capacity(decision: Decision) -> PreemptionHelpData | None:
-    preemption = decision.preemption
-    if preemption is None or not preemption.nominated:
-        return None
-    first = min(preemption.nominated)
-    taken = next(candidate for candidate in preemption.candidates if candidate.node == first)
-    victims = sorted(decision.cluster.pods.key(victim.pod) for victim in taken.victims)
-    return PreemptionHelpData(len(preemption.nominated), first, tuple(victims))

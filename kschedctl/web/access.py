@@ -81,17 +81,18 @@ class Access:
         headers = list(headers)
         if _named_user(headers, settings):
             return True
-        return bool(settings.token) and (
-            self._has_token(headers) or any(map(self._is_session, _cookies(headers, COOKIE.encode())))
-        )
+        if not settings.token:
+            return False
+        scheme, _, token = only_header(headers, b"authorization").partition(b" ")
+        if scheme.lower() == b"bearer" and self.is_token(token.strip().decode("latin-1")):
+            return True
+        # Cookies of other programs may contain anything.
+        pairs = (pair.partition(b"=") for line in _header_values(headers, b"cookie") for pair in line.split(b";"))
+        return any(self._is_session(value.strip()) for name, _, value in pairs if name.strip() == COOKIE.encode())
 
     def is_token(self, token: str) -> bool:
         """Report whether a text is the token, in a time that does not depend on the text."""
         return bool(self._settings.token) and hmac.compare_digest(token.encode(), self._settings.token.encode())
-
-    def _has_token(self, headers: list[tuple[bytes, bytes]]) -> bool:
-        scheme, _, token = only_header(headers, b"authorization").partition(b" ")
-        return scheme.lower() == b"bearer" and self.is_token(token.strip().decode("latin-1"))
 
     def _is_session(self, value: bytes) -> bool:
         expiry = value.partition(b".")[0]
@@ -131,12 +132,6 @@ def only_header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes:
     """Return the value of a header; empty if it is absent or given several times."""
     found = _header_values(headers, name)
     return found[0] if len(found) == 1 else b""
-
-
-def _cookies(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
-    """Return the values of the cookies with a name; those of other programs may contain anything."""
-    pairs = (pair.partition(b"=") for line in _header_values(headers, b"cookie") for pair in line.split(b";"))
-    return [value.strip() for each, _, value in pairs if each.strip() == name]
 
 
 def _is_foreign(headers: list[tuple[bytes, bytes]], hosts: Collection[str]) -> bool:

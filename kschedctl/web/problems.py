@@ -10,7 +10,6 @@ from litestar.exceptions import HTTPException
 from msgspec import Meta
 
 from kschedctl.common.errors import ClusterError, InputError, KschedctlError, ManifestError, UnsupportedError
-from kschedctl.common.findings import Finding
 from kschedctl.common.text.characters import printable
 from kschedctl.common.text.json_text import encodable, encoded_json
 from kschedctl.web.errors import BrokenWorkerError, BusyError, NotFoundError, TookTooLongError
@@ -60,9 +59,15 @@ def problem_of(error: Exception) -> Problem:
         status = next((status for kind, status in _STATUS if isinstance(error, kind)), HTTPStatus.BAD_REQUEST)
         findings = error.findings[:_MOST] if isinstance(error, InputError) else ()
         hint = "" if findings else " ".join(error.lines()[1:]).strip()
-        parts = tuple(map(_problem_part, findings)) or (
-            ProblemPart(problem=_readable(error.summary), hint=_readable(hint)),
-        )
+        parts = tuple(
+            ProblemPart(
+                problem=_readable(finding.problem),
+                where=_readable(str(finding.where)),
+                field=_readable(finding.field or str(finding.position or "")),
+                hint=_readable(finding.hint),
+            )
+            for finding in findings
+        ) or (ProblemPart(problem=_readable(error.summary), hint=_readable(hint)),)
         return Problem(title=status.phrase, status=status, detail=_readable(error.summary), problems=parts)
     if isinstance(error, HTTPException):
         status = HTTPStatus(error.status_code)
@@ -88,15 +93,6 @@ def respond(request: Request[Any, Any, Any], error: Exception) -> Response[bytes
         page = problem_page(problem.status, problem.title, shown, path=path, query=query)
         return Response(page.encode(), status_code=problem.status, headers=headers, media_type="text/html")
     return Response(encoded_json(problem), status_code=problem.status, headers=headers, media_type=MEDIA_TYPE)
-
-
-def _problem_part(finding: Finding) -> ProblemPart:
-    return ProblemPart(
-        problem=_readable(finding.problem),
-        where=_readable(str(finding.where)),
-        field=_readable(finding.field or str(finding.position or "")),
-        hint=_readable(finding.hint),
-    )
 
 
 def _readable(text: str) -> str:

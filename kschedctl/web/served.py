@@ -23,7 +23,7 @@ from kschedctl.watch.feed import Feed, FeedChanges
 from kschedctl.watch.loop import MOST_AGE, SETTLE
 from kschedctl.watch.run import start as start_watch
 from kschedctl.web.events import Event, Events
-from kschedctl.web.jobs import Job, Jobs, job_event
+from kschedctl.web.jobs import Jobs, job_event
 from kschedctl.web.settings import ServeSettings
 from kschedctl.web.workers.messages import Result, WorkerStart, pickled
 from kschedctl.web.workers.pool import Pool
@@ -219,7 +219,9 @@ class Served:
         self.settings = settings
         self.pool = Pool(source, limits.workers, waiting=limits.waiting, seconds=limits.seconds)
         self.job_pool = Pool(source, limits.jobs, waiting=limits.jobs_kept, seconds=limits.job_seconds, for_jobs=True)
-        self.jobs = Jobs(self.job_pool, limits.jobs_kept, limits.answer_bytes, self._job_changed)
+        self.jobs = Jobs(
+            self.job_pool, limits.jobs_kept, limits.answer_bytes, lambda job: self.events.publish(job_event(job))
+        )
         self.events = Events(limits.streams)
         self.responses: Counter[int] = Counter()
 
@@ -291,9 +293,6 @@ class Served:
         # From here on a request gets the new cluster.
         self.source.publish(changes)
         self.events.publish(self.cluster_event())
-
-    def _job_changed(self, job: Job) -> None:
-        self.events.publish(job_event(job))
 
     async def _tick(self) -> None:
         while True:

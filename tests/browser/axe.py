@@ -1,7 +1,5 @@
 """axe-core, the checker of accessibility, from the npm registry; cached, since it is no part of this package."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """A headless Chromium, driven by Selenium and the DevTools protocol."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

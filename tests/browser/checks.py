@@ -1,7 +1,5 @@
 """The checks of a page; each returns the problems that it found, in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """Fixtures of the tests in a browser: the browser, axe-core, and the pages of the commands."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

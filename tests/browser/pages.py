@@ -1,7 +1,5 @@
 """The pages of the tests: commands over the fixture clusters, printed as HTML."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path

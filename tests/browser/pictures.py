@@ -1,7 +1,5 @@
 """The pictures in the documentation: the page that each shows, and its height."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

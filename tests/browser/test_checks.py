@@ -1,7 +1,5 @@
 """Each check finds its defects on a page that has them, and none on a page that has none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The documentation site in a browser, opened from a folder: its search, its layout on a phone, and no request."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Every command's page, at all sizes and in both colour schemes, with the keyboard, on paper and without JavaScript."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest

@@ -1,7 +1,5 @@
 """Pictures of pages for the documentation; ``--rewrite-pictures`` takes them anew."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The script of pages: tables that sort, filter and export, maps that regroup and recolour, and the slider."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

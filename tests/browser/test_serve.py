@@ -1,7 +1,5 @@
 """The pages of ``serve`` in a browser: at all sizes, by keyboard, and what their script adds."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Final

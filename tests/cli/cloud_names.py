@@ -1,7 +1,5 @@
 """The shop with the long names of nodes, pods and volumes that managed clusters give them."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """The command line within this process, with the output and exit code of a separate process."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys

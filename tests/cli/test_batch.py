@@ -1,7 +1,5 @@
 """Many cases, in order, whatever the number of processes."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Commands print the same with ``--cache``, before and after the cache file is written."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The answers about a cluster with the long names of managed clusters, on terminals of usual widths."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

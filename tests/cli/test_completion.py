@@ -1,7 +1,5 @@
 """Completion as requested by the shells and by kubectl."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

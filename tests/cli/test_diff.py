@@ -1,7 +1,5 @@
 """``diff``: who loses, pods that compete for the same room, and what the exit code tells of."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``explain`` of workloads and of many pods: how many replicas fit, a DaemonSet in one, causes in groups."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

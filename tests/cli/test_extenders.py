@@ -1,7 +1,5 @@
 """Commands with extenders: they are called only with ``--call-extenders``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Selectors of devices need an extra: without it they are one clear error, and all other answers are as with it."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The whole output of the installed command, compared with golden files."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Composite groups and device claims of groups are read, and every answer that they could change says so."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """Rules for the help of every command."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 from typing import Any

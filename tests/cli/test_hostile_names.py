@@ -1,7 +1,5 @@
 """Output never controls a terminal, hides text, or runs when pasted, whatever a snapshot contains."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import tempfile

@@ -1,7 +1,5 @@
 """The command lines of suggested next commands."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

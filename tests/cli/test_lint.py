@@ -1,7 +1,5 @@
 """``kschedctl lint`` as its user sees it: arguments, settings, ignores, baseline, repairs and exit codes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

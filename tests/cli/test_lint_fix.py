@@ -1,7 +1,5 @@
 """``kschedctl lint --fix`` on disks: no manifest is lost, and it is always known which ones were changed."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -1,7 +1,5 @@
 """Errors at the top level: the exit code of each kind, and the message."""
 
-from __future__ import annotations
-
 import subprocess
 import sysconfig
 from pathlib import Path

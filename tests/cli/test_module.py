@@ -1,7 +1,5 @@
 """``python -m kschedctl``: the command without its script."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from importlib.metadata import version

@@ -1,7 +1,5 @@
 """``-o html`` of each command: the answer is the title, the charts are there, and so is every text of the tables."""
 
-from __future__ import annotations
-
 import lxml.html
 import pytest
 

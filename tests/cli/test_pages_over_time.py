@@ -1,7 +1,5 @@
 """``-o html`` of the commands that simulate, compare and watch elections: the answer, the charts and every table."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Progress is shown on a terminal for everything that takes longer than a second, and nowhere else."""
 
-from __future__ import annotations
-
 import io
 import sys
 import time

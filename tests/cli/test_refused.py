@@ -1,7 +1,5 @@
 """Every command that reads manifests refuses what an API server refuses, in its words."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

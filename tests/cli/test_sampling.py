@@ -1,7 +1,5 @@
 """``--sampling`` of the installed command, on clusters of more and of fewer than 100 nodes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Selection options: in every command the same options select the same pods, the same what-ifs the same cluster."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

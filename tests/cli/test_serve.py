@@ -1,7 +1,5 @@
 """``serve`` without its extra: one line that installs it."""
 
-from __future__ import annotations
-
 import builtins
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The output of ``snapshot info``; a captured snapshot gives the same answers as its source."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Help, version, mistakes in arguments and short questions import nothing that they do not use."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -27,7 +25,7 @@ HEAVY = (
     "kschedctl.objects.meta",
 )
 #: The modules of all commands.
-COMMAND_MODULES = {f"kschedctl.cli.{command.place.partition(':')[0]}" for command in COMMANDS.values()}
+COMMAND_MODULES = {f"kschedctl.cli.{name}" for name in COMMANDS}
 #: The modules of the standard library for networks, mail and package metadata, which take as long as typer.
 SLOW = {"email", "http.client", "importlib.metadata", "urllib.request", "xml"}
 #: Modules that no question about a pod of the cluster needs that fits somewhere.

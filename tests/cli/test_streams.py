@@ -1,7 +1,5 @@
 """Streams that are closed, full or poor in characters: sentences, exit codes, and answers that stay what they are."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """A sweep at the command line: interrupted and gone on with, without its extra, and what it prints beside the table."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Pods that ``watch`` selects: ``-n``, ``-A`` and ``-l`` as in other commands."""
 
-from __future__ import annotations
-
 import builtins
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The answers about the fixtures on terminals of any width: no word is missing or broken."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

@@ -9,8 +9,6 @@
 Each file is a test. ``--rewrite-golden`` writes the current output.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.cluster.default_storage_class import default_storage_class, with_default_class

@@ -1,7 +1,5 @@
 """A cluster that is derived from another by pods that go and come answers as one built anew from the same objects."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

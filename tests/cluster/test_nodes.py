@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from kschedctl.cluster.nodes import Nodes
 from tests.builders import make_cluster, make_node
 

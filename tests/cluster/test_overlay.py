@@ -1,7 +1,5 @@
 """Three nodes with a pod each; the worlds of an overlay in which pods are added, removed and nominated."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The gates that a cluster's objects show to be on."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

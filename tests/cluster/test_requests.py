@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from kschedctl.objects.resources import RequestRules
 from tests.builders import GPU, make_cluster, make_node, make_pod
 

@@ -1,7 +1,5 @@
 """Arguments of a wrong type: each error is one sentence about the argument, whatever the method."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Distinct values are numbered as NumPy does, whether in a table or by sorting."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Clocks: what is scheduled happens in its order, on the virtual one at once and on the real one in time."""
 
-from __future__ import annotations
-
 import time
 from threading import Thread
 

@@ -1,7 +1,5 @@
 """The command that installs an extra, by the place that the package was installed from."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.common.extras import install_command

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.common.findings import Finding, Location, ObjectRef, Position, Subject, Where, found_at

@@ -1,7 +1,5 @@
 """Data frames: the types of their columns, absent values, and the choice of the library."""
 
-from __future__ import annotations
-
 import sys
 from datetime import UTC, datetime
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """The number of cores, and the threads that make a fork unsafe."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Suggestions of similar names for an unknown name."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.common.wording import similar

@@ -1,7 +1,5 @@
 """Differences in many cases are few kinds of difference."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The table of feature gates gets a column per release."""
 
-from __future__ import annotations
-
 from conformance.feature_gates import TABLE, UNDECIDED, changed_defaults, with_column
 
 HAD = """\

@@ -1,7 +1,5 @@
 """``python -m conformance show FILE``: a case that a user recorded, with both answers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

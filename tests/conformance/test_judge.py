@@ -1,7 +1,5 @@
 """The judge itself, where it has been built: the real scheduler, asked small questions whose answers are plain."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The operands behind the reasons of recorded cases."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

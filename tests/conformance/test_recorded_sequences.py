@@ -1,7 +1,5 @@
 """Recorded sequences: many pods through kube-scheduler's own loop, every attempt compared."""
 
-from __future__ import annotations
-
 import pytest
 
 from conformance import recordings

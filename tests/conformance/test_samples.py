@@ -1,7 +1,5 @@
 """The choices of the reference scheduler on clusters of which it looks at a sample, start by start."""
 
-from __future__ import annotations
-
 import pytest
 
 from conformance import jsonlines

@@ -1,7 +1,5 @@
 """The computed status of disruption budgets; ``tests/live/test_real_budgets.py`` compares it with the controller's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The changelog with the fragments that it does not have yet."""
 
-from __future__ import annotations
-
 from tests.paths import ROOT
 
 CHANGELOG = ROOT / "CHANGELOG.md"

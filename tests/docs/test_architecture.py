@@ -1,7 +1,5 @@
 """The list of rooms in ARCHITECTURE is the contract that the imports are checked against."""
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

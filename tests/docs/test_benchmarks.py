@@ -1,7 +1,5 @@
 """Pages quote the figures of benchmarks/RESULTS.md, which one command writes. Rewritten by: make golden"""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Fragments in ``changes/`` are in order, and ``make changelog`` makes a section of the changelog from them."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

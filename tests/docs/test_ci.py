@@ -1,7 +1,5 @@
 """Lint in CI: the pre-commit hooks, the GitHub Action and the GitLab example, as far as they can run here."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """SECURITY and the forms for issues name tests, commands and targets that exist; forms are as the host wants them."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The steps of CONTRIBUTING are done for every plugin and for every edit; what fails here names the step."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The steps of CONTRIBUTING for a command and for a form of output are done for all of them."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

@@ -1,7 +1,5 @@
 """The table of dependencies is complete and true, licences are allowed, and locked versions are those we require."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from importlib.metadata import Distribution, distribution

@@ -1,7 +1,5 @@
 """The manifests of ``deploy/``: they pass lint, and grant exactly the permissions that the program uses."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

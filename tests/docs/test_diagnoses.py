@@ -1,7 +1,5 @@
 """docs/diagnoses.md is made of the rules' docstrings. Rewritten by: make golden"""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from pathlib import Path

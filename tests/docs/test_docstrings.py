@@ -1,7 +1,5 @@
 """Docstrings and comments on attributes are written in plain English; ruff checks the imperative mood of functions."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The ``kubectl get`` commands of README and the tour leave no kind out that an answer depends on."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """CI runs the tests that ``make check`` leaves out, and ``make check`` leaves out only tests that are marked."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The commands of docs/new-release.md can be given, and the files and targets that it names exist."""
 
-from __future__ import annotations
-
 import re
 import shlex
 

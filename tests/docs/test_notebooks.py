@@ -1,7 +1,5 @@
 """The code of docs/notebooks.md runs, and its tables have all columns of the data frames with their types."""
 
-from __future__ import annotations
-
 import ast
 import doctest
 import re

@@ -3,8 +3,6 @@
 Rewritten by: make golden
 """
 
-from __future__ import annotations
-
 import doctest
 import os
 import re

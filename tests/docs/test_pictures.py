@@ -1,7 +1,5 @@
 """The pictures in the documentation: those that the tests in a browser take, and no others."""
 
-from __future__ import annotations
-
 from tests.browser.pictures import MOST_BYTES, PICTURES, path_of
 from tests.paths import ROOT
 

@@ -1,7 +1,5 @@
 """The promises are kept by tests that exist, and the list of fields in a snapshot equals the program's."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """README's Python example runs, CI does what README says, and its table of extras is complete."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 

@@ -1,7 +1,5 @@
 """README lists all commands, what-ifs and exit codes, and its picture is current. Rewritten by: make golden"""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Every reason of kube-scheduler has a meaning on docs/reasons.md, and it is that of the operands which it has."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import pytest

@@ -1,7 +1,5 @@
 """The reference sections of pages are made from the code. Rewritten by: make golden"""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """docs/rules.md is made of the rules' own pages. Rewritten by: make golden"""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,6 @@
 ``tests/browser/test_documentation.py`` searches in a browser.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """docs/sweep.md describes every part of a plan, and its plans can be read."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

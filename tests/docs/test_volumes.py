@@ -1,7 +1,5 @@
 """The example of a zone conflict keeps what its README promises."""
 
-from __future__ import annotations
-
 import pytest
 
 import kschedctl

@@ -1,7 +1,5 @@
 """The workflows in ``.github`` do what ``make`` does here, with the rights and the versions that they should have."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """The example package as its users have it: installed, found through its entry points, and switched on."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The notebook that tunes a profile runs without an error, and concludes what its sweep shows."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """A small cluster with a connected object of every kind that kschedctl decodes, and commands about it."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 _AGO: Final = "2026-01-01T00:00:00Z"

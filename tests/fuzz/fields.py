@@ -1,7 +1,5 @@
 """Every field of the kinds that kschedctl decodes, and objects that have any value there."""
 
-from __future__ import annotations
-
 import types
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias, Union, get_args, get_origin

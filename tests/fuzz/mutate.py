@@ -1,7 +1,5 @@
 """Small changes to bytes that often break parsers: cut, repeated, nested, inflated, spliced, flipped."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable, Sequence

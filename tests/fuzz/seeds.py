@@ -1,7 +1,5 @@
 """The fuzzers' start inputs: small valid inputs of every kind that kschedctl reads."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -3,8 +3,6 @@
 ``make fuzz`` runs the same for as long as one likes (``FUZZ_SECONDS``), with other seeds each time (``FUZZ_SEED``).
 """
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess

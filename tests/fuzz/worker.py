@@ -6,8 +6,6 @@ Every input is written to the file ``input`` of the working directory before it 
 process can be inspected.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import io
 import json

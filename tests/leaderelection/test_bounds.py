@@ -1,7 +1,5 @@
 """The guarantees of election times, computed by hand, and the times that a guarantee requires."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """A single candidate: the effect of an attempt on the record, and the next step."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 

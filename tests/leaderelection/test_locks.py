@@ -1,7 +1,5 @@
 """Leases of an API server as records, and what their server may answer."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

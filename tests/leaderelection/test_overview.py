@@ -1,7 +1,5 @@
 """Elections as Leases show them, and what is wrong with them."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A command that runs while a lease is held: its start, its signals, and its end in every case."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

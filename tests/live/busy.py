@@ -1,7 +1,5 @@
 """The idle check of a real scheduler, by its metrics."""
 
-from __future__ import annotations
-
 import re
 import ssl
 from typing import Final

@@ -1,7 +1,5 @@
 """A connection to an API server that can be cut: sent data is held back silently, and delivered once it is restored."""
 
-from __future__ import annotations
-
 import json
 import socket
 from contextlib import suppress

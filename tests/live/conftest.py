@@ -1,7 +1,5 @@
 """Fixtures for tests on a control plane: one control plane for all, and a cluster scheduled by kube-scheduler."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar

@@ -3,8 +3,6 @@
 The binaries are in the folder that ``KUBEBUILDER_ASSETS`` names, as for other tools that test against a control plane.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """A server that sends arbitrary bytes: for faults that no API server should show, and for interrupted responses."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A small HTTP server with responses that a real API server gives only rarely."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The comparison of the differential runs, checked on hand-written steps."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The container image against a real API server: ``snapshot``, ``explain``, ``watch`` and ``serve``."""
 
-from __future__ import annotations
-
 import threading
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The choice of the cluster follows kubectl's rules."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

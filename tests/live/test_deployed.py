@@ -1,7 +1,5 @@
 """The manifests of ``deploy/`` against a real API server, which enforces the Pod Security Standard."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

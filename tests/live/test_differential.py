@@ -4,8 +4,6 @@
 keeps there what the cluster was before each, for ``kschedctl explain --snapshot``.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Kinds that a user is not allowed to list are named, and no answer that depends on them is reported as complete."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

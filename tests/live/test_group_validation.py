@@ -1,7 +1,5 @@
 """Validation of pod groups compared with a real API server that serves them, with all their gates on and with one."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

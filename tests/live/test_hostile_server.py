@@ -1,7 +1,5 @@
 """Whatever a server does, there is an answer or a sentence, and soon."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import os

@@ -1,7 +1,5 @@
 """Kubeconfigs are read as kubectl reads them; problems are reported with file and field."""
 
-from __future__ import annotations
-
 import base64
 import copy
 import json

@@ -1,7 +1,5 @@
 """A request whose time is over before it is sent, as logging in has taken it all, is an error and not a crash."""
 
-from __future__ import annotations
-
 import dataclasses
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Elections on a real API server: kschedctl's candidates and kube-schedulers contend for one Lease."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -3,8 +3,6 @@
 The cluster has three nodes, the real scheduler and controllers, and a thread that sets pods to running like kubelets.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import threading

@@ -1,7 +1,5 @@
 """Lists in pages, and all that can come between."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

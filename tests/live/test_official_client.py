@@ -1,7 +1,5 @@
 """Code that replaces the official client names a test that the client fails; that test exists."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Users with limited rights on a real API server: what they are told, live and from a snapshot that they saved."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A running cluster is read and never written to."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Against a real API server and its controllers: what they make of pods and workloads is what we make of them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Disruption budgets on a real control plane: its disruption controller writes the status that kschedctl computes."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 A gate holds back each pod until kschedctl has decided, so that both see the same cluster.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from functools import partial

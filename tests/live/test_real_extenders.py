@@ -1,7 +1,5 @@
 """Extenders with the real kube-scheduler: its requests, its use of the answers, and its messages about failures."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """Ten groups of pods under a real kube-scheduler: the same outcome and the same messages as in a simulation before."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Pod groups of a real API server: read, captured, watched, and admitted as it does it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Against a real API server and a real kube-scheduler: what they do is what we say."""
 
-from __future__ import annotations
-
 import gc
 import json
 import logging

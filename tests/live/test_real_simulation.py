@@ -1,7 +1,5 @@
 """Hundreds of pods on a real control plane: each pod's node is among the best nodes in kschedctl's simulation."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

@@ -1,7 +1,5 @@
 """A watched kind and all events that can intervene; the behaviour of a real server is in `test_watch.py`."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """``kschedctl serve`` on a real control plane: answers follow the cluster, and outages are reported."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import time

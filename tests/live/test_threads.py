@@ -1,7 +1,5 @@
 """Many lists are read at a time, and nothing is built while something else is read with it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

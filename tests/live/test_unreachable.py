@@ -1,7 +1,5 @@
 """The errors of requests without a response: a cause in plain words, in one line."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Validation compared with a real API server: equal rejections and warnings, with equal messages."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import re

@@ -1,7 +1,5 @@
 """``kschedctl watch`` on a real control plane: changes, restarts, cut connections, two replicas, and many pods."""
 
-from __future__ import annotations
-
 import json
 import signal
 import time

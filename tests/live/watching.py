@@ -1,7 +1,5 @@
 """A process of ``kschedctl watch`` on a real control plane, and its output."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The forms of output of lint against their published schemas, on runs with findings and without."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

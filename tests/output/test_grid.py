@@ -1,7 +1,5 @@
 """Tables in little room: nothing is lost, no name is broken, and no text leaves its column."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

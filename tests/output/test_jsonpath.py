@@ -1,7 +1,5 @@
 """JSONPath templates as kubectl has them; the expectations are of its documentation and its own tests' kind."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

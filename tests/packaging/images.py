@@ -1,7 +1,5 @@
 """The container image of this checkout, for tests."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.metadata import version
 from typing import Final, NamedTuple

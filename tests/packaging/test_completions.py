@@ -1,7 +1,5 @@
 """The completion files: each shell loads its own, and completes a command and an option."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

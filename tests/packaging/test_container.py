@@ -1,7 +1,5 @@
 """The image of ``deploy/Dockerfile``: it is built, and runs without rights on a read-only root file system."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.packaging.images import VERSION, image

@@ -1,7 +1,5 @@
 """The Homebrew formula: Ruby reads it, and it has a file of the public index per dependency."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil

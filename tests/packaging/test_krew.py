@@ -1,7 +1,5 @@
 """The manifest for krew obeys krew's rules (``internal/index/validation`` and ``cmd/validate-krew-manifest``)."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from pathlib import Path

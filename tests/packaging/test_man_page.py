@@ -1,7 +1,5 @@
 """The manual page: roff accepts it, and it has every command, option and example."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -3,8 +3,6 @@
 ``DIST`` and ``VERSION`` name the folder and version of a release. Without them the tests are skipped.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

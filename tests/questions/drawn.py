@@ -1,7 +1,5 @@
 """Charts of a document, as texts that a table of cases can name."""
 
-from __future__ import annotations
-
 from kschedctl.questions.charts import Bars, NodeMap
 from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.frame import View

@@ -1,7 +1,5 @@
 """The terminal output of a document."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from rich.console import Console

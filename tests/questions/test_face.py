@@ -1,7 +1,5 @@
 """The public face: what a program gets from ``kschedctl.load``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

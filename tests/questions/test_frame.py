@@ -1,7 +1,5 @@
 """The parts around an answer: warnings, and answers among others."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec import structs
 

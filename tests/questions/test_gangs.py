@@ -1,7 +1,5 @@
 """The answers about many pods for a cluster whose pods are scheduled in groups (``fixtures/gangs``)."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Nodes with one reason share a row."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

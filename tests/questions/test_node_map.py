@@ -1,7 +1,5 @@
 """Maps of nodes: results, groupings and lines about each node."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.objects.releases.choice import ChosenBy

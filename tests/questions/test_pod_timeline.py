@@ -1,7 +1,5 @@
 """Timelines of pods: the states that events lead to, and the lanes of many pods."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """Doubts that make an answer incomplete, and warnings that do not."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec import UNSET
 

@@ -1,7 +1,5 @@
 """Pod groups that lose members while nodes are drained and workloads are rolled out."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Gangs on a single node of 4 cpu, in ``pending``, ``simulate`` and ``watch``: one case per outcome of a group."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.objects.meta import ApiObject

@@ -1,7 +1,5 @@
 """Device allocation by brute force: every choice in order, one node at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import combinations, product
 from typing import Any

@@ -1,7 +1,5 @@
 """Reference of InterPodAffinity: term by term, pod by pod, node by node."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 

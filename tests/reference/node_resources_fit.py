@@ -1,7 +1,5 @@
 """Reference of NodeResourcesFit: pod by pod and node by node."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 

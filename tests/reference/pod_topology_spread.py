@@ -1,7 +1,5 @@
 """Reference of PodTopologySpread: constraint by constraint, domain by domain, pod by pod."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

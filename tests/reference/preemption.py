@@ -1,7 +1,5 @@
 """Reference of preemption: node by node and pod by pod, on clusters from which the victims are really removed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from kschedctl.cluster.cluster import Cluster

@@ -1,7 +1,5 @@
 """Quantities as fractions: the exact value of the text, before rounding."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Reference of the search for feasible nodes: one start and one node at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from kschedctl.objects.core import Node

@@ -1,7 +1,5 @@
 """Reference of TaintToleration: node by node."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from kschedctl.objects.core import Node, Taint

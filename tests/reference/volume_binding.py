@@ -1,7 +1,5 @@
 """Reference of VolumeBinding, for CSI volumes only: node by node and claim by claim, as plain as possible."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The tests that ``make quick`` chooses for a change."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

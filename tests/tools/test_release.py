@@ -1,7 +1,5 @@
 """The parts of a release: version, contents of packages, notes, checksums, and what comes next."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import subprocess

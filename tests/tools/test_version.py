@@ -1,7 +1,5 @@
 """The version of a package: that of the git tag, also in an archive of the repository."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

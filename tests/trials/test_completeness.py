@@ -1,7 +1,5 @@
 """Data missing in a snapshot is reported if the answer depends on it, and otherwise not."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Iterable

@@ -1,7 +1,5 @@
 """Expected actions and messages are those of the PersistentVolume controller of Kubernetes 1.36."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Reports about pending pods, as lines for programs and for people."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from typing import Any

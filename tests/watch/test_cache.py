@@ -1,7 +1,5 @@
 """A cache under changes answers like a cluster built from the current objects."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Events: each answer once, none while another may lead, and not more than an API server likes."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Changes since the last read, one entry per object, however many events arrive in between."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

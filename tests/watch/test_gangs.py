@@ -1,7 +1,5 @@
 """Pod groups in ``watch``: a group is reported once, and each of its pods when it is bound."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """Permission to report: never while another replica could hold the Lease, and again once the Lease is back."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 

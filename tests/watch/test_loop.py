@@ -1,7 +1,5 @@
 """The watch loop: only the leader takes over and reports changes; a problem is reported once."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Events about pending pods: each answer once, and the final outcome."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A whole watch of a server whose objects are not all valid."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """``/metrics``, ``/healthz`` and ``/readyz``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path

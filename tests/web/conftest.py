@@ -1,7 +1,5 @@
 """A server over the snapshot of the shop, in the process of the tests; its workers are processes."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from pathlib import Path

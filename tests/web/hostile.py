@@ -1,7 +1,5 @@
 """Hostile requests: paths, parameters, headers, hosts and bodies that no well-meaning client sends."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Final
 from urllib.parse import quote

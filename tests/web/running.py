@@ -1,7 +1,5 @@
 """The installed command as a process of its own, and a plain HTTP client for it."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Access rules: hosts, origins, tokens, sessions and users that a proxy names."""
 
-from __future__ import annotations
-
 import time
 from http import HTTPStatus
 from pathlib import Path

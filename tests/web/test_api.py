@@ -1,7 +1,5 @@
 """The OpenAPI document is valid, complete, and describes what the server answers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jsonschema

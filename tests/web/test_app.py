@@ -1,7 +1,5 @@
 """The probes and metrics."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

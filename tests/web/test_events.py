@@ -1,7 +1,5 @@
 """Streams of events: what a stream sends, when it ends, and the limit on their number."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Every response has the headers that keep a browser safe, and says nothing about the server."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """No hostile request makes the server fail, slow or large, or shows what is none of the client's business."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The form for the token, and the cookie that it sets."""
 
-from __future__ import annotations
-
 import html
 import re
 import time

@@ -1,7 +1,5 @@
 """The installed command: it starts, answers, cuts off clients that dribble, and ends."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

@@ -1,7 +1,5 @@
 """A running cluster as the source: its version never runs ahead of the answers."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

@@ -1,7 +1,5 @@
 """Makes the files of package managers and shells: ``make packaging VERSION=0.2.0 DIST=dist``."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

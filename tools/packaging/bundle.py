@@ -4,8 +4,6 @@ krew installs archives, not Python packages, and a user of kubectl may have no P
 is not packed into a single file, because such a file unpacks itself at every start.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

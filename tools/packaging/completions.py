@@ -1,7 +1,5 @@
 """Completion files for the shells, made by the command line itself."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

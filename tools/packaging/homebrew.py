@@ -4,8 +4,6 @@ pip resolves the dependencies with the index that it is set up for, under the Py
 formula's. Pure packages are resources as wheels, the others as sdists, which Homebrew compiles.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

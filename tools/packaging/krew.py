@@ -1,7 +1,5 @@
 """The manifest of the kubectl plugin for krew, and the names of the archives that it installs."""
 
-from __future__ import annotations
-
 import hashlib
 import platform
 import re

@@ -1,7 +1,5 @@
 """The manual page ``kschedctl.1``, made from the declarations of the commands."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any, Final

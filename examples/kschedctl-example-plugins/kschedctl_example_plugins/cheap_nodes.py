@@ -5,8 +5,6 @@ The raw score is the price in thousandths, further digits truncated. The normali
 expensive one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import ClassVar

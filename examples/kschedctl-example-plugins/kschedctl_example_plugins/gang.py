@@ -5,8 +5,6 @@ group's minimum number of pods have a node; the pod that completes the group all
 is rejected, by timeout or otherwise, the waiting pods of its group are rejected as well.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import ClassVar, Final
 

@@ -45,12 +45,14 @@ def affinity_matches_no_pod(situation: Situation) -> Iterator[Diagnosis]:
     near = affinity.pod_affinity if affinity is not None else None
     if not situation.filtered or near is None or not reach.any() or not situation.rejected_by(_PLUGIN)[reach].all():
         return
+    own = PodAndNamespaceLabels.of(situation.cluster, situation.pod)
     for i, written in enumerate(near.required_during_scheduling_ignored_during_execution):
         try:
             term = merge_namespaces(situation.cluster, parse_term(written, situation.pod.namespace))
         except SelectorError:
             continue
-        if term.selector and not _matches_a_pod(situation, term):
+        is_met = term.matches(situation.pod, dict(own.namespace_labels))
+        if term.selector and not is_met and not _on_nodes(situation, classes_matching(situation.cluster, term)).any():
             selector = term.selector
             wanted = listed([str(each) for each in selector])
             where = f"namespace {listed(sorted(term.namespaces))}" if term.namespaces else "the selected namespaces"
@@ -97,14 +99,6 @@ def affinity_matches_no_pod(situation: Situation) -> Iterator[Diagnosis]:
                     ),
                 ),
             )
-
-
-def _matches_a_pod(situation: Situation, term: AffinityTerm) -> bool:
-    """Report whether a term matches a pod on a node, or the pod itself."""
-    own = PodAndNamespaceLabels.of(situation.cluster, situation.pod)
-    if term.matches(situation.pod, dict(own.namespace_labels)):
-        return True
-    return bool(_on_nodes(situation, classes_matching(situation.cluster, term)).any())
 
 
 def _on_nodes(situation: Situation, classes: Mask) -> Mask:
@@ -172,13 +166,7 @@ def anti_affinity(situation: Situation) -> Iterator[Diagnosis]:
     found = [
         each for row in all_rows(nodes) for each in situation.operands(row, _PLUGIN) if isinstance(each, PodsInTheWay)
     ]
-    advice = tuple(_advice_on_owners(situation, found))
-    if advice:
-        base = next(obstacles.obstacles(situation))
-        yield Diagnosis(rule="anti-affinity", cause=base.cause, evidence=base.evidence, advice=advice)
-
-
-def _advice_on_owners(situation: Situation, found: list[PodsInTheWay]) -> Iterator[Advice]:
+    advice: list[Advice] = []
     kind, namespace, name = situation.workload
     own = [each for each in found if isinstance(each, OwnAntiAffinity)]
     domains = {
@@ -188,29 +176,38 @@ def _advice_on_owners(situation: Situation, found: list[PodsInTheWay]) -> Iterat
     if len(keys) == 1 and kind in _KINDS:
         key = next(iter(keys))
         if key != HOSTNAME:
-            yield Advice(
-                summary=f"add a node in another {key}: {listed(sorted(value for _, value in domains))} "
-                f"{'has' if len(domains) == 1 else 'have'} a pod of {kind} {namespace}/{name} each",
-                risk=Risk.CAPACITY,
-                untried="the snapshot has no such node to copy",
+            advice.append(
+                Advice(
+                    summary=f"add a node in another {key}: {listed(sorted(value for _, value in domains))} "
+                    f"{'has' if len(domains) == 1 else 'have'} a pod of {kind} {namespace}/{name} each",
+                    risk=Risk.CAPACITY,
+                    untried="the snapshot has no such node to copy",
+                )
             )
         fitting = max(len(domains), _running(situation))
         if _replicas(situation) > fitting:
-            yield Advice(
-                summary=f"{counted(fitting, 'replica')} of {kind} {namespace}/{name}: one per "
-                f"{'node' if key == HOSTNAME else key}",
-                risk=Risk.REDUCED,
-                untried="its controller then deletes the pods that are too many",
-                command=f"kubectl scale {kind.lower()} {name} -n {namespace} --replicas={fitting}",
+            advice.append(
+                Advice(
+                    summary=f"{counted(fitting, 'replica')} of {kind} {namespace}/{name}: one per "
+                    f"{'node' if key == HOSTNAME else key}",
+                    risk=Risk.REDUCED,
+                    untried="its controller then deletes the pods that are too many",
+                    command=f"kubectl scale {kind.lower()} {name} -n {namespace} --replicas={fitting}",
+                )
             )
     existing = Counter(_owner_in_the_way(situation, each) for each in found if isinstance(each, ExistingAntiAffinity))
     for (other, space, title), _ in existing.most_common(1):
-        yield Advice(
-            summary=f"correct the required anti-affinity of {other} {space}/{title}, if it is not meant for this pod",
-            risk=Risk.SHARED,
-            untried="its pods are replaced first, as running pods keep their anti-affinity",
-            command=f"# kubectl edit {other.lower()} {title} -n {space}",
+        advice.append(
+            Advice(
+                summary=f"correct the required anti-affinity of {other} {space}/{title}, if it is not meant for this pod",
+                risk=Risk.SHARED,
+                untried="its pods are replaced first, as running pods keep their anti-affinity",
+                command=f"# kubectl edit {other.lower()} {title} -n {space}",
+            )
         )
+    if advice:
+        base = next(obstacles.obstacles(situation))
+        yield Diagnosis(rule="anti-affinity", cause=base.cause, evidence=base.evidence, advice=tuple(advice))
 
 
 def _replicas(situation: Situation) -> int:
@@ -264,8 +261,10 @@ def host_port_taken(situation: Situation) -> Iterator[Diagnosis]:
     example: dict[Workload, Pod] = {}
     for row in all_rows(nodes)[:_SAMPLE]:
         for one in situation.operands(row, _HOST_PORT_TAKEN_PLUGIN):
-            found = _pod_of_key(situation, one.pod) if isinstance(one, PortInUse) else None
-            if isinstance(one, PortInUse) and found is not None:
+            namespace, _, name = one.pod.partition("/") if isinstance(one, PortInUse) else ("", "", "")
+            index = situation.cluster.pods.index.get((namespace, name))
+            if isinstance(one, PortInUse) and index is not None:
+                found = situation.cluster.pods.pod(index)
                 workload = workload_of(situation.cluster, found.metadata)
                 holders[one.port, workload] += 1
                 example.setdefault(workload, found)
@@ -296,12 +295,6 @@ def host_port_taken(situation: Situation) -> Iterator[Diagnosis]:
             remedies=(remedy,) if remedy is not None else (),
             advice=(advice,) if _same_program(situation.pod, holder) or situation.is_of_daemon_set else (),
         )
-
-
-def _pod_of_key(situation: Situation, key: str) -> Pod | None:
-    namespace, _, name = key.partition("/")
-    index = situation.cluster.pods.index.get((namespace, name))
-    return situation.cluster.pods.pod(index) if index is not None else None
 
 
 def _workload_words(workload: Workload) -> str:

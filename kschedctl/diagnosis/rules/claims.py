@@ -1,25 +1,18 @@
 """The causes for which a claim of a pod is not bound: its class, its provisioner, or the volumes that do not match."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.default_storage_class import BETA_STORAGE_CLASS, default_storage_class, has_class
 from kschedctl.common.wording import counted, listed, similar
-from kschedctl.diagnosis.components import (
-    driver_of,
-    ill_provisioner,
-    install_advice,
-    is_csi_driver,
-    repair_advice,
-    unregistered_driver,
-)
+from kschedctl.diagnosis.components import driver_of, is_csi_driver, provisioner_fault
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation
 from kschedctl.objects.selectors import SelectorError
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.workload import StatefulSet
-from kschedctl.scheduler.framework.remedy import Operation, Remedy, add_operation, patched, remove_operation
+from kschedctl.scheduler.framework.remedy import Remedy, add_operation, patched, remove_operation
 from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.scheduler.volumes.claims import (
@@ -69,11 +62,19 @@ def recreation_command(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]
 
 def other_classes(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> Iterator[Remedy]:
     """Yield the change of the claims' class to one that waits for the first consumer, so that it can be tried."""
+    without_beta = remove_operation("metadata", "annotations", BETA_STORAGE_CLASS)
     for i, storage_class in enumerate(_candidate_classes(cluster, claims, waits=True)):
         yield Remedy(
             summary=_change_of_class(cluster, claims, storage_class.name),
             scope=RemedyScope.CLUSTER,
-            changes=tuple(patched(claim, *_set_class(claim, storage_class.name)) for claim in claims),
+            changes=tuple(
+                patched(
+                    claim,
+                    *([without_beta] if BETA_STORAGE_CLASS in claim.metadata.annotations else []),
+                    add_operation(storage_class.name, "spec", "storageClassName"),
+                )
+                for claim in claims
+            ),
             risk=Risk.MISTAKE,
             family="storage class",
             within=float(i),
@@ -122,12 +123,6 @@ def _command_for_class(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]
         then = f"then apply the manifest with storageClassName: {name}; there is no volume yet, so no data is lost"
         return recreation_command(cluster, claims, then)
     return f'kubectl patch pvc -n {namespace} {names} -p \'{{"spec":{{"storageClassName":"{name}"}}}}\''
-
-
-def _set_class(claim: PersistentVolumeClaim, name: str) -> Iterator[Operation]:
-    if BETA_STORAGE_CLASS in claim.metadata.annotations:
-        yield remove_operation("metadata", "annotations", BETA_STORAGE_CLASS)
-    yield add_operation(name, "spec", "storageClassName")
 
 
 def subject(claims: Sequence[PersistentVolumeClaim]) -> str:
@@ -263,28 +258,36 @@ def _not_provisioned(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], 
     provisioner = storage_class.provisioner if storage_class is not None else ""
     namespace = claims[0].namespace
     names = " ".join(claim.name for claim in claims)
-    driver = unregistered_driver(cluster, storage_class)
-    ill = ill_provisioner(cluster, driver_of(provisioner))
+    fault, repair, _ = provisioner_fault(cluster, provisioner)
     pods = f"kubectl get pods -A | grep {provisioner.rpartition('/')[2]}"
-    why = f"; no node has registered CSI driver {driver}" if driver else ""
-    if ill is not None:
-        why = f"; {ill[1]}"
     return Diagnosis(
         rule="claim-not-provisioned",
         cause=(
             f"{subject(claims)} of StorageClass {name} {_verb(claims, 'has', 'have')} no volume yet: provisioner "
             f"{provisioner} has not created {_verb(claims, 'it', 'them')} (binding mode Immediate, so it does not wait "
-            f"for the pod){why}"
+            f"for the pod){fault and f'; {fault}'}"
         ),
         advice=(
-            *((repair_advice(ill[0]),) if ill is not None else (install_advice(driver),) if driver else ()),
+            *repair,
             Advice(
                 summary=f"look at the events of {subject(claims)} and the log of provisioner {provisioner}",
-                risk=Risk.POD if ill is not None or driver else Risk.WAIT,
+                risk=Risk.POD if fault else Risk.WAIT,
                 untried="the provisioner creates the volume outside the scheduler",
                 command=f"kubectl describe pvc -n {namespace} {names}",
             ),
-            *(() if ill is not None or driver else (_waiting_class_advice(name, provisioner),)),
+            *(
+                ()
+                if fault
+                else (
+                    Advice(
+                        summary=f"volumeBindingMode {WAIT_FOR_FIRST_CONSUMER} in StorageClass {name}, which is recreated, if its "
+                        "provisioner has to know the node",
+                        risk=Risk.SHARED,
+                        untried=f"provisioner {provisioner} has to create the volume in either mode",
+                        command=f"kubectl get storageclass {name} -o yaml  # recreate it with the other volumeBindingMode",
+                    ),
+                )
+            ),
         ),
         checks=(
             f"kubectl describe pvc -n {namespace} {names}",
@@ -293,20 +296,10 @@ def _not_provisioned(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], 
     )
 
 
-def _waiting_class_advice(name: str, provisioner: str) -> Advice:
-    return Advice(
-        summary=f"volumeBindingMode {WAIT_FOR_FIRST_CONSUMER} in StorageClass {name}, which is recreated, if its "
-        "provisioner has to know the node",
-        risk=Risk.SHARED,
-        untried=f"provisioner {provisioner} has to create the volume in either mode",
-        command=f"kubectl get storageclass {name} -o yaml  # recreate it with the other volumeBindingMode",
-    )
-
-
 def _names_volume(cluster: Cluster, claim: PersistentVolumeClaim) -> Diagnosis:
     """Return the diagnosis of a claim that names its volume, and is not bound to it yet."""
     name, volume = claim.spec.volume_name, volume_of(cluster, claim)
-    checks = (f"kubectl describe pvc -n {claim.namespace} {claim.name}", f"kubectl get pv {name} -o yaml")
+    checks = (_describe(claim), f"kubectl get pv {name} -o yaml")
     if volume is None:
         cause = f"claim {claim.name} names volume {name}, which does not exist"
         summary = f"create PersistentVolume {name}, or recreate claim {claim.name} without volumeName"
@@ -583,30 +576,22 @@ def provisioning(situation: Situation) -> Iterator[Diagnosis]:
         node, storage_class = claim.metadata.annotations.get(SELECTED_NODE), storage_class_of(cluster, claim)
         if node is None or storage_class is None or is_static(storage_class):
             continue
-        driver = unregistered_driver(cluster, storage_class)
-        ill = ill_provisioner(cluster, driver_of(storage_class.provisioner))
-        why = f", and no node has registered CSI driver {driver}" if driver else ""
-        if ill is not None:
-            why = f", and {ill[1]}"
-        describe = f"kubectl describe pvc -n {claim.namespace} {claim.name}"
         provisioner = storage_class.provisioner
+        fault, repair, is_ill = provisioner_fault(cluster, provisioner)
         look = Advice(
             summary=f"look at the events of claim {claim.name} and the log of provisioner {provisioner}",
-            risk=Risk.MISTAKE if ill is None else Risk.POD,
+            risk=Risk.POD if is_ill else Risk.MISTAKE,
             untried="the provisioner creates the volume outside the scheduler",
-            command=describe,
+            command=_describe(claim),
         )
         yield Diagnosis(
             rule="claim-not-provisioned",
             cause=(
                 f"claim {claim.name} of StorageClass {claim_class(claim)} waits until provisioner {provisioner} "
-                f"creates its volume for node {node}{why}"
+                f"creates its volume for node {node}{fault and f', and {fault}'}"
             ),
-            advice=(
-                *((repair_advice(ill[0]),) if ill is not None else (install_advice(driver),) if driver else ()),
-                look,
-            ),
-            checks=(describe,),
+            advice=(*repair, look),
+            checks=(_describe(claim),),
         )
 
 
@@ -630,6 +615,7 @@ def claim_without_scheduler(situation: Situation) -> Iterator[Diagnosis]:
     waiting = {claim.name: claim for claim in delayed if SELECTED_NODE not in claim.metadata.annotations}
     if not waiting:
         return
+    classes = [storage_class_of(cluster, claim) for claim in waiting.values()]
     names, one = listed(list(waiting)), len(waiting) == 1
     claims = f"claim {names} waits for its first consumer" if one else f"claims {names} wait for their first consumer"
     row = cluster.nodes.row.get(node)
@@ -655,21 +641,19 @@ def claim_without_scheduler(situation: Situation) -> Iterator[Diagnosis]:
                 untried="the node of a pod cannot be changed",
                 command=f"# in {whose}: remove nodeName; nodeSelector: {{{HOSTNAME}: {hostname}}}",
             ),
-            *_by_hand(situation, waiting.values(), node),
+            # It only helps if a provisioner reads the annotation.
+            *(
+                ()
+                if any(each is None or is_static(each) for each in classes)
+                else (
+                    Advice(
+                        summary=f"for once: do the scheduler's part, annotation {SELECTED_NODE}={node} on the claim",
+                        risk=Risk.SHARED,
+                        untried="the provisioner then creates the volume",
+                        command=f"kubectl annotate pvc -n {namespace} {' '.join(waiting)} {SELECTED_NODE}={node}",
+                    ),
+                )
+            ),
         ),
         checks=(f"kubectl describe pvc -n {namespace} {' '.join(waiting)}",),
-    )
-
-
-def _by_hand(situation: Situation, claims: Collection[PersistentVolumeClaim], node: str) -> Iterator[Advice]:
-    """Yield the advice to do the scheduler's part; it only helps if a provisioner reads the annotation."""
-    classes = [storage_class_of(situation.cluster, claim) for claim in claims]
-    if any(one is None or is_static(one) for one in classes):
-        return
-    names = " ".join(claim.name for claim in claims)
-    yield Advice(
-        summary=f"for once: do the scheduler's part, annotation {SELECTED_NODE}={node} on the claim",
-        risk=Risk.SHARED,
-        untried="the provisioner then creates the volume",
-        command=f"kubectl annotate pvc -n {situation.pod.namespace} {names} {SELECTED_NODE}={node}",
     )

@@ -206,7 +206,20 @@ def lost_nodes(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
     lost = _lost(situation.cluster)
     for node, members in (lost if len(lost) <= len(situation.cluster.nodes) else {}).items():
         misnamed = [index for index in members if is_misnamed(pods.pod(index))]
-        yield from (_misnamed(situation, pods.pod(index), node) for index in misnamed)
+        for pod in map(pods.pod, misnamed):
+            found = misnamed_node(situation.cluster, pod, node)
+            yield ClusterDiagnosis(
+                rule=found.rule,
+                cause=found.cause,
+                advice=found.advice,
+                checks=found.checks,
+                kind=Pod.__name__,
+                namespace=pod.namespace,
+                name=pod.name,
+                state="does not start",
+                pods=(pod.key,),
+                since=pod.metadata.creation_timestamp,
+            )
         keys = tuple(pods.key(index) for index in members if index not in misnamed)
         if not keys:
             continue
@@ -231,22 +244,6 @@ def lost_nodes(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
         )
 
 
-def _misnamed(situation: ClusterSituation, pod: Pod, node: str) -> ClusterDiagnosis:
-    found = misnamed_node(situation.cluster, pod, node)
-    return ClusterDiagnosis(
-        rule=found.rule,
-        cause=found.cause,
-        advice=found.advice,
-        checks=found.checks,
-        kind=Pod.__name__,
-        namespace=pod.namespace,
-        name=pod.name,
-        state="does not start",
-        pods=(pod.key,),
-        since=pod.metadata.creation_timestamp,
-    )
-
-
 _PARALLEL: Final = "Parallel"
 #: At most this many ordinals of a StatefulSet are looked at.
 _MOST: Final = 1000
@@ -264,45 +261,39 @@ def ordinal_waits(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
     for obj in situation.cluster.list(StatefulSet):
         if obj.spec.pod_management_policy == _PARALLEL or obj.metadata.deletion_timestamp is not None:
             continue
-        found = _stateful_set_waits(situation, obj)
-        if found is not None:
-            yield found
-
-
-def _stateful_set_waits(situation: ClusterSituation, obj: StatefulSet) -> ClusterDiagnosis | None:
-    n_wanted = wanted_replicas(obj)
-    index: Mapping[tuple[str, str], int] = situation.cluster.pods.index
-    start = obj.spec.ordinals.start
-    names = [f"{obj.name}-{ordinal}" for ordinal in range(start, start + min(n_wanted, _MOST))]
-    missing = [name for name in names if (obj.namespace, name) not in index]
-    if not missing or len(missing) == len(names):
-        return None
-    before = names[: names.index(missing[0])]
-    for name in before:
-        problem = _readiness_problem(situation, index[obj.namespace, name])
-        if not problem:
+        n_wanted, start = wanted_replicas(obj), obj.spec.ordinals.start
+        index: Mapping[tuple[str, str], int] = situation.cluster.pods.index
+        names = [f"{obj.name}-{ordinal}" for ordinal in range(start, start + min(n_wanted, _MOST))]
+        missing = [name for name in names if (obj.namespace, name) not in index]
+        if not missing or len(missing) == len(names):
             continue
-        pod = f"{obj.namespace}/{name}"
-        verb = "is" if len(missing) == 1 else "are"
-        advice = Advice(
-            summary=f"get {pod} ready; {listed(missing, most=2)} {'follows' if len(missing) == 1 else 'follow'}",
-            risk=Risk.MISTAKE,
-            untried="the StatefulSet controller creates the pods",
-            command=f"kubectl describe pod -n {obj.namespace} {name}",
-        )
-        return ClusterDiagnosis(
-            rule="ordinal-waits",
-            cause=f"{listed(missing, most=2)} {verb} not created before {name} is ready, and {name} {problem}",
-            evidence=("podManagementPolicy is OrderedReady, which a StatefulSet cannot change",),
-            advice=(advice,),
-            kind=StatefulSet.__name__,
-            namespace=obj.namespace,
-            name=obj.name,
-            state=f"has {n_wanted - len(missing)} of {counted(n_wanted, 'replica')}",
-            missing=len(missing),
-            since=situation.cluster.pods.records[index[obj.namespace, name]].metadata.creation_timestamp,
-        )
-    return None
+        before = [(name, index[obj.namespace, name]) for name in names[: names.index(missing[0])]]
+        for name, row in before:
+            problem = _readiness_problem(situation, row)
+            if not problem:
+                continue
+            yield ClusterDiagnosis(
+                rule="ordinal-waits",
+                cause=f"{listed(missing, most=2)} {'is' if len(missing) == 1 else 'are'} not created before {name} is ready, "
+                f"and {name} {problem}",
+                evidence=("podManagementPolicy is OrderedReady, which a StatefulSet cannot change",),
+                advice=(
+                    Advice(
+                        summary=f"get {obj.namespace}/{name} ready; {listed(missing, most=2)} "
+                        f"{'follows' if len(missing) == 1 else 'follow'}",
+                        risk=Risk.MISTAKE,
+                        untried="the StatefulSet controller creates the pods",
+                        command=f"kubectl describe pod -n {obj.namespace} {name}",
+                    ),
+                ),
+                kind=StatefulSet.__name__,
+                namespace=obj.namespace,
+                name=obj.name,
+                state=f"has {n_wanted - len(missing)} of {counted(n_wanted, 'replica')}",
+                missing=len(missing),
+                since=situation.cluster.pods.records[row].metadata.creation_timestamp,
+            )
+            break
 
 
 def _readiness_problem(situation: ClusterSituation, index: int) -> str:

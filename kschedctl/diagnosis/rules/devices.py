@@ -90,16 +90,12 @@ def device_sign(node: Node, resource: str) -> str:
         return f"instance type {machine}"
     for key, value in labels.items():
         known = domain in _LABELS and re.fullmatch(_LABELS[domain], f"{key}={value}", re.IGNORECASE)
-        if known or (_is_vendor_label(key, domain) and value.lower() not in ("false", "0", "no")):
+        # Labels of a vendor about software, such as the state of an operator's components, do not depend on a device.
+        where, slash, name = key.partition("/")
+        of_vendor = slash and (where == domain or where.endswith(f".{domain}")) and not name.startswith("gpu.deploy.")
+        if known or (of_vendor and value.lower() not in ("false", "0", "no")):
             return f"label {key}={value}"
     return ""
-
-
-def _is_vendor_label(key: str, domain: str) -> bool:
-    """Report whether a label is one by which a vendor marks nodes with its devices."""
-    where, slash, name = key.partition("/")
-    # Labels of a vendor about software, such as the state of an operator's components, do not depend on a device.
-    return bool(slash) and (where == domain or where.endswith(f".{domain}")) and not name.startswith("gpu.deploy.")
 
 
 def plugin_state(cluster: Cluster, resource: str, row: int) -> tuple[bool, str]:
@@ -118,8 +114,11 @@ def plugin_state(cluster: Cluster, resource: str, row: int) -> tuple[bool, str]:
     for each in cluster.list(DaemonSet):
         spec = each.spec.template.spec if each.spec.template is not None else PodSpec()
         if _is_plugin(each.name, spec, resource):
-            why = next(_keeps_away(cluster, spec, row), "")
-            return True, f"DaemonSet {each.namespace}/{each.name} has no pod there{f', as {why}' if why else ''}"
+            taint = untolerated_taint(cluster.nodes.objects[row].spec.taints, spec.tolerations)
+            why = f", as it does not tolerate the taint {taint}" if taint is not None else ""
+            if not nodes_matching_pod(cluster.nodes, spec)[row]:
+                why = ", as its node selector does not match the node"
+            return True, f"DaemonSet {each.namespace}/{each.name} has no pod there{why}"
     found = next((each for each in cluster.list(Deployment) if _OPERATOR.search(each.name)), None)
     if found is not None:
         return True, f"no device plugin runs there, although {found.namespace}/{found.name} is to install one"
@@ -134,16 +133,6 @@ def _is_plugin(name: str, spec: PodSpec, resource: str) -> bool:
         return False
     named = [domain for domain, word in _WORDS.items() if word in names]
     return not named or resource.partition("/")[0] in named
-
-
-def _keeps_away(cluster: Cluster, spec: PodSpec, row: int) -> Iterator[str]:
-    """Yield the reasons why the pods of a DaemonSet do not run on a node."""
-    node = cluster.nodes.objects[row]
-    if not nodes_matching_pod(cluster.nodes, spec)[row]:
-        yield "its node selector does not match the node"
-    taint = untolerated_taint(node.spec.taints, spec.tolerations)
-    if taint is not None:
-        yield f"it does not tolerate the taint {taint}"
 
 
 #: Names of the past.
@@ -233,9 +222,13 @@ def no_device_plugin(situation: Situation) -> Iterator[Diagnosis]:
         if (offering & ~situation.short_of(resource)).any() or intended(situation, resource):
             continue
         silent = situation.in_reach & (situation.offered(resource) == 0)
-        signs = {} if offers_of_vendor(situation, resource, silent) else _signs(situation, resource, silent)
+        cluster, similar = situation.cluster, offers_of_vendor(situation, resource, silent)
+        signs = {
+            row: sign
+            for row in ([] if similar else all_rows(silent)[:_SEARCHED])
+            if (sign := device_sign(cluster.nodes.objects[row], resource))
+        }
         if signs:
-            cluster = situation.cluster
             row, sign = next(iter(signs.items()))
             installed, state = plugin_state(cluster, resource, row)
             names = [cluster.nodes.names[each] for each in signs]
@@ -248,7 +241,11 @@ def no_device_plugin(situation: Situation) -> Iterator[Diagnosis]:
             yield Diagnosis(
                 rule="no-device-plugin",
                 cause=together(situation, f"{shown} ({sign}) {offer} no {resource}: {state}", *rest),
-                evidence=tuple(_other_reasons(situation, row)),
+                evidence=tuple(
+                    f"{names[0]}, once it offers the devices: {reason.operands.words() if reason.operands is not None else reason.text}"
+                    for plugin, said in situation.decision.verdict(row).reasons
+                    for reason in (said if plugin != "NodeResourcesFit" else ())
+                ),
                 remedies=tuple(
                     _offering(situation, cluster.nodes.objects[each], resource, within, installed=installed)
                     for within, each in enumerate(list(signs)[:_MOST])
@@ -259,22 +256,7 @@ def no_device_plugin(situation: Situation) -> Iterator[Diagnosis]:
                 ),
             )
         elif not offering.any() and silent.all():
-            yield _nowhere(situation, resource, offers_of_vendor(situation, resource, silent))
-
-
-def _signs(situation: Situation, resource: str, silent: Mask) -> dict[int, str]:
-    """Return the rows of nodes with a sign of the devices, with the sign."""
-    objects = situation.cluster.nodes.objects
-    found = {row: device_sign(objects[row], resource) for row in all_rows(silent)[:_SEARCHED]}
-    return {row: sign for row, sign in found.items() if sign}
-
-
-def _other_reasons(situation: Situation, row: int) -> Iterator[str]:
-    """Yield what keeps the pod away from a node apart from resources."""
-    for plugin, said in situation.decision.verdict(row).reasons:
-        for reason in said if plugin != "NodeResourcesFit" else ():
-            words = reason.operands.words() if reason.operands is not None else reason.text
-            yield f"{situation.cluster.nodes.names[row]}, once it offers the devices: {words}"
+            yield _nowhere(resource, similar)
 
 
 def _offering(situation: Situation, node: Node, resource: str, within: int, *, installed: bool) -> Remedy:
@@ -289,7 +271,12 @@ def _offering(situation: Situation, node: Node, resource: str, within: int, *, i
     summary = (
         f"{'repair' if installed else 'install or repair'} the {plugin} so that {node.name} offers {amount} {resource}"
     )
-    tolerated = _toleration_of_devices(situation, node)
+    # The taint that reserves the node for its devices, if the pod can tolerate it.
+    taint = untolerated_taint(node.spec.taints, situation.pod.spec.tolerations)
+    context = situation.context(situation.cluster.nodes.row[node.name])
+    tolerated = next(taint_remedies(context, taint), None) if taint is not None else None
+    if tolerated is not None and tolerated.scope is not RemedyScope.POD:
+        tolerated = None
     return Remedy(
         summary=f"{summary}, and {tolerated.summary}" if tolerated is not None else summary,
         scope=RemedyScope.NODE,
@@ -302,17 +289,7 @@ def _offering(situation: Situation, node: Node, resource: str, within: int, *, i
     )
 
 
-def _toleration_of_devices(situation: Situation, node: Node) -> Remedy | None:
-    """Return the toleration of the taint that reserves a node for its devices, if the pod does not tolerate it."""
-    taint = untolerated_taint(node.spec.taints, situation.pod.spec.tolerations)
-    if taint is None:
-        return None
-    row = situation.cluster.nodes.row[node.name]
-    found = next(taint_remedies(situation.context(row), taint), None)
-    return found if found is not None and found.scope is RemedyScope.POD else None
-
-
-def _nowhere(situation: Situation, resource: str, others: list[str]) -> Diagnosis:
+def _nowhere(resource: str, others: list[str]) -> Diagnosis:
     """Return the diagnosis of a cluster without a sign of such a device, except for others of the vendor."""
     if others:
         return Diagnosis(
@@ -367,15 +344,14 @@ def devices_in_use(situation: Situation) -> Iterator[Diagnosis]:
         rest = f"{counted(others, 'other node')} {'offers' if others == 1 else 'offer'} no {resource}" if others else ""
         free = having & ~situation.short_of(resource)
         if free.any():
-            found = (obstacles_on(situation, free), _used_up(situation, resource, having & ~free))
+            n_short = int((having & ~free).sum())
+            used_up = f"{counted(n_short, 'node')} {'has' if n_short == 1 else 'have'} too few {resource} free"
+            found = (obstacles_on(situation, free), used_up if n_short else "")
             evidence = tuple(_strangers(situation, resource, free))
         else:
             found, evidence = (_taken(situation, resource, having), ""), ()
-        yield Diagnosis(
-            rule="devices-in-use" if not free.any() else "device-nodes",
-            cause=together(situation, *found, rest),
-            evidence=evidence,
-        )
+        rule = "devices-in-use" if not free.any() else "device-nodes"
+        yield Diagnosis(rule=rule, cause=together(situation, *found, rest), evidence=evidence)
 
 
 def _taken(situation: Situation, resource: str, having: Mask) -> str:
@@ -396,13 +372,6 @@ def _taken(situation: Situation, resource: str, having: Mask) -> str:
     most = int((situation.offered(resource) - situation.used(resource))[having].max())
     wanted = situation.requests[resource]
     return f"{used} of {total} {resource} on {where} are in use{held}: the pod wants {wanted}, the most free is {most}"
-
-
-def _used_up(situation: Situation, resource: str, nodes: Mask) -> str:
-    if not nodes.any():
-        return ""
-    n_nodes = int(nodes.sum())
-    return f"{counted(n_nodes, 'node')} {'has' if n_nodes == 1 else 'have'} too few {resource} free"
 
 
 def _requests_by_pod(situation: Situation, resource: str) -> Int64Array:
@@ -496,7 +465,24 @@ def device_claims(situation: Situation) -> Iterator[Diagnosis]:
         )
         yield Diagnosis(rule="device-nodes", cause=together(situation, obstacles_on(situation, usable), rest))
     else:
-        yield from _all_in_use(situation, refused)
+        supplies: list[RequestSupply] = []
+        for row in all_rows(refused)[:_SAMPLE]:
+            operands = [one for one in situation.operands(row, _DEVICE_CLAIMS_PLUGIN) if isinstance(one, NotAllocated)]
+            supplies += [request for one in operands for request in one.requests if request.lacking]
+        matching = [one for one in supplies if one.matching]
+        if not matching or any(one.free for one in matching):
+            return
+        holders = list(dict.fromkeys(str(holder) for one in matching for holder in one.holders))
+        where = counted(len({id(one) for one in matching}), "node")
+        held = f", held by {listed(holders, most=3)}" if holders else ""
+        n_others = int(refused.sum()) - len(matching)
+        others = (
+            f"; {counted(n_others, 'other node')} {'has' if n_others == 1 else 'have'} none" if n_others > 0 else ""
+        )
+        yield Diagnosis(
+            rule="devices-in-use",
+            cause=f"all matching devices of DeviceClass {matching[0].device_class} on {where} are in use{held}{others}",
+        )
 
 
 def _uses(situation: Situation) -> Iterator[_ClassUse]:
@@ -568,26 +554,6 @@ def _silent_drivers(situation: Situation) -> Iterator[Diagnosis]:
             checks=("kubectl get resourceslices", "kubectl get daemonsets -A"),
         )
         return
-
-
-def _all_in_use(situation: Situation, refused: Mask) -> Iterator[Diagnosis]:
-    """Yield who holds the devices, if every matching device is held."""
-    supplies: list[RequestSupply] = []
-    for row in all_rows(refused)[:_SAMPLE]:
-        operands = [one for one in situation.operands(row, _DEVICE_CLAIMS_PLUGIN) if isinstance(one, NotAllocated)]
-        supplies += [request for one in operands for request in one.requests if request.lacking]
-    matching = [one for one in supplies if one.matching]
-    if not matching or any(one.free for one in matching):
-        return
-    holders = list(dict.fromkeys(str(holder) for one in matching for holder in one.holders))
-    where = counted(len({id(one) for one in matching}), "node")
-    held = f", held by {listed(holders, most=3)}" if holders else ""
-    rest = int(refused.sum()) - len(matching)
-    others = f"; {counted(rest, 'other node')} {'has' if rest == 1 else 'have'} none" if rest > 0 else ""
-    yield Diagnosis(
-        rule="devices-in-use",
-        cause=f"all matching devices of DeviceClass {matching[0].device_class} on {where} are in use{held}{others}",
-    )
 
 
 _ERROR: Final = "is smaller than number of claims"

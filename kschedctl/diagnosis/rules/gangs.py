@@ -12,7 +12,7 @@ from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.resources import amount_of
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
 from kschedctl.scheduler.cycle.pod_group_cycle import decide_group, pending_members
-from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision, group_of
+from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.framework.remedy import Remedy, min_count_lowered
 from kschedctl.scheduler.framework.risk import Risk
 
@@ -52,17 +52,15 @@ def gang_members(situation: Situation) -> Iterator[Diagnosis]:
     amounts = listed([amount_of(name, n) for name, n in short[least].items()])
     alone = len(short) > 1 and sum(missing == short[least] for missing in short.values()) == 1
     where = f" on {situation.cluster.nodes.names[least]}, where least is missing" if alone else ""
-    yield Diagnosis(rule="gang-members", cause=_shortage(situation, group, amounts) + where)
-
-
-def _shortage(situation: Situation, group: PodGroupDecision, amounts: str) -> str:
-    """Return the members without a node and what they lack; only the one that was tried if the others differ."""
     n = len(group.group.unscheduled) - group.n_fitting
     if n == 1:
-        return f"the other one lacks {amounts}"
-    last = group.group.unscheduled[-n:]
-    alike = all(each.spec == situation.pod.spec for each in last)
-    return f"the other {n} lack {amounts} each" if alike else f"{situation.pod.name} lacks {amounts}"
+        shortage = f"the other one lacks {amounts}"
+    elif all(each.spec == situation.pod.spec for each in group.group.unscheduled[-n:]):
+        shortage = f"the other {n} lack {amounts} each"
+    else:
+        # The others differ: only the one that was tried is known to lack this.
+        shortage = f"{situation.pod.name} lacks {amounts}"
+    yield Diagnosis(rule="gang-members", cause=shortage + where)
 
 
 def _missing_amounts(situation: Situation, row: int) -> Mapping[str, int]:

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-import numpy as np
-
 from kschedctl.cluster.node_selection import nodes_matching, required_node_selector, runtime_class_selector
 from kschedctl.common.arrays import Mask
 from kschedctl.common.wording import counted, listed, meant
@@ -87,7 +85,7 @@ def mistyped_label(situation: Situation) -> Iterator[Diagnosis]:
         phrases = []
         for wanted, found in zip(unmet, corrections, strict=True):
             field = "the node affinity" if wanted.field == "node affinity" else wanted.field
-            have = [f"{_nodes_as_subject(situation, _label(each))} {each.words}" for each in found]
+            have = [f"{_nodes_as_subject(situation, each)} {each.words}" for each in found]
             phrases.append(f"{field} wants {wanted.requirement}, which no node has; {listed(have)}")
         remedies = [_correcting(situation, [found[0] for found in corrections], 0)]
         if len(corrections) == 1:
@@ -175,18 +173,13 @@ def _other_values(key: str, values: tuple[str, ...], have: list[str]) -> list[st
     return [other for value in values for other in meant(value, have)]
 
 
-def _label(found: _Correction) -> Requirement:
+def _nodes_as_subject(situation: Situation, found: _Correction) -> str:
+    """Return the nodes with the label of a correction as the subject of a sentence, with its verb."""
     old = found.wanted.requirement
-    return Requirement(found.key, old.operator, (found.value,) if old.operator == IN else old.values)
-
-
-def _nodes_as_subject(situation: Situation, requirement: Requirement) -> str:
-    """Return the nodes that meet a requirement as the subject of a sentence, with its verb."""
-    rows = np.flatnonzero(_holds(situation, requirement))
-    if len(rows) > 3:
-        return f"{len(rows)} nodes have"
-    names = [situation.cluster.nodes.names[row] for row in rows.tolist()]
-    return f"{listed(names)} {'has' if len(names) == 1 else 'have'}"
+    label = Requirement(found.key, old.operator, (found.value,) if old.operator == IN else old.values)
+    names = situation.names(_holds(situation, label))
+    have = "has" if len(names) == 1 else "have"
+    return f"{listed(names)} {have}" if len(names) <= 3 else f"{len(names)} nodes have"
 
 
 def _correcting(situation: Situation, corrections: list[_Correction], within: int) -> Remedy:
@@ -233,36 +226,34 @@ def _other_platform(situation: Situation, unmet: list[_Wanted]) -> Iterator[Diag
 def _unknown(situation: Situation, unmet: list[_Wanted]) -> Diagnosis:
     """Return the requirements that no node meets, with the values that nodes have instead."""
     base = next(obstacles.obstacles(situation))
-    facts = []
+    facts: list[str] = []
+    advice: list[Advice] = []
     for each in unmet:
-        values = sorted(situation.cluster.nodes.labels[each.requirement.key].values)
-        have = f"nodes have {listed([f'{each.requirement.key}={value}' for value in values])}" if values else ""
-        facts.append(have or f"no node has a label {each.requirement.key}")
-    return replace(base, evidence=tuple(facts), advice=tuple(_advice_on_places(situation, unmet)))
-
-
-def _advice_on_places(situation: Situation, unmet: list[_Wanted]) -> Iterator[Advice]:
-    """Yield the places that nodes have, for the zone, region or node that the pod requires and no node has."""
-    for each in unmet:
-        key, values = each.requirement.key, sorted(situation.cluster.nodes.labels[each.requirement.key].values)
-        if key in PLACE_LABELS and each.requirement.operator == IN and values and not each.of_class:
-            yield Advice(
-                summary=f"{key} {listed(values, 'or', most=5)} instead of "
-                f"{listed(list(each.requirement.values), 'or')} in the {each.field}".replace("the nodeS", "nodeS"),
-                risk=Risk.MISTAKE,
-                untried="the snapshot does not show which of them is meant",
-            )
-        elif key not in PLACE_LABELS and each.requirement.operator == IN:
-            yield Advice(
-                summary=f"add a node with {key}={listed(list(each.requirement.values), 'or')}, or scale its pool up if "
-                "it has 0 nodes",
-                risk=Risk.CAPACITY,
-                untried="the snapshot has no such node to copy",
+        key, wanted = each.requirement.key, listed(list(each.requirement.values), "or")
+        values = sorted(situation.cluster.nodes.labels[key].values)
+        have = f"nodes have {listed([f'{key}={value}' for value in values])}" if values else ""
+        facts.append(have or f"no node has a label {key}")
+        if each.requirement.operator != IN:
+            continue
+        if key not in PLACE_LABELS:
+            summary = f"add a node with {key}={wanted}, or scale its pool up if it has 0 nodes"
+            advice.append(Advice(summary=summary, risk=Risk.CAPACITY, untried="the snapshot has no such node to copy"))
+        elif values and not each.of_class:
+            summary = f"{key} {listed(values, 'or', most=5)} instead of {wanted} in the {each.field}"
+            advice.append(
+                Advice(
+                    summary=summary.replace("the nodeS", "nodeS"),
+                    risk=Risk.MISTAKE,
+                    untried="the snapshot does not show which of them is meant",
+                )
             )
     if any(each.of_class for each in unmet):
         name = situation.pod.spec.runtime_class_name
-        yield Advice(
-            summary=f"another runtimeClassName than {name}, or none, if the pod can run with another runtime",
-            risk=Risk.DROPPED,
-            untried=f"the snapshot does not show whether the pod needs {name}",
+        advice.append(
+            Advice(
+                summary=f"another runtimeClassName than {name}, or none, if the pod can run with another runtime",
+                risk=Risk.DROPPED,
+                untried=f"the snapshot does not show whether the pod needs {name}",
+            )
         )
+    return replace(base, evidence=tuple(facts), advice=tuple(advice))

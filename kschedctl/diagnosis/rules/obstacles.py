@@ -75,24 +75,19 @@ def together(situation: Situation, *phrases: str) -> str:
     """
     told, scope = [phrase for phrase in phrases if phrase], scope_of(situation)[1]
     if not situation.is_of_daemon_set and not (scope and any(scope in phrase for phrase in told)):
-        told += _beyond_reach(situation)
+        spec, statuses = situation.pod.spec, situation.decision.statuses
+        left_out = ~situation.selected
+        if statuses is not None and statuses.outside is not None:
+            # A group is tried on the nodes of one placement after another.
+            left_out &= ~statuses.outside
+        if left_out.any():
+            chooses = spec.node_name or spec.node_selector or required_node_selector(spec) is not None
+            by = selection_text(situation) if chooses else "the configuration of the scheduler"
+            told.append(f"{by} excludes {counted(int(left_out.sum()), 'other node')}")
+        by_volumes = int((situation.selected & ~situation.in_reach).sum())
+        if by_volumes:
+            told.append(f"its volumes exclude {counted(by_volumes, 'other node')}")
     return "; ".join(told)
-
-
-def _beyond_reach(situation: Situation) -> Iterator[str]:
-    """Yield what excludes the nodes that are not within reach, with their number."""
-    spec, statuses = situation.pod.spec, situation.decision.statuses
-    left_out = ~situation.selected
-    if statuses is not None and statuses.outside is not None:
-        # A group is tried on the nodes of one placement after another.
-        left_out &= ~statuses.outside
-    if left_out.any():
-        chooses = spec.node_name or spec.node_selector or required_node_selector(spec) is not None
-        by = selection_text(situation) if chooses else "the configuration of the scheduler"
-        yield f"{by} excludes {counted(int(left_out.sum()), 'other node')}"
-    by_volumes = int((situation.selected & ~situation.in_reach).sum())
-    if by_volumes:
-        yield f"its volumes exclude {counted(by_volumes, 'other node')}"
 
 
 def scope_of(situation: Situation) -> tuple[Mask, str]:
@@ -250,8 +245,18 @@ def _worded(situation: Situation, plugin: str, found: Mask, subject: str) -> str
     operands = [one for row in rows for one in situation.operands(row, plugin)]
     has = "has" if found.sum() == 1 else "have"
     if in_the_way := [one for one in operands if isinstance(one, PodsInTheWay)]:
-        owners = Counter(_owner_of_pod(situation, one.pod) for one in in_the_way)
-        return f"{subject} {_pods_in_the_way(in_the_way, listed(list(owners), most=2), has)}"
+        owners, key = Counter(_owner_of_pod(situation, one.pod) for one in in_the_way), in_the_way[0].topology_key
+        domains = listed(sorted({one.domain for one in in_the_way if one.topology_key == key}), most=3)
+        where = f"{has} a pod"
+        if key != HOSTNAME:
+            where = f"{'is' if has == 'has' else 'are'} in a {key} ({domains}) with a pod"
+        from_them = all(isinstance(one, ExistingAntiAffinity) for one in in_the_way)
+        why = (
+            "whose own anti-affinity keeps the pod away"
+            if from_them
+            else "from which anti-affinity keeps the pod apart"
+        )
+        return f"{subject} {where} of {listed(list(owners), most=2)}, {why}"
     if near := [one for one in operands if isinstance(one, NoPodNear)]:
         wanted, where = near[0].wanted, near[0].topology_key
         return f"pod affinity wants a pod with {wanted} in the same {where}, and {subject} {has} none"
@@ -293,17 +298,6 @@ def _too_few_devices(short: list[tuple[RequestSupply, str]], *, n_nodes: int) ->
         return f"{most.usable} usable {most.device_class} devices ({there}), {wants}"
     nearest = f"{node} comes closest with" if n_nodes <= _SAMPLE else f"{node} has"
     return f"too few usable {most.device_class} devices: {wants}, {nearest} {most.usable} ({there})"
-
-
-def _pods_in_the_way(found: list[PodsInTheWay], owners: str, has: str) -> str:
-    key = found[0].topology_key
-    domains = listed(sorted({each.domain for each in found if each.topology_key == key}), most=3)
-    where = (
-        f"{has} a pod" if key == HOSTNAME else f"{'is' if has == 'has' else 'are'} in a {key} ({domains}) with a pod"
-    )
-    if all(isinstance(each, ExistingAntiAffinity) for each in found):
-        return f"{where} of {owners}, whose own anti-affinity keeps the pod away"
-    return f"{where} of {owners}, from which anti-affinity keeps the pod apart"
 
 
 def _owner_of_pod(situation: Situation, key: str) -> str:

@@ -32,7 +32,6 @@ from kschedctl.scheduler.plugins.volume_restrictions import ClaimInUse
 from kschedctl.scheduler.volumes.binder import Binder, FoundVolumes, ProvisionCheck
 from kschedctl.scheduler.volumes.claims import (
     SELECTED_NODE,
-    ClaimUse,
     claim_class,
     claim_uses,
     group_claims,
@@ -66,7 +65,24 @@ def missing_claim(situation: Situation) -> Iterator[Diagnosis]:
         if found is None and situation.cluster.is_forbidden(PersistentVolumeClaim, situation.pod.namespace):
             continue
         if found is None:
-            yield _uncreated(situation, use) if use.ephemeral else _missing_claim_cause(situation, use.claim)
+            yield (
+                Diagnosis(
+                    rule="ephemeral-claim-not-created",
+                    cause=f"claim {use.claim} of the pod's ephemeral volume {use.volume} is not created yet",
+                    evidence=("the ephemeral volume controller of kube-controller-manager creates it",),
+                    advice=(
+                        Advice(
+                            summary="look at the pod's events, and at kube-controller-manager",
+                            risk=Risk.WAIT,
+                            untried="a controller creates the claim",
+                            command=f"kubectl describe pod -n {situation.pod.namespace} {situation.pod.name}",
+                        ),
+                    ),
+                    checks=(f"kubectl get events -n {situation.pod.namespace} --field-selector reason=FailedCreate",),
+                )
+                if use.ephemeral
+                else _missing_claim_cause(situation, use.claim)
+            )
         elif use.ephemeral and not_owned(found, situation.pod):
             namespace = situation.pod.namespace
             yield Diagnosis(
@@ -112,13 +128,24 @@ def missing_claim(situation: Situation) -> Iterator[Diagnosis]:
 
 
 def _missing_claim_cause(situation: Situation, name: str) -> Diagnosis:
-    namespace = situation.pod.namespace
+    kind, namespace, workload = situation.workload
     every = list(situation.cluster.list(PersistentVolumeClaim))
     elsewhere = sorted(claim.namespace for claim in every if claim.name == name)
     near = similar(name, sorted(claim.name for claim in every if claim.namespace == namespace))
     cause = f"claim {name} does not exist in namespace {namespace}"
+    advice = Advice(
+        summary=f"create claim {name} in namespace {namespace}",
+        risk=Risk.POD,
+        untried="its size and class are unknown",
+        command=f"# apply a PersistentVolumeClaim {name} in namespace {namespace}",
+    )
     if is_of_template(situation, name):
-        kind, _, workload = situation.workload
+        advice = Advice(
+            summary=f"look at the events of {kind} {workload}, which creates claim {name}",
+            risk=Risk.MISTAKE,
+            untried="its controller creates the claim",
+            command=f"kubectl describe {kind.lower()} -n {namespace} {workload}",
+        )
         cause += f": {kind} {workload} has not created it"
     elif near:
         cause += f"; did you mean {listed(near, 'or', most=3)}"
@@ -126,46 +153,8 @@ def _missing_claim_cause(situation: Situation, name: str) -> Diagnosis:
         cause += f"; a claim of that name is in namespace {listed(elsewhere, most=3)}, where the pod cannot use it"
     elif not every:
         cause += ": the snapshot has no claims at all"
-    return Diagnosis(
-        rule="missing-claim",
-        cause=cause,
-        advice=(_how_to_create(situation, name),),
-        checks=(f"kubectl get pvc -n {namespace}",),
-    )
-
-
-def _how_to_create(situation: Situation, name: str) -> Advice:
-    kind, namespace, workload = situation.workload
-    if is_of_template(situation, name):
-        return Advice(
-            summary=f"look at the events of {kind} {workload}, which creates claim {name}",
-            risk=Risk.MISTAKE,
-            untried="its controller creates the claim",
-            command=f"kubectl describe {kind.lower()} -n {namespace} {workload}",
-        )
-    return Advice(
-        summary=f"create claim {name} in namespace {namespace}",
-        risk=Risk.POD,
-        untried="its size and class are unknown",
-        command=f"# apply a PersistentVolumeClaim {name} in namespace {namespace}",
-    )
-
-
-def _uncreated(situation: Situation, use: ClaimUse) -> Diagnosis:
-    return Diagnosis(
-        rule="ephemeral-claim-not-created",
-        cause=f"claim {use.claim} of the pod's ephemeral volume {use.volume} is not created yet",
-        evidence=("the ephemeral volume controller of kube-controller-manager creates it",),
-        advice=(
-            Advice(
-                summary="look at the pod's events, and at kube-controller-manager",
-                risk=Risk.WAIT,
-                untried="a controller creates the claim",
-                command=f"kubectl describe pod -n {situation.pod.namespace} {situation.pod.name}",
-            ),
-        ),
-        checks=(f"kubectl get events -n {situation.pod.namespace} --field-selector reason=FailedCreate",),
-    )
+    checks = (f"kubectl get pvc -n {namespace}",)
+    return Diagnosis(rule="missing-claim", cause=cause, advice=(advice,), checks=checks)
 
 
 def _until_gone(situation: Situation, claim: PersistentVolumeClaim, users: Sequence[int], again: str) -> Advice:
@@ -322,7 +311,27 @@ def waiting_claim(situation: Situation) -> Iterator[Diagnosis]:
         return
     left = reduce(np.logical_and, (bound.reachable for bound in found.bound), situation.selected)
     for claim in {claim.name: claim for claim in found.selected}.values():
-        yield from _given_to_node(situation, claim)
+        node = claim.metadata.annotations[SELECTED_NODE]
+        row = situation.cluster.nodes.row.get(node)
+        if row is not None and situation.selected[row]:
+            continue
+        why = "which is gone" if row is None else f"which {selection_text(situation)} excludes"
+        yield Diagnosis(
+            rule="stale-selected-node",
+            cause=f"claim {claim.name} waits for its volume on node {node}, {why} (annotation {SELECTED_NODE})",
+            evidence=("the scheduler chose the node before; it chooses again if the annotation is removed",),
+            remedies=(
+                Remedy(
+                    summary=f"remove annotation {SELECTED_NODE} of claim {claim.name}",
+                    scope=RemedyScope.CLUSTER,
+                    changes=(patched(claim, remove_operation("metadata", "annotations", SELECTED_NODE)),),
+                    risk=Risk.MISTAKE if row is None else Risk.SHARED,
+                    family="selected node",
+                    command=f"kubectl annotate pvc -n {claim.namespace} {claim.name} {SELECTED_NODE}-",
+                ),
+            ),
+            checks=(f"kubectl describe pvc -n {claim.namespace} {claim.name}",),
+        )
     for provision in found.provisions:
         possible = ~provision.needed
         if not provision.provisioning.unsupported:
@@ -331,34 +340,33 @@ def waiting_claim(situation: Situation) -> Iterator[Diagnosis]:
             yield _impossible(situation, found, provision)
 
 
-def _given_to_node(situation: Situation, claim: PersistentVolumeClaim) -> Iterator[Diagnosis]:
-    node = claim.metadata.annotations[SELECTED_NODE]
-    row = situation.cluster.nodes.row.get(node)
-    if row is not None and situation.selected[row]:
-        return
-    why = "which is gone" if row is None else f"which {selection_text(situation)} excludes"
-    yield Diagnosis(
-        rule="stale-selected-node",
-        cause=f"claim {claim.name} waits for its volume on node {node}, {why} (annotation {SELECTED_NODE})",
-        evidence=("the scheduler chose the node before; it chooses again if the annotation is removed",),
-        remedies=(
-            Remedy(
-                summary=f"remove annotation {SELECTED_NODE} of claim {claim.name}",
-                scope=RemedyScope.CLUSTER,
-                changes=(patched(claim, remove_operation("metadata", "annotations", SELECTED_NODE)),),
-                risk=Risk.MISTAKE if row is None else Risk.SHARED,
-                family="selected node",
-                command=f"kubectl annotate pvc -n {claim.namespace} {claim.name} {SELECTED_NODE}-",
-            ),
-        ),
-        checks=(f"kubectl describe pvc -n {claim.namespace} {claim.name}",),
-    )
-
-
 def _impossible(situation: Situation, found: FoundVolumes, check: ProvisionCheck) -> Diagnosis:
     """Return the diagnosis of a claim that neither finds a volume nor gets one provisioned on a selected node."""
     if is_static(check.provisioning.storage_class):
-        return _no_free_volume(situation, found, check)
+        claim, cluster = check.claim, situation.cluster
+        start = f"claim {claim.name} wants a volume of class {claim_class(claim)}, which has no provisioner, and "
+        matching = next((match.candidates for match in found.matches if match.claim is claim), ())
+        there = ~check.needed & ~found.selected_elsewhere
+        if there.any():
+            nodes = listed(situation.names(there), most=_NAMED)
+            why = f"the free volumes are on {nodes}, which {_excluding(situation, there)}"
+        elif matching:
+            names = listed([volume.name for volume in matching], most=_NAMED)
+            why = f"no node that is left can use {names}, which would match"
+        else:
+            why = why_no_volume(cluster, claim)
+        new = tuple(_new_volumes(situation, claim))
+        return Diagnosis(
+            rule="no-free-volume",
+            cause=start + why,
+            remedies=(*released_by_namesake(cluster, claim), *new),
+            advice=(
+                *adapted_claim(cluster, claim),
+                *released(cluster, claim),
+                *(() if new else (creation_advice(claim),)),
+            ),
+            checks=("kubectl get pv", f"kubectl describe pvc -n {claim.namespace} {claim.name}"),
+        )
     if not (check.provisioning.allowed & check.needed & situation.selected).any():
         storage_class, allowed = check.provisioning.storage_class, check.provisioning.allowed
         where = show_terms(allowed_terms(storage_class.allowed_topologies))
@@ -386,29 +394,6 @@ def _impossible(situation: Situation, found: FoundVolumes, check: ProvisionCheck
             checks=(f"kubectl get storageclass {storage_class.name} -o yaml",),
         )
     return _too_large(situation, check)
-
-
-def _no_free_volume(situation: Situation, found: FoundVolumes, check: ProvisionCheck) -> Diagnosis:
-    claim, cluster = check.claim, situation.cluster
-    start = f"claim {claim.name} wants a volume of class {claim_class(claim)}, which has no provisioner, and "
-    matching = next((match.candidates for match in found.matches if match.claim is claim), ())
-    there = ~check.needed & ~found.selected_elsewhere
-    if there.any():
-        nodes = listed(situation.names(there), most=_NAMED)
-        why = f"the free volumes are on {nodes}, which {_excluding(situation, there)}"
-    elif matching:
-        names = listed([volume.name for volume in matching], most=_NAMED)
-        why = f"no node that is left can use {names}, which would match"
-    else:
-        why = why_no_volume(cluster, claim)
-    new = tuple(_new_volumes(situation, claim))
-    return Diagnosis(
-        rule="no-free-volume",
-        cause=start + why,
-        remedies=(*released_by_namesake(cluster, claim), *new),
-        advice=(*adapted_claim(cluster, claim), *released(cluster, claim), *(() if new else (creation_advice(claim),))),
-        checks=("kubectl get pv", f"kubectl describe pvc -n {claim.namespace} {claim.name}"),
-    )
 
 
 def _new_volumes(situation: Situation, claim: PersistentVolumeClaim) -> Iterator[Remedy]:

@@ -1,7 +1,6 @@
 """Pods that kube-scheduler does not try, that wait for others to end, or that have a node and do not start."""
 
 from collections.abc import Iterator
-from datetime import datetime
 from itertools import islice
 from typing import Final
 
@@ -172,7 +171,10 @@ def _running(cluster: Cluster, name: str) -> Iterator[tuple[str, str]]:
         if not pod_name.startswith(stem) or record.spec.scheduler_name == name:
             continue
         if (pod_name.startswith(f"{name}-") and _WORD in name) or _WORD in pod_name.removeprefix(stem):
-            yield f"Pod {cluster.pods.key(index)}", _pod_problem(cluster, index)
+            ready = condition_of_pod(record, "Ready")
+            ill = ready is not None and ready.status == "False"
+            problem = f"is not ready{since(ready.last_transition_time)}" if ready is not None and ill else ""
+            yield f"Pod {cluster.pods.key(index)}", "has no node" if cluster.pods.node_row[index] < 0 else problem
     taken = cluster.taken_at
     for lease in cluster.list(Lease):
         if lease.namespace != NODE_LEASES and lease.name in (name, stem, f"{stem}-{_WORD}"):
@@ -181,16 +183,6 @@ def _running(cluster: Cluster, name: str) -> Iterator[tuple[str, str]]:
             old = renewed is not None and taken is not None and (taken - renewed).total_seconds() > lasts
             problem = f"was last renewed{since(renewed).removeprefix(' since')}" if old else ""
             yield f"Lease {lease.namespace}/{lease.name}", problem
-
-
-def _pod_problem(cluster: Cluster, index: int) -> str:
-    pods = cluster.pods
-    if pods.node_row[index] < 0:
-        return "has no node"
-    ready = condition_of_pod(pods.records[index], "Ready")
-    if ready is not None and ready.status == "False":
-        return f"is not ready{since(ready.last_transition_time)}"
-    return ""
 
 
 def idle_scheduler(situation: Situation) -> Iterator[Diagnosis]:
@@ -244,8 +236,9 @@ def nominated_waits(situation: Situation) -> Iterator[Diagnosis]:
     names = listed([cluster.pods.key(index) for index in victims], most=3)
     last = max(end for index in victims if (end := records[index].metadata.deletion_timestamp) is not None)
     does, has, verb = ("does", "has", "is") if len(victims) == 1 else ("do", "have", "are")
-    when, overdue = _when(last, cluster.taken_at)
-    if overdue:
+    when, now = f", until {last:%H:%M:%S} UTC at the latest", cluster.taken_at
+    if now is not None and now > last:
+        when = f", overdue by {duration(int((now - last).total_seconds()))}"
         first = records[victims[0]].metadata
         advice = Advice(
             summary=f"find out why {names} {does} not end on {node}: its kubelet, or a finalizer",
@@ -260,13 +253,6 @@ def nominated_waits(situation: Situation) -> Iterator[Diagnosis]:
         cause=f"preemption chose {node} for it, and {names}, evicted for it, {verb} still ending there{when}",
         advice=(advice,),
     )
-
-
-def _when(end: datetime, now: datetime | None) -> tuple[str, bool]:
-    """Return the end of the last victim in words, and whether it is overdue."""
-    if now is not None and now > end:
-        return f", overdue by {duration(int((now - end).total_seconds()))}", True
-    return f", until {end:%H:%M:%S} UTC at the latest", False
 
 
 #: The places of at most 10 old pods are tried.
@@ -287,7 +273,14 @@ def rolling_update(situation: Situation) -> Iterator[Diagnosis]:
     if kind != Deployment.__name__ or not situation.filtered:
         return
     deployment = situation.cluster.get(Deployment, name, namespace)
-    if deployment is None or _may_be_unavailable(deployment):
+    if deployment is None:
+        return
+    replicas = deployment.spec.replicas
+    try:
+        rolling = deployment_rolling(deployment, 1 if replicas is None else replicas)
+    except ManifestError:
+        return
+    if rolling.recreate or rolling.max_unavailable > 0:
         return
     node = next(_nodes_once_replaced(situation), "")
     if node:
@@ -311,20 +304,14 @@ def rolling_update(situation: Situation) -> Iterator[Diagnosis]:
         )
 
 
-def _may_be_unavailable(deployment: Deployment) -> bool:
-    replicas = deployment.spec.replicas
-    try:
-        rolling = deployment_rolling(deployment, 1 if replicas is None else replicas)
-    except ManifestError:
-        return True
-    return rolling.recreate or rolling.max_unavailable > 0
-
-
 def _nodes_once_replaced(situation: Situation) -> Iterator[str]:
     """Yield the nodes on which the pod fits if one old pod of its Deployment is gone."""
-    cluster, (_, namespace, name), older = situation.cluster, situation.workload, _older_replica_sets(situation)
-    if not older:
+    cluster, (_, namespace, name), controller = situation.cluster, situation.workload, situation.pod.metadata.controller
+    own = cluster.get(ReplicaSet, controller.name, namespace) if controller is not None else None
+    if own is None:
         return
+    found = (each for each in intermediate_owners(cluster, Deployment, namespace, name) if isinstance(each, ReplicaSet))
+    older = {each.name for each in found if revision(each) < revision(own) and each.spec.replicas != 0}
     old = (
         (index, record.node_name)
         for index in pods_made_by(cluster, Deployment, namespace, name)
@@ -335,16 +322,6 @@ def _nodes_once_replaced(situation: Situation) -> Iterator[str]:
     for index, node in islice(old, _MOST):
         if situation.decision.framework.status_without(situation.pod, node, [index]).code is Code.SUCCESS:
             yield node
-
-
-def _older_replica_sets(situation: Situation) -> set[str]:
-    """Return the names of the Deployment's ReplicaSets that are older than the pod's and still have replicas."""
-    cluster, (_, namespace, name), owner = situation.cluster, situation.workload, situation.pod.metadata.controller
-    own = cluster.get(ReplicaSet, owner.name, namespace) if owner is not None else None
-    if own is None:
-        return set()
-    found = (each for each in intermediate_owners(cluster, Deployment, namespace, name) if isinstance(each, ReplicaSet))
-    return {each.name for each in found if revision(each) < revision(own) and each.spec.replicas != 0}
 
 
 def unstarted(situation: Situation) -> Iterator[Diagnosis]:

@@ -370,6 +370,8 @@ def _refusal_cause(
         return None
     refused, evidence = found
     kind, namespace, name = _known_workload(situation, one.obj)
+    owner = situation.cluster.get(Deployment, name, one.obj.namespace) if kind == Deployment.__name__ else None
+    in_rollout = owner is not None and (owner.spec.replicas or 1) != one.wants
     fit = tuple(_fit(situation, one, one.admitted)) if counts and one.admitted is not None else ()
     source = f"{type(one.obj).__name__} {one.obj.namespace}/{one.obj.name}"
     begun = one.failure.last_transition_time if one.failure is not None else None
@@ -385,7 +387,7 @@ def _refusal_cause(
         kind=kind,
         namespace=namespace,
         name=name,
-        state=_rollout_state(situation, one, kind),
+        state=f"has {one.has} of {one.wants} {'new pods of its rollout' if in_rollout else _WORDS.get(kind, 'pods')}",
         missing=one.missing,
         since=begun,
     )
@@ -395,14 +397,6 @@ def _known_workload(situation: ClusterSituation, obj: ApiObject) -> tuple[str, s
     """Return the workload that people know: the Deployment of a ReplicaSet, the CronJob of a Job."""
     kind, namespace, name = workload_of(situation.cluster, obj.metadata)
     return (type(obj).__name__, obj.namespace, obj.name) if kind == Pod.__name__ else (kind, namespace, name)
-
-
-def _rollout_state(situation: ClusterSituation, one: _Short, kind: str) -> str:
-    words = _WORDS.get(kind, "pods")
-    owner = situation.cluster.get(Deployment, _known_workload(situation, one.obj)[2], one.obj.namespace)
-    if kind == Deployment.__name__ and owner is not None and (owner.spec.replicas or 1) != one.wants:
-        return f"has {one.has} of {one.wants} new pods of its rollout"
-    return f"has {one.has} of {one.wants} {words}"
 
 
 def _edit(situation: ClusterSituation, one: _Short) -> str:

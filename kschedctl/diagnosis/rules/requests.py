@@ -222,33 +222,46 @@ class _Oversized:
 
     def diagnosis(self) -> Diagnosis:
         """Return the diagnosis, with the part that is too large."""
-        unhealthy = self._nodes_with_unhealthy_devices()
+        # The nodes that have enough devices, of which too few are healthy; those with most of them first.
+        offering = self._nodes & (self._situation.offered(self._resource) > 0)
+        candidates = self._situation.nodes(offering) if is_extended_resource(self._resource) else ()
+        enough = [node for node in candidates if self._kubelet_capacity(node) >= self._wanted]
+        unhealthy = sorted(enough, key=lambda node: -self._allocatable(node))
         blame = self._unhealthy_devices(unhealthy) if unhealthy else self._blame()
+        need, largest = f"{self._amount_words(self._wanted)} {self._resource}", self._amount_words(self._largest)
+        scope = scope_of(self._situation)[1]
         if blame:
-            cause = blame if unhealthy else f"{blame}, {self._free_in_words()}"
+            of_daemon_set = self._situation.is_of_daemon_set
+            where = f"its node {self._situation.names(self._nodes)[0]}" if of_daemon_set else f"the largest node{scope}"
+            cause = blame if unhealthy else f"{blame}, {where} has {largest}"
             cause = together(self._situation, cause, obstacles_on(self._situation, self._others))
         elif self._others.any() or int(self._situation.in_reach.sum()) == 1:
             cause = next(obstacles.obstacles(self._situation)).cause
         else:
-            need = f"{self._amount_words(self._wanted)} {self._resource}"
-            scope = scope_of(self._situation)[1]
-            cause = f"no node{scope} has {need}, the largest offers {self._amount_words(self._largest)}"
+            cause = f"no node{scope} has {need}, the largest offers {largest}"
+        excluded = int((~self._situation.selected & (self._situation.offered(self._resource) >= self._wanted)).sum())
+        have, them = ("has", "it") if excluded == 1 else ("have", "them")
+        selection = f"{excluded} node{'s' * (excluded > 1)} {have} {need}, but the pod's node selection excludes {them}"
         remedies = tuple(self._remedies())
+        advice: tuple[Advice, ...] = ()
+        # A larger node is tried by the search; it is none for a pod that belongs to its node.
+        if not remedies and is_extended_resource(self._resource) and self._situation.is_of_daemon_set:
+            kind, namespace, name = self._situation.workload
+            node = self._situation.names(self._nodes)[0]
+            advice = (
+                Advice(
+                    summary=f"keep {kind} {namespace}/{name} off {node} by its node affinity",
+                    risk=Risk.REDUCED,
+                    untried="the controller of the DaemonSet then deletes the pod",
+                ),
+            )
         return Diagnosis(
             rule="oversized-request",
             cause=cause,
-            evidence=tuple(self._evidence()),
+            evidence=(selection,) if excluded else (),
             remedies=(*map(self._repaired, unhealthy[:_MOST_REPAIRED]), *remedies),
-            advice=() if remedies else tuple(self._advice_on_size()),
+            advice=advice,
         )
-
-    def _nodes_with_unhealthy_devices(self) -> list[Node]:
-        """Return the nodes that have enough devices, of which too few are healthy; those with most of them first."""
-        if not is_extended_resource(self._resource):
-            return []
-        offering = self._nodes & (self._situation.offered(self._resource) > 0)
-        found = [node for node in self._situation.nodes(offering) if self._kubelet_capacity(node) >= self._wanted]
-        return sorted(found, key=lambda node: -self._allocatable(node))
 
     def _kubelet_capacity(self, node: Node) -> int:
         try:
@@ -289,12 +302,6 @@ class _Oversized:
     def _amount_words(self, amount: int) -> str:
         return format_amount(self._resource, amount)
 
-    def _free_in_words(self) -> str:
-        has = self._amount_words(self._largest)
-        if self._situation.is_of_daemon_set:
-            return f"its node {self._situation.names(self._nodes)[0]} has {has}"
-        return f"the largest node{scope_of(self._situation)[1]} has {has}"
-
     def _blame(self) -> str:
         """Return the part that is too large as a clause; empty if it is the request of the only container."""
         parts, resource = self._parts, self._resource
@@ -317,7 +324,12 @@ class _Oversized:
         if most is None:
             return ""
         if most.own > self._largest and (len(running) > 1 or self._copied(most)):
-            return f"{most.words} asks for {self._amount_words(most.own)} {resource}{self._limit_words(most)}"
+            limit = ", its limit (where only a limit is set, the API server takes it as the request)"
+            if not self._copied(most):
+                limit = ""
+            elif _container_of_template(self._situation, most) is not None:
+                limit = " (only a limit is set, and the API server takes it as the request)"
+            return f"{most.words} asks for {self._amount_words(most.own)} {resource}{limit}"
         if len(running) > 1:
             each = listed([f"{part.words} {self._amount_words(part.own)}" for part in running])
             return (
@@ -336,22 +348,6 @@ class _Oversized:
     def _is_exact(self) -> bool:
         """Report whether request and limit of the resource must be equal: devices and huge pages."""
         return is_extended_resource(self._resource) or self._resource.startswith(HUGEPAGES_PREFIX)
-
-    def _limit_words(self, part: Part) -> str:
-        if not self._copied(part):
-            return ""
-        if _container_of_template(self._situation, part) is not None:
-            return " (only a limit is set, and the API server takes it as the request)"
-        return ", its limit (where only a limit is set, the API server takes it as the request)"
-
-    def _evidence(self) -> Iterator[str]:
-        offered = self._situation.offered(self._resource)
-        excluded = int((~self._situation.selected & (offered >= self._wanted)).sum())
-        if excluded:
-            need = f"{self._amount_words(self._wanted)} {self._resource}"
-            have, them = ("has", "it") if excluded == 1 else ("have", "them")
-            nodes = "1 node" if excluded == 1 else f"{excluded} nodes"
-            yield f"{nodes} {have} {need}, but the pod's node selection excludes {them}"
 
     def _remedies(self) -> Iterator[Remedy]:
         parts = self._parts
@@ -436,17 +432,6 @@ class _Oversized:
             once=True,
             resource=self._resource,
         )
-
-    def _advice_on_size(self) -> Iterator[Advice]:
-        # A larger node is tried by the search; it is none for a pod that belongs to its node.
-        if is_extended_resource(self._resource) and self._situation.is_of_daemon_set:
-            kind, namespace, name = self._situation.workload
-            node = self._situation.names(self._nodes)[0]
-            yield Advice(
-                summary=f"keep {kind} {namespace}/{name} off {node} by its node affinity",
-                risk=Risk.REDUCED,
-                untried="the controller of the DaemonSet then deletes the pod",
-            )
 
 
 def _container_of_template(situation: Situation, part: Part) -> Container | None:

@@ -66,10 +66,20 @@ def blocked_domain(situation: Situation) -> Iterator[Diagnosis]:
             each = f"{pods} each" if len(names) > 1 else pods
             most = blocked.fewest + constraint.max_skew
             could = f"{counted(int(refused.sum()), 'other node')} could hold the pod"
+            excluded = blocked.nodes & situation.rejected_by(*SELECTION)
+            rest = blocked.nodes & ~excluded
+            left_out = listed(situation.names(excluded), most=_MOST)
+            reasons = (
+                [f"the pod's node selection excludes {left_out} (nodeAffinityPolicy is Ignore)"]
+                if excluded.any()
+                else []
+            )
+            if rest.any():
+                reasons.append(obstacles_on(situation, rest))
             yield Diagnosis(
                 rule="blocked-domain",
                 cause=f"the spread over {constraint.topology_key} counts {listed(names, most=_MOST)} ({each}), where no pod "
-                f"can go: {_reasons_of_domains(situation, blocked)}; {could}, but may have {most} per domain (maxSkew {constraint.max_skew})",
+                f"can go: {'; '.join(reasons)}; {could}, but may have {most} per domain (maxSkew {constraint.max_skew})",
                 remedies=tuple(_remedies(situation, blocked)),
             )
 
@@ -108,19 +118,6 @@ def _blocked(index: int, counts: DomainCounts, usable: Mask) -> _Blocked | None:
     if has_usable[low].any() or not others.any():
         return None
     return _Blocked(counts, index, low, fewest, counts.included & np.isin(counts.column.codes, low))
-
-
-def _reasons_of_domains(situation: Situation, blocked: _Blocked) -> str:
-    """Return the reasons why no node of the blocked domains can take the pod."""
-    excluded = blocked.nodes & situation.rejected_by(*SELECTION)
-    phrases = []
-    if excluded.any():
-        names = situation.names(excluded)
-        phrases.append(f"the pod's node selection excludes {listed(names, most=_MOST)} (nodeAffinityPolicy is Ignore)")
-    rest = blocked.nodes & ~excluded
-    if rest.any():
-        phrases.append(obstacles_on(situation, rest))
-    return "; ".join(phrases)
 
 
 def _remedies(situation: Situation, blocked: _Blocked) -> Iterator[Remedy]:
@@ -212,7 +209,16 @@ def foreign_spread(situation: Situation) -> Iterator[Diagnosis]:
             rule="foreign-spread",
             cause=f"the spread over {key} counts pods {what}",
             remedies=tuple(_corrections(situation, index, key, other, own)) if corrected else (),
-            advice=() if corrected else (_domain_advice(key),),
+            advice=()
+            if corrected
+            else (
+                Advice(
+                    summary=f"correct the labelSelector of the spread constraint over {key}, or the labels of the pod: they must "
+                    "match",
+                    risk=Risk.MISTAKE,
+                    untried="the snapshot does not show which of them is meant",
+                ),
+            ),
         )
 
 
@@ -225,15 +231,6 @@ def _corrections(
         *(replace_operation(value, *at, name) for name, value in own.items()),
         risk=Risk.MISTAKE,
         family=("foreign spread", index),
-    )
-
-
-def _domain_advice(key: str) -> Advice:
-    return Advice(
-        summary=f"correct the labelSelector of the spread constraint over {key}, or the labels of the pod: they must "
-        "match",
-        risk=Risk.MISTAKE,
-        untried="the snapshot does not show which of them is meant",
     )
 
 
@@ -272,13 +269,26 @@ def missing_topology(situation: Situation) -> Iterator[Diagnosis]:
         nodes, scope = scope_of(situation)
         subject = "no node" if int(nodes.sum()) > 1 else f"the only node, {situation.names(nodes)[0]},"
         verb = "has" if int(nodes.sum()) > 1 else "lacks"
+        spelled, patch, family = _spelled(situation, key), situation.context().pod_patch, ("topologyKey", key)
+        remedies = [
+            patch(
+                f"topologyKey {other} instead of {key}",
+                replace_operation(other, *path),
+                risk=Risk.MISTAKE,
+                family=family,
+            )
+            for other in spelled
+        ]
+        if not spelled and path[1] == "topologySpreadConstraints" and key != HOSTNAME:
+            summary, change = f"spread over {HOSTNAME} instead of {key}", replace_operation(HOSTNAME, *path)
+            remedies.append(patch(summary, change, risk=Risk.REDUCED, family=family))
         yield Diagnosis(
             rule="missing-topology",
             cause=f"{subject}{scope} {verb} the label {key}, over which the {what} counts domains",
             evidence=(f"nodes have {listed(others)}",) if others else (),
-            remedies=tuple(_missing_topology_corrections(situation, key, path)),
+            remedies=tuple(remedies),
             advice=()
-            if _spelled(situation, key)
+            if spelled
             else (
                 Advice(
                     summary=f"label the nodes with {key}, each with the place that it is in",
@@ -311,20 +321,3 @@ def _spelled(situation: Situation, key: str) -> list[str]:
     name = key.rpartition("/")[2]
     same_name = [each for each in keys if each.rpartition("/")[2] == name]
     return meant(key, keys) or (sorted(same_name) if len(same_name) == 1 else [])
-
-
-def _missing_topology_corrections(situation: Situation, key: str, path: Path) -> Iterator[Remedy]:
-    for other in _spelled(situation, key):
-        yield situation.context().pod_patch(
-            f"topologyKey {other} instead of {key}",
-            replace_operation(other, *path),
-            risk=Risk.MISTAKE,
-            family=("topologyKey", key),
-        )
-    if not _spelled(situation, key) and path[1] == "topologySpreadConstraints" and key != HOSTNAME:
-        yield situation.context().pod_patch(
-            f"spread over {HOSTNAME} instead of {key}",
-            replace_operation(HOSTNAME, *path),
-            risk=Risk.REDUCED,
-            family=("topologyKey", key),
-        )

@@ -1,7 +1,6 @@
 """Taints that keep a pod away from nodes that would hold it: reserved nodes, and nodes that are not healthy."""
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -98,7 +97,7 @@ def _mistyped_cause(situation: Situation, i: int, taint: Taint, taints: tuple[Ta
     of = listed(names) if len(names) <= 3 else counted(len(names), "node")
     rest = situation.in_reach & ~nodes
     cause = f"the pod tolerates {_toleration_words(toleration)}, and the taint of {of} is {taint}"
-    toleration, at = situation.pod.spec.tolerations[i], ("spec", "tolerations", i)
+    at = ("spec", "tolerations", i)
     hard = [each for each in taints if each.effect in (NO_SCHEDULE, NO_EXECUTE)]
     patch: list[Operation] = []
     if any(tolerates(toleration, each) for each in hard):
@@ -144,34 +143,38 @@ def reserved_nodes(situation: Situation) -> Iterator[Diagnosis]:
         return
     base = next(obstacles.obstacles(situation))
     keys = {taint.key for taints in reserving for taint in taints}
+    # The taints that stay when an unhealthy node is repaired.
+    also = next(
+        (
+            f"; {node.name} has the taint {taints[0]} as well, which the pod does not tolerate"
+            for node, taints in zip(situation.cluster.nodes.objects, reserving, strict=True)
+            if is_unhealthy(node, situation.pod.spec.tolerations)
+        ),
+        "",
+    )
+    # Without its network plugin no node of the cluster gets ready.
+    lacking = next((node.name for node in situation.cluster.nodes.objects if lacks_network_plugin(node)), "")
+    repair = Advice(
+        summary=f"install or repair the network plugin (CNI) on {lacking}",
+        risk=Risk.MISTAKE,
+        untried="the pod does not tolerate the other taint of the node",
+        command=f"# kubectl describe node {lacking}",
+    )
+    names = listed(sorted(keys), "or")
+    summary, command = f"add a node without the taint {names}", ""
+    if keys <= set(CONTROL_PLANE_TAINTS):
+        summary = "join a worker node: the cluster has only the control plane"
+        command = "# kubeadm token create --print-join-command"
+    elif CRITICAL_ADDONS_ONLY in keys:
+        summary = f"add a node pool for applications, without the taint {names} (on AKS of mode User)"
+    add = Advice(summary=summary, risk=Risk.CAPACITY, untried=_UNTRIED, command=command or f"# {summary}")
     yield Diagnosis(
         rule="reserved-nodes",
-        cause="; ".join((base.cause, *_also_reserved(situation, reserving))),
+        cause=base.cause + also,
         evidence=base.evidence,
         remedies=tuple(_untainted(situation)),
-        advice=(*_repairs(situation), _node_for_pods(situation, keys)),
+        advice=(repair, add) if lacking else (add,),
     )
-
-
-def _also_reserved(situation: Situation, reserving: list[list[Taint]]) -> Iterator[str]:
-    """Yield the taints that stay when an unhealthy node is repaired."""
-    for node, taints in zip(situation.cluster.nodes.objects, reserving, strict=True):
-        if is_unhealthy(node, situation.pod.spec.tolerations):
-            yield f"{node.name} has the taint {taints[0]} as well, which the pod does not tolerate"
-            return
-
-
-def _repairs(situation: Situation) -> Iterator[Advice]:
-    """Yield the repair of a network plugin, without which no node of the cluster gets ready."""
-    for node in situation.cluster.nodes.objects:
-        if lacks_network_plugin(node):
-            yield Advice(
-                summary=f"install or repair the network plugin (CNI) on {node.name}",
-                risk=Risk.MISTAKE,
-                untried="the pod does not tolerate the other taint of the node",
-                command=f"# kubectl describe node {node.name}",
-            )
-            return
 
 
 def _reserving(situation: Situation, node: Node) -> list[Taint]:
@@ -186,24 +189,6 @@ def _reserving(situation: Situation, node: Node) -> list[Taint]:
         and not taint.key.startswith("node.kubernetes.io/")
         and not tolerated(tolerations, taint)
     ]
-
-
-def _node_for_pods(situation: Situation, keys: set[str]) -> Advice:
-    """Return the advice to add a node that the pod may use."""
-    names = listed(sorted(keys), "or")
-    if keys <= set(CONTROL_PLANE_TAINTS):
-        command = "# kubeadm token create --print-join-command"
-        return Advice(
-            summary="join a worker node: the cluster has only the control plane",
-            risk=Risk.CAPACITY,
-            untried=_UNTRIED,
-            command=command,
-        )
-    if CRITICAL_ADDONS_ONLY in keys:
-        summary = f"add a node pool for applications, without the taint {names} (on AKS of mode User)"
-    else:
-        summary = f"add a node without the taint {names}"
-    return Advice(summary=summary, risk=Risk.CAPACITY, untried=_UNTRIED, command=f"# {summary}")
 
 
 def _untainted(situation: Situation) -> Iterator[Remedy]:
@@ -285,17 +270,15 @@ def only_unhealthy(situation: Situation) -> Mask:
     if not found.any():
         return found
     nodes, tolerations = situation.cluster.nodes, situation.pod.spec.tolerations
-    repairable = [_is_repairable(taints, tolerations, situation.cluster.taken_at) for taints in nodes.taint_lists]
+    repairable: list[bool] = []
+    for taints in nodes.taint_lists:
+        # An unhealthy node that the autoscaler wants to remove is not repaired first.
+        failed = tuple(taint for taint in taints if removal_failed(taint, situation.cluster.taken_at))
+        repaired = failed or tuple(taint for taint in taints if taint.key.startswith(tuple(_REPAIRS)))
+        others = tuple(taint for taint in taints if taint not in repaired)
+        held = untolerated_taint(taints, tolerations) is not None
+        repairable.append(held and untolerated_taint(others, tolerations) is None)
     return found & np.array(repairable, dtype=np.bool_)[nodes.taint_list]
-
-
-def _is_repairable(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...], now: datetime | None) -> bool:
-    """Report whether all untolerated taints stand for problems that end with a repair."""
-    # An unhealthy node that the autoscaler wants to remove is not repaired first.
-    failed = tuple(taint for taint in taints if removal_failed(taint, now))
-    repaired = failed or tuple(taint for taint in taints if taint.key.startswith(tuple(_REPAIRS)))
-    others = tuple(taint for taint in taints if taint not in repaired)
-    return untolerated_taint(taints, tolerations) is not None and untolerated_taint(others, tolerations) is None
 
 
 def _repair(situation: Situation, node: Node, within: int) -> Remedy:

@@ -87,13 +87,17 @@ def volume_places(situation: Situation) -> list[VolumePlace]:
         if volume is None:
             continue
         check = binder.check_volume(claim, volume)
-        nodes = check.reachable & _by_labels(cluster.nodes, volume)
+        of_volume = volume_labels(volume)
+        nodes = check.reachable
+        if of_volume:
+            matching = reduce(np.logical_and, (label.matches(cluster.nodes) for label in of_volume))
+            nodes = nodes & (matching | ~zoned_nodes(cluster.nodes))
         if check.problem or nodes.all():
             continue
         labels: dict[str, tuple[str, ...]] = {}
         for requirement in _requirements(volume):
             labels[requirement.key] = tuple(dict.fromkeys((*labels.get(requirement.key, ()), *requirement.values)))
-        for label in volume_labels(volume):
+        for label in of_volume:
             labels.setdefault(label.key, label.values)
         hosts = [key for key in labels if _names_node(cluster.nodes, key)]
         zones = [key for key in labels if _is_zone(key)]
@@ -167,14 +171,6 @@ def selection_text(situation: Situation) -> str:
     return listed(fields) or "nodeName"
 
 
-def _by_labels(nodes: Nodes, volume: PersistentVolume) -> Mask:
-    """Return the nodes that match the zone and region labels of a volume: bool, shape (n_nodes,)."""
-    labels = volume_labels(volume)
-    if not labels:
-        return np.ones(len(nodes), dtype=np.bool_)
-    return reduce(np.logical_and, (label.matches(nodes) for label in labels)) | ~zoned_nodes(nodes)
-
-
 def _requirements(volume: PersistentVolume) -> Iterator[Requirement]:
     affinity = required_affinity(volume)
     for term in label_terms(affinity) if affinity is not None else ():
@@ -215,70 +211,64 @@ def volumes_attached_elsewhere(cluster: Cluster, pod: Pod, node: str) -> Iterato
 def _attachment_cause(cluster: Cluster, pod: Pod, claim: str, attachment: VolumeAttachment) -> Diagnosis:
     node, volume = attachment.spec.node_name, attachment.spec.source.persistent_volume_name
     row = cluster.nodes.row.get(node)
-    on_node = cluster.pods.on_node(row).tolist() if row is not None else []
     users = [
-        cluster.pods.key(index)
-        for index in on_node
+        index
+        for index in (cluster.pods.on_node(row).tolist() if row is not None else ())
         if cluster.pods.records[index].metadata.namespace == pod.namespace
         and any(use.claim == claim for use in claim_uses(cluster.pods.pod(index)))
     ]
-    row = cluster.nodes.row.get(node)
+    state, own = node, workload_of(cluster, pod.metadata)
+    advice: tuple[Advice, ...]
     if row is None:
         state = f"{node}, which no longer exists"
-    elif is_unhealthy(cluster.nodes.objects[row]):
-        state = f"{node}, which is {health_problem(cluster.nodes.objects[row])}"
-    else:
-        state = node
-    use = f"; pod {listed(users, most=_MOST)} there {'uses' if len(users) == 1 else 'use'} it" if users else ""
-    return Diagnosis(
-        rule="volume-attached-elsewhere",
-        cause=f"volume {volume} of its claim {claim} is ReadWriteOnce and attached to {state}{use}",
-        advice=tuple(_detaching_advice(cluster, pod, attachment, users)),
-        checks=(f"kubectl get volumeattachment {attachment.name} -o yaml",),
-    )
-
-
-def _detaching_advice(cluster: Cluster, pod: Pod, attachment: VolumeAttachment, users: list[str]) -> Iterator[Advice]:
-    node, volume = attachment.spec.node_name, attachment.spec.source.persistent_volume_name
-    row = cluster.nodes.row.get(node)
-    if row is None:
-        yield Advice(
-            summary=f"delete VolumeAttachment {attachment.name}, as its node {node} no longer exists",
-            risk=Risk.MISTAKE,
-            untried="the CSI driver detaches the volume",
-            command=f"kubectl delete volumeattachment {attachment.name}",
+        advice = (
+            Advice(
+                summary=f"delete VolumeAttachment {attachment.name}, as its node {node} no longer exists",
+                risk=Risk.MISTAKE,
+                untried="the CSI driver detaches the volume",
+                command=f"kubectl delete volumeattachment {attachment.name}",
+            ),
         )
     elif is_unhealthy(cluster.nodes.objects[row]):
+        state = f"{node}, which is {health_problem(cluster.nodes.objects[row])}"
         back = f"get {node} back; its kubelet then ends the old pods, and {volume} is detached"
-        yield from silent_node_advice(node, back, f", which detaches {volume}")
-    elif users:
-        own = workload_of(cluster, pod.metadata)
-        same = any(_workload_of_key(cluster, user) == own for user in users)
-        if same and own[0] == "Deployment":
-            yield Advice(
+        advice = silent_node_advice(node, back, f", which detaches {volume}")
+    elif not users:
+        advice = (
+            Advice(
+                summary=f"look at the log of CSI driver {attachment.spec.attacher}, which has not detached {volume}",
+                risk=Risk.MISTAKE,
+                untried="the volume is detached outside the scheduler",
+                command=f"kubectl describe volumeattachment {attachment.name}",
+            ),
+        )
+    elif own[0] == "Deployment" and any(
+        workload_of(cluster, cluster.pods.records[index].metadata) == own for index in users
+    ):
+        advice = (
+            Advice(
                 summary=f"set strategy Recreate in Deployment {own[2]}: the old pod then ends first",
                 risk=Risk.MISTAKE,
                 untried="the Deployment controller deletes the old pod",
                 command=f"kubectl patch deployment -n {own[1]} {own[2]} -p '{_RECREATE}'",
-            )
-        else:
-            yield Advice(
+            ),
+        )
+    else:
+        advice = (
+            Advice(
                 summary=f"if both pods need the data: run them on {node}, or move it to a claim with ReadWriteMany",
                 risk=Risk.POD,
                 untried="the volume is attached outside the scheduler",
-            )
-    else:
-        yield Advice(
-            summary=f"look at the log of CSI driver {attachment.spec.attacher}, which has not detached {volume}",
-            risk=Risk.MISTAKE,
-            untried="the volume is detached outside the scheduler",
-            command=f"kubectl describe volumeattachment {attachment.name}",
+            ),
         )
-
-
-def _workload_of_key(cluster: Cluster, key: str) -> tuple[str, str, str]:
-    namespace, _, name = key.partition("/")
-    return workload_of(cluster, cluster.pods.records[cluster.pods.index[namespace, name]].metadata)
+    names = listed([cluster.pods.key(index) for index in users], most=_MOST)
+    use = f"; pod {names} there {'uses' if len(users) == 1 else 'use'} it" if users else ""
+    return Diagnosis(
+        rule="volume-attached-elsewhere",
+        cause=f"volume {volume} of its claim {claim} is ReadWriteOnce and attached to {state}{use}",
+        advice=advice,
+        checks=(f"kubectl get volumeattachment {attachment.name} -o yaml",),
+    )
 
 
 def unregistered_on(cluster: Cluster, pod: Pod, node: str) -> Iterator[Diagnosis]:

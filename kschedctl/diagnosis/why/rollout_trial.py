@@ -47,11 +47,13 @@ def to_the_end(suggestion: Suggestion) -> Suggestion | None:
     # Without a rollout, a pod that evicts another one of its workload only changes which of them is pending.
     waits = all(remedy.risk is Risk.WAIT for remedy in suggestion.remedies)
     own = workload_of(before.cluster, before.pod.metadata)
-    return None if own[0] != Pod.__name__ and not waits and _evicts_own(suggestion, own) else suggestion
-
-
-def _evicts_own(suggestion: Suggestion, own: tuple[str, str, str]) -> bool:
-    return any(_workload_of(suggestion.before.cluster, key) == own for key in suggestion.evicts)
+    return (
+        None
+        if own[0] != Pod.__name__
+        and not waits
+        and any(_workload_of(suggestion.before.cluster, key) == own for key in suggestion.evicts)
+        else suggestion
+    )
 
 
 def _workload_of(cluster: Cluster, key: str) -> tuple[str, str, str] | None:
@@ -172,16 +174,12 @@ def rollout_in_words(suggestion: Suggestion) -> Iterator[str]:
 _RESTARTED: Final = ("Deployment", "StatefulSet", "DaemonSet")
 
 
-def consequences(suggestion: Suggestion, through: Sequence[Patch]) -> tuple[str, ...]:
-    """Return the side effects of a suggestion as clauses.
+def consequences(suggestion: Suggestion, through: Sequence[Patch]) -> Iterator[str]:
+    """Yield the side effects of a suggestion as clauses, some of them twice.
 
     Args:
         through: The patches of a workload's template that replace those of its pods.
     """
-    return tuple(dict.fromkeys(_consequences(suggestion, through)))
-
-
-def _consequences(suggestion: Suggestion, through: Sequence[Patch]) -> Iterator[str]:
     before = suggestion.before
     for patch in through:
         running = _running(before.cluster, before.pod)

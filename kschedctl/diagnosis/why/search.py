@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 import msgspec
 import numpy as np
 
-from kschedctl.common.arrays import Int64Array, Rows
+from kschedctl.common.arrays import Int64Array
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.new_nodes import NEW_NODE
@@ -140,15 +140,6 @@ def representatives(decision: Decision) -> Iterator[int]:
         index = columns.index.get(name)
         if index is not None and wanted > 0:
             shortfall += np.maximum(wanted - columns.allocatable[index] + columns.requested[index], 0) / wanted
-    for group in _rows_by_rejections(decision, rows):
-        # A stable sort keeps the order of rows between nodes that lack equally much.
-        yield from group[np.argsort(shortfall[group], kind="stable")][:_REPRESENTATIVES].tolist()
-
-
-def _rows_by_rejections(decision: Decision, rows: Rows) -> list[Rows]:
-    """Group nodes by the rejections of their filters, the groups with the fewest rejecting filters first."""
-    statuses = decision.statuses
-    assert statuses is not None
     plugins, reasons = _reasons(statuses)
     kinds, kind_of = np.unique(reasons[rows], axis=0, return_inverse=True)
     said = [
@@ -156,7 +147,9 @@ def _rows_by_rejections(decision: Decision, rows: Rows) -> list[Rows]:
         for kind in kinds.tolist()
     ]
     order = sorted(range(len(said)), key=lambda i: (len(said[i]), str(said[i])))
-    return [rows[kind_of.ravel() == i] for i in order]
+    for group in [rows[kind_of.ravel() == i] for i in order]:
+        # A stable sort keeps the order of rows between nodes that lack equally much.
+        yield from group[np.argsort(shortfall[group], kind="stable")][:_REPRESENTATIVES].tolist()
 
 
 def _reasons(statuses: NodeStatuses) -> tuple[tuple[str, ...], Int64Array]:
@@ -262,16 +255,18 @@ def suggest(
         search.pairs(map(CandidateRemedy, corrections), kept, worst=Risk.CAPACITY)
         if not any(map(search.has, corrections)):
             advice += (_incomplete(corrections[0]),)
-    if all(map(_is_of_new_size, search.found)):
+    # A node of a size that the cluster does not have may not exist.
+    if all(one.remedies[0].family == NEW_NODE and not one.remedies[0].model for one in search.found):
         search.begin_anew()
-        search.pairs(_firsts(collected), kept)
+        # Those for the nodes with the fewest rejecting filters come first.
+        n_refusing = {row: len(plugins) for row, plugins in collected.refusing.items()}
+        firsts = sorted(
+            (each for each in collected.candidates if not each.remedy.evicts),
+            key=lambda each: (min((n_refusing[row] for row in each.nodes), default=0), each.remedy.risk),
+        )
+        search.pairs([each for _, each in sorted(_numbered(firsts), key=lambda one: one[0])], kept)
     found = tuple(_without_repeats(sorted(search.found, key=_suggestion_rank))[:most])
     return SearchResult(found, search.tried, not search.out_of_tries, advice)
-
-
-def _is_of_new_size(one: Suggestion) -> bool:
-    """Report whether a suggestion adds a node of a size that the cluster does not have, and that may not exist."""
-    return one.remedies[0].family == NEW_NODE and not one.remedies[0].model
 
 
 def _incomplete(correction: Remedy) -> Advice:
@@ -322,15 +317,21 @@ def _everything(
 
 def _in_order(collected: Collected, candidates: Iterable[CandidateRemedy]) -> Iterator[Remedy]:
     """Return remedies from the smallest and safest; the first of every family comes before the second of any."""
+
+    def rank(one: tuple[int, CandidateRemedy]) -> tuple[object, ...]:
+        remedy = one[1].remedy
+        return not collected.promising(one[1]), one[0], remedy.risk, remedy.within, remedy.summary
+
+    ordered = sorted(candidates, key=lambda each: (each.remedy.within, each.remedy.summary))
+    return (each.remedy for _, each in sorted(_numbered(ordered), key=rank))
+
+
+def _numbered(candidates: Iterable[CandidateRemedy]) -> Iterator[tuple[int, CandidateRemedy]]:
+    """Yield remedies with the number of those of the same family before them."""
     nth: Counter[Hashable] = Counter()
-    ranked: list[tuple[tuple[object, ...], Remedy]] = []
-    for each in sorted(candidates, key=lambda each: (each.remedy.within, each.remedy.summary)):
-        remedy = each.remedy
-        ranked.append(
-            ((not collected.promising(each), nth[remedy.family], remedy.risk, remedy.within, remedy.summary), remedy)
-        )
-        nth[remedy.family] += 1
-    return (remedy for _, remedy in sorted(ranked, key=lambda one: one[0]))
+    for each in candidates:
+        yield nth[each.remedy.family], each
+        nth[each.remedy.family] += 1
 
 
 def _risks(one: Suggestion | Advice) -> list[Risk]:
@@ -512,19 +513,3 @@ def _goes_with(first: Remedy, second: Remedy) -> bool:
 
 def _changed_objects(remedy: Remedy) -> set[str]:
     return {getattr(change, "name", "") for change in remedy.changes}
-
-
-def _firsts(collected: Collected) -> list[CandidateRemedy]:
-    """Return the first remedies of pairs: the first of every family before the second of any.
-
-    Those for the nodes with the fewest rejecting filters come first.
-    """
-    firsts = [each for each in collected.candidates if not each.remedy.evicts]
-    n_refusing = {row: len(plugins) for row, plugins in collected.refusing.items()}
-    firsts.sort(key=lambda each: (min((n_refusing[row] for row in each.nodes), default=0), each.remedy.risk))
-    nth: Counter[Hashable] = Counter()
-    ranked: list[tuple[int, int, CandidateRemedy]] = []
-    for i, each in enumerate(firsts):
-        ranked.append((nth[each.remedy.family], i, each))
-        nth[each.remedy.family] += 1
-    return [each for _, _, each in sorted(ranked, key=lambda one: one[:2])]

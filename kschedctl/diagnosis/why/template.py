@@ -181,7 +181,9 @@ def _command(cluster: Cluster, change: Change) -> Iterator[str]:
         ):
             told = "; ".join(map(_in_words, change.patch))
             yield f"# recreate {change.kind} {change.name}, which cannot be changed in place: {told}"
-        case Patch(kind="Pod") if not _may_be_patched(cluster, change):
+        case Patch(kind="Pod") if (change.namespace, change.name) not in cluster.pods.index or not all(
+            _MUTABLE.fullmatch(f"{each['op']} {each['path']}") for each in change.patch
+        ):
             told = "; ".join(map(_in_words, change.patch))
             yield f"# in the manifest of pod {change.namespace}/{change.name}: {told}"
         case Patch():
@@ -195,11 +197,6 @@ def _command(cluster: Cluster, change: Change) -> Iterator[str]:
 
 def _target(key: ObjectKey) -> str:
     return f"{key.kind.lower()} {key.name}{f' -n {key.namespace}' if key.namespace else ''}"
-
-
-def _may_be_patched(cluster: Cluster, patch: Patch) -> bool:
-    stored = patch.kind == Pod.__name__ and (patch.namespace, patch.name) in cluster.pods.index
-    return stored and all(_MUTABLE.fullmatch(f"{each['op']} {each['path']}") for each in patch.patch)
 
 
 def _in_words(operation: Operation) -> str:

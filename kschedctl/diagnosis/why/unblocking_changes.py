@@ -348,7 +348,14 @@ def _extended_suggestions(
             # Priority alone frees no capacity.
             if remedy.risk is Risk.EVICTION and not remedy.evicts:
                 continue
-            changes = _changes_for_all(group, decision.pod, remedy)
+            changes, decided = remedy.changes, decision.pod
+            if remedy.scope is RemedyScope.POD:
+                # Those of the decided pod are made in each pod of the group that has the same spec.
+                first = next((pod for pod in group.pods if pod.name == decided.name), group.pods[0])
+                alike = [pod for pod in group.pods if pod.spec is first.spec]
+                own = [change for change in changes if isinstance(change, Patch) and change.name == decided.name]
+                siblings = [change for change in changes if change not in own]
+                changes = (*(replace(change, name=pod.name) for pod in alike for change in own), *siblings)
             hoped = _hoped(scheduler, group, decision, remedy)
             one = found.setdefault(msgspec.json.encode(changes), _Candidate(remedy, changes, set()))
             if hoped:
@@ -369,35 +376,27 @@ def _for_all(scheduler: Scheduler, group: PendingGroup, decision: Decision, reme
             return remedy
         return nodes_like(decision.cluster, remedy.model, number, within=remedy.within + number)
     if remedy.resource:
-        return _request_for_all(scheduler, group, decision, remedy)
+        resource = remedy.resource
+        context = RemedyContext(decision.pod, decision.cluster, decision.release)
+        n_pods, best = len(group.pods), remedy
+        if _hoped(scheduler, group, decision, remedy) >= n_pods:
+            return remedy
+        low, high = 0.0 if remedy.risk is Risk.MISTAKE else 1 - MOST_LOWERED, 1 - remedy.within
+        wanted = requested(decision.pod, decision.release, resource)
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            amount = int(wanted * middle)
+            digits = max(len(str(amount)) - 2, 0)
+            unit: int = 10**digits
+            lower = next(iter(request_remedies(context, resource, amount // unit * unit)), None)
+            if lower is None:
+                break
+            if _hoped(scheduler, group, decision, lower) >= n_pods:
+                low, best = middle, lower
+            else:
+                high = middle
+        return best
     return remedy
-
-
-def _request_for_all(scheduler: Scheduler, group: PendingGroup, decision: Decision, remedy: Remedy) -> Remedy:
-    """Return the remedy with the largest request at which all pods of a group fit.
-
-    The request is found by at most 12 steps of bisection. If none is found, the given remedy is returned.
-    """
-    resource = remedy.resource
-    context = RemedyContext(decision.pod, decision.cluster, decision.release)
-    n_pods, best = len(group.pods), remedy
-    if _hoped(scheduler, group, decision, remedy) >= n_pods:
-        return remedy
-    low, high = 0.0 if remedy.risk is Risk.MISTAKE else 1 - MOST_LOWERED, 1 - remedy.within
-    wanted = requested(decision.pod, decision.release, resource)
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        amount = int(wanted * middle)
-        digits = max(len(str(amount)) - 2, 0)
-        unit: int = 10**digits
-        lower = next(iter(request_remedies(context, resource, amount // unit * unit)), None)
-        if lower is None:
-            break
-        if _hoped(scheduler, group, decision, lower) >= n_pods:
-            low, best = middle, lower
-        else:
-            high = middle
-    return best
 
 
 def _hoped(scheduler: Scheduler, group: PendingGroup, decision: Decision, remedy: Remedy) -> int:
@@ -415,17 +414,6 @@ def _hoped(scheduler: Scheduler, group: PendingGroup, decision: Decision, remedy
         return MadePod(replace(pod, metadata=replace(pod.metadata, name=f"{pod.name}-{number}", uid="")))
 
     return min(capacity(moved, copy, len(group.pods)).total, len(group.pods))
-
-
-def _changes_for_all(group: PendingGroup, decided: Pod, remedy: Remedy) -> tuple[Change, ...]:
-    """Return the changes of a remedy; those of the decided pod for each pod of the group that has the same spec."""
-    if remedy.scope is not RemedyScope.POD:
-        return remedy.changes
-    first = next((pod for pod in group.pods if pod.name == decided.name), group.pods[0])
-    alike = [pod for pod in group.pods if pod.spec is first.spec]
-    own = [change for change in remedy.changes if isinstance(change, Patch) and change.name == decided.name]
-    siblings = [change for change in remedy.changes if change not in own]
-    return (*(replace(change, name=pod.name) for pod in alike for change in own), *siblings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,7 +161,7 @@ def _gone(obj: LintObject, context: LintContext, since: int, instead: str) -> It
     """Yield the problem of a version that is no longer served; in a folder of old manifests once per kind."""
     message = f"{obj.kind} of {obj.api_version} is no longer served as of Kubernetes 1.{since}"
     if folder := _old_folder(obj.file.name):
-        same = context.manifests.of_version(obj.api_version, obj.kind)
+        same = context.manifests.by_version[obj.api_version, obj.kind]
         in_folder = [other for other in same if _old_folder(other.file.name) == folder]
         if in_folder[0] is obj:
             # The settings know no absolute paths.

@@ -1,7 +1,7 @@
 """Requests, gates and annotations of pods."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from kschedctl.common.findings import Severity
 from kschedctl.linter.context import LintContext
@@ -81,24 +81,18 @@ def tiny_quantity(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]
     for steps, resources in places:
         for field in ("requests", "limits"):
             for name, written in mapping(mapping(resources).get(field)).items():
-                if name in _NAMES or name.startswith("hugepages-"):
-                    yield from _of_amount(pods, written, (*steps, "resources", field, name))
-
-
-def _of_amount(pods: WorkloadPods, written: Any, steps: Steps) -> Iterator[Problem]:
-    nanos = nano_units(written)
-    if nanos is None or not 0 < nanos < _LEAST:
-        return
-    shown = f"{nanos / NANO:g} bytes"
-    of_bytes = str(written) == str(nanos // NANO)
-    milli = isinstance(written, str) and written.endswith("m")
-    meant = f"{written[:-1]}Mi" if milli and isinstance(written, str) else ""
-    yield Problem(
-        message=f"{written} of {steps[-1]} is {shown}" if not of_bytes else f"{written} of {steps[-1]} is in bytes",
-        steps=steps,
-        help=f"write {meant}" if meant else f"write the unit, such as {written}Mi",
-        fix=setting(pods.obj, f"write {meant}", (steps, meant), safe=False) if meant else None,
-    )
+                nanos = nano_units(written)
+                if not (name in _NAMES or name.startswith("hugepages-")) or nanos is None or not 0 < nanos < _LEAST:
+                    continue
+                is_bytes = str(written) == str(nanos // NANO)
+                meant = f"{written[:-1]}Mi" if isinstance(written, str) and written.endswith("m") else ""
+                at_amount = (*steps, "resources", field, name)
+                yield Problem(
+                    message=f"{written} of {name} is {'in bytes' if is_bytes else f'{nanos / NANO:g} bytes'}",
+                    steps=at_amount,
+                    help=f"write {meant}" if meant else f"write the unit, such as {written}Mi",
+                    fix=setting(pods.obj, f"write {meant}", (at_amount, meant), safe=False) if meant else None,
+                )
 
 
 _MANY: Final = 64 * NANO

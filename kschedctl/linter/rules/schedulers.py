@@ -1,7 +1,7 @@
 """Scheduler configurations, and the schedulers that pods name."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from kschedctl.common.findings import Severity
 from kschedctl.common.wording import listed, similar
@@ -282,7 +282,12 @@ def profiles_conflict(obj: LintObject, context: LintContext) -> Iterator[Problem
                 related=(Related(obj, seen[name], "the other profile"),),
             )
         seen.setdefault(name, steps)
-        sort = _queue_sort(profile, steps)
+        named = plugins(profile, steps)
+        own = [each.name for each in named if each.point == "queueSort" and each.enabled]
+        broad = [each.name for each in named if each.point == MULTI_POINT and each.enabled and each.name in QUEUE_SORTS]
+        off = {each.name for each in named if not each.enabled and each.point in (MULTI_POINT, "queueSort")}
+        by_default = broad[0] if broad and off & {ALL, "PrioritySort"} else "PrioritySort"
+        sort = own[0] if own else by_default
         if first is None:
             first = sort, steps
         elif sort != first[0]:
@@ -292,18 +297,6 @@ def profiles_conflict(obj: LintObject, context: LintContext) -> Iterator[Problem
                 help="use one QueueSort plugin in all profiles",
                 related=(Related(obj, first[1], "the first profile"),),
             )
-
-
-def _queue_sort(profile: Any, steps: Steps) -> str:
-    named = plugins(profile, steps)
-    own = [each.name for each in named if each.point == "queueSort" and each.enabled]
-    if own:
-        return own[0]
-    broad = [each.name for each in named if each.point == MULTI_POINT and each.enabled and each.name in QUEUE_SORTS]
-    off = {each.name for each in named if not each.enabled and each.point in (MULTI_POINT, "queueSort")}
-    if broad and off & {ALL, "PrioritySort"}:
-        return broad[0]
-    return "PrioritySort"
 
 
 @Rule(

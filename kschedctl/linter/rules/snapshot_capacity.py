@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from kschedctl.common.findings import Finding, Severity
+from kschedctl.common.findings import Severity
 from kschedctl.common.wording import counted, listed
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node, running, snapshot
@@ -336,19 +336,24 @@ def quota(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
 
     Repair: a larger quota, or requests within the limits.
     """
-    from kschedctl.linter.cluster import trial_of
+    from kschedctl.linter.cluster import overlay_of, trial_of
 
-    stop = Stage.REFUSED if pods.type == "Pod" else None
-    if refusals := list(_refusals(pods, context)):
+    stop, tried = Stage.REFUSED if pods.type == "Pod" else None, overlay_of(context).trial(pods)
+    # KS906 and KS907 report what any cluster refuses, KS507 missing classes, and KS310 a priority.
+    if tried is not None and all(
+        each.severity is not Severity.ERROR for each in validation_findings(pods.obj, context)
+    ):
+        refusals = [each for each in tried.refusals if each.field.rpartition(".")[2] not in _OF_CLASSES]
         for each in refusals:
             message = f"the cluster refuses the pods: {each.problem}"
             yield Problem(message=message, steps=steps_of(pods.obj.raw, each.field), help=each.hint, stop=stop)
-        return
+        if refusals:
+            return
     count = context.replicas(pods)
     trial = trial_of(pods, context, "KS512") if count is not None else None
     if count is None or trial is None:
         return
-    unspecified = next((each for each in trial.admitted.quota_refusals if not each.limited), None)
+    unspecified = next((refusal for refusal in trial.admitted.quota_refusals if not refusal.limited), None)
     if unspecified is not None:
         yield Problem(
             message=f"the cluster refuses the pods: {unspecified.message}",
@@ -368,19 +373,6 @@ def quota(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
             severity=Severity.WARNING,
             stop=Stage.HANGS,
         )
-
-
-def _refusals(pods: WorkloadPods, context: LintContext) -> Iterator[Finding]:
-    """Yield the reasons why admission in the cluster refuses the pods, apart from quotas and from what others report.
-
-    KS906 and KS907 report what any cluster refuses, KS507 missing classes, and KS310 a priority.
-    """
-    from kschedctl.linter.cluster import overlay_of
-
-    trial = overlay_of(context).trial(pods)
-    if trial is None or any(each.severity is Severity.ERROR for each in validation_findings(pods.obj, context)):
-        return
-    yield from (each for each in trial.refusals if each.field.rpartition(".")[2] not in _OF_CLASSES)
 
 
 def _quota_exceeded(trial: "Trial", n: int) -> str | None:

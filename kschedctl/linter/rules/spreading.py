@@ -4,14 +4,13 @@ from collections.abc import Iterator
 
 from kschedctl.common.findings import Severity
 from kschedctl.linter.context import LintContext
-from kschedctl.linter.fix import Fix, appending, setting
+from kschedctl.linter.fix import appending, setting
 from kschedctl.linter.labels import differing, holds, selects_everything
 from kschedctl.linter.node_terms import pinned
-from kschedctl.linter.pods import DO_NOT_SCHEDULE, TemplatePart, WorkloadPods, holds_for
+from kschedctl.linter.pods import DO_NOT_SCHEDULE, WorkloadPods, holds_for
 from kschedctl.linter.relations import is_kept_apart, own_selector, self_terms
 from kschedctl.linter.rule import Problem, Related, Rule, RuleSubject, Stage
-from kschedctl.linter.values import Steps, at, is_rendered, numbered
-from kschedctl.objects.pod import TopologySpreadConstraint
+from kschedctl.linter.values import at, is_rendered, numbered
 from kschedctl.objects.well_known import HOSTNAME, POD_TEMPLATE_HASH
 
 
@@ -46,11 +45,14 @@ def spread_without_selector(pods: WorkloadPods, context: LintContext) -> Iterato
         if selector is None:
             # The API server refuses matchLabelKeys without a selector.
             if not part.raw.get("matchLabelKeys"):
+                own, at_selector = own_selector(pods), (*part.steps, "labelSelector")
                 yield Problem(
                     message="the constraint has no labelSelector: it counts no pods and spreads nothing",
                     steps=part.steps,
                     help="select the pods' own labels",
-                    fix=_fix(pods, part.steps),
+                    fix=setting(pods.obj, "select the pods' own labels", (at_selector, own), safe=False)
+                    if own is not None
+                    else None,
                 )
         elif selects_everything(selector) and not part.raw.get("matchLabelKeys"):
             yield Problem(
@@ -60,13 +62,6 @@ def spread_without_selector(pods: WorkloadPods, context: LintContext) -> Iterato
                 severity=Severity.INFO,
                 stop=Stage.WAITS if part.raw.get("whenUnsatisfiable") == DO_NOT_SCHEDULE else None,
             )
-
-
-def _fix(pods: WorkloadPods, steps: Steps) -> Fix | None:
-    selector = own_selector(pods)
-    if selector is None:
-        return None
-    return setting(pods.obj, "select the pods' own labels", ((*steps, "labelSelector"), selector), safe=False)
 
 
 @Rule(
@@ -103,25 +98,19 @@ def spread_misses_own_pods(pods: WorkloadPods, context: LintContext) -> Iterator
             continue
         steps = (*part.steps, "labelSelector")
         own = own_selector(pods)
+        # A hard constraint can keep pods pending because of other pods that it counts.
+        waits = part.raw.get("whenUnsatisfiable") == DO_NOT_SCHEDULE and (
+            any(holds(selector, other.labels) for other in context.pods if other.namespace == pods.namespace)
+            or (context.overlay is not None and context.overlay.matches_pods(selector, pods.namespace))
+        )
         yield Problem(
             message=f"the constraint does not count the pods themselves: {differing(selector, pods.labels)} does not "
             "match their labels",
             steps=steps,
             help="select labels of the template",
-            stop=Stage.WAITS if _counts_others(part, pods, context) else None,
+            stop=Stage.WAITS if waits else None,
             fix=setting(pods.obj, "select the pods' own labels", (steps, own), safe=False) if own else None,
         )
-
-
-def _counts_others(part: TemplatePart[TopologySpreadConstraint], pods: WorkloadPods, context: LintContext) -> bool:
-    """Report whether a constraint can keep pods pending because of other pods that it counts."""
-    if part.raw.get("whenUnsatisfiable") != DO_NOT_SCHEDULE:
-        return False
-    selector = part.raw.get("labelSelector")
-    same = (other for other in context.pods if other.namespace == pods.namespace)
-    if any(holds(selector, other.labels) for other in same):
-        return True
-    return context.overlay is not None and context.overlay.matches_pods(selector, pods.namespace)
 
 
 @Rule(

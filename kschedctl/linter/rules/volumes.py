@@ -102,24 +102,18 @@ def immediate_zonal(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     Repair: volumeBindingMode: WaitForFirstConsumer. A class cannot be changed: it must be recreated.
     """
     provisioner, parameters = text(obj.raw.get("provisioner")), mapping(obj.raw.get("parameters"))
-    if obj.raw.get("allowedTopologies") or _is_regional(parameters):
+    if obj.raw.get("allowedTopologies"):
         return
-    if any(name.lower() in _ZONE_PARAMETERS and value for name, value in parameters.items()):
-        return
+    for name, value in parameters.items():
+        key, lower = name.lower(), str(value).lower()
+        is_regional = key == "replication-type" and lower == "regional-pd"
+        is_of_zones = key in ("skuname", "storageaccounttype") and lower.endswith("_zrs")
+        if is_regional or is_of_zones or (key in _ZONE_PARAMETERS and value):
+            return
     consequence = f"{provisioner} creates a volume in one zone before the pod's zone is known"
     severity = Severity.INFO if provisioner in _ONE_PLACE else None
     for found in binding_at_once(obj, _ZONAL | _ONE_PLACE, consequence):
         yield replace(found, severity=severity)
-
-
-def _is_regional(parameters: object) -> bool:
-    for name, value in mapping(parameters).items():
-        lower = str(value).lower()
-        if name.lower() == "replication-type" and lower == "regional-pd":
-            return True
-        if name.lower() in ("skuname", "storageaccounttype") and lower.endswith("_zrs"):
-            return True
-    return False
 
 
 _HOST_PATH_VOLUME_UNPINNED = """v1 PersistentVolume data
@@ -358,7 +352,17 @@ def claim_of_several_workloads(claim: LintObject, context: LintContext) -> Itera
     modes = at(claim.raw, *_MODES)
     if modes not in ([RWO], [RWOP]) or (modes == [RWO] and not attaches_to_one_node(claim, context.manifests)):
         return
-    users = dict(_workloads_of_claim(claim, context))
+    mounting = {
+        pods: mounted.steps
+        for pods in context.pods_seen_from(claim)
+        for mounted in mounted_claims(pods, context.manifests)
+        if mounted.claim is claim and pods.obj.file.folder == claim.file.folder
+    }
+    users = {
+        pods: mounting[pods]
+        for pods in context.without_owned(mounting)
+        if (count := context.replicas(pods)) is None or count.high
+    }
     apart = {
         pods: None for pair in combinations(users, 2) if modes == [RWOP] or not _are_together(*pair) for pods in pair
     }
@@ -372,20 +376,6 @@ def claim_of_several_workloads(claim: LintObject, context: LintContext) -> Itera
             severity=Severity.ERROR if modes == [RWOP] else None,
             related=tuple(Related(pods.obj, users[pods], "mounts the claim") for pods in apart),
         )
-
-
-def _workloads_of_claim(claim: LintObject, context: LintContext) -> Iterator[tuple[WorkloadPods, Steps]]:
-    """Yield the workloads with pods that mount a claim, each with the path of the claim's name."""
-    mounting = {
-        pods: mounted.steps
-        for pods in context.pods_seen_from(claim)
-        for mounted in mounted_claims(pods, context.manifests)
-        if mounted.claim is claim and pods.obj.file.folder == claim.file.folder
-    }
-    for pods in context.without_owned(mounting):
-        count = context.replicas(pods)
-        if count is None or count.high:
-            yield pods, mounting[pods]
 
 
 def _are_together(one: WorkloadPods, other: WorkloadPods) -> bool:

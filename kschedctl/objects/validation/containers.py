@@ -1,36 +1,22 @@
 """Validation of containers of all kinds, their probes, lifecycle handlers, mounts and devices."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from kschedctl.common.findings import Finding
-from kschedctl.objects import field_errors
 from kschedctl.objects.field_errors import Typed
-from kschedctl.objects.names import http_header_problems, port_name_problems, port_problems
+from kschedctl.objects.names import http_header_problems, label_problems, port_name_problems, port_problems
 from kschedctl.objects.validation.environment import environment, environment_from
+from kschedctl.objects.validation.part import Part
 from kschedctl.objects.validation.resources import container_resources
 from kschedctl.objects.validation.security import container_security
-from kschedctl.objects.validation.values import (
-    Found,
-    Tree,
-    ValidationContext,
-    given_label_name,
-    given_one_of,
-    invalid_findings,
-    not_negative,
-    one_of,
-    port,
-    relative_path,
-    require,
-)
+from kschedctl.objects.validation.values import Tree, ValidationContext, port, relative_path
 
 # Validation of probes and of the lifecycle handlers that run when a container starts or stops.
 
 _PROBE_HANDLERS: Final = ("exec", "httpGet", "tcpSocket", "grpc")
 _LIFECYCLE_HANDLERS: Final = ("exec", "httpGet", "tcpSocket", "sleep")
 _NUMBERS: Final = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
-_WINDOWS_SIGNALS: Final = ("SIGKILL", "SIGTERM")
 _NAMED_SIGNALS: Final = (
     *("ABRT", "ALRM", "BUS", "CHLD", "CLD", "CONT", "FPE", "HUP", "ILL", "INT", "IO", "IOT", "KILL", "PIPE", "POLL"),
     *("PROF", "PWR", "QUIT", "RTMAX", "RTMIN", "SEGV", "STKFLT", "STOP", "SYS", "TERM", "TRAP", "TSTP", "TTIN"),
@@ -40,194 +26,141 @@ _COUNTED_SIGNALS: Final = (*(f"RTMIN+{i}" for i in range(1, 16)), *(f"RTMAX-{i}"
 _SIGNALS: Final = tuple(sorted(f"SIG{name}" for name in (*_NAMED_SIGNALS, *_COUNTED_SIGNALS)))
 
 
-def lifecycle(rules: Tree, spec: Tree, path: str, context: ValidationContext) -> Found:
-    """Yield the problems of the handlers after start and before stop, and of the stop signal."""
+def _check_lifecycle(rules: Part, spec: Part, context: ValidationContext) -> None:
+    """Check the handlers after start and before stop, and the stop signal."""
     for name in ("postStart", "preStop"):
         if name in rules:
-            yield from _handler(rules[name], _LIFECYCLE_HANDLERS, spec, f"{path}.{name}")
-    if "stopSignal" in rules and context.on("ContainerStopSignals"):
-        signal = rules["stopSignal"]
-        system = spec.get("os")
-        at = f"{path}.stopSignal"
-        if system is None:
-            yield field_errors.forbidden(at, "may not be set for containers with empty `spec.os.name`")
+            _check_handler(rules[name], _LIFECYCLE_HANDLERS, spec)
+    signal, system = rules["stopSignal"], spec["os"]
+    if signal.given and context.on("ContainerStopSignals"):
+        if not system.given:
+            signal.forbidden("may not be set for containers with empty `spec.os.name`")
         elif system.get("name") == "windows":
-            yield from one_of(signal, _WINDOWS_SIGNALS, at)
+            signal.one_of("SIGKILL", "SIGTERM")
         elif system.get("name") == "linux":
-            yield from one_of(signal, _SIGNALS, at)
+            signal.one_of(*_SIGNALS)
 
 
-def probes(container: Tree, spec: Tree, path: str) -> Found:
-    """Yield the problems of the probes of a container."""
+def _check_probes(container: Part, spec: Part) -> None:
     for name in ("livenessProbe", "readinessProbe", "startupProbe"):
-        if name not in container:
+        probe = container[name]
+        if not probe.given:
             continue
-        probe, at = container[name], f"{path}.{name}"
-        yield from _probe(probe, spec, at)
-        if name != "readinessProbe":
-            threshold = probe.get("successThreshold") or 1
-            if threshold != 1:
-                yield field_errors.invalid(f"{at}.successThreshold", threshold, "must be 1")
-        elif "terminationGracePeriodSeconds" in probe:
-            seconds = probe["terminationGracePeriodSeconds"]
-            problem = "must not be set for readinessProbes"
-            yield field_errors.invalid(f"{at}.terminationGracePeriodSeconds", seconds, problem)
+        threshold, seconds = probe["successThreshold"], probe["terminationGracePeriodSeconds"]
+        _check_handler(probe, _PROBE_HANDLERS, spec)
+        for number in _NUMBERS:
+            probe[number].not_negative()
+        if seconds.given and seconds.value <= 0:
+            seconds.invalid("must be greater than 0")
+        if name != "readinessProbe" and threshold and threshold.value != 1:
+            threshold.invalid("must be 1")
+        elif name == "readinessProbe" and seconds.given:
+            seconds.invalid("must not be set for readinessProbes")
 
 
-def _probe(probe: Tree, spec: Tree, path: str) -> Found:
-    yield from _handler(probe, _PROBE_HANDLERS, spec, path)
-    for name in _NUMBERS:
-        yield from not_negative(probe.get(name), f"{path}.{name}")
-    seconds = probe.get("terminationGracePeriodSeconds")
-    if seconds is not None and seconds <= 0:
-        yield field_errors.invalid(f"{path}.terminationGracePeriodSeconds", seconds, "must be greater than 0")
-
-
-def _handler(handler: Tree, kinds: tuple[str, ...], spec: Tree, path: str) -> Found:
-    found = False
-    for kind in kinds:
-        if kind not in handler:
-            continue
-        at = f"{path}.{kind}"
-        if found:
-            yield field_errors.forbidden(at, "may not specify more than 1 handler type")
-            continue
-        found = True
+def _check_handler(handler: Part, kinds: tuple[str, ...], spec: Part) -> None:
+    given = [kind for kind in kinds if kind in handler]
+    for kind in given:
         action = handler[kind]
         match kind:
+            case _ if kind != given[0]:
+                action.forbidden("may not specify more than 1 handler type")
             case "exec":
-                yield from require(action.get("command"), f"{at}.command")
+                action["command"].require()
             case "httpGet":
-                yield from port(action.get("port", 0), f"{at}.port")
-                yield from one_of(action.get("scheme") or "HTTP", ("HTTP", "HTTPS"), f"{at}.scheme")
+                port(action.at("port", 0))
+                action["scheme"].nonempty.one_of("HTTP", "HTTPS")
                 for header in action.get("httpHeaders", ()):
-                    name = header.get("name", "")
-                    yield from invalid_findings(http_header_problems(name), name, f"{at}.httpHeaders")
+                    action.child("httpHeaders", header.get("name", "")).check(http_header_problems)
             case "tcpSocket":
-                yield from port(action.get("port", 0), f"{at}.port")
+                port(action.at("port", 0))
             case "grpc":
-                number = action.get("port", 0)
-                yield from invalid_findings(port_problems(number), number, f"{at}.port")
+                action.at("port", 0).check(port_problems)
             case _:
-                seconds = action.get("seconds", 0)
-                period = spec.get("terminationGracePeriodSeconds", 30)
-                if seconds < 0 or seconds > period:
+                seconds, period = action.get("seconds", 0), spec.get("terminationGracePeriodSeconds", 30)
+                if not 0 <= seconds <= period:
                     problem = f"must be non-negative and less than terminationGracePeriodSeconds ({period})"
-                    yield field_errors.invalid(at, seconds, problem)
-    if not found:
-        yield field_errors.required(path, "must specify a handler type")
+                    action.invalid(problem, seconds)
+    if not given:
+        handler.required("must specify a handler type")
 
 
-_BIDIRECTIONAL: Final = "Bidirectional"
-_PROPAGATIONS: Final = (_BIDIRECTIONAL, "HostToContainer", "None")
-_RECURSIVE: Final = ("Disabled", "Enabled", "IfPossible")
 #: The pod's valid volumes, by name.
 Volumes = Mapping[str, Tree]
 
 
-def volume_mounts(container: Tree, volumes: Volumes, path: str) -> Found:
-    """Yield the problems of the volume mounts of a container."""
-    devices = {device.get("name", ""): device.get("devicePath", "") for device in container.get("volumeDevices", ())}
-    privileged = container.get("securityContext", {}).get("privileged", False)
+def _check_mounts(container: Part, volumes: Volumes) -> None:
+    mounts = container["volumeMounts"]
+    devices = {device.get("name"): device.get("devicePath") for device in container["volumeDevices"]}
     places: set[str] = set()
-    for i, mount in enumerate(container["volumeMounts"]):
-        at = f"{path}[{i}]"
-        name, place = mount.get("name", ""), mount.get("mountPath", "")
-        if not name:
-            yield field_errors.required(f"{at}.name")
-        if name not in volumes:
-            yield field_errors.not_found(f"{at}.name", name)
-        if not place:
-            yield field_errors.required(f"{at}.mountPath")
-        if place in places:
-            yield field_errors.invalid(f"{at}.mountPath", place, "must be unique")
-        places.add(place)
-        if name in devices:
-            yield field_errors.invalid(f"{at}.name", name, "must not already exist in volumeDevices")
-        if place in devices.values():
-            problem = "must not already exist as a path in volumeDevices"
-            yield field_errors.invalid(f"{at}.mountPath", place, problem)
-        yield from _check_subpath(mount, path, at)
-        yield from _propagation(mount, privileged, path)
+    for mount in mounts:
+        name, place = mount.at("name", ""), mount.at("mountPath", "")
+        name.require()
+        if name.value not in volumes:
+            name.not_found()
+        place.require()
+        if place.value in places:
+            place.invalid("must be unique")
+        places.add(place.value)
+        if name.value in devices:
+            name.invalid("must not already exist in volumeDevices")
+        if place.value in devices.values():
+            place.invalid("must not already exist as a path in volumeDevices")
+        # The path of most other messages does not contain the mount's index.
+        at = mounts.with_value(mount.value)
+        relative_path(at["subPath"])
+        if mount["subPath"] and mount["subPathExpr"]:
+            mount["subPathExpr"].invalid("subPathExpr and subPath are mutually exclusive")
+        relative_path(at["subPathExpr"])
+        _check_propagation(at, container["securityContext"].get("privileged", False))
 
 
-def _check_subpath(mount: Tree, path: str, at: str) -> Found:
-    """Yield the problems of the subpath of a mount; the path of most messages does not contain the mount's index."""
-    if mount.get("subPath"):
-        yield from relative_path(mount["subPath"], f"{path}.subPath")
-    if expression := mount.get("subPathExpr"):
-        if mount.get("subPath"):
-            problem = "subPathExpr and subPath are mutually exclusive"
-            yield field_errors.invalid(f"{at}.subPathExpr", expression, problem)
-        yield from relative_path(expression, f"{path}.subPathExpr")
+def _check_propagation(mount: Part, privileged: bool) -> None:
+    propagation, recursive = mount["mountPropagation"], mount["recursiveReadOnly"]
+    propagation.one_of("Bidirectional", "HostToContainer", "None")
+    if propagation.value == "Bidirectional" and not privileged:
+        propagation.forbidden("Bidirectional mount propagation is available only to privileged containers")
+    recursive.one_of("Disabled", "Enabled", "IfPossible")
+    if recursive.value in ("Enabled", "IfPossible"):
+        if not mount["readOnly"]:
+            recursive.forbidden("may only be specified when readOnly is true")
+        if propagation.value not in (None, "None"):
+            recursive.forbidden("may only be specified when mountPropagation is None or not specified")
 
 
-def _propagation(mount: Tree, privileged: bool, path: str) -> Found:
-    propagation = mount.get("mountPropagation")
-    if propagation is not None:
-        yield from one_of(propagation, _PROPAGATIONS, f"{path}.mountPropagation")
-        if propagation == _BIDIRECTIONAL and not privileged:
-            problem = "Bidirectional mount propagation is available only to privileged containers"
-            yield field_errors.forbidden(f"{path}.mountPropagation", problem)
-    recursive = mount.get("recursiveReadOnly")
-    if recursive is None:
-        return
-    yield from one_of(recursive, _RECURSIVE, f"{path}.recursiveReadOnly")
-    if recursive in ("Enabled", "IfPossible"):
-        if not mount.get("readOnly", False):
-            problem = "may only be specified when readOnly is true"
-            yield field_errors.forbidden(f"{path}.recursiveReadOnly", problem)
-        if propagation not in (None, "None"):
-            problem = "may only be specified when mountPropagation is None or not specified"
-            yield field_errors.forbidden(f"{path}.recursiveReadOnly", problem)
-
-
-def volume_devices(container: Tree, volumes: Volumes, path: str) -> Found:
-    """Yield the problems of the block devices of a container."""
-    mounts = {mount.get("name", ""): mount.get("mountPath", "") for mount in container.get("volumeMounts", ())}
+def _check_devices(container: Part, volumes: Volumes) -> None:
+    mounts = {mount.get("name"): mount.get("mountPath") for mount in container["volumeMounts"]}
     names: set[str] = set()
     places: set[str] = set()
-    for i, device in enumerate(container["volumeDevices"]):
-        at = f"{path}[{i}]"
-        name, place = device.get("name", ""), device.get("devicePath", "")
-        if not name:
-            yield field_errors.required(f"{at}.name")
-        if name in names:
-            yield field_errors.invalid(f"{at}.name", name, "must be unique")
-        volume = volumes.get(name)
-        block_volume_path = f"{at}.name"
+    for device in container["volumeDevices"]:
+        name, place = device.at("name", ""), device.at("devicePath", "")
+        name.require()
+        if name.value in names:
+            name.invalid("must be unique")
+        volume = volumes.get(name.value)
         if volume is None:
-            yield field_errors.not_found(block_volume_path, name)
+            name.not_found()
         elif "persistentVolumeClaim" not in volume and "ephemeral" not in volume:
-            problem = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
-            yield field_errors.invalid(block_volume_path, name, problem)
-        if not place:
-            yield field_errors.required(f"{at}.devicePath")
-        if place in places:
-            yield field_errors.invalid(f"{at}.devicePath", place, "must be unique")
-        if ".." in place.split("/"):
-            yield field_errors.invalid(f"{at}.devicePath", place, "can not contain backsteps ('..')")
+            name.invalid("can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode")
+        place.require()
+        if place.value in places:
+            place.invalid("must be unique")
+        if ".." in place.value.split("/"):
+            place.invalid("can not contain backsteps ('..')")
         else:
-            places.add(place)
-        if name in mounts:
-            yield field_errors.invalid(f"{at}.name", name, "must not already exist in volumeMounts")
-        if place in mounts.values():
-            problem = "must not already exist as a path in volumeMounts"
-            yield field_errors.invalid(f"{at}.devicePath", place, problem)
+            places.add(place.value)
+        if name.value in mounts:
+            name.invalid("must not already exist in volumeMounts")
+        if place.value in mounts.values():
+            place.invalid("must not already exist as a path in volumeMounts")
         if name:
-            names.add(name)
+            names.add(name.value)
 
 
 _ALWAYS: Final = "Always"
-_NEVER: Final = "Never"
-_PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
-_MESSAGE_POLICIES: Final = ("File", "FallbackToLogsOnError")
 PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
-_RESTART_POLICIES: Final = ("Always", "Never", "OnFailure")
 _MOST_RULES: Final = 20
 _MOST_EXIT_CODES: Final = 255
-_OF_INIT: Final = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
-_OF_SIDECARS: Final = "may not be set for init containers without restartPolicy=Always"
 #: The fields that an ephemeral container cannot have, in the order of the Go struct.
 _NOT_EPHEMERAL: Final = (
     "ports",
@@ -248,7 +181,7 @@ class ContainerValidation:
     """A pod, as far as the validation of its containers needs it."""
 
     #: The pod's spec.
-    spec: Tree
+    spec: Part
     #: The pod's valid volumes, by name.
     volumes: Volumes
     #: The names of the pod's resource claims.
@@ -257,213 +190,181 @@ class ContainerValidation:
     context: ValidationContext
 
 
-def containers(pod: ContainerValidation, path: str) -> Found:
-    """Yield the problems of the containers of a pod, which must have at least one."""
-    own = pod.spec.get("containers", ())
-    if not own:
-        yield field_errors.required(path)
-        return
+def containers(pod: ContainerValidation) -> None:
+    """Check the containers of a pod, which must have at least one."""
+    own = pod.spec["containers"]
+    own.require()
     names: set[str] = set()
-    for i, container in enumerate(own):
-        at = f"{path}[{i}]"
-        yield from _common(container, pod, at)
-        name = container.get("name", "")
-        if name in names:
-            yield field_errors.duplicate(f"{at}.name", name)
-        names.add(name)
+    for container in own:
+        _check_container(container, pod)
+        name = container.at("name", "")
+        if name.value in names:
+            name.duplicate()
+        names.add(name.value)
         if _has_lifecycle(container, pod.context):
-            yield from lifecycle(container["lifecycle"], pod.spec, f"{at}.lifecycle", pod.context)
-        yield from probes(container, pod.spec, at)
+            _check_lifecycle(container["lifecycle"], pod.spec, pod.context)
+        _check_probes(container, pod.spec)
         if pod.context.on("ContainerRestartRules"):
-            yield from _restart_policy(container, at, pod.context)
+            _check_restart_policy(container, pod.context)
         elif "restartPolicy" in container:
-            yield field_errors.forbidden(f"{at}.restartPolicy", "may not be set for non-init containers")
-    yield from _host_ports(own, path)
+            container["restartPolicy"].forbidden("may not be set for non-init containers")
+    _check_host_ports(own)
 
 
-def init_containers(pod: ContainerValidation, path: str) -> Found:
-    """Yield the problems of the init containers of a pod."""
-    names = {container.get("name", "") for container in pod.spec.get("containers", ())}
-    for i, container in enumerate(pod.spec.get("initContainers", ())):
-        at = f"{path}[{i}]"
-        yield from _common(container, pod, at)
-        policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules", ())
-        if policy is None:
-            if rules and pod.context.rules.restart_rules_need_policy and pod.context.on("ContainerRestartRules"):
-                problem = "must specify restartPolicy when restart rules are used"
-                yield field_errors.required(f"{at}.restartPolicy", problem)
-        elif not pod.context.on("ContainerRestartRules"):
-            yield from one_of(policy, (_ALWAYS,), f"{at}.restartPolicy")
-        elif policy != _ALWAYS or pod.context.on("RestartAllContainersOnContainerExits"):
-            yield from _restart_policy(container, at, pod.context)
+def init_containers(pod: ContainerValidation) -> None:
+    """Check the init containers of a pod."""
+    own, context = pod.spec["initContainers"], pod.context
+    names = {container.get("name") for container in pod.spec["containers"]}
+    for container in own:
+        _check_container(container, pod)
+        policy, rules = container["restartPolicy"], container["restartPolicyRules"]
+        if not policy.given:
+            if rules and context.rules.restart_rules_need_policy and context.on("ContainerRestartRules"):
+                policy.required("must specify restartPolicy when restart rules are used")
+        elif not context.on("ContainerRestartRules"):
+            policy.one_of(_ALWAYS)
+        elif policy.value != _ALWAYS or context.on("RestartAllContainersOnContainerExits"):
+            _check_restart_policy(container, context)
         elif rules:
-            problem = "restartPolicyRules are not allowed for init containers with restart policy Always"
-            yield field_errors.forbidden(f"{at}.restartPolicyRules", problem)
-        name = container.get("name", "")
-        if name in names:
-            yield field_errors.duplicate(f"{at}.name", name)
+            rules.forbidden("restartPolicyRules are not allowed for init containers with restart policy Always")
+        name = container.at("name", "")
+        if name.value in names:
+            name.duplicate()
         elif name:
-            names.add(name)
+            names.add(name.value)
         # Init containers run one after another, so their host ports do not conflict. The message always has index 0.
-        yield from _host_ports([container], path)
-        if container.get("restartPolicy") == _ALWAYS:
-            if _has_lifecycle(container, pod.context):
-                yield from lifecycle(container["lifecycle"], pod.spec, f"{at}.lifecycle", pod.context)
-            yield from probes(container, pod.spec, at)
+        _check_host_ports(own.with_value([container.value]))
+        if policy.value != _ALWAYS:
+            _check_sidecars_alone(container, context)
         else:
-            yield from _of_sidecars_alone(container, at, pod.context)
+            if _has_lifecycle(container, context):
+                _check_lifecycle(container["lifecycle"], pod.spec, context)
+            _check_probes(container, pod.spec)
 
 
-def _of_sidecars_alone(container: Tree, path: str, context: ValidationContext) -> Found:
-    """Yield the problems of fields that only sidecars can have, in an init container that runs to completion."""
-    for field in _OF_INIT:
+def _check_sidecars_alone(container: Part, context: ValidationContext) -> None:
+    """Check that an init container that runs to completion has no field that only sidecars can have."""
+    for field in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe"):
         if field in container and (field != "lifecycle" or _has_lifecycle(container, context)):
-            yield field_errors.forbidden(f"{path}.{field}", _OF_SIDECARS)
-    if context.rules.resize_restarts_only_sidecars:
-        for n, policy in enumerate(container.get("resizePolicy", ())):
-            if policy.get("restartPolicy") == "RestartContainer":
-                problem = "must not be set to 'RestartContainer' for non-sidecar initContainers"
-                field = f"{path}.resizePolicy[{n}].restartPolicy"
-                yield field_errors.invalid(field, "RestartContainer", problem)
+            container[field].forbidden("may not be set for init containers without restartPolicy=Always")
+    for policy in container["resizePolicy"] if context.rules.resize_restarts_only_sidecars else ():
+        if policy.get("restartPolicy") == "RestartContainer":
+            problem = "must not be set to 'RestartContainer' for non-sidecar initContainers"
+            policy["restartPolicy"].invalid(problem)
 
 
-def ephemeral_containers(pod: ContainerValidation, path: str) -> Found:
-    """Yield the problems of the ephemeral containers of a pod; a new pod cannot have any."""
-    others = {c.get("name", "") for name in ("containers", "initContainers") for c in pod.spec.get(name, ())}
+def ephemeral_containers(pod: ContainerValidation) -> None:
+    """Check the ephemeral containers of a pod; a new pod cannot have any."""
+    others = {c.get("name") for name in ("containers", "initContainers") for c in pod.spec[name]}
     names = set(others)
-    for i, container in enumerate(pod.spec.get("ephemeralContainers", ())):
-        at = f"{path}[{i}]"
-        yield from _common(container, pod, at)
-        yield from image_alone(container, at)
-        name, target = container.get("name", ""), container.get("targetContainerName", "")
-        if name in names:
-            yield field_errors.duplicate(f"{at}.name", name)
-        names.add(name)
-        if target and target not in others:
-            yield field_errors.not_found(f"{at}.targetContainerName", target)
-        for field in _NOT_EPHEMERAL:
-            if container.get(field) is not None:
-                yield field_errors.forbidden(f"{at}.{field}", _EPHEMERAL)
-        for n, mount in enumerate(container.get("volumeMounts", ())):
-            for field in ("subPath", "subPathExpr"):
-                if mount.get(field):
-                    yield field_errors.forbidden(f"{at}.volumeMounts[{n}].{field}", _EPHEMERAL)
+    for container in pod.spec["ephemeralContainers"]:
+        name, target = container.at("name", ""), container["targetContainerName"]
+        _check_container(container, pod)
+        image_alone(container)
+        if name.value in names:
+            name.duplicate()
+        names.add(name.value)
+        if target and target.value not in others:
+            target.not_found()
+        of_mounts = [mount[field] for mount in container["volumeMounts"] for field in ("subPath", "subPathExpr")]
+        given = [container[field] for field in _NOT_EPHEMERAL if field in container]
+        for field in (*given, *filter(None, of_mounts)):
+            field.forbidden("cannot be set for an Ephemeral Container")
 
 
-def image_alone(container: Tree, path: str) -> Found:
-    """Yield a problem if the image of a Pod's container has leading or trailing white space."""
-    image = container.get("image", "")
-    if image != image.strip():
-        yield field_errors.invalid(f"{path}.image", image, "must not have leading or trailing whitespace")
+def image_alone(container: Part) -> None:
+    """Check that the image of a Pod's container has no leading or trailing white space."""
+    image = container.at("image", "")
+    if image.value != image.value.strip():
+        image.invalid("must not have leading or trailing whitespace")
 
 
-def _common(container: Tree, pod: ContainerValidation, path: str) -> Found:
+def _check_container(container: Part, pod: ContainerValidation) -> None:
     context = pod.context
-    yield from given_label_name(container.get("name", ""), f"{path}.name")
+    container["name"].require(rule=label_problems)
     if not context.partial:
-        yield from require(container.get("image"), f"{path}.image")
-    message_policy = container.get("terminationMessagePolicy") or "File"
-    yield from one_of(message_policy, _MESSAGE_POLICIES, f"{path}.terminationMessagePolicy")
-    if "ports" in container:
-        yield from _ports(container["ports"], f"{path}.ports")
-    if "env" in container:
-        yield from environment(container["env"], f"{path}.env", context)
-    if "envFrom" in container:
-        yield from environment_from(container["envFrom"], f"{path}.envFrom", context)
-    if "volumeMounts" in container and not pod.context.partial:
-        yield from volume_mounts(container, pod.volumes, f"{path}.volumeMounts")
-    if "volumeDevices" in container:
-        yield from volume_devices(container, pod.volumes, f"{path}.volumeDevices")
-    if container.get("imagePullPolicy"):
-        yield from one_of(container["imagePullPolicy"], PULL_POLICIES, f"{path}.imagePullPolicy")
+        container["image"].require()
+    container["terminationMessagePolicy"].nonempty.one_of("File", "FallbackToLogsOnError")
+    _check_ports(container["ports"])
+    environment(container["env"], context)
+    environment_from(container["envFrom"], context)
+    if not context.partial:
+        _check_mounts(container, pod.volumes)
+    _check_devices(container, pod.volumes)
+    container["imagePullPolicy"].nonempty.one_of(*PULL_POLICIES)
     if "resources" in container:
-        yield from container_resources(container["resources"], pod.claims, f"{path}.resources")
-    if "resizePolicy" in container:
-        at = f"{path}.resizePolicy"
-        names: set[str] = set()
-        restart = pod.spec.get("restartPolicy") or _ALWAYS
-        for i, policy in enumerate(container["resizePolicy"]):
-            name, after = policy.get("resourceName", ""), policy.get("restartPolicy", "")
-            if name in names:
-                yield field_errors.duplicate(f"{at}[{i}]", Typed(name))
-            names.add(name)
-            yield from given_one_of(name, ("cpu", "memory"), at)
-            yield from given_one_of(after, ("NotRequired", "RestartContainer"), at)
-            if restart == _NEVER and after != "NotRequired":
-                whose = "pod " if pod.context.rules.resize_message_names_pod else ""
-                problem = f"must be 'NotRequired' when {whose}`restartPolicy` is 'Never'"
-                yield field_errors.invalid(at, Typed(after), problem)
-    if "securityContext" in container:
-        yield from container_security(container["securityContext"], f"{path}.securityContext", context)
-
-
-def _ports(ports: Sequence[Tree], path: str) -> Found:
+        container_resources(container["resources"], pod.claims)
+    policies = container["resizePolicy"]
     names: set[str] = set()
-    for i, each in enumerate(ports):
-        at = f"{path}[{i}]"
-        if name := each.get("name", ""):
-            problems = list(port_name_problems(name))
-            yield from invalid_findings(problems, name, f"{at}.name")
-            if not problems and name in names:
-                yield field_errors.duplicate(f"{at}.name", name)
-            if not problems:
-                names.add(name)
-        number, host = each.get("containerPort", 0), each.get("hostPort", 0)
-        if not number:
-            yield field_errors.required(f"{at}.containerPort")
-        else:
-            yield from invalid_findings(port_problems(number), number, f"{at}.containerPort")
-        if host:
-            yield from invalid_findings(port_problems(host), host, f"{at}.hostPort")
-        yield from one_of(each.get("protocol") or "TCP", _PROTOCOLS, f"{at}.protocol")
+    for policy in policies:
+        # The path of the other messages does not contain the policy's index.
+        name, after = policies.with_value(policy.get("resourceName")), policies.with_value(policy.get("restartPolicy"))
+        if name.value in names:
+            policy.duplicate(Typed(name.value))
+        names.add(name.value)
+        name.require_one_of("cpu", "memory")
+        after.require_one_of("NotRequired", "RestartContainer")
+        if pod.spec.get("restartPolicy") == "Never" and after.value != "NotRequired":
+            whose = "pod " if context.rules.resize_message_names_pod else ""
+            after.typed.invalid(f"must be 'NotRequired' when {whose}`restartPolicy` is 'Never'")
+    if "securityContext" in container:
+        container_security(container["securityContext"], context)
 
 
-def _host_ports(own: Sequence[Tree], path: str) -> Found:
+def _check_ports(ports: Part) -> None:
+    names: set[str] = set()
+    for each in ports:
+        name = each["name"].nonempty
+        name.check(port_name_problems)
+        if name and not any(port_name_problems(name.value)):
+            if name.value in names:
+                name.duplicate()
+            names.add(name.value)
+        if not each["containerPort"]:
+            each["containerPort"].required()
+        for number in (each["containerPort"], each["hostPort"]):
+            number.nonempty.check(port_problems)
+        each["protocol"].nonempty.one_of("SCTP", "TCP", "UDP")
+
+
+def _check_host_ports(containers: Part) -> None:
     taken: set[str] = set()
-    for i, container in enumerate(own):
-        for n, each in enumerate(container.get("ports", ())):
-            if not each.get("hostPort"):
-                continue
-            key = f"{each.get('protocol') or 'TCP'}/{each.get('hostIP', '')}/{each['hostPort']}"
-            if key in taken:
-                yield field_errors.duplicate(f"{path}[{i}].ports[{n}].hostPort", key)
-            taken.add(key)
+    for each in (each for container in containers for each in container["ports"] if each["hostPort"]):
+        key = f"{each.get('protocol') or 'TCP'}/{each.get('hostIP')}/{each.get('hostPort')}"
+        if key in taken:
+            each["hostPort"].duplicate(key)
+        taken.add(key)
 
 
-def _restart_policy(container: Tree, path: str, context: ValidationContext) -> Found:
-    policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules", ())
-    if policy is not None:
-        yield from one_of(policy, _RESTART_POLICIES, f"{path}.restartPolicy")
-    elif rules:
-        yield field_errors.required(f"{path}.restartPolicy", "must specify restartPolicy when restart rules are used")
-    if len(rules) > _MOST_RULES:
-        yield _too_many(f"{path}.restartPolicyRules", len(rules), _MOST_RULES, context)
+def _check_restart_policy(container: Part, context: ValidationContext) -> None:
+    policy, rules = container["restartPolicy"], container["restartPolicyRules"]
+    policy.one_of("Always", "Never", "OnFailure")
+    if rules and not policy.given:
+        policy.required("must specify restartPolicy when restart rules are used")
+    _check_number(rules, _MOST_RULES, context)
     every = context.on("RestartAllContainersOnContainerExits")
     actions = ("Restart", "RestartAllContainers") if every else ("Restart",)
     listed = actions if context.rules.restart_actions_listed else ("Restart",)
-    for i, rule in enumerate(rules):
-        at = f"{path}.restartPolicyRules[{i}]"
-        action = rule.get("action", "")
-        if action not in actions:
-            yield field_errors.unsupported(f"{at}.action", action, listed)
-        if context.partial:
-            continue
-        codes = rule.get("exitCodes")
-        if codes is None:
-            yield field_errors.required(f"{at}.exitCodes", "must be specified")
-            continue
-        yield from one_of(codes.get("operator", ""), ("In", "NotIn"), f"{at}.exitCodes.operator")
-        if len(codes.get("values", ())) > _MOST_EXIT_CODES:
-            yield _too_many(f"{at}.exitCodes.values", len(codes["values"]), _MOST_EXIT_CODES, context)
+    for rule in rules:
+        action, codes = rule.at("action", ""), rule["exitCodes"]
+        if action.value not in actions:
+            action.unsupported(listed)
+        if not codes.given and not context.partial:
+            codes.required("must be specified")
+        elif not context.partial:
+            codes.at("operator", "").one_of("In", "NotIn")
+            _check_number(codes["values"], _MOST_EXIT_CODES, context)
 
 
-def _too_many(path: str, number: int, most: int, context: ValidationContext) -> Finding:
-    if context.rules.restart_rules_are_counted:
-        return field_errors.too_many(path, number, most)
-    return field_errors.too_long(path, most)
+def _check_number(items: Part, most: int, context: ValidationContext) -> None:
+    if len(items.value or ()) > most:
+        if context.rules.restart_rules_are_counted:
+            items.too_many(most)
+        else:
+            items.too_long(most)
 
 
-def _has_lifecycle(container: Tree, context: ValidationContext) -> bool:
+def _has_lifecycle(container: Part, context: ValidationContext) -> bool:
     """Report whether a container has a lifecycle after fields behind disabled feature gates are dropped."""
     only_signal = container.get("lifecycle", {}).keys() == {"stopSignal"}
     return "lifecycle" in container and (not only_signal or context.on("ContainerStopSignals"))

@@ -3,27 +3,16 @@
 import re
 from collections.abc import Collection, Mapping
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
-from kschedctl.objects import field_errors
 from kschedctl.objects.duration import Duration
-from kschedctl.objects.field_errors import Typed, go_quote
+from kschedctl.objects.field_errors import OMITTED, go_quote
 from kschedctl.objects.names import label_problems, qualified_name_problems, subdomain_problems, too_long
 from kschedctl.objects.validation.metadata import object_metadata, with_labels
+from kschedctl.objects.validation.part import Part
 from kschedctl.objects.validation.placement import label_selector, selector_in_message, selects
-from kschedctl.objects.validation.values import (
-    Found,
-    Tree,
-    ValidationContext,
-    given_one_of,
-    in_go,
-    invalid_findings,
-    not_negative,
-    one_of,
-    require,
-    sorted_labels,
-)
+from kschedctl.objects.validation.values import Tree, ValidationContext, in_go, sorted_labels
 from kschedctl.objects.validation.workloads import pod_template
 
 # Validation of cron schedules and time zones, with the messages of the API server's parser (robfig/cron).
@@ -57,33 +46,29 @@ class _CronError(ValueError):
     """A text that is not a cron schedule."""
 
 
-def schedule(text: str, path: str) -> Found:
-    """Yield the problems of the schedule of a CronJob."""
+def _check_schedule(schedule: Part) -> None:
     try:
-        _parse_schedule(text)
+        _parse_schedule(schedule.value)
     except _CronError as error:
-        yield field_errors.invalid(path, text, str(error))
-    if "TZ" in text:
-        yield field_errors.invalid(path, text, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead")
+        schedule.invalid(str(error))
+    if "TZ" in schedule.value:
+        schedule.invalid("cannot use TZ or CRON_TZ in schedule, use timeZone field instead")
 
 
-def time_zone(name: str, path: str) -> Found:
-    """Yield the problems of a time zone's name."""
+def _time_zone_problems(name: str) -> list[str]:
     if not name:
-        yield field_errors.invalid(path, Typed(name), "timeZone must be nil or non-empty string")
-        return
-    for part in name.split("/"):
-        if part in (".", "..") or part.startswith("-") or not _ZONE_PART(part):
-            yield field_errors.invalid(path, Typed(name), f"unknown time zone {name}")
-            return
+        return ["timeZone must be nil or non-empty string"]
+    if any(part in (".", "..") or part.startswith("-") or not _ZONE_PART(part) for part in name.split("/")):
+        return [f"unknown time zone {name}"]
+    problems = []
     if name.lower() == "local":
-        problem = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
-        yield field_errors.invalid(path, Typed(name), problem)
+        problems.append("timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones")
     # Go does not open files with such names.
     if ".." in name or name.startswith("/"):
-        yield field_errors.invalid(path, Typed(name), "time: invalid location name")
+        problems.append("time: invalid location name")
     elif not _is_zone(name):
-        yield field_errors.invalid(path, Typed(name), f"unknown time zone {name}")
+        problems.append(f"unknown time zone {name}")
+    return problems
 
 
 def _is_zone(name: str) -> bool:
@@ -108,26 +93,21 @@ def _parse_schedule(text: str) -> None:
         if not _is_zone(zone):
             raise _CronError(f"provided bad location {zone}: unknown time zone {zone}")
         text = rest.strip()
-    if text.startswith("@"):
-        _descriptor(text)
-        return
-    fields = text.split()
-    if len(fields) != len(_FIELDS):
-        raise _CronError(f"expected exactly 5 fields, found {len(fields)}: [{' '.join(fields)}]")
-    for field, bounds in zip(fields, _FIELDS, strict=True):
-        for expression in filter(None, field.split(",")):
-            _range(expression, bounds)
-
-
-def _descriptor(text: str) -> None:
-    if text in _DESCRIPTORS:
-        return
-    if not text.startswith(_EVERY):
-        raise _CronError(f"unrecognized descriptor: {text}")
-    try:
-        Duration.parse(text.removeprefix(_EVERY))
-    except ValueError as error:
-        raise _CronError(f"failed to parse duration {text}: {error}") from None
+    if text.startswith(_EVERY):
+        try:
+            Duration.parse(text.removeprefix(_EVERY))
+        except ValueError as error:
+            raise _CronError(f"failed to parse duration {text}: {error}") from None
+    elif text.startswith("@"):
+        if text not in _DESCRIPTORS:
+            raise _CronError(f"unrecognized descriptor: {text}")
+    else:
+        fields = text.split()
+        if len(fields) != len(_FIELDS):
+            raise _CronError(f"expected exactly 5 fields, found {len(fields)}: [{' '.join(fields)}]")
+        for field, bounds in zip(fields, _FIELDS, strict=True):
+            for expression in filter(None, field.split(",")):
+                _range(expression, bounds)
 
 
 def _range(expression: str, bounds: _Bounds) -> None:
@@ -163,11 +143,11 @@ def _parsed_number(text: str, names: Mapping[str, int]) -> int:
     if named is not None:
         return named
     if not _INTEGER(text):
-        why = f"strconv.Atoi: parsing {field_errors.go_quote(text)}: invalid syntax"
+        why = f"strconv.Atoi: parsing {go_quote(text)}: invalid syntax"
         raise _CronError(f"failed to parse int from {text}: {why}")
     number = int(text) if len(text) < 100 else _MAX_INT64
     if not -_MAX_INT64 <= number < _MAX_INT64:
-        why = f"strconv.Atoi: parsing {field_errors.go_quote(text)}: value out of range"
+        why = f"strconv.Atoi: parsing {go_quote(text)}: value out of range"
         raise _CronError(f"failed to parse int from {text}: {why}")
     if number < 0:
         raise _CronError(f"negative number ({number}) not allowed: {text}")
@@ -191,26 +171,19 @@ def count_indexes(text: str, completions: int) -> int:
     """
     total, last = 0, None
     for part in text.split(",") if text else ():
-        first, end = _interval(part, completions)
+        limits = part.split("-")
+        if len(limits) > 2:
+            problem = f"the fragment {go_quote(part)} violates the requirement that an index interval can have at most"
+            raise IndexesError(f"{problem} two parts separated by '-'")
+        first = _parsed_index(limits[0], completions)
+        end = _parsed_index(limits[-1], completions)
+        if len(limits) == 2 and first >= end:
+            raise IndexesError(f"non-increasing order, previous: {first}, current: {end}")
         if last is not None and last >= first:
             raise IndexesError(f"non-increasing order, previous: {last}, current: {first}")
         total += end - first + 1
         last = end
     return total
-
-
-def _interval(part: str, completions: int) -> tuple[int, int]:
-    limits = part.split("-")
-    if len(limits) > 2:
-        problem = f"the fragment {go_quote(part)} violates the requirement that an index interval can have at most"
-        raise IndexesError(f"{problem} two parts separated by '-'")
-    first = _parsed_index(limits[0], completions)
-    if len(limits) == 1:
-        return first, first
-    end = _parsed_index(limits[1], completions)
-    if first >= end:
-        raise IndexesError(f"non-increasing order, previous: {first}, current: {end}")
-    return first, end
 
 
 def _parsed_index(text: str, completions: int) -> int:
@@ -231,6 +204,7 @@ _NUMBERS: Final = (
     "backoffLimit",
     "ttlSecondsAfterFinished",
     "backoffLimitPerIndex",
+    "maxFailedIndexes",
 )
 _MOST_PARALLEL: Final = 100_000
 _MANY_COMPLETIONS: Final = 100_000
@@ -241,283 +215,229 @@ _LONGEST_MANAGER: Final = 63
 _LONGEST_INDEXES: Final = 64 * 1024
 _LONGEST_CRON_JOB: Final = 52
 _ACTIONS: Final = ("Count", "FailIndex", "FailJob", "Ignore")
-_STATUSES: Final = ("False", "True", "Unknown")
 #: A stand-in for the uid of the new Job.
 _UID: Final = "00000000-0000-0000-0000-000000000000"
 _UID_LABELS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _NAME_LABELS: Final = ("job-name", "batch.kubernetes.io/job-name")
 
 
-def job(tree: Tree, context: ValidationContext) -> Found:
-    """Yield the problems of a Job."""
+def job(tree: Part, context: ValidationContext) -> None:
+    """Check a Job."""
     metadata = tree.get("metadata", {})
-    spec = dict(tree.get("spec", {}))
-    name = metadata.get("name", "")
-    generated = [] if spec.get("manualSelector", False) else list(_generated(spec, name))
-    own = tree.get("spec", {}).get("template", {}).get("metadata", {}).get("labels")
-    if own is not None and not metadata.get("labels"):
+    spec = tree.child("spec", dict(tree.get("spec", {})))
+    name, own = metadata.get("name", ""), tree["spec"]["template"]["metadata"]["labels"]
+    generated = [] if spec["manualSelector"] else _generate(spec.value, name)
+    if own.given and not metadata.get("labels"):
         # An API server makes both label maps one object, so the generated labels are in both.
-        metadata = with_labels(metadata, spec["template"]["metadata"]["labels"])
-    yield from object_metadata(metadata, subdomain_problems, namespaced=True)
-    yield from generated
-    yield from job_spec(spec, "spec", context)
-    selector = spec.get("selector")
-    if selector is None:
-        yield field_errors.required("spec.selector")
-    else:
-        yield from label_selector(selector, "spec.selector")
-    own = spec.get("template", {}).get("metadata", {}).get("labels")
-    if selects(selector, own or {}) is False:
-        problem = "`selector` does not match template `labels`"
-        yield field_errors.invalid("spec.template.metadata.labels", sorted_labels(own), problem)
-    completions = spec.get("completions", 0)
-    if spec.get("completionMode") == _INDEXED and completions > 0:
-        host = f"{name}-{completions - 1}"
-        if label_problems(host):
-            problem = f"will not able to create pod with invalid DNS label: {host}"
-            yield field_errors.invalid("metadata.name", name, problem)
+        metadata = with_labels(metadata, spec["template"]["metadata"]["labels"].value)
+    object_metadata(tree.child("metadata", metadata), subdomain_problems, namespaced=True)
+    selector, own = spec["selector"], spec["template"]["metadata"]["labels"]
+    for key, wanted in generated:
+        own.child(f"[{key}]", sorted_labels(own.value)).invalid(f"must be '{wanted}'")
+    if not spec["manualSelector"] and selects(selector.value, _generated_labels(name)) is False:
+        selector.invalid("`selector` not auto-generated", selector_in_message(selector.value))
+    job_spec(spec, context)
+    if not selector.given:
+        selector.required()
+    label_selector(selector)
+    if selects(selector.value, own.value or {}) is False:
+        own.invalid("`selector` does not match template `labels`", sorted_labels(own.value))
+    host = f"{name}-{spec.get('completions', 0) - 1}"
+    if spec.get("completionMode") == _INDEXED and spec.get("completions", 0) > 0 and label_problems(host):
+        problem = f"will not able to create pod with invalid DNS label: {host}"
+        tree["metadata"].at("name", "").invalid(problem)
 
 
-def _generated(spec: Tree, name: str) -> Found:
-    """Set the generated selector and labels in a Job's spec, and yield the problems of conflicting values."""
-    template = dict(spec.get("template", {}))
-    metadata = dict(template.get("metadata", {}))
-    own = dict(metadata.get("labels", {}))
-    wanted = dict.fromkeys(_NAME_LABELS, name) | dict.fromkeys(_UID_LABELS, _UID)
-    for key, value in wanted.items():
-        own.setdefault(key, value)
-    metadata["labels"] = own
-    template["metadata"] = metadata
-    spec["template"] = template
-    selector = dict(spec.get("selector", {}))
-    selector["matchLabels"] = {_UID_LABELS[1]: _UID} | selector.get("matchLabels", {})
-    spec["selector"] = selector
-    at = "spec.template.metadata"
-    for key in (_UID_LABELS[0], _NAME_LABELS[0], _UID_LABELS[1], _NAME_LABELS[1]):
-        if own[key] != wanted[key]:
-            yield field_errors.invalid(f"{at}.labels[{key}]", sorted_labels(own), f"must be '{wanted[key]}'")
-    if selects(selector, wanted) is False:
-        yield field_errors.invalid("spec.selector", selector_in_message(selector), "`selector` not auto-generated")
+def _generated_labels(name: str) -> dict[str, str]:
+    return dict.fromkeys(_NAME_LABELS, name) | dict.fromkeys(_UID_LABELS, _UID)
 
 
-def cron_job(tree: Tree, context: ValidationContext) -> Found:
-    """Yield the problems of a CronJob."""
-    metadata, spec = tree.get("metadata", {}), tree.get("spec", {})
-    yield from object_metadata(metadata, subdomain_problems, namespaced=True)
-    if not spec.get("schedule"):
-        yield field_errors.required("spec.schedule")
-    else:
-        yield from schedule(spec["schedule"], "spec.schedule")
-    yield from not_negative(spec.get("startingDeadlineSeconds"), "spec.startingDeadlineSeconds")
-    if "timeZone" in spec:
-        yield from time_zone(spec["timeZone"], "spec.timeZone")
-    policy = spec.get("concurrencyPolicy") or "Allow"
-    yield from given_one_of(policy, ("Allow", "Forbid", "Replace"), "spec.concurrencyPolicy")
-    inner, at = spec.get("jobTemplate", {}).get("spec", {}), "spec.jobTemplate.spec"
-    yield from job_spec(inner, at, context, of_cron_job=True)
+def _generate(spec: Tree, name: str) -> list[tuple[str, str]]:
+    """Set the generated selector and labels in a Job's spec, and return the labels that have other values."""
+    template, selector = spec.get("template", {}), spec.get("selector", {})
+    wanted = _generated_labels(name)
+    own = wanted | template.get("metadata", {}).get("labels", {})
+    spec["template"] = {**template, "metadata": {**template.get("metadata", {}), "labels": own}}
+    spec["selector"] = {**selector, "matchLabels": {_UID_LABELS[1]: _UID} | selector.get("matchLabels", {})}
+    order = (_UID_LABELS[0], _NAME_LABELS[0], _UID_LABELS[1], _NAME_LABELS[1])
+    return [(key, wanted[key]) for key in order if own[key] != wanted[key]]
+
+
+def cron_job(tree: Part, context: ValidationContext) -> None:
+    """Check a CronJob."""
+    spec, name = tree["spec"], tree["metadata"]["name"]
+    object_metadata(tree["metadata"], subdomain_problems, namespaced=True)
+    spec["schedule"].require()
+    if spec["schedule"]:
+        _check_schedule(spec["schedule"])
+    spec["startingDeadlineSeconds"].not_negative()
+    spec["timeZone"].typed.check(_time_zone_problems)
+    spec["concurrencyPolicy"].nonempty.one_of("Allow", "Forbid", "Replace")
+    inner = spec["jobTemplate"]["spec"]
+    job_spec(inner, context, of_cron_job=True)
     if "selector" in inner:
-        yield field_errors.invalid(
-            f"{at}.selector", selector_in_message(inner["selector"]), "`selector` will be auto-generated"
-        )
-    if inner.get("manualSelector"):
-        yield field_errors.unsupported(f"{at}.manualSelector", True, ("nil", "false"))
-    for name in ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"):
-        yield from not_negative(spec.get(name), f"spec.{name}")
-    name = metadata.get("name", "")
-    if too_long(name, _LONGEST_CRON_JOB):
-        yield field_errors.invalid("metadata.name", name, "must be no more than 52 characters")
+        inner["selector"].invalid("`selector` will be auto-generated", selector_in_message(inner["selector"].value))
+    if inner["manualSelector"]:
+        inner["manualSelector"].unsupported(("nil", "false"), True)
+    spec["successfulJobsHistoryLimit"].not_negative()
+    spec["failedJobsHistoryLimit"].not_negative()
+    if name and too_long(name.value, _LONGEST_CRON_JOB):
+        name.invalid("must be no more than 52 characters")
 
 
-def job_spec(spec: Tree, path: str, context: ValidationContext, *, of_cron_job: bool = False) -> Found:
-    """Yield the problems of a Job's spec.
+def job_spec(spec: Part, context: ValidationContext, *, of_cron_job: bool = False) -> None:
+    """Check a Job's spec.
 
     Args:
         of_cron_job: True for the spec in a CronJob, whose defaults are set only when its Jobs are created.
     """
     for name in _NUMBERS:
-        yield from not_negative(spec.get(name), f"{path}.{name}")
-    per_index, most_failed = spec.get("backoffLimitPerIndex"), spec.get("maxFailedIndexes")
-    yield from not_negative(most_failed, f"{path}.maxFailedIndexes")
-    if most_failed is not None and per_index is None:
-        yield field_errors.required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified")
+        spec[name].not_negative()
+    per_index, most_failed = spec["backoffLimitPerIndex"], spec["maxFailedIndexes"]
+    if most_failed.given and not per_index.given:
+        per_index.required("when maxFailedIndexes is specified")
     if "managedBy" in spec and context.on("JobManagedBy"):
-        yield from _managed_by(spec["managedBy"], f"{path}.managedBy")
-    mode = spec.get("completionMode", _NON_INDEXED)
-    yield from one_of(mode, (_NON_INDEXED, _INDEXED), f"{path}.completionMode")
-    if mode == _INDEXED:
-        yield from _indexed(spec, path, of_cron_job)
-    elif mode == _NON_INDEXED:
-        for name in ("backoffLimitPerIndex", "maxFailedIndexes"):
-            if name in spec:
-                yield field_errors.invalid(f"{path}.{name}", spec[name], "requires indexed completion mode")
+        _check_manager(spec["managedBy"])
+    mode = spec.at("completionMode", _NON_INDEXED)
+    mode.one_of(_NON_INDEXED, _INDEXED)
+    if mode.value == _INDEXED:
+        _check_indexed(spec, of_cron_job)
+    elif mode.value == _NON_INDEXED:
+        for part in (per_index, most_failed):
+            if part.given:
+                part.invalid("requires indexed completion mode")
     if "podFailurePolicy" in spec:
-        yield from _failure_policy(spec, f"{path}.podFailurePolicy")
+        _check_failure_policy(spec["podFailurePolicy"]["rules"], spec)
     if "successPolicy" in spec:
-        yield from _success_policy(spec, mode, f"{path}.successPolicy")
-    if "podReplacementPolicy" in spec:
-        known = ("Failed",) if "podFailurePolicy" in spec else ("Failed", "TerminatingOrFailed")
-        yield from one_of(spec["podReplacementPolicy"], known, f"{path}.podReplacementPolicy")
-    yield from pod_template(spec.get("template", {}), f"{path}.template", context)
-    yield from _restart_policy(spec, f"{path}.template.spec.restartPolicy")
+        _check_success_policy(spec["successPolicy"], mode.value, spec.get("completions", 1))
+    others = () if "podFailurePolicy" in spec else ("TerminatingOrFailed",)
+    spec["podReplacementPolicy"].one_of("Failed", *others)
+    pod_template(spec["template"], context)
+    policy = spec["template"]["spec"]["restartPolicy"]
+    if policy.value in (None, "", "Always"):
+        policy.required('valid values: "OnFailure", "Never"')
+    elif policy.value not in ("OnFailure", "Never"):
+        policy.unsupported(("OnFailure", "Never"))
+    elif "podFailurePolicy" in spec and policy.value != "Never":
+        policy.typed.invalid('only "Never" is supported when podFailurePolicy is specified')
 
 
-def _restart_policy(spec: Tree, path: str) -> Found:
-    policy = spec.get("template", {}).get("spec", {}).get("restartPolicy") or "Always"
-    if policy == "Always":
-        yield field_errors.required(path, 'valid values: "OnFailure", "Never"')
-    elif policy not in ("OnFailure", "Never"):
-        yield field_errors.unsupported(path, policy, ("OnFailure", "Never"))
-    elif "podFailurePolicy" in spec and policy != "Never":
-        problem = 'only "Never" is supported when podFailurePolicy is specified'
-        yield field_errors.invalid(path, field_errors.Typed(policy), problem)
-
-
-def _managed_by(name: str, path: str) -> Found:
-    host, _, rest = name.partition("/")
+def _check_manager(name: Part) -> None:
+    host, _, rest = name.value.partition("/")
     if not name:
-        yield field_errors.required(path)
+        name.required()
     elif not host or not rest:
-        yield field_errors.invalid(path, name, 'must be a domain-prefixed path (such as "acme.io/foo")')
+        name.invalid('must be a domain-prefixed path (such as "acme.io/foo")')
     else:
-        yield from invalid_findings(subdomain_problems(host), host, path)
+        name.with_value(host).check(subdomain_problems)
         if not all(char.isascii() and (char.isalnum() or char in "/-._~%!$&'()*+,;=:") for char in rest):
             problem = r"Invalid path (regex used for validation is '[A-Za-z0-9/\-._~%!$&'()*+,;=:]+')"
-            yield field_errors.invalid(path, rest, problem)
-    if too_long(name, _LONGEST_MANAGER):
-        yield field_errors.too_long(path, _LONGEST_MANAGER)
+            name.invalid(problem, rest)
+    if too_long(name.value, _LONGEST_MANAGER):
+        name.too_long(_LONGEST_MANAGER)
 
 
-def _indexed(spec: Tree, path: str, of_cron_job: bool) -> Found:
+def _check_indexed(spec: Part, of_cron_job: bool) -> None:
     alone = "completions" not in spec and "parallelism" not in spec
-    completions = spec.get("completions", 1 if alone and not of_cron_job else None)
-    parallelism = spec.get("parallelism", 1)
-    most_failed = spec.get("maxFailedIndexes")
-    if completions is None:
-        yield field_errors.required(f"{path}.completions", f"when completion mode is {_INDEXED}")
-    if parallelism > _MOST_PARALLEL:
-        problem = f"must be less than or equal to {_MOST_PARALLEL} when completion mode is {_INDEXED}"
-        yield field_errors.invalid(f"{path}.parallelism", parallelism, problem)
-    at = f"{path}.maxFailedIndexes"
-    if most_failed is not None:
-        if completions is not None and most_failed > completions:
-            yield field_errors.invalid(at, most_failed, "must be less than or equal to completions")
-        if most_failed > _MOST_PARALLEL:
-            yield field_errors.invalid(at, most_failed, f"must be less than or equal to {_MOST_PARALLEL}")
-    if (completions or 0) <= _MANY_COMPLETIONS or "backoffLimitPerIndex" not in spec:
+    completions = spec.at("completions", 1 if alone and not of_cron_job else None)
+    parallelism, most_failed = spec.at("parallelism", 1), spec["maxFailedIndexes"]
+    if not completions.given:
+        completions.required(f"when completion mode is {_INDEXED}")
+    if parallelism.value > _MOST_PARALLEL:
+        parallelism.invalid(f"must be less than or equal to {_MOST_PARALLEL} when completion mode is {_INDEXED}")
+    if most_failed.given:
+        if completions.given and most_failed.value > completions.value:
+            most_failed.invalid("must be less than or equal to completions")
+        if most_failed.value > _MOST_PARALLEL:
+            most_failed.invalid(f"must be less than or equal to {_MOST_PARALLEL}")
+    if (completions.value or 0) <= _MANY_COMPLETIONS or "backoffLimitPerIndex" not in spec:
         return
-    if most_failed is None:
-        yield field_errors.required(at, f"must be specified when completions is above {_MANY_COMPLETIONS}")
+    if not most_failed.given:
+        most_failed.required(f"must be specified when completions is above {_MANY_COMPLETIONS}")
     problem = (
         f"must be less than or equal to {_MOST_AT_MANY} when completions are above {_MANY_COMPLETIONS} and used with "
         "backoff limit per index"
     )
-    if parallelism > _MOST_AT_MANY:
-        yield field_errors.invalid(f"{path}.parallelism", parallelism, problem)
-    if most_failed is not None and most_failed > _MOST_AT_MANY:
-        yield field_errors.invalid(at, most_failed, problem)
+    for number in (parallelism, most_failed):
+        if number.given and number.value > _MOST_AT_MANY:
+            number.invalid(problem)
 
 
-def _failure_policy(spec: Tree, path: str) -> Found:
-    rules = spec["podFailurePolicy"].get("rules", ())
-    if len(rules) > _MOST_RULES:
-        yield field_errors.too_many(f"{path}.rules", len(rules), _MOST_RULES)
-    inner = spec.get("template", {}).get("spec", {})
-    names = {c.get("name", "") for field in ("containers", "initContainers") for c in inner.get(field, ())}
-    for i, rule in enumerate(rules):
-        at = f"{path}.rules[{i}]"
-        action = rule.get("action", "")
-        if not action:
-            yield field_errors.required(f"{at}.action", f"valid values: {_listed_values(_ACTIONS)}")
-        elif action == "FailIndex" and "backoffLimitPerIndex" not in spec:
-            yield field_errors.invalid(f"{at}.action", action, "requires the backoffLimitPerIndex to be set")
-        else:
-            yield from one_of(action, _ACTIONS, f"{at}.action")
-        codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions", ())
-        if codes is not None:
-            yield from _exit_codes(codes, names, f"{at}.onExitCodes")
-        if conditions:
-            yield from _conditions(conditions, f"{at}.onPodConditions")
-        if codes is not None and conditions:
-            problem = "specifying both OnExitCodes and OnPodConditions is not supported"
-            yield field_errors.invalid(at, field_errors.OMITTED, problem)
-        if codes is None and not conditions:
-            problem = "specifying one of OnExitCodes and OnPodConditions is required"
-            yield field_errors.invalid(at, field_errors.OMITTED, problem)
+def _check_failure_policy(rules: Part, spec: Part) -> None:
+    if len(rules.value or ()) > _MOST_RULES:
+        rules.too_many(_MOST_RULES)
+    inner = spec["template"]["spec"]
+    names = {c.get("name") for field in ("containers", "initContainers") for c in inner[field]}
+    for rule in rules:
+        action, codes, conditions = rule["action"], rule["onExitCodes"], rule["onPodConditions"]
+        action.require(f"valid values: {_listed_values(_ACTIONS)}")
+        action.nonempty.one_of(*_ACTIONS)
+        if action.value == "FailIndex" and "backoffLimitPerIndex" not in spec:
+            action.invalid("requires the backoffLimitPerIndex to be set")
+        if codes.given:
+            _check_exit_codes(codes, names)
+        if len(conditions.value or ()) > _MOST_RULES:
+            conditions.too_many(_MOST_RULES)
+        for pattern in conditions:
+            pattern.at("type", "").check(qualified_name_problems)
+            pattern["status"].nonempty.one_of("False", "True", "Unknown")
+        if codes.given and conditions:
+            rule.invalid("specifying both OnExitCodes and OnPodConditions is not supported", OMITTED)
+        if not codes.given and not conditions:
+            rule.invalid("specifying one of OnExitCodes and OnPodConditions is required", OMITTED)
 
 
-def _exit_codes(codes: Tree, names: Collection[str], path: str) -> Found:
-    operator, values = codes.get("operator", ""), codes.get("values", [])
-    if not operator:
-        yield field_errors.required(f"{path}.operator", f"valid values: {_listed_values(('In', 'NotIn'))}")
-    else:
-        yield from one_of(operator, ("In", "NotIn"), f"{path}.operator")
-    if "containerName" in codes and codes["containerName"] not in names:
-        problem = "must be one of the container or initContainer names in the pod template"
-        yield field_errors.invalid(f"{path}.containerName", codes["containerName"], problem)
+def _check_exit_codes(codes: Part, names: Collection[str]) -> None:
+    operator, container, values = codes["operator"], codes["containerName"], codes["values"]
+    operator.require(f"valid values: {_listed_values(('In', 'NotIn'))}")
+    operator.nonempty.one_of("In", "NotIn")
+    if container.given and container.value not in names:
+        container.invalid("must be one of the container or initContainer names in the pod template")
     if not values:
-        yield field_errors.invalid(f"{path}.values", codes.get("values"), "at least one value is required")
-    elif len(values) > _MOST_EXIT_CODES:
-        yield field_errors.too_many(f"{path}.values", len(values), _MOST_EXIT_CODES)
+        values.invalid("at least one value is required")
+    elif len(values.value) > _MOST_EXIT_CODES:
+        values.too_many(_MOST_EXIT_CODES)
     seen: set[int] = set()
-    for i, value in enumerate(values):
-        if operator == "In" and value == 0:
-            yield field_errors.invalid(f"{path}.values[{i}]", value, "must not be 0 for the In operator")
-        if value in seen:
-            yield field_errors.duplicate(f"{path}.values[{i}]", value)
-        seen.add(value)
-    if any(before > after for before, after in pairwise(values)):
-        yield field_errors.invalid(f"{path}.values", values, "must be ordered")
+    for code in values:
+        if operator.value == "In" and code.value == 0:
+            code.invalid("must not be 0 for the In operator")
+        if code.value in seen:
+            code.duplicate()
+        seen.add(code.value)
+    if any(before > after for before, after in pairwise(values.value or ())):
+        values.invalid("must be ordered")
 
 
-def _conditions(conditions: list[Tree], path: str) -> Found:
-    if len(conditions) > _MOST_RULES:
-        yield field_errors.too_many(path, len(conditions), _MOST_RULES)
-    for i, pattern in enumerate(conditions):
-        kind = pattern.get("type", "")
-        yield from invalid_findings(qualified_name_problems(kind), kind, f"{path}[{i}].type")
-        yield from one_of(pattern.get("status") or "True", _STATUSES, f"{path}[{i}].status")
-
-
-def _success_policy(spec: Tree, mode: str, path: str) -> Found:
-    policy: dict[str, Any] = spec["successPolicy"]
+def _check_success_policy(policy: Part, mode: str, completions: int) -> None:
+    rules = policy["rules"]
     if mode != _INDEXED:
-        yield field_errors.invalid(path, in_go("SuccessPolicy", policy), "requires indexed completion mode")
+        policy.invalid("requires indexed completion mode", in_go("SuccessPolicy", policy.value))
         return
-    rules, completions = policy.get("rules", ()), spec.get("completions", 1)
-    problem = "at least one rules must be specified when the successPolicy is specified"
-    yield from require(rules, f"{path}.rules", problem)
-    if len(rules) > _MOST_RULES:
-        yield field_errors.too_many(f"{path}.rules", len(rules), _MOST_RULES)
-    for i, rule in enumerate(rules):
-        yield from _success_rule(rule, completions, f"{path}.rules[{i}]")
+    rules.require("at least one rules must be specified when the successPolicy is specified")
+    if len(rules.value or ()) > _MOST_RULES:
+        rules.too_many(_MOST_RULES)
+    for rule in rules:
+        indexes, count = rule["succeededIndexes"], rule["succeededCount"]
+        if not indexes.given and not count.given:
+            rule.required("at least one of succeededCount or succeededIndexes must be specified")
+        total = _count_checked_indexes(indexes, completions) if indexes.given else completions
+        count.not_negative()
+        if count.given and count.value > completions:
+            count.invalid(f"must be less than or equal to {completions} (the number of specified completions)")
+        if count.given and indexes.given and count.value > total:
+            which = "the number of indexes in the specified succeededIndexes field"
+            count.invalid(f"must be less than or equal to {total} ({which})")
 
 
-def _success_rule(rule: Tree, completions: int, path: str) -> Found:
-    indexes, count = rule.get("succeededIndexes"), rule.get("succeededCount")
-    if indexes is None and count is None:
-        yield field_errors.required(path, "at least one of succeededCount or succeededIndexes must be specified")
-    total = 0
-    if indexes is not None:
-        at = f"{path}.succeededIndexes"
-        if too_long(indexes, _LONGEST_INDEXES):
-            yield field_errors.too_long(at, _LONGEST_INDEXES)
-        try:
-            total = count_indexes(indexes, completions)
-        except IndexesError as error:
-            yield field_errors.invalid(at, indexes, f"error parsing succeededIndexes: {error}")
-    if count is None:
-        return
-    at = f"{path}.succeededCount"
-    yield from not_negative(count, at)
-    if count > completions:
-        problem = f"must be less than or equal to {completions} (the number of specified completions)"
-        yield field_errors.invalid(at, count, problem)
-    if indexes is not None and count > total:
-        problem = (
-            f"must be less than or equal to {total} (the number of indexes in the specified succeededIndexes field)"
-        )
-        yield field_errors.invalid(at, count, problem)
+def _count_checked_indexes(indexes: Part, completions: int) -> int:
+    if too_long(indexes.value, _LONGEST_INDEXES):
+        indexes.too_long(_LONGEST_INDEXES)
+    try:
+        return count_indexes(indexes.value, completions)
+    except IndexesError as error:
+        indexes.invalid(f"error parsing succeededIndexes: {error}")
+        return 0
 
 
 def _listed_values(values: tuple[str, ...]) -> str:
-    return f"[{' '.join(map(field_errors.go_quote, values))}]"
+    return f"[{' '.join(map(go_quote, values))}]"

@@ -1,15 +1,14 @@
 """Validation of the metadata of objects and templates (apimachinery ``objectmeta``)."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Final
 
-from kschedctl.objects import field_errors
 from kschedctl.objects.names import label_problems, path_segment_problems, qualified_name_problems
-from kschedctl.objects.validation.values import Found, Tree, invalid_findings, labels, not_negative
+from kschedctl.objects.validation.part import Part
+from kschedctl.objects.validation.values import Tree, labels
 
 #: A function that returns the problems of a name.
 NameRule = Callable[[str], Iterable[str]]
-_METADATA: Final = "metadata"
 _MOST_ANNOTATION_BYTES: Final = 256 * 1024
 _LONGEST_PREFIX: Final = 58
 #: A stand-in for the random suffix that is appended to ``generateName``.
@@ -21,9 +20,9 @@ _GO_NAMES: Final = {"uid": "uID"}
 
 
 def object_metadata(
-    metadata: Tree, name_rule: NameRule, *, namespaced: bool, known_finalizers: bool = True, prefix_checked: bool = True
-) -> Found:
-    """Yield the problems of a new object's metadata; without a name, the name is generated from ``generateName``.
+    metadata: Part, name_rule: NameRule, *, namespaced: bool, known_finalizers: bool = True, prefix_checked: bool = True
+) -> None:
+    """Check a new object's metadata; without a name, the name is generated from ``generateName``.
 
     Args:
         name_rule: A function that returns the problems of a name of the kind.
@@ -31,62 +30,57 @@ def object_metadata(
         prefix_checked: True if ``generateName`` is validated in addition to the name generated from it.
         known_finalizers: True if a finalizer without a domain must be one of Kubernetes' own.
     """
-    prefix = metadata.get("generateName", "")
+    prefix, name = metadata.get("generateName"), metadata["name"].nonempty
     if prefix and prefix_checked:
         if name_rule is path_segment_problems:
             # The names "." and ".." are invalid only as whole names, not as prefixes.
             masked = f"{prefix}a"
         else:
             masked = f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
-        yield from invalid_findings(name_rule(masked), prefix, f"{_METADATA}.generateName")
-    name = metadata.get("name", "")
-    if name:
-        yield from invalid_findings(name_rule(name), name, f"{_METADATA}.name")
-    elif prefix:
+        for problem in name_rule(masked):
+            metadata["generateName"].invalid(problem)
+    if prefix and not name:
         # The random suffix never causes a problem.
-        made = f"{prefix[:_LONGEST_PREFIX]}{_SUFFIX}"
-        yield from invalid_findings(name_rule(made), made, f"{_METADATA}.name")
-    else:
-        yield field_errors.required(f"{_METADATA}.name", "name or generateName is required")
-    namespace = metadata.get("namespace", "")
-    if namespace and namespaced:
-        yield from invalid_findings(label_problems(namespace), namespace, f"{_METADATA}.namespace")
-    yield from not_negative(metadata.get("generation", 0), f"{_METADATA}.generation")
-    if "labels" in metadata:
-        yield from labels(metadata["labels"], f"{_METADATA}.labels")
-    if "annotations" in metadata:
-        yield from annotations_given(metadata["annotations"], f"{_METADATA}.annotations")
-    if "ownerReferences" in metadata:
-        yield from _owners(metadata["ownerReferences"], f"{_METADATA}.ownerReferences")
-    finalizers = metadata.get("finalizers", ())
-    path = f"{_METADATA}.finalizers"
-    for finalizer in finalizers:
-        yield from invalid_findings(qualified_name_problems(finalizer), finalizer, path)
-    if _ORPHAN in finalizers and _FOREGROUND in finalizers:
-        problem = f"finalizer {_ORPHAN} and {_FOREGROUND} cannot be both set"
-        yield field_errors.invalid(path, finalizers, problem)
-    for i, finalizer in enumerate(finalizers if known_finalizers else ()):
-        if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
-            problem = "name is neither a standard finalizer name nor is it fully qualified"
-            yield field_errors.invalid(f"{path}[{i}]", finalizer, problem)
+        name = name.with_value(f"{prefix[:_LONGEST_PREFIX]}{_SUFFIX}")
+    name.require("name or generateName is required", name_rule)
+    if namespaced:
+        metadata["namespace"].nonempty.check(label_problems)
+    metadata["generation"].not_negative()
+    labels(metadata["labels"])
+    annotations_given(metadata["annotations"])
+    _check_owners(metadata["ownerReferences"])
+    finalizers = metadata["finalizers"]
+    for finalizer in finalizers.value or ():
+        finalizers.with_value(finalizer).check(qualified_name_problems)
+    if {_ORPHAN, _FOREGROUND} <= {*(finalizers.value or ())}:
+        finalizers.invalid(f"finalizer {_ORPHAN} and {_FOREGROUND} cannot be both set")
+    for each in finalizers if known_finalizers else ():
+        if "/" not in each.value and each.value not in _STANDARD_FINALIZERS:
+            each.invalid("name is neither a standard finalizer name nor is it fully qualified")
 
 
-def annotations_given(values: Mapping[str, str], path: str) -> Found:
-    """Yield the problems of the annotations' keys, and of their total size if it exceeds 256 KiB."""
-    for key in values:
-        yield from invalid_findings(qualified_name_problems(key.lower()), key, path)
-    size = sum(len(key.encode(errors="replace")) + len(value.encode(errors="replace")) for key, value in values.items())
-    if size > _MOST_ANNOTATION_BYTES:
-        yield field_errors.too_long(path, _MOST_ANNOTATION_BYTES)
+def annotations_given(values: Part) -> None:
+    """Check the annotations' keys, and their total size, which must not exceed 256 KiB."""
+    for key in values.value or ():
+        for problem in qualified_name_problems(key.lower()):
+            values.invalid(problem, key)
+    check_size(values)
 
 
-def claim_template_metadata(metadata: Tree, path: str) -> Found:
-    """Yield the problems of the metadata of a claim template, which can contain only labels and annotations."""
-    yield from annotations_given(metadata.get("annotations", {}), f"{path}.annotations")
-    yield from labels(metadata.get("labels", {}), f"{path}.labels")
+def check_size(values: Part) -> None:
+    """Check the total size of annotations, which must not exceed 256 KiB."""
+    texts = (text for pair in (values.value or {}).items() for text in pair)
+    if sum(len(text.encode(errors="replace")) for text in texts) > _MOST_ANNOTATION_BYTES:
+        values.too_long(_MOST_ANNOTATION_BYTES)
+
+
+def claim_template_metadata(metadata: Part) -> None:
+    """Check the metadata of a claim template, which can contain only labels and annotations."""
+    annotations_given(metadata["annotations"])
+    labels(metadata["labels"])
     for key in _IN_GO:
-        if metadata.get(key):
-            yield field_errors.forbidden(f"{path}.{_GO_NAMES.get(key, key)}", "cannot be set")
+        if metadata[key]:
+            metadata[_GO_NAMES.get(key, key)].forbidden("cannot be set")
 
 
 #: The other fields of metadata, in the order of the Go struct.
@@ -107,25 +101,22 @@ _IN_GO: Final = (
 )
 
 
-def _owners(owners: list[Tree], path: str) -> Found:
+def _check_owners(owners: Part) -> None:
     controller = ""
-    for owner in owners:
-        api_version, kind = owner.get("apiVersion", ""), owner.get("kind", "")
-        if not api_version.rpartition("/")[2] or api_version.count("/") > 1:
-            yield field_errors.invalid(f"{path}.apiVersion", api_version, "version must not be empty")
+    # The messages do not contain the owner's index.
+    for owner in map(owners.with_value, owners.value or ()):
+        version, kind = owner.at("apiVersion", ""), owner.get("kind")
+        if not version.value.rpartition("/")[2] or version.value.count("/") > 1:
+            version.invalid("version must not be empty")
         for name in ("kind", "name", "uid"):
-            if not owner.get(name):
-                yield field_errors.invalid(f"{path}.{name}", "", "must not be empty")
-        if owner.get("controller"):
-            current = f"{kind}/{owner.get('name', '')}"
-            if controller:
-                problem = (
-                    'Only one reference can have Controller set to true. Found "true" in references for '
-                    f"{controller} and {current}"
-                )
-                yield field_errors.invalid(path, [_printed_owner(each) for each in owners], problem)
-            else:
-                controller = current
+            if not owner[name]:
+                owner[name].invalid("must not be empty", "")
+        current = f"{kind}/{owner.get('name')}"
+        if controller and owner["controller"]:
+            problem = 'Only one reference can have Controller set to true. Found "true" in references for'
+            owners.invalid(f"{problem} {controller} and {current}", [_printed_owner(each) for each in owners.value])
+        elif owner["controller"]:
+            controller = current
 
 
 def _printed_owner(owner: Tree) -> Tree:

@@ -1,28 +1,18 @@
 """Validation of PersistentVolumes, PersistentVolumeClaims and claim templates."""
 
 import posixpath
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Mapping
+from functools import partial
+from typing import Final
 
-from kschedctl.objects import field_errors
 from kschedctl.objects.names import label_problems, subdomain_problems
 from kschedctl.objects.quantity import Amount, value
 from kschedctl.objects.validation import volume_sources as sources
 from kschedctl.objects.validation.metadata import claim_template_metadata, object_metadata
+from kschedctl.objects.validation.part import NOT_POSITIVE, Part
 from kschedctl.objects.validation.placement import label_selector, node_selector
 from kschedctl.objects.validation.resources import amount_of
-from kschedctl.objects.validation.values import (
-    Found,
-    Tree,
-    ValidationContext,
-    invalid_findings,
-    label_name,
-    one_of,
-    positive_amount,
-    require,
-    subdomain_name,
-)
-from kschedctl.objects.validation.values import without_backsteps as no_backsteps
+from kschedctl.objects.validation.values import Tree, ValidationContext, without_backsteps
 
 # Validation of PersistentVolumeClaims and claim templates.
 
@@ -30,89 +20,75 @@ _ONLY_POD: Final = "ReadWriteOncePod"
 _ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", _ONLY_POD)
 VOLUME_MODES: Final = ("Block", "Filesystem")
 _CLAIM: Final = "PersistentVolumeClaim"
+#: The fields in which both sources of a claim must agree, with the values that count as absent.
+_IDENTITY: Final = {"apiGroup": None, "kind": "", "name": ""}
 _SNAPSHOTS: Final = "snapshot.storage.k8s.io"
 
 
-def persistent_volume_claim(claim: Tree, context: ValidationContext) -> Found:
-    """Yield the problems of a PersistentVolumeClaim."""
-    yield from object_metadata(claim.get("metadata", {}), subdomain_problems, namespaced=True)
+def persistent_volume_claim(claim: Part, context: ValidationContext) -> None:
+    """Check a PersistentVolumeClaim."""
+    object_metadata(claim["metadata"], subdomain_problems, namespaced=True)
     spec = dict(claim.get("spec", {}))
     _normalize_sources(spec, context)
-    yield from claim_spec(spec, "spec", context)
+    claim_spec(claim.child("spec", spec), context)
 
 
-def claim_template(template: Tree, path: str, context: ValidationContext) -> Found:
-    """Yield the problems of the claim template of an ephemeral volume."""
-    yield from claim_template_metadata(template.get("metadata", {}), f"{path}.metadata")
-    yield from claim_spec(template.get("spec", {}), f"{path}.spec", context)
+def claim_template(template: Part, context: ValidationContext) -> None:
+    """Check the claim template of an ephemeral volume."""
+    claim_template_metadata(template["metadata"])
+    claim_spec(template["spec"], context)
 
 
-def access_modes(modes: Sequence[str], path: str) -> Found:
-    """Yield the problems of the access modes of a volume or claim."""
-    for mode in modes:
-        yield from one_of(mode, _ACCESS_MODES, path)
-    if _ONLY_POD in modes and any(mode in _ACCESS_MODES and mode != _ONLY_POD for mode in modes):
-        yield field_errors.forbidden(path, "may not use ReadWriteOncePod with other access modes")
+def _check_access_modes(modes: Part) -> None:
+    given = modes.value or ()
+    for mode in given:
+        modes.with_value(mode).one_of(*_ACCESS_MODES)
+    if _ONLY_POD in given and any(mode in _ACCESS_MODES and mode != _ONLY_POD for mode in given):
+        modes.forbidden("may not use ReadWriteOncePod with other access modes")
 
 
-def claim_spec(spec: Tree, path: str, context: ValidationContext) -> Found:
-    """Yield the problems of a claim's spec."""
-    modes = spec.get("accessModes", ())
-    if not modes:
-        yield field_errors.required(f"{path}.accessModes", "at least 1 access mode is required")
-    yield from label_selector(spec.get("selector"), f"{path}.selector")
-    yield from access_modes(modes, f"{path}.accessModes")
-    requested = spec.get("resources", {}).get("requests", {}).get("storage")
-    if requested is None:
-        yield field_errors.required(f"{path}.resources[storage]")
+def claim_spec(spec: Part, context: ValidationContext) -> None:
+    """Check a claim's spec."""
+    modes, requested = spec["accessModes"], spec["resources"]["requests"]["storage"]
+    modes.require("at least 1 access mode is required")
+    label_selector(spec["selector"])
+    _check_access_modes(modes)
+    at = spec["resources"].child("[storage]", requested.value)
+    if not requested.given:
+        at.required()
     else:
-        yield from positive_amount(str(amount_of(requested)), f"{path}.resources[storage]")
-    yield from class_name(spec.get("storageClassName"), f"{path}.storageClassName")
-    if "volumeMode" in spec:
-        yield from one_of(spec["volumeMode"], VOLUME_MODES, f"{path}.volumeMode")
-    yield from _sources(spec, path)
+        _check_positive(at, amount_of(at.value))
+    spec["storageClassName"].nonempty.check(subdomain_problems)
+    spec["volumeMode"].one_of(*VOLUME_MODES)
+    _check_sources(spec, spec["dataSource"], spec["dataSourceRef"])
     if context.on("VolumeAttributesClass"):
-        yield from class_name(spec.get("volumeAttributesClassName"), f"{path}.volumeAttributesClassName")
+        spec["volumeAttributesClassName"].nonempty.check(subdomain_problems)
 
 
-def class_name(name: str | None, path: str) -> Found:
-    """Yield the problems of a class name, if it is set."""
-    if name:
-        yield from invalid_findings(subdomain_problems(name), name, path)
+def _check_positive(part: Part, amount: Amount) -> None:
+    if amount.nanos <= 0:
+        part.invalid(NOT_POSITIVE, str(amount))
 
 
-def _sources(spec: Tree, path: str) -> Found:
-    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
-    if source is not None:
-        yield from _claim_source(source, f"{path}.dataSource")
-    if reference is None:
-        return
-    yield from _claim_source(reference, f"{path}.dataSourceRef")
-    namespace = reference.get("namespace")
-    if namespace:
-        yield from invalid_findings(label_problems(namespace), namespace, f"{path}.dataSourceRef.namespace")
-    if source is None:
-        return
-    if namespace:
-        yield field_errors.invalid(path, {}, "may not be specified when dataSourceRef.namespace is specified")
-    elif _identity(source) != _identity(reference):
-        yield field_errors.invalid(path, {}, "must match dataSourceRef")
+def _check_sources(spec: Part, source: Part, reference: Part) -> None:
+    for each in (source, reference):
+        if each.given:
+            _check_claim_source(each)
+    namespace = reference["namespace"].nonempty
+    namespace.check(label_problems)
+    if source.given and reference.given:
+        if namespace:
+            spec.invalid("may not be specified when dataSourceRef.namespace is specified", {})
+        elif any(source.get(name, zero) != reference.get(name, zero) for name, zero in _IDENTITY.items()):
+            spec.invalid("must match dataSourceRef", {})
 
 
-def _claim_source(source: Tree, path: str) -> Found:
-    kind, group = source.get("kind", ""), source.get("apiGroup", "")
+def _check_claim_source(source: Part) -> None:
     for name in ("name", "kind"):
-        if not source.get(name):
-            yield field_errors.required(f"{path}.{name}")
-    if not group and kind != _CLAIM:
-        problem = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
-        yield field_errors.invalid(path, kind, problem)
-    if group:
-        yield from invalid_findings(subdomain_problems(group), group, f"{path}.apiGroup")
-
-
-def _identity(source: Tree) -> tuple[Any, Any, Any]:
-    return source.get("apiGroup"), source.get("kind", ""), source.get("name", "")
+        source[name].require()
+    if not source["apiGroup"] and source.get("kind") != _CLAIM:
+        source.invalid("must be 'PersistentVolumeClaim' when referencing the default apiGroup", source.get("kind"))
+    source["apiGroup"].nonempty.check(subdomain_problems)
 
 
 def _normalize_sources(spec: Tree, context: ValidationContext) -> None:
@@ -132,7 +108,6 @@ def _normalize_sources(spec: Tree, context: ValidationContext) -> None:
         spec["dataSource"] = reference
 
 
-_POLICIES: Final = ("Delete", "Recycle", "Retain")
 _MOUNT_OPTIONS: Final = "volume.beta.kubernetes.io/mount-options"
 _LONGEST_ISCSI: Final = 64
 _FORM: Final = "must be valid format"
@@ -162,121 +137,88 @@ _SECRETS: Final = (
 )
 
 
-def persistent_volume(tree: Tree, context: ValidationContext) -> Found:
-    """Yield the problems of a PersistentVolume."""
-    metadata, spec = tree.get("metadata", {}), tree.get("spec", {})
-    yield from object_metadata(metadata, subdomain_problems, namespaced=False)
-    modes = spec.get("accessModes", ())
-    yield from require(modes, "spec.accessModes")
-    yield from access_modes(modes, "spec.accessModes")
-    yield from _check_capacity(spec)
-    policy = spec.get("persistentVolumeReclaimPolicy") or "Retain"
-    yield from one_of(policy, _POLICIES, "spec.persistentVolumeReclaimPolicy")
-    if "nodeAffinity" in spec:
-        yield from _check_node_affinity(spec["nodeAffinity"], "spec.nodeAffinity")
-    rules = dict(_SOURCES)
-
-    def iscsi(source: Tree, path: str, context: ValidationContext) -> Found:
-        return _iscsi(source, metadata.get("name", ""), path)
-
-    def local(source: Tree, path: str, context: ValidationContext) -> Found:
-        place = source.get("path", "")
-        if not place:
-            yield field_errors.required(f"{path}.path")
-        else:
-            yield from no_backsteps(place, f"{path}.path")
-        if "nodeAffinity" not in spec:
-            yield field_errors.required("spec.nodeAffinity", "Local volume requires node affinity")
-
-    rules["iscsi"] = (iscsi, "iscsi", "iscsi")
-    rules["local"] = (local, "local", "local")
-    yield from sources.one_source(spec, rules, "spec", context)
-    if policy == "Recycle" and posixpath.normpath(spec.get("hostPath", {}).get("path") or ".") in ("/", "//"):
-        problem = "may not be 'recycle' for a hostPath mount of '/'"
-        yield field_errors.forbidden("spec.persistentVolumeReclaimPolicy", problem)
-    yield from class_name(spec.get("storageClassName"), "spec.storageClassName")
-    yield from one_of(spec.get("volumeMode", "Filesystem"), VOLUME_MODES, "spec.volumeMode")
+def persistent_volume(tree: Part, context: ValidationContext) -> None:
+    """Check a PersistentVolume."""
+    metadata, spec = tree["metadata"], tree.at("spec", {})
+    object_metadata(metadata, subdomain_problems, namespaced=False)
+    spec["accessModes"].require()
+    _check_access_modes(spec["accessModes"])
+    _check_capacity(spec["capacity"])
+    policy = spec["persistentVolumeReclaimPolicy"].nonempty
+    policy.one_of("Delete", "Recycle", "Retain")
+    required = spec["nodeAffinity"]["required"]
+    if required.given:
+        node_selector(required)
+    elif "nodeAffinity" in spec:
+        required.required("must specify required node constraints")
+    rules: Mapping[str, tuple[sources.SourceRule, str, str]] = {
+        **_SOURCES,
+        "iscsi": (partial(_check_iscsi, metadata.get("name")), "iscsi", "iscsi"),
+        "local": (partial(_check_local, spec), "local", "local"),
+    }
+    sources.one_source(spec, rules, context)
+    is_root = posixpath.normpath(spec["hostPath"].get("path") or ".") in ("/", "//")
+    if policy.value == "Recycle" and is_root:
+        policy.forbidden("may not be 'recycle' for a hostPath mount of '/'")
+    spec["storageClassName"].nonempty.check(subdomain_problems)
+    spec["volumeMode"].one_of(*VOLUME_MODES)
     if "volumeAttributesClassName" in spec and context.on("VolumeAttributesClass"):
-        name = spec["volumeAttributesClassName"]
-        if not name:
-            yield field_errors.required("spec.volumeAttributesClassName", "an empty string is disallowed")
-        yield from class_name(name, "spec.volumeAttributesClassName")
+        spec["volumeAttributesClassName"].require("an empty string is disallowed", subdomain_problems)
         if "csi" not in spec:
-            problem = "has to be specified when using volumeAttributesClassName"
-            yield field_errors.required("spec.csi", problem)
-    if _MOUNT_OPTIONS in metadata.get("annotations", {}) and not _WITH_OPTIONS & spec.keys():
-        problem = "may not specify mount options for this volume type"
-        yield field_errors.forbidden(f"metadata.annotations.{_MOUNT_OPTIONS}", problem)
+            spec["csi"].required("has to be specified when using volumeAttributesClassName")
+    if _MOUNT_OPTIONS in metadata["annotations"] and not _WITH_OPTIONS & spec.value.keys():
+        metadata["annotations"][_MOUNT_OPTIONS].forbidden("may not specify mount options for this volume type")
 
 
-def _check_capacity(spec: Tree) -> Found:
-    capacity = spec.get("capacity")
-    yield from require(capacity, "spec.capacity")
-    if not capacity or "storage" not in capacity or len(capacity) > 1:
-        shown = None if capacity is None else {name: str(amount_of(capacity[name])) for name in sorted(capacity)}
-        yield field_errors.unsupported("spec.capacity", shown, ("storage",))
-    for name, text in (capacity or {}).items():
-        amount: Amount = amount_of(text)
+def _check_capacity(capacity: Part) -> None:
+    capacity.require()
+    amounts = {name: amount_of(text) for name, text in capacity.value.items()} if capacity else {}
+    if amounts.keys() != {"storage"}:
+        shown = {name: str(amounts[name]) for name in sorted(amounts)} if capacity.given else None
+        capacity.unsupported(("storage",), shown)
+    for name, amount in amounts.items():
+        at = capacity.child(f"[{name}]", value(amount.nanos))
         if amount.nanos < 0:
-            problem = "must be a valid resource quantity"
-            yield field_errors.invalid(f"spec.capacity[{name}]", value(amount.nanos), problem)
-        yield from positive_amount(str(amount), f"spec.capacity[{name}]")
+            at.invalid("must be a valid resource quantity")
+        _check_positive(at, amount)
 
 
-def _check_node_affinity(rules: Tree, path: str) -> Found:
-    if "required" in rules:
-        yield from node_selector(rules["required"], f"{path}.required")
-    else:
-        yield field_errors.required(f"{path}.required", "must specify required node constraints")
+def _check_local(spec: Part, source: Part, context: ValidationContext) -> None:
+    source["path"].require()
+    without_backsteps(source["path"])
+    if "nodeAffinity" not in spec:
+        spec["nodeAffinity"].required("Local volume requires node affinity")
 
 
-def _iscsi(source: Tree, name: str, path: str) -> Found:
-    portal = source.get("targetPortal", "")
-    yield from require(portal, f"{path}.targetPortal")
+def _check_iscsi(name: str, source: Part, context: ValidationContext) -> None:
+    portal = source.get("targetPortal")
+    source["targetPortal"].require()
     if "initiatorName" in source and len(f"{name}:{portal}".encode()) > _LONGEST_ISCSI:
-        problem = (
-            "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is "
-            "specified."
-        )
-        yield field_errors.invalid(f"{path}.targetportal", portal, problem)
-    yield from sources.iscsi(source, path, form=_FORM)
+        source.child("targetportal", portal).invalid(sources.TOO_LONG_PORTAL)
+    sources.iscsi(source, form=_FORM)
     if "secretRef" in source:
-        yield from require(source["secretRef"].get("name"), f"{path}.secretRef.name")
-    yield from sources.initiator(source, path, form=_FORM)
+        source["secretRef"]["name"].require()
+    sources.initiator(source, form=_FORM)
 
 
-def _glusterfs(source: Tree, path: str, context: ValidationContext) -> Found:
-    yield from sources.needs("endpoints", "path")(source, path, context)
-    if "endpointsNamespace" not in source:
-        return
-    namespace, at = source["endpointsNamespace"], f"{path}.endpointsNamespace"
-    if not namespace:
-        problem = "if the endpointnamespace is set, it must be a valid namespace name"
-        yield field_errors.invalid(at, namespace, problem)
-    else:
-        yield from invalid_findings(label_problems(namespace), namespace, at)
+def _glusterfs(source: Part, context: ValidationContext) -> None:
+    sources.needs("endpoints", "path")(source, context)
+    namespace = source["endpointsNamespace"]
+    if namespace.given and not namespace:
+        namespace.invalid("if the endpointnamespace is set, it must be a valid namespace name")
+    namespace.nonempty.check(label_problems)
 
 
-def _azure_file(source: Tree, path: str, context: ValidationContext) -> Found:
-    yield from sources.needs("secretName", "shareName")(source, path, context)
-    if "secretNamespace" in source:
-        yield from require(source["secretNamespace"], f"{path}.secretNamespace")
+def _azure_file(source: Part, context: ValidationContext) -> None:
+    sources.needs("secretName", "shareName", *source.value.keys() & {"secretNamespace"})(source, context)
 
 
-def _csi(source: Tree, path: str, context: ValidationContext) -> Found:
-    yield from sources.driver_name(source.get("driver", ""), f"{path}.driver", context)
-    yield from require(source.get("volumeHandle"), f"{path}.volumeHandle")
-    for field in _SECRETS:
-        if field in source:
-            secret = source[field]
-            at = f"{path}.{field}"
-            name, namespace = secret.get("name", ""), secret.get("namespace", "")
-            yield from subdomain_name(name, f"{at}.name") if name else require(name, f"{at}.name")
-            yield from label_name(namespace, f"{at}.namespace") if namespace else require(namespace, f"{at}.namespace")
-
-
-def _replaced(source: Tree, path: str, context: ValidationContext) -> Found:
-    return iter(())
+def _csi(source: Part, context: ValidationContext) -> None:
+    sources.driver_name(source.at("driver", ""), context)
+    source["volumeHandle"].require()
+    for secret in (source[name] for name in _SECRETS if name in source):
+        secret["name"].require(rule=subdomain_problems)
+        secret["namespace"].require(rule=label_problems)
 
 
 _SOURCES: Final = sources.table(
@@ -290,8 +232,8 @@ _SOURCES: Final = sources.table(
         "rbd": sources.needs("monitors", "image"),
         "quobyte": sources.quobyte,
         "cephfs": sources.needs("monitors"),
-        "iscsi": _replaced,
-        "cinder": sources.cinder("name", "namespace"),
+        "iscsi": sources.needs(),
+        "cinder": sources.needs("volumeID", secret=("name", "namespace")),
         "fc": sources.fibre_channel,
         "flexVolume": sources.flex,
         "azureFile": _azure_file,
@@ -300,7 +242,7 @@ _SOURCES: Final = sources.table(
         "portworxVolume": sources.needs("volumeID"),
         "azureDisk": sources.azure_disk,
         "scaleIO": sources.needs("gateway", "system", "volumeName"),
-        "local": _replaced,
+        "local": sources.needs(),
         "storageos": sources.storage_os("name", "namespace"),
         "csi": _csi,
     },

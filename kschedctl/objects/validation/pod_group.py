@@ -10,19 +10,19 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from kschedctl.common.findings import Finding
-from kschedctl.objects import field_errors
-from kschedctl.objects.names import label_problems, path_segment_problems, subdomain_problems
+from kschedctl.objects.names import label_problems, path_segment_problems, qualified_name_problems, subdomain_problems
 from kschedctl.objects.releases.rules import ValidationRules
 from kschedctl.objects.validation.metadata import object_metadata
+from kschedctl.objects.validation.part import Part
 from kschedctl.objects.validation.pod_rejections import FORBIDDEN, PREEMPT, computed_priority
-from kschedctl.objects.validation.values import Found, Tree, ValidationContext, invalid_findings, one_of, qualified_name
+from kschedctl.objects.validation.values import Tree, ValidationContext
 
 # Validation by rules that are declared at the fields of a type (apimachinery's ``validate``), as newer kinds have it.
 #
 # A type is a table: its fields in the order of the Go struct, each with its check. The table also defines which fields
 # an API server drops because their feature gate is off, and how messages print a value of the type.
 
-Check: TypeAlias = Callable[[Any, str], Found]
+Check: TypeAlias = Callable[[Part], None]
 #: The value of an absent struct that Go holds in place, not by a pointer.
 IN_PLACE: Final[Tree] = {}
 _UNIT: Final = "bytes"
@@ -61,20 +61,22 @@ class Struct:
     #: The fields of which exactly one must be set; empty if the type is no union.
     union: tuple[str, ...] = ()
 
-    def __call__(self, tree: Tree, path: str) -> Found:
-        """Yield the problems of a value of the type."""
-        given = [field.name for field in self.fields if field.name in self.union and field.value(tree) is not None]
+    def __call__(self, part: Part) -> None:
+        """Check a value of the type."""
+        given = [
+            field.name for field in self.fields if field.name in self.union and field.value(part.value) is not None
+        ]
         members = ", ".join(f"`{name}`" for name in self.union)
         if self.union and not given:
-            yield field_errors.invalid(path, "", f"must specify one of: {members}")
+            part.invalid(f"must specify one of: {members}", "")
         elif len(given) > 1:
-            yield field_errors.invalid(path, f"{{{', '.join(given)}}}", f"must specify exactly one of: {members}")
+            part.invalid(f"must specify exactly one of: {members}", f"{{{', '.join(given)}}}")
         for field in self.fields:
-            value, at = field.value(tree), f"{path}.{field.name}"
-            if value is not None:
-                yield from field.check(value, at)
+            inner = part.child(field.name, field.value(part.value))
+            if inner.given:
+                field.check(inner)
             elif field.required:
-                yield field_errors.required(at)
+                inner.required()
 
     def drop_disabled(self, tree: Tree, context: ValidationContext) -> None:
         """Remove the fields whose feature gates are off, as an API server does before validation."""
@@ -114,19 +116,18 @@ class Items:
     #: The field that must differ between items; empty if none.
     key: str = ""
 
-    def __call__(self, items: list[Tree], path: str) -> Found:
-        """Yield the problems of a list."""
-        if len(items) > self.most:
-            yield field_errors.too_many(path, len(items), self.most)
+    def __call__(self, items: Part) -> None:
+        """Check a list."""
+        if len(items.value) > self.most:
+            items.too_many(self.most)
             return
         struct = self.of()
-        if self.key:
-            names = [item.get(self.key, "") for item in items]
-            for i, item in enumerate(items):
-                if names[i] in names[:i]:
-                    yield field_errors.duplicate(f"{path}[{i}]", struct.printed(item))
+        names = [item.get(self.key) for item in items] if self.key else []
         for i, item in enumerate(items):
-            yield from struct(item, f"{path}[{i}]")
+            if names and names[i] in names[:i]:
+                item.duplicate(struct.printed(item.value))
+        for item in items:
+            struct(item)
 
     def drop_disabled(self, items: list[Tree], context: ValidationContext) -> None:
         """Remove the fields of the items whose feature gates are off."""
@@ -140,42 +141,39 @@ class Items:
 
 def at_least(least: int) -> Check:
     """Return a check that a number is not below `least`."""
-
-    def check(value: int, path: str) -> Found:
-        if value < least:
-            yield field_errors.invalid(path, value, f"must be greater than or equal to {least}")
-
-    return check
+    problem = f"must be greater than or equal to {least}"
+    return lambda part: part.check(lambda value: (problem,) if value < least else ())
 
 
 def at_most(most: int) -> Check:
     """Return a check that a number is not above `most`."""
-
-    def check(value: int, path: str) -> Found:
-        if value > most:
-            yield field_errors.invalid(path, value, f"must be less than or equal to {most}")
-
-    return check
+    problem = f"must be less than or equal to {most}"
+    return lambda part: part.check(lambda value: (problem,) if value > most else ())
 
 
-def any_of(supported: Iterable[str]) -> Check:
+def any_of(*supported: str) -> Check:
     """Return a check that a text is one of the supported ones."""
-    return lambda value, path: one_of(value, supported, path)
+    return lambda part: part.one_of(*supported)
 
 
-def short_name(value: str, path: str) -> Found:
-    """Yield the problems of a name that must be a DNS label (no dots)."""
-    yield from invalid_findings(label_problems(value, _UNIT), value, path)
+def short_name(part: Part) -> None:
+    """Check a name that must be a DNS label (no dots)."""
+    part.check(label_problems, _UNIT)
 
 
-def long_name(value: str, path: str) -> Found:
-    """Yield the problems of a name that must be a DNS subdomain."""
-    yield from invalid_findings(subdomain_problems(value, _UNIT), value, path)
+def long_name(part: Part) -> None:
+    """Check a name that must be a DNS subdomain."""
+    part.check(subdomain_problems, _UNIT)
 
 
-def path_segment(value: str, path: str) -> Found:
-    """Yield the problems of a name that must be a segment of an API path."""
-    yield from invalid_findings(path_segment_problems(value), value, path)
+def path_segment(part: Part) -> None:
+    """Check a name that must be a segment of an API path."""
+    part.check(path_segment_problems)
+
+
+def label_key(part: Part) -> None:
+    """Check a label key."""
+    part.check(qualified_name_problems)
 
 
 _ALPHA_2: Final = "v1alpha2"
@@ -209,7 +207,7 @@ def _policy(minimum: str) -> Field:
     return Field("schedulingPolicy", Struct(members, union=("basic", "gang")), zero=IN_PLACE)
 
 
-_CONSTRAINT: Final = Struct((Field("key", qualified_name, zero="", required=True),))
+_CONSTRAINT: Final = Struct((Field("key", label_key, zero="", required=True),))
 _CONSTRAINTS: Final = Field(
     "schedulingConstraints", Struct((Field("topology", Items(lambda: _CONSTRAINT, _MOST_CONSTRAINTS)),))
 )
@@ -225,10 +223,10 @@ _RESOURCE_CLAIMS: Final = Field("resourceClaims", Items(lambda: _CLAIM, _MOST_CL
 _MODE: Final = Field(
     "disruptionMode", Struct((Field("single", _CHOSEN), Field("all", _CHOSEN)), union=("single", "all"))
 )
-_OLD_MODE: Final = Field("disruptionMode", any_of(("Pod", "PodGroup")), gate=_PREEMPTION)
+_OLD_MODE: Final = Field("disruptionMode", any_of("Pod", "PodGroup"), gate=_PREEMPTION)
 _CLASS: Final = Field("priorityClassName", long_name, zero="")
 _PRIORITY: Final = Field("priority", at_most(_HIGHEST))
-_PREEMPTION_POLICY: Final = Field("preemptionPolicy", any_of(("Never", "PreemptLowerPriority")), gate=_POLICY)
+_PREEMPTION_POLICY: Final = Field("preemptionPolicy", any_of("Never", "PreemptLowerPriority"), gate=_POLICY)
 _NAME: Final = Field("name", short_name, zero="", required=True)
 _PARENT: Final = Field("parentCompositePodGroupName", long_name)
 _WORKLOAD_REF: Final = Field(
@@ -309,33 +307,32 @@ _WORKLOAD: Final = Struct((_CONTROLLER, _TEMPLATES, _COMPOSITES), union=(_TEMPLA
 _COMPOSITE_GROUP: Final = Struct((_PARENT, replace(_WORKLOAD_REF, required=True), *_COMPOSITE_COMMON))
 
 
-def _validated(tree: Tree, context: ValidationContext, *, struct: Struct, version: str) -> Found:
-    """Yield the problems of an object; none in a release that does not serve the version."""
+def _validated(tree: Part, context: ValidationContext, *, struct: Struct, version: str) -> None:
+    """Check an object; in a release that does not serve the version, it has no problems."""
     if version not in context.rules.pod_group_versions:
         return
-    spec: Tree = tree.get("spec", {})
-    struct.drop_disabled(spec, context)
-    yield from object_metadata(tree.get("metadata", {}), subdomain_problems, namespaced=True)
+    spec = tree.at("spec", {})
+    struct.drop_disabled(spec.value, context)
+    object_metadata(tree["metadata"], subdomain_problems, namespaced=True)
     if struct is _GROUP and _PARENT.name in spec and _WORKLOAD_REF.name not in spec:
-        yield field_errors.required("spec.workloadRef", f"must be set when {_PARENT.name} is set")
+        spec[_WORKLOAD_REF.name].required(f"must be set when {_PARENT.name} is set")
     if struct is _WORKLOAD:
-        templates, composites = _TEMPLATES.value(spec) or [], _composites(spec)
-        path = f"spec.{_COMPOSITES.name}"
-        yield from _unique_names(composites, path, {each.get("name", "") for each in templates})
-        for i, each in enumerate(composites):
-            if _is_too_deep(each, 1):
-                inside = _COMPOSITE_TEMPLATE.printed(each, is_internal=True)["CompositePodGroupTemplates"]
-                problem = f"maximum template hierarchy depth is {_TOO_DEEP}"
-                yield field_errors.invalid(f"{path}[{i}]", inside, problem)
-        of_templates = [_priority(each) for each in templates]
-        if len(set(of_templates)) > 1:
-            yield field_errors.invalid("spec", None, "detected multiple priority configurations")
-        elif len({*of_templates, *(_priority(each) for top in composites for each in _templates_below(top))}) > 1:
+        templates, composites = _TEMPLATES.value(spec.value) or [], spec[_COMPOSITES.name]
+        _check_unique_names(composites, {each.get("name", "") for each in templates})
+        for each in composites:
+            if _is_too_deep(each.value, 1):
+                inside = _COMPOSITE_TEMPLATE.printed(each.value, is_internal=True)["CompositePodGroupTemplates"]
+                each.invalid(f"maximum template hierarchy depth is {_TOO_DEEP}", inside)
+        of_templates = {_priority(each) for each in templates}
+        below = {_priority(each) for top in composites for each in _templates_below(top.value)}
+        if len(of_templates) > 1:
+            spec.invalid("detected multiple priority configurations", None)
+        elif len(of_templates | below) > 1:
             problem = "all priority and priorityClassName values must be identical, detected multiple values"
-            yield field_errors.invalid("spec", None, problem)
-        for i, each in enumerate(composites):
-            yield from _has_children(each, f"{path}[{i}]")
-    yield from struct(spec, "spec")
+            spec.invalid(problem, None)
+        for each in composites:
+            _check_children(each)
+    struct(spec)
 
 
 old_pod_group: Final = partial(_validated, struct=_OLD_GROUP, version=_ALPHA_2)
@@ -353,7 +350,7 @@ def workload(version: str) -> Any:
     return partial(_validated, struct=_WORKLOAD, version=version)
 
 
-def group_refusals(tree: Tree, kind: str, context: ValidationContext) -> Found:
+def group_refusals(tree: Tree, kind: str, context: ValidationContext) -> Iterator[Finding]:
     """Yield the rejections of a group by admission, as far as they do not depend on a cluster.
 
     Args:
@@ -385,32 +382,32 @@ def priority_words(kind: str, rules: ValidationRules) -> tuple[str, str]:
             return "", ""
 
 
-def scheduling_group(group: Tree, path: str) -> Found:
-    """Yield the problems of ``schedulingGroup`` of a pod."""
-    at, name = f"{path}.podGroupName", group.get("podGroupName")
-    if name is None:
-        yield field_errors.invalid(at, None, "must specify one of: `podGroupName`")
-    else:
-        yield from invalid_findings(subdomain_problems(name), name, at)
+def scheduling_group(group: Part) -> None:
+    """Check ``schedulingGroup`` of a pod."""
+    name = group["podGroupName"]
+    if not name.given:
+        name.invalid("must specify one of: `podGroupName`")
+    name.check(subdomain_problems)
 
 
 def _composites(tree: Tree) -> list[Tree]:
     return _COMPOSITES.value(tree) or []
 
 
-def _unique_names(composites: list[Tree], path: str, taken: set[str]) -> Found:
-    """Yield the names that a template elsewhere has; equal names in one list are found by the declared rules."""
-    for i, each in enumerate(composites):
-        if each.get("name", "") in taken:
-            yield field_errors.duplicate(f"{path}[{i}].name", each.get("name", ""))
-    taken |= {each.get("name", "") for each in composites}
-    for i, each in enumerate(composites):
-        children = _TEMPLATES.value(each) or []
-        for n, child in enumerate(children):
-            if child.get("name", "") in taken:
-                yield field_errors.duplicate(f"{path}[{i}].{_TEMPLATES.name}[{n}].name", child.get("name", ""))
-        taken |= {child.get("name", "") for child in children}
-        yield from _unique_names(_composites(each), f"{path}[{i}].{_COMPOSITES.name}", taken)
+def _check_unique_names(composites: Part, taken: set[str]) -> None:
+    """Check that no template elsewhere has the name; equal names in one list are found by the declared rules."""
+    _check_not_taken(composites, taken)
+    for each in composites:
+        _check_not_taken(each[_TEMPLATES.name], taken)
+        _check_unique_names(each[_COMPOSITES.name], taken)
+
+
+def _check_not_taken(templates: Part, taken: set[str]) -> None:
+    names = [each.at("name", "") for each in templates]
+    for name in names:
+        if name.value in taken:
+            name.duplicate()
+    taken |= {name.value for name in names}
 
 
 def _is_too_deep(composite: Tree, depth: int) -> bool:
@@ -429,10 +426,10 @@ def _templates_below(composite: Tree) -> Iterator[Tree]:
         yield from _templates_below(child)
 
 
-def _has_children(composite: Tree, path: str) -> Found:
-    children = _composites(composite)
-    if not children and not composite.get(_TEMPLATES.name):
+def _check_children(composite: Part) -> None:
+    children = composite[_COMPOSITES.name]
+    if not children and not composite[_TEMPLATES.name]:
         problem = "must have at least one child PodGroupTemplate or CompositePodGroupTemplate"
-        yield field_errors.invalid(path, composite.get("name", ""), problem)
-    for i, child in enumerate(children):
-        yield from _has_children(child, f"{path}.{_COMPOSITES.name}[{i}]")
+        composite.invalid(problem, composite.get("name"))
+    for child in children:
+        _check_children(child)

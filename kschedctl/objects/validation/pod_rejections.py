@@ -6,8 +6,9 @@ from typing import Final
 
 from kschedctl.common.findings import Finding
 from kschedctl.objects.policies import SYSTEM_CLASSES
+from kschedctl.objects.validation.part import found_by
 from kschedctl.objects.validation.placement import affinity, topology_spread
-from kschedctl.objects.validation.values import Found, Tree, ValidationContext
+from kschedctl.objects.validation.values import Tree, ValidationContext
 
 #: The rule of findings about pods of a workload: the reason of the events that its controller emits.
 FAILED_CREATE: Final = "FailedCreate"
@@ -20,7 +21,7 @@ GIVEN_PRIORITY: Final = f"the integer value of priority ({{}}) {_COMPUTED} Prior
 GIVEN_POLICY: Final = f"the string value of PreemptionPolicy ({{}}) {_COMPUTED} PriorityClass name"
 
 
-def pod_refusals(template: Tree | None, path: str, kind: str) -> Found:
+def pod_refusals(template: Tree | None, path: str, kind: str) -> Iterator[Finding]:
     """Yield the rejections of a pod by admission, as far as they do not depend on a cluster.
 
     Args:
@@ -40,7 +41,7 @@ def pod_refusals(template: Tree | None, path: str, kind: str) -> Found:
         yield Finding(problem, f"{at}.{field}", hint, rule=rule)
 
 
-def label_key_refusals(template: Tree | None, kind: str, context: ValidationContext) -> Found:
+def label_key_refusals(template: Tree | None, kind: str, context: ValidationContext) -> Iterator[Finding]:
     """Yield the problems of a template's pods that arise only after label keys are merged into selectors."""
     if template is None:
         return
@@ -48,8 +49,8 @@ def label_key_refusals(template: Tree | None, kind: str, context: ValidationCont
     for field, rule in _WITH_LABEL_KEYS:
         if field in spec:
             path = f"{pod_path(kind)}.spec.{field}"
-            in_template = {str(finding) for finding in rule(spec[field], path, context)}
-            for finding in rule(spec[field], path, of_pod):
+            in_template = set(map(str, found_by(rule, spec[field], path, context)))
+            for finding in found_by(rule, spec[field], path, of_pod):
                 if str(finding) not in in_template:
                     yield replace(finding, hint=_repair_hint(kind), rule=FAILED_CREATE)
 

@@ -1,15 +1,17 @@
 """Validation of requests and limits, of containers and at pod level."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import Final
 
 import msgspec
 
-from kschedctl.common.findings import Finding
-from kschedctl.objects import field_errors
-from kschedctl.objects.field_errors import Typed
-from kschedctl.objects.names import extended_resource_problems, is_native_resource, qualified_name_problems
+from kschedctl.objects.names import (
+    extended_resource_problems,
+    is_native_resource,
+    label_problems,
+    qualified_name_problems,
+)
 from kschedctl.objects.pod import Pod, PodSpec
 from kschedctl.objects.quantity import (
     NANO,
@@ -29,7 +31,8 @@ from kschedctl.objects.resources import (
     container_requests,
     is_pod_level_resource,
 )
-from kschedctl.objects.validation.values import Found, Tree, invalid_findings, label_name
+from kschedctl.objects.validation.part import NOT_NEGATIVE, Part
+from kschedctl.objects.validation.values import Tree
 
 _CONTAINER: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
 _COUNTED: Final = frozenset(
@@ -57,68 +60,59 @@ _STANDARD: Final = frozenset(
 #: The resources that determine the QoS class.
 _COMPUTE: Final = frozenset({"cpu", "memory"})
 _QUOTA_HUGEPAGES: Final = "requests.hugepages-"
-_SUPPORTED_OF_PODS: Final = ("cpu", "hugepages-", "memory")
 #: API servers round resource amounts up to milli-units.
 _MILLI: Final = NANO // 1000
 _BY_SPEC: Final = RequestRules(pod_level=False, status=False, pod_level_status=False)
-NameRule = Callable[[str, str], Found]
 
 
-def container_resources(resources: Tree, claims: Collection[str], path: str) -> Found:
-    """Yield the problems of the requests, limits and claims of a container.
+def container_resources(resources: Part, claims: Collection[str]) -> None:
+    """Check the requests, limits and claims of a container, or the overhead of a pod as limits.
 
     Args:
         claims: The names of the pod's resource claims.
     """
-    yield from _check_resources(resources, container_resource_name, claims, path)
+    _check_resources(resources, lambda name: name.typed.check(container_resource_problems), claims)
 
 
-def overhead(amounts: Tree, path: str) -> Found:
-    """Yield the problems of the overhead of a pod, which is validated like the limits of a container."""
-    yield from _check_resources({"limits": amounts}, container_resource_name, (), path)
-
-
-def pod_resources(spec: Tree, claims: Collection[str], path: str) -> Found:
-    """Yield the problems of pod-level requests and limits, if the pod has any."""
-    resources = spec.get("resources")
-    if resources is None:
-        return
-    if spec.get("os", {}).get("name") == "windows":
-        yield field_errors.forbidden(path, "may not be set for a windows pod")
+def pod_resources(spec: Part, claims: Collection[str]) -> None:
+    """Check pod-level requests and limits."""
+    resources = spec["resources"]
+    if spec["os"].get("name") == "windows":
+        resources.forbidden("may not be set for a windows pod")
         return
     if "claims" in resources:
-        yield field_errors.forbidden(f"{path}.claims", "claims may not be set for Resources at pod-level")
-    yield from _check_resources(resources, _pod_resource_name, claims, path)
-    yield from _consistent(spec, resources, path)
+        resources["claims"].forbidden("claims may not be set for Resources at pod-level")
+    _check_resources(resources, _check_pod_resource, claims)
+    _check_aggregates(spec, resources)
 
 
-def _check_resources(resources: Tree, name_rule: NameRule, claims: Collection[str], path: str) -> Found:
-    requests, limits = _amounts_of(resources, "requests"), _amounts_of(resources, "limits")
-    for name, amount in limits.items():
-        at = f"{path}.limits[{name}]"
-        yield from name_rule(name, at)
-        yield from resource_amount(name, amount, at)
-        yield from _huge_pages(name, amount, at)
-    for name, amount in requests.items():
-        at = f"{path}.requests[{name}]"
-        yield from name_rule(name, at)
-        yield from resource_amount(name, amount, at)
-        limit = limits.get(name)
-        whole = not _overcommit_allowed(name)
+def _check_resources(resources: Part, name_rule: Callable[[Part], None], claims: Collection[str]) -> None:
+    limits = _amounts_of(resources.value, "limits")
+    amounts = {"limits": limits, "requests": _amounts_of(resources.value, "requests")}
+    holders = {kind: resources[kind] for kind in amounts}
+    for holder, name, amount in ((holders[kind], *each) for kind in amounts for each in amounts[kind].items()):
+        at = holder.child(f"[{name}]", name)
+        name_rule(at)
+        at = at.with_value(str(amount))
+        if amount.nanos < 0:
+            at.invalid(NOT_NEGATIVE)
+        counted = name in _COUNTED or ("/" in name and not extended_resource_problems(name))
+        if counted and milli_value(amount.nanos) % 1000:
+            at.invalid("must be an integer")
+        limit, whole = limits.get(name), not _overcommit_allowed(name)
         if limit is None:
             if whole:
-                yield field_errors.required(f"{path}.limits", "Limit must be set for non overcommitable resources")
-        elif whole and amount.nanos != limit.nanos:
-            yield field_errors.invalid(f"{path}.requests", str(amount), f"must be equal to {name} limit of {limit}")
-        elif amount.nanos > limit.nanos:
-            problem = f"must be less than or equal to {name} limit of {limit}"
-            yield field_errors.invalid(f"{path}.requests", str(amount), problem)
-        yield from _huge_pages(name, amount, at)
-    names = {*limits, *requests}
+                resources["limits"].required("Limit must be set for non overcommitable resources")
+        elif amount.nanos != limit.nanos if whole else amount.nanos > limit.nanos:
+            problem = f"must be {'equal' if whole else 'less than or equal'} to {name} limit of {limit}"
+            holder.invalid(problem, str(amount))
+        if name.startswith(HUGEPAGES_PREFIX) and not _is_multiple(amount, name.removeprefix(HUGEPAGES_PREFIX)):
+            at.invalid(f"{amount} is not positive integer multiple of {name}")
+    names = {*limits, *amounts["requests"]}
     if not names & _COMPUTE and any(name.startswith(HUGEPAGES_PREFIX) for name in names):
-        yield field_errors.forbidden(path, "HugePages require cpu or memory")
+        resources.forbidden("HugePages require cpu or memory")
     if "claims" in resources:
-        yield from _check_claims(resources["claims"], claims, f"{path}.claims")
+        _check_claims(resources["claims"], claims)
 
 
 @lru_cache(maxsize=4096)
@@ -126,111 +120,83 @@ def _overcommit_allowed(name: str) -> bool:
     return is_native_resource(name) and not name.startswith(HUGEPAGES_PREFIX)
 
 
-def container_resource_name(name: str, path: str) -> Found:
-    """Yield the problems of the name of a resource that a container requests."""
-    yield from _container_name_problems(name, path)
-
-
 @lru_cache(maxsize=4096)
-def _container_name_problems(name: str, path: str) -> tuple[Finding, ...]:
-    found = list(resource_name(name, path))
+def container_resource_problems(name: str) -> tuple[str, ...]:
+    """Return the problems of the name of a resource that a container requests."""
+    problems = _resource_problems(name)
     if "/" not in name:
         if name not in _CONTAINER and not name.startswith(HUGEPAGES_PREFIX):
-            found.append(field_errors.invalid(path, Typed(name), "must be a standard resource for containers"))
+            return (*problems, "must be a standard resource for containers")
     elif not is_native_resource(name) and extended_resource_problems(name):
-        found.append(field_errors.invalid(path, Typed(name), "doesn't follow extended resource name standard"))
-    return tuple(found)
+        return (*problems, "doesn't follow extended resource name standard")
+    return problems
 
 
-def resource_name(name: str, path: str) -> Found:
-    """Yield the problems of a resource's name."""
-    problems = qualified_name_problems(name)
-    yield from invalid_findings(problems, Typed(name), path)
+def _resource_problems(name: str) -> tuple[str, ...]:
     standard = name in _STANDARD or name.startswith((HUGEPAGES_PREFIX, _QUOTA_HUGEPAGES))
-    if not problems and "/" not in name and not standard:
-        yield field_errors.invalid(path, Typed(name), "must be a standard resource type or fully qualified")
+    unknown = () if standard or "/" in name else ("must be a standard resource type or fully qualified",)
+    return qualified_name_problems(name) or unknown
 
 
-def _pod_resource_name(name: str, path: str) -> Found:
-    found = list(resource_name(name, path))
-    if not found and not is_pod_level_resource(name):
-        found = [field_errors.unsupported(path, name, _SUPPORTED_OF_PODS)]
-    yield from found
+def _check_pod_resource(name: Part) -> None:
+    name.typed.check(_resource_problems)
+    if not _resource_problems(name.value) and not is_pod_level_resource(name.value):
+        name.unsupported(("cpu", "hugepages-", "memory"))
 
 
-def resource_amount(name: str, amount: Amount, path: str) -> Found:
-    """Yield the problems of an amount: it must not be negative, and must be an integer for countable resources."""
-    if amount.nanos < 0:
-        yield field_errors.invalid(path, str(amount), "must be greater than or equal to 0")
-    counted = name in _COUNTED or ("/" in name and not extended_resource_problems(name))
-    if counted and milli_value(amount.nanos) % 1000:
-        yield field_errors.invalid(path, str(amount), "must be an integer")
-
-
-def _huge_pages(name: str, amount: Amount, path: str) -> Found:
-    if not name.startswith(HUGEPAGES_PREFIX):
-        return
+def _is_multiple(amount: Amount, size: str) -> bool:
     try:
-        size = parse_quantity(name.removeprefix(HUGEPAGES_PREFIX))
+        nanos = parse_quantity(size)
     except QuantityError:
-        size = 0
-    if size <= 0 or size % NANO or value(amount.nanos) % value(size):
-        problem = f"{amount} is not positive integer multiple of {name}"
-        yield field_errors.invalid(path, str(amount), problem)
+        return False
+    return nanos > 0 and not nanos % NANO and not value(amount.nanos) % value(nanos)
 
 
-def _check_claims(claims: Iterable[Tree], known: Collection[str], path: str) -> Found:
+def _check_claims(claims: Part, known: Collection[str]) -> None:
     names: set[str] = set()
-    for i, claim in enumerate(claims):
-        at = f"{path}[{i}]"
-        name, request = claim.get("name", ""), claim.get("request", "")
+    for claim in claims:
+        name, request = claim.get("name"), claim["request"].nonempty
         if not name:
-            yield field_errors.required(at)
+            claim.required()
             continue
+        claim = claim.with_value(name)
         if name in names:
-            yield field_errors.duplicate(at, name)
+            claim.duplicate()
         else:
-            if request:
-                yield from label_name(request, f"{at}.request")
-            key = f"{name}/{request}" if request else name
+            request.check(label_problems)
+            key = f"{name}/{request.value}" if request else name
             if key in names:
-                yield field_errors.duplicate(at, key)
-            elif not request:
-                for _ in (other for other in names if other.partition("/")[0] == name):
-                    yield field_errors.duplicate(at, name)
+                claim.duplicate(key)
+            for _ in () if request else [other for other in names if other.partition("/")[0] == name]:
+                claim.duplicate()
             names.add(key)
         if name not in known:
             which = f": {', '.join(sorted(known))}" if known else " which is empty"
-            detail = f"must be one of the names in pod.spec.resourceClaims{which}"
-            yield field_errors.not_found(at, name, detail)
+            claim.not_found(f"must be one of the names in pod.spec.resourceClaims{which}")
 
 
-def _consistent(spec: Tree, resources: Tree, path: str) -> Found:
-    """Yield the problems of pod-level requests and limits that the aggregated containers exceed."""
-    requests, limits = _amounts_of(resources, "requests"), _amounts_of(resources, "limits")
-    pod = Pod(spec=msgspec.convert({k: spec[k] for k in ("containers", "initContainers") if k in spec}, PodSpec))
-    every = [c.get("resources", {}) for name in ("containers", "initContainers") for c in spec.get(name, ())]
-    written = forms(each.get("requests", {}) for each in every)
-    for name, nanos in sorted(container_requests(pod, _BY_SPEC).items()):
-        own = requests.get(name)
-        if own is not None and nanos > own.nanos:
-            total = Amount(nanos, written.get(name, QuantityFormat.DECIMAL))
-            problem = f"must be greater than or equal to aggregate container requests of {total}"
-            yield field_errors.invalid(f"{path}.requests[{name}]", str(own), problem)
-    written = forms(each.get("limits", {}) for each in every)
-    for name, nanos in sorted(container_limits(pod).items()):
-        own = limits.get(name)
-        # For other resources, the aggregated limits of containers can exceed the pod's.
-        if name.startswith(HUGEPAGES_PREFIX) and own is not None and nanos > own.nanos:
-            total = Amount(nanos, written.get(name, QuantityFormat.DECIMAL))
-            problem = f"must be greater than or equal to aggregate container limits of {total}"
-            yield field_errors.invalid(f"{path}.limits[{name}]", str(own), problem)
-    for i, container in enumerate(spec.get("containers", ())):
+def _check_aggregates(spec: Part, resources: Part) -> None:
+    """Check that the aggregated containers do not exceed pod-level requests and limits."""
+    every = [c.value for name in ("containers", "initContainers") for c in spec[name]]
+    given = {k: spec.value[k] for k in ("containers", "initContainers") if k in spec}
+    pod = Pod(spec=msgspec.convert(given, PodSpec))
+    totals = {"requests": container_requests(pod, _BY_SPEC), "limits": container_limits(pod)}
+    limits = _amounts_of(resources.value, "limits")
+    for kind, total in totals.items():
+        own = _amounts_of(resources.value, kind)
+        written = forms(each.get("resources", {}).get(kind, {}) for each in every)
+        for name, nanos in sorted(total.items()):
+            # For other resources, the aggregated limits of containers can exceed the pod's.
+            compared = name in own and (kind == "requests" or name.startswith(HUGEPAGES_PREFIX))
+            if compared and nanos > own[name].nanos:
+                shown = Amount(nanos, written.get(name, QuantityFormat.DECIMAL))
+                problem = f"must be greater than or equal to aggregate container {kind} of {shown}"
+                resources[kind].child(f"[{name}]", str(own[name])).invalid(problem)
+    for i, container in enumerate(spec["containers"]):
         for name, limit in _amounts_of(container.get("resources", {}), "limits").items():
-            own = limits.get(name)
-            if own is not None and limit.nanos > own.nanos:
-                problem = f"must be less than or equal to pod limits of {own}"
-                yield field_errors.invalid(f"{path}.containers[{i}][{name}].limits", str(limit), problem)
+            if name in limits and limit.nanos > limits[name].nanos:
+                at = resources.child(f"containers[{i}][{name}].limits", str(limit))
+                at.invalid(f"must be less than or equal to pod limits of {limits[name]}")
 
 
 def _amounts_of(resources: Tree, name: str) -> Amounts:

@@ -4,18 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.objects import field_errors
-from kschedctl.objects.field_errors import Typed
 from kschedctl.objects.names import id_problems, subdomain_problems, too_long
-from kschedctl.objects.validation.values import (
-    Found,
-    Tree,
-    ValidationContext,
-    in_go,
-    invalid_findings,
-    one_of,
-    relative_path,
-)
+from kschedctl.objects.validation.part import Part
+from kschedctl.objects.validation.values import ValidationContext, in_go, relative_path
 
 # Validation of Windows pods, and of fields that only one operating system supports.
 
@@ -62,31 +53,21 @@ _OF_CONTAINER: Final = (
 )
 
 
-def containers_in_visiting_order(spec: Tree, path: str) -> Iterator[tuple[str, Tree]]:
-    """Yield all containers with their field paths, in the order in which API servers visit them."""
+def containers_in_visiting_order(spec: Part) -> Iterator[Part]:
+    """Yield all containers in the order in which API servers visit them."""
     for name in ("initContainers", "containers", "ephemeralContainers"):
-        for i, container in enumerate(spec.get(name, ())):
-            yield f"{path}.{name}[{i}]", container
+        yield from spec[name]
 
 
-def windows_options(options: Tree | None, path: str) -> Found:
-    """Yield the problems of the Windows options of a security context."""
-    if options is None:
-        return
-    if "gmsaCredentialSpecName" in options:
-        name = options["gmsaCredentialSpecName"]
-        yield from invalid_findings(subdomain_problems(name), Typed(name), f"{path}.gmsaCredentialSpecName")
-    if "gmsaCredentialSpec" in options:
-        text = options["gmsaCredentialSpec"]
-        if not text:
-            problem = "gmsaCredentialSpec cannot be an empty string"
-            yield field_errors.invalid(f"{path}.gmsaCredentialSpec", Typed(text), problem)
-        elif too_long(text, _KIB * 1024):
-            problem = f"gmsaCredentialSpec size must be under {_KIB} KiB"
-            yield field_errors.invalid(f"{path}.gmsaCredentialSpec", Typed(text), problem)
-    if "runAsUserName" in options:
-        name = options["runAsUserName"]
-        yield from invalid_findings(_user_name_problems(name), Typed(name), f"{path}.runAsUserName")
+def windows_options(options: Part) -> None:
+    """Check the Windows options of a security context."""
+    options["gmsaCredentialSpecName"].typed.check(subdomain_problems)
+    text = options["gmsaCredentialSpec"].typed
+    if text.given and not text:
+        text.invalid("gmsaCredentialSpec cannot be an empty string")
+    elif text and too_long(text.value, _KIB * 1024):
+        text.invalid(f"gmsaCredentialSpec size must be under {_KIB} KiB")
+    options["runAsUserName"].typed.check(_user_name_problems)
 
 
 def _user_name_problems(name: str) -> Iterator[str]:
@@ -114,55 +95,46 @@ def _user_name_problems(name: str) -> Iterator[str]:
         yield "runAsUserName's User cannot contain the following characters: \"/\\:;|=,+*?<>@[]"
 
 
-def host_process(spec: Tree, path: str) -> Found:
-    """Yield the problems of containers that run as processes of a Windows host."""
-    of_pod = spec.get("securityContext", {}).get("windowsOptions", {}).get("hostProcess")
-    every = host = 0
-    for at, container in containers_in_visiting_order(spec, path):
-        every += 1
-        own = container.get("securityContext", {}).get("windowsOptions", {}).get("hostProcess")
-        if of_pod is not None and own is not None and of_pod != own:
-            problem = f"pod hostProcess value must be identical if both are specified, was {str(of_pod).lower()}"
-            yield field_errors.invalid(f"{at}.securityContext.windowsOptions.hostProcess", own, problem)
-        host += bool(of_pod if own is None else own)
-    if not host:
+def host_process(spec: Part) -> None:
+    """Check the containers that run as processes of a Windows host."""
+    of_pod = spec["securityContext"]["windowsOptions"]["hostProcess"].value
+    are_host = []
+    for container in containers_in_visiting_order(spec):
+        own = container["securityContext"]["windowsOptions"]["hostProcess"]
+        if of_pod is not None and own.given and of_pod != own.value:
+            own.invalid(f"pod hostProcess value must be identical if both are specified, was {str(of_pod).lower()}")
+        are_host.append(bool(own.value if own.given else of_pod))
+    if not any(are_host):
         return
-    if host != every:
+    if not all(are_host):
         problem = "If pod contains any hostProcess containers then all containers must be HostProcess containers"
-        yield field_errors.invalid(path, "", problem)
-    if not spec.get("hostNetwork", False):
-        problem = "hostNetwork must be true if pod contains any hostProcess containers"
-        yield field_errors.invalid(f"{path}.hostNetwork", False, problem)
+        spec.invalid(problem, "")
+    if not spec["hostNetwork"]:
+        spec["hostNetwork"].invalid("hostNetwork must be true if pod contains any hostProcess containers", False)
 
 
-def operating_system(spec: Tree, path: str, context: ValidationContext) -> Found:
-    """Yield the problems of a pod's operating system, and of fields that it does not support."""
-    name = spec["os"].get("name", "")
-    if not name:
-        yield field_errors.required(f"{path}.os.name")
-    elif name == "linux":
-        holders = [(path, spec), *containers_in_visiting_order(spec, path)]
-        for at, holder in holders:
-            if "windowsOptions" in holder.get("securityContext", {}):
-                problem = "windows options cannot be set for a linux pod"
-                yield field_errors.forbidden(f"{at}.securityContext.windowsOptions", problem)
-    elif name == "windows":
-        yield from _of_windows(spec, path, context)
+def operating_system(spec: Part, context: ValidationContext) -> None:
+    """Check a pod's operating system, and the fields that it does not support."""
+    name = spec["os"].at("name", "")
+    if name.value == "linux":
+        for holder in (spec, *containers_in_visiting_order(spec)):
+            if "windowsOptions" in holder["securityContext"]:
+                holder["securityContext"]["windowsOptions"].forbidden("windows options cannot be set for a linux pod")
+    elif name.value == "windows":
+        in_spec_last = context.rules.host_namespaces_are_of_spec
+        for path in sorted(_OF_POD, key=lambda path: "." not in path) if in_spec_last else _OF_POD:
+            outer, _, inner = path.partition(".")
+            field = spec[outer][inner] if inner else spec[outer]
+            if field.given and (field or path not in _IF_ANY):
+                field.forbidden(_NOT_FOR_WINDOWS)
+        for container in containers_in_visiting_order(spec):
+            for path in _OF_CONTAINER:
+                if path in container["securityContext"]:
+                    container["securityContext"][path].forbidden(_NOT_FOR_WINDOWS)
+    elif name:
+        spec["os"].unsupported(("linux", "windows"), name.value)
     else:
-        yield field_errors.unsupported(f"{path}.os", name, ("linux", "windows"))
-
-
-def _of_windows(spec: Tree, path: str, context: ValidationContext) -> Found:
-    in_spec_last = context.rules.host_namespaces_are_of_spec
-    for name in sorted(_OF_POD, key=lambda name: "." not in name) if in_spec_last else _OF_POD:
-        outer, dot, inner = name.partition(".")
-        value = spec.get(outer, {}).get(inner) if dot else spec.get(outer)
-        if value is not None and (value or name not in _IF_ANY):
-            yield field_errors.forbidden(f"{path}.{name}", _NOT_FOR_WINDOWS)
-    for at, container in containers_in_visiting_order(spec, path):
-        for name in _OF_CONTAINER:
-            if name in container.get("securityContext", {}):
-                yield field_errors.forbidden(f"{at}.securityContext.{name}", _NOT_FOR_WINDOWS)
+        name.required()
 
 
 _PROFILES: Final = ("Localhost", "RuntimeDefault", "Unconfined")
@@ -177,120 +149,94 @@ _IPC: Final = frozenset(
 )
 
 
-def container_security(rules: Tree, path: str, context: ValidationContext) -> Found:
-    """Yield the problems of the security context of a container."""
-    yield from _ids(rules, path, ("runAsUser", "runAsGroup"))
-    if "procMount" in rules:
-        yield from one_of(rules["procMount"], ("Default", "Unmasked"), f"{path}.procMount")
-        if context.host_users and rules["procMount"] == "Unmasked":
-            problem = "`hostUsers` must be false to use `Unmasked`"
-            yield field_errors.invalid(f"{path}.procMount", Typed(rules["procMount"]), problem)
-    yield from _seccomp(rules.get("seccompProfile"), f"{path}.seccompProfile")
-    if rules.get("allowPrivilegeEscalation") is False:
-        shown = in_go("SecurityContext", rules)
-        if rules.get("privileged"):
-            problem = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-            yield field_errors.invalid(path, shown, problem)
-        for capability in rules.get("capabilities", {}).get("add", ()):
-            if capability == "CAP_SYS_ADMIN":
-                problem = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
-                yield field_errors.invalid(path, shown, problem)
-    yield from windows_options(rules.get("windowsOptions"), f"{path}.windowsOptions")
-    yield from app_armor(rules.get("appArmorProfile"), f"{path}.appArmorProfile")
+def container_security(rules: Part, context: ValidationContext) -> None:
+    """Check the security context of a container."""
+    for name in ("runAsUser", "runAsGroup"):
+        rules[name].check(id_problems)
+    mount = rules["procMount"]
+    mount.one_of("Default", "Unmasked")
+    if context.host_users and mount.value == "Unmasked":
+        mount.typed.invalid("`hostUsers` must be false to use `Unmasked`")
+    _seccomp(rules["seccompProfile"])
+    if rules["allowPrivilegeEscalation"].value is False:
+        added = ["`capabilities.Add` CAP_SYS_ADMIN"] * rules["capabilities"].get("add", []).count("CAP_SYS_ADMIN")
+        for more in (*(["`privileged` to true"] if rules["privileged"] else []), *added):
+            problem = f"cannot set `allowPrivilegeEscalation` to false and {more}"
+            rules.invalid(problem, in_go("SecurityContext", rules.value))
+    windows_options(rules["windowsOptions"])
+    app_armor(rules["appArmorProfile"])
 
 
-def pod_security(rules: Tree, spec: Tree, path: str, context: ValidationContext) -> Found:
-    """Yield the problems of the security context of a pod."""
-    yield from _ids(rules, path, ("fsGroup", "runAsUser", "runAsGroup"))
-    for i, group in enumerate(rules.get("supplementalGroups", ())):
-        yield from invalid_findings(id_problems(group), group, f"{path}.supplementalGroups[{i}]")
+def pod_security(rules: Part, spec: Part, context: ValidationContext) -> None:
+    """Check the security context of a pod."""
+    for name in ("fsGroup", "runAsUser", "runAsGroup"):
+        rules[name].check(id_problems)
+    for group in rules["supplementalGroups"]:
+        group.check(id_problems)
     if not context.rules.host_namespaces_are_of_spec:
-        yield from shared_processes(spec, path)
-    place = f"{path}.sysctls"
+        shared_processes(spec, rules)
     names: set[str] = set()
-    for i, sysctl in enumerate(rules.get("sysctls", ())):
-        at, name = f"{place}[{i}].name", sysctl.get("name", "")
+    for sysctl in rules["sysctls"]:
+        field = sysctl.at("name", "")
+        name = field.value
         if not name:
-            yield field_errors.required(at)
+            field.required()
         elif too_long(name, _LONGEST_SYSCTL) or not _MATCH_SYSCTL(name):
-            problem = f"must have at most {_LONGEST_SYSCTL} characters and match regex ^{_SYSCTL}$"
-            yield field_errors.invalid(at, name, problem)
+            field.invalid(f"must have at most {_LONGEST_SYSCTL} characters and match regex ^{_SYSCTL}$")
         elif name in names:
-            yield field_errors.duplicate(at, name)
+            field.duplicate()
         # If a slash precedes any dot, slashes and dots are swapped.
         first = next((char for char in name if char in "./"), "")
         swapped = name.translate(str.maketrans("./", "/.")) if first == "/" else name
         dotted = swapped.partition("*")[0]
-        if spec.get("hostNetwork") and dotted.startswith("net."):
-            yield field_errors.invalid(at, name, "may not be specified when 'hostNetwork' is true")
-        elif spec.get("hostIPC") and (dotted in _IPC or dotted.startswith("fs.mqueue.")):
-            yield field_errors.invalid(at, name, "may not be specified when 'hostIPC' is true")
+        if spec["hostNetwork"] and dotted.startswith("net."):
+            field.invalid("may not be specified when 'hostNetwork' is true")
+        elif spec["hostIPC"] and (dotted in _IPC or dotted.startswith("fs.mqueue.")):
+            field.invalid("may not be specified when 'hostIPC' is true")
         names.add(name)
-    if "fsGroupChangePolicy" in rules:
-        yield from one_of(rules["fsGroupChangePolicy"], ("Always", "OnRootMismatch"), f"{path}.fsGroupChangePolicy")
-    yield from _seccomp(rules.get("seccompProfile"), f"{path}.seccompProfile")
-    yield from windows_options(rules.get("windowsOptions"), f"{path}.windowsOptions")
-    yield from app_armor(rules.get("appArmorProfile"), f"{path}.appArmorProfile")
-    if "supplementalGroupsPolicy" in rules and context.on("SupplementalGroupsPolicy"):
-        at = f"{path}.supplementalGroupsPolicy"
-        yield from one_of(rules["supplementalGroupsPolicy"], ("Merge", "Strict"), at)
-    if "seLinuxChangePolicy" in rules:
-        known = ("MountOption", "Recursive") if context.on("SELinuxMount") else ("Recursive",)
-        yield from one_of(rules["seLinuxChangePolicy"], known, f"{path}.seLinuxChangePolicy")
+    rules["fsGroupChangePolicy"].one_of("Always", "OnRootMismatch")
+    _seccomp(rules["seccompProfile"])
+    windows_options(rules["windowsOptions"])
+    app_armor(rules["appArmorProfile"])
+    if context.on("SupplementalGroupsPolicy"):
+        rules["supplementalGroupsPolicy"].one_of("Merge", "Strict")
+    rules["seLinuxChangePolicy"].one_of(*(["MountOption"] if context.on("SELinuxMount") else []), "Recursive")
 
 
-def shared_processes(spec: Tree, path: str) -> Found:
-    """Yield the problem of a pod whose containers share their processes, and the processes of the node as well."""
-    if spec.get("shareProcessNamespace") and spec.get("hostPID"):
+def shared_processes(spec: Part, holder: Part) -> None:
+    """Check that a pod's containers do not share both their own processes and those of the node."""
+    if spec["shareProcessNamespace"] and spec["hostPID"]:
         problem = "ShareProcessNamespace and HostPID cannot both be enabled"
-        yield field_errors.invalid(f"{path}.shareProcessNamespace", True, problem)
+        holder.child("shareProcessNamespace", True).invalid(problem)
 
 
-def _ids(rules: Tree, path: str, names: tuple[str, ...]) -> Found:
-    for name in names:
-        if name in rules:
-            yield from invalid_findings(id_problems(rules[name]), rules[name], f"{path}.{name}")
-
-
-def _seccomp(profile: Tree | None, path: str) -> Found:
-    if profile is None:
+def _seccomp(profile: Part) -> None:
+    if not profile.given:
         return
-    kind = profile.get("type", "")
-    if not kind:
-        yield field_errors.required(f"{path}.type", "type is required when seccompProfile is set")
-    else:
-        yield from one_of(kind, _PROFILES, f"{path}.type")
-    at = f"{path}.localhostProfile"
-    if kind == "Localhost":
-        if "localhostProfile" not in profile:
-            yield field_errors.required(at, "must be set when seccomp type is Localhost")
-        else:
-            yield from relative_path(profile["localhostProfile"], at)
-    elif "localhostProfile" in profile:
-        shown = in_go("SeccompProfile", profile)
-        yield field_errors.invalid(at, shown, "can only be set when seccomp type is Localhost")
+    kind, name = profile["type"], profile["localhostProfile"]
+    kind.require("type is required when seccompProfile is set")
+    kind.nonempty.one_of(*_PROFILES)
+    if kind.value == "Localhost":
+        if not name.given:
+            name.required("must be set when seccomp type is Localhost")
+        relative_path(name)
+    elif name.given:
+        name.invalid("can only be set when seccomp type is Localhost", in_go("SeccompProfile", profile.value))
 
 
-def app_armor(profile: Tree | None, path: str) -> Found:
-    """Yield the problems of an AppArmor profile."""
-    if profile is None:
+def app_armor(profile: Part) -> None:
+    """Check an AppArmor profile."""
+    if not profile.given:
         return
-    kind, name = profile.get("type", ""), profile.get("localhostProfile")
-    at = f"{path}.localhostProfile"
-    if kind == "Localhost":
-        if name is None:
-            yield field_errors.required(at, "must be set when AppArmor type is Localhost")
-            return
-        if name.strip() != name:
-            yield field_errors.invalid(at, name, "must not be padded with whitespace")
-        elif not name:
-            yield field_errors.required(at, "must be set when AppArmor type is Localhost")
-        if too_long(name, _LONGEST_PROFILE):
-            yield field_errors.too_long(at, _LONGEST_PROFILE)
-    elif kind in _PROFILES:
-        if name is not None:
-            yield field_errors.invalid(at, Typed(name), "can only be set when AppArmor type is Localhost")
-    elif not kind:
-        yield field_errors.required(f"{path}.type", "type is required when appArmorProfile is set")
+    kind, name = profile["type"], profile["localhostProfile"]
+    if kind.value != "Localhost":
+        kind.require("type is required when appArmorProfile is set")
+        kind.nonempty.one_of(*_PROFILES)
+        if name.given and kind.value in _PROFILES:
+            name.typed.invalid("can only be set when AppArmor type is Localhost")
+    elif name and name.value.strip() != name.value:
+        name.invalid("must not be padded with whitespace")
     else:
-        yield field_errors.unsupported(f"{path}.type", kind, _PROFILES)
+        name.require("must be set when AppArmor type is Localhost")
+    if kind.value == "Localhost" and name and too_long(name.value, _LONGEST_PROFILE):
+        name.too_long(_LONGEST_PROFILE)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from kschedctl.common.findings import Finding, Severity
-from kschedctl.objects import field_errors
 from kschedctl.objects.names import path_segment_problems, qualified_name_problems, subdomain_problems
 from kschedctl.objects.policies import SYSTEM_CLASSES
 from kschedctl.objects.releases.release import Release
@@ -17,6 +16,7 @@ from kschedctl.objects.schema.schema import decode_object, is_known
 from kschedctl.objects.validation.autoscaler import horizontal_pod_autoscaler, horizontal_pod_autoscaler_v1
 from kschedctl.objects.validation.jobs import cron_job, job
 from kschedctl.objects.validation.metadata import object_metadata
+from kschedctl.objects.validation.part import Part, found_by
 from kschedctl.objects.validation.persistent_volume import persistent_volume, persistent_volume_claim
 from kschedctl.objects.validation.placement import label_selector, selector_in_message
 from kschedctl.objects.validation.pod import PREEMPTION_POLICIES, pod
@@ -29,18 +29,7 @@ from kschedctl.objects.validation.pod_group import (
     workload,
 )
 from kschedctl.objects.validation.pod_rejections import FAILED_CREATE, label_key_refusals, pod_path, pod_refusals
-from kschedctl.objects.validation.values import (
-    Found,
-    Tree,
-    ValidationContext,
-    at_most_all,
-    given_one_of,
-    in_go,
-    int_or_percent,
-    invalid_findings,
-    one_of,
-    qualified_name,
-)
+from kschedctl.objects.validation.values import Tree, ValidationContext, at_most_all, in_go, int_or_percent
 from kschedctl.objects.validation.warnings import warnings
 from kschedctl.objects.validation.workloads import (
     daemon_set,
@@ -54,45 +43,38 @@ from kschedctl.objects.validation.workloads import (
 # Validation of PodDisruptionBudgets.
 
 
-def pod_disruption_budget(tree: Tree, context: ValidationContext) -> Found:
-    """Yield the problems of a PodDisruptionBudget; its metadata is validated only as that of any kind."""
-    spec: dict[str, Any] = tree.get("spec", {})
+def pod_disruption_budget(tree: Part, context: ValidationContext) -> None:
+    """Check a PodDisruptionBudget; its metadata is validated only as that of any kind."""
+    spec = tree["spec"]
     if "minAvailable" in spec and "maxUnavailable" in spec:
-        problem = "minAvailable and maxUnavailable cannot be both set"
-        shown = in_go("PodDisruptionBudgetSpec", spec) | {"Selector": selector_in_message(spec.get("selector"))}
-        yield field_errors.invalid("spec", shown, problem)
-    for name in ("minAvailable", "maxUnavailable"):
-        if name in spec:
-            yield from int_or_percent(spec[name], f"spec.{name}")
-            yield from at_most_all(spec[name], f"spec.{name}")
-    yield from label_selector(spec.get("selector"), "spec.selector")
-    if "unhealthyPodEvictionPolicy" in spec:
-        policy = spec["unhealthyPodEvictionPolicy"]
-        yield from one_of(policy, ("AlwaysAllow", "IfHealthyBudget"), "spec.unhealthyPodEvictionPolicy")
+        shown = in_go("PodDisruptionBudgetSpec", spec.value) | {"Selector": selector_in_message(spec["selector"].value)}
+        spec.invalid("minAvailable and maxUnavailable cannot be both set", shown)
+    for number in (spec["minAvailable"], spec["maxUnavailable"]):
+        int_or_percent(number)
+        at_most_all(number)
+    label_selector(spec["selector"])
+    spec["unhealthyPodEvictionPolicy"].one_of("AlwaysAllow", "IfHealthyBudget")
 
 
 _SYSTEM: Final = "system-"
 _HIGHEST: Final = 1_000_000_000
 
 
-def priority_class(tree: Tree, context: ValidationContext) -> Found:
-    """Yield the problems of a PriorityClass."""
-    metadata, value = tree.get("metadata", {}), tree.get("value", 0)
-    name = metadata.get("name", "")
-    yield from object_metadata(metadata, subdomain_problems, namespaced=False)
-    if name.startswith(_SYSTEM):
-        if problem := _of_the_system(name, value, tree.get("globalDefault", False)):
-            reserved = (
-                f"priority class names with '{_SYSTEM}' prefix are reserved for system use only. error: {problem}"
-            )
-            yield field_errors.forbidden("metadata.name", reserved)
-    elif value > _HIGHEST:
-        yield field_errors.forbidden("value", f"maximum allowed value of a user defined priority is {_HIGHEST}")
+def priority_class(tree: Part, context: ValidationContext) -> None:
+    """Check a PriorityClass."""
+    name, value = tree["metadata"].at("name", ""), tree.at("value", 0)
+    object_metadata(tree["metadata"], subdomain_problems, namespaced=False)
+    if name.value.startswith(_SYSTEM):
+        if problem := _system_problem(name.value, value.value, tree.get("globalDefault", False)):
+            reserved = f"priority class names with '{_SYSTEM}' prefix are reserved for system use only. error: "
+            name.forbidden(f"{reserved}{problem}")
+    elif value.value > _HIGHEST:
+        value.forbidden(f"maximum allowed value of a user defined priority is {_HIGHEST}")
     if "preemptionPolicy" in tree:
-        yield from given_one_of(tree["preemptionPolicy"], PREEMPTION_POLICIES, "preemptionPolicy")
+        tree["preemptionPolicy"].require_one_of(*PREEMPTION_POLICIES)
 
 
-def _of_the_system(name: str, value: int, is_default: bool) -> str:
+def _system_problem(name: str, value: int, is_default: bool) -> str:
     known = next((system for system in SYSTEM_CLASSES if system.name == name), None)
     if known is None:
         return f"{name} is not a known system priority class"
@@ -105,58 +87,46 @@ _MOST_PARAMETERS: Final = 512
 _MOST_PARAMETER_BYTES: Final = 256 * 1024
 
 
-def storage_class(tree: Tree, context: ValidationContext) -> Found:
-    """Yield the problems of a StorageClass."""
-    yield from object_metadata(tree.get("metadata", {}), subdomain_problems, namespaced=False)
-    provisioner = tree.get("provisioner", "").lower()
-    if not provisioner:
-        yield field_errors.required("provisioner")
+def storage_class(tree: Part, context: ValidationContext) -> None:
+    """Check a StorageClass."""
+    parameters = tree["parameters"]
+    given: dict[str, str] = parameters.value or {}
+    object_metadata(tree["metadata"], subdomain_problems, namespaced=False)
+    tree.child("provisioner", tree.get("provisioner").lower()).require(rule=qualified_name_problems)
+    if len(given) > _MOST_PARAMETERS:
+        parameters.too_long(_MOST_PARAMETERS)
     else:
-        yield from invalid_findings(qualified_name_problems(provisioner), provisioner, "provisioner")
-    yield from _parameters(tree.get("parameters", {}))
-    if tree.get("reclaimPolicy"):
-        yield from one_of(tree["reclaimPolicy"], ("Delete", "Retain"), "reclaimPolicy")
-    mode = tree.get("volumeBindingMode", "Immediate")
-    yield from one_of(mode, ("Immediate", "WaitForFirstConsumer"), "volumeBindingMode")
-    yield from _topologies(tree.get("allowedTopologies", ()), "allowedTopologies")
+        if "" in given:
+            parameters.invalid("field can not be empty.", "")
+        size = sum(len(f"{key}{value}".encode(errors="replace")) for key, value in given.items())
+        if size > _MOST_PARAMETER_BYTES:
+            parameters.too_long(_MOST_PARAMETER_BYTES)
+    tree["reclaimPolicy"].nonempty.one_of("Delete", "Retain")
+    tree["volumeBindingMode"].one_of("Immediate", "WaitForFirstConsumer")
+    _check_topologies(tree["allowedTopologies"])
 
 
-def _parameters(parameters: dict[str, str]) -> Found:
-    if len(parameters) > _MOST_PARAMETERS:
-        yield field_errors.too_long("parameters", _MOST_PARAMETERS)
-        return
-    if "" in parameters:
-        yield field_errors.invalid("parameters", "", "field can not be empty.")
-    size = sum(len(f"{key}{value}".encode(errors="replace")) for key, value in parameters.items())
-    if size > _MOST_PARAMETER_BYTES:
-        yield field_errors.too_long("parameters", _MOST_PARAMETER_BYTES)
-
-
-def _topologies(terms: list[Tree], path: str) -> Found:
+def _check_topologies(terms: Part) -> None:
     known: list[dict[str, frozenset[str]]] = []
-    for i, term in enumerate(terms):
+    for term in terms:
         own: dict[str, frozenset[str]] = {}
-        for n, requirement in enumerate(term.get("matchLabelExpressions", ())):
-            at = f"{path}[{i}].matchLabelExpressions[{n}]"
-            key, values = requirement.get("key", ""), requirement.get("values", ())
-            if not values:
-                yield field_errors.required(f"{at}.values")
-            for v, value in enumerate(values):
-                if value in values[:v]:
-                    yield field_errors.duplicate(f"{at}.values[{v}]", value)
-            yield from qualified_name(key, f"{at}.key")
-            if key in own:
-                yield field_errors.duplicate(f"{at}.key", key)
-            own[key] = frozenset(values)
+        for requirement in term["matchLabelExpressions"]:
+            key, values = requirement.at("key", ""), requirement["values"]
+            values.require()
+            for i, value in enumerate(values):
+                if value.value in values.value[:i]:
+                    value.duplicate()
+            key.check(qualified_name_problems)
+            if key.value in own:
+                key.duplicate()
+            own[key.value] = frozenset(values.value or ())
         # Upstream's list of known terms begins with len(terms) empty ones; a term without expressions equals each.
-        for _ in range(len(terms) if not own else 0):
-            yield field_errors.duplicate(f"{path}[{i}].matchLabelExpressions", "")
-        for _ in (other for other in known if other == own):
-            yield field_errors.duplicate(f"{path}[{i}].matchLabelExpressions", "")
+        for _ in range((len(terms.value) if not own else 0) + known.count(own)):
+            term["matchLabelExpressions"].duplicate("")
         known.append(own)
 
 
-Rule: TypeAlias = Callable[[Tree, ValidationContext], Found]
+Rule: TypeAlias = Callable[[Part, ValidationContext], None]
 #: The validation rule of each kind.
 RULES: Final[Mapping[str, Rule]] = {
     "v1/Pod": pod,
@@ -243,17 +213,18 @@ def validate_decoded(
     if refusals and (key == _POD or key.startswith(_GROUPS)):
         yield from refusals
         return
-    found = list(rule(tree, context))
+    found = found_by(rule, tree, "", context)
     if not found:
         # The checks common to all kinds, where a kind's own rule is not stricter.
-        metadata = tree.get("metadata", {})
-        found = list(object_metadata(metadata, path_segment_problems, namespaced=True, known_finalizers=False))
+        part = Part(tree)
+        object_metadata(part["metadata"], path_segment_problems, namespaced=True, known_finalizers=False)
+        found = part.findings
     yield from found
     yield from refusals
     if key != _POD:
         yield from label_key_refusals(template, kind, context)
     if not found:
-        yield from warnings(tree, key, pod_path(kind))
+        yield from found_by(warnings, tree, "", key, pod_path(kind))
 
 
 def pod_findings(tree: Tree, release: Release) -> Iterator[Finding]:
@@ -262,7 +233,7 @@ def pod_findings(tree: Tree, release: Release) -> Iterator[Finding]:
     Args:
         tree: The Pod as plain data, without nulls; absent fields are not reported as missing.
     """
-    for finding in pod(tree, ValidationContext(release, partial=True)):
+    for finding in found_by(pod, tree, "", ValidationContext(release, partial=True)):
         hint = _DEFAULTS_HINT if ".resources." in finding.field else ""
         yield replace(finding, hint=finding.hint or hint)
 

@@ -1,28 +1,23 @@
-"""The context of validation rules, and checks of single values: numbers, names, percentages, enumerations."""
+"""The context of validation rules, and checks of single values: labels, percentages, ports, paths."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
-from kschedctl.common.findings import Finding
-from kschedctl.objects import field_errors
 from kschedctl.objects.names import (
-    label_problems,
     label_value_problems,
     percent_problems,
     port_name_problems,
     port_problems,
     qualified_name_problems,
-    subdomain_problems,
 )
-from kschedctl.objects.quantity import Amount
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.releases.rules import ValidationRules
 from kschedctl.objects.selectors import parse_int64
+from kschedctl.objects.validation.part import Part
 
 #: An object or a part of one, decoded by ``kschedctl.objects.schema.schema``: fields of the right type, no nulls.
 Tree: TypeAlias = dict[str, Any]
-Found: TypeAlias = Iterator[Finding]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,91 +59,22 @@ class ValidationContext:
         return replace(self, host_users=host_users)
 
 
-# Validation of single values: numbers, names, percentages, enumerations.
-
-NOT_NEGATIVE: Final = "must be greater than or equal to 0"
-NOT_POSITIVE: Final = "must be greater than zero"
+# Validation of single values: labels, percentages, ports, paths.
 
 
-def invalid_findings(problems: Iterable[str], value: Any, path: str) -> Found:
-    """Yield a finding for each problem of a value."""
-    for problem in problems:
-        yield field_errors.invalid(path, value, problem)
+def labels(part: Part) -> None:
+    """Check labels, or a selector's ``matchLabels``."""
+    for key, value in (part.value or {}).items():
+        part.with_value(key).check(qualified_name_problems)
+        part.with_value(value).check(label_value_problems)
 
 
-def not_negative(value: int | None, path: str) -> Found:
-    """Yield a problem if a number is negative; ``None`` is valid."""
-    if value is not None and value < 0:
-        yield field_errors.invalid(path, value, NOT_NEGATIVE)
-
-
-def not_negative_amount(value: Any, path: str) -> Found:
-    """Yield a problem if a quantity is negative."""
-    amount = Amount.parse(value)
-    if amount.nanos < 0:
-        yield field_errors.invalid(path, str(amount), NOT_NEGATIVE)
-
-
-def positive_amount(value: Any, path: str) -> Found:
-    """Yield a problem if a quantity is not positive."""
-    amount = Amount.parse(value)
-    if amount.nanos <= 0:
-        yield field_errors.invalid(path, str(amount), NOT_POSITIVE)
-
-
-def one_of(value: Any, supported: Iterable[str], path: str) -> Found:
-    """Yield a problem if a value is not one of the supported values."""
-    if value not in supported:
-        yield field_errors.unsupported(path, value, supported)
-
-
-def given_one_of(value: str, supported: Iterable[str], path: str) -> Found:
-    """Yield a problem if a value is empty, or not one of the supported values."""
-    if not value:
-        yield field_errors.required(path)
+def int_or_percent(part: Part) -> None:
+    """Check a number or percentage, which must not be negative."""
+    if isinstance(part.value, str):
+        part.check(percent_problems)
     else:
-        yield from one_of(value, supported, path)
-
-
-def require(value: Any, path: str, detail: str = "") -> Found:
-    """Yield a problem if a value is empty."""
-    if not value:
-        yield field_errors.required(path, detail)
-
-
-def label_name(value: str, path: str) -> Found:
-    """Yield the problems of a name that must be a DNS label (no dots)."""
-    yield from invalid_findings(label_problems(value), value, path)
-
-
-def given_label_name(value: str, path: str) -> Found:
-    """Yield the problems of a required name that must be a DNS label (no dots)."""
-    yield from label_name(value, path) if value else require(value, path)
-
-
-def subdomain_name(value: str, path: str) -> Found:
-    """Yield the problems of a name that must be a DNS subdomain, as that of most objects."""
-    yield from invalid_findings(subdomain_problems(value), value, path)
-
-
-def qualified_name(value: str, path: str) -> Found:
-    """Yield the problems of a label key."""
-    yield from invalid_findings(qualified_name_problems(value), value, path)
-
-
-def labels(values: dict[str, str], path: str) -> Found:
-    """Yield the problems of labels, or of a selector's ``matchLabels``."""
-    for key, value in values.items():
-        yield from qualified_name(key, path)
-        yield from invalid_findings(label_value_problems(value), value, path)
-
-
-def int_or_percent(value: int | str, path: str) -> Found:
-    """Yield the problems of a number or percentage, which must not be negative."""
-    if isinstance(value, str):
-        yield from invalid_findings(percent_problems(value), value, path)
-    else:
-        yield from not_negative(value, path)
+        part.not_negative()
 
 
 def percent(value: int | str) -> int | None:
@@ -164,36 +90,35 @@ def number_or_percent(value: int | str) -> int:
     return share if share is not None else parse_int64(value) or 0
 
 
-def at_most_all(value: int | str, path: str) -> Found:
-    """Yield a problem if a percentage is above 100%."""
-    if (percent(value) or 0) > 100:
-        yield field_errors.invalid(path, value, "must not be greater than 100%")
+def at_most_all(part: Part) -> None:
+    """Check that a percentage is not above 100%."""
+    if part.given and (percent(part.value) or 0) > 100:
+        part.invalid("must not be greater than 100%")
 
 
-def port(value: int | str, path: str) -> Found:
-    """Yield the problems of a port's number or name."""
-    problems: Callable[[Any], Iterable[str]] = port_name_problems if isinstance(value, str) else port_problems
-    yield from invalid_findings(problems(value), value, path)
+def port(part: Part) -> None:
+    """Check a port's number or name."""
+    part.check(port_name_problems if isinstance(part.value, str) else port_problems)
 
 
-def relative_path(value: str, path: str) -> Found:
-    """Yield the problems of a path that must be relative and must not contain ``..``."""
-    if value.startswith("/"):
-        yield field_errors.invalid(path, value, "must be a relative path")
-    yield from without_backsteps(value, path)
+def relative_path(part: Part) -> None:
+    """Check a path that must be relative and must not contain ``..``."""
+    if part and part.value.startswith("/"):
+        part.invalid("must be a relative path")
+    without_backsteps(part)
 
 
-def without_backsteps(value: str, path: str) -> Found:
-    """Yield a problem if a path contains the segment ``..``."""
-    if ".." in value and ".." in value.split("/"):
-        yield field_errors.invalid(path, value, "must not contain '..'")
+def without_backsteps(part: Part) -> None:
+    """Check that a path does not contain the segment ``..``."""
+    if part and ".." in part.value.split("/"):
+        part.invalid("must not contain '..'")
 
 
-def volume_path(value: str, path: str) -> Found:
-    """Yield the problems of the path of a file within a volume."""
-    yield from relative_path(value, path)
-    if value.startswith("..") and not value.startswith("../"):
-        yield field_errors.invalid(path, value, "must not start with '..'")
+def volume_path(part: Part) -> None:
+    """Check the path of a file within a volume."""
+    relative_path(part)
+    if part and part.value.startswith("..") and not part.value.startswith("../"):
+        part.invalid("must not start with '..'")
 
 
 # Values of Go types that are internal to API servers, as messages print them: Go's names, and all fields.

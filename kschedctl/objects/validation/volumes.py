@@ -1,6 +1,6 @@
 """Validation of the volumes of pods, and of those whose files come from the API."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from kschedctl.objects import field_errors
@@ -9,21 +9,11 @@ from kschedctl.objects.quantity import Amount
 from kschedctl.objects.validation import volume_sources as sources
 from kschedctl.objects.validation.containers import PULL_POLICIES
 from kschedctl.objects.validation.environment import VOLUME_FIELDS, object_field, resource_field
-from kschedctl.objects.validation.metadata import annotations_given
+from kschedctl.objects.validation.metadata import check_size
+from kschedctl.objects.validation.part import Part
 from kschedctl.objects.validation.persistent_volume import claim_template
 from kschedctl.objects.validation.placement import label_selector, selector_in_message
-from kschedctl.objects.validation.values import (
-    Found,
-    Tree,
-    ValidationContext,
-    given_label_name,
-    in_go,
-    invalid_findings,
-    one_of,
-    relative_path,
-    require,
-    volume_path,
-)
+from kschedctl.objects.validation.values import Tree, ValidationContext, in_go, relative_path, volume_path
 
 # Validation of the names of certificate signers and of ClusterTrustBundles.
 
@@ -31,34 +21,29 @@ _LONGEST_DOMAIN: Final = 253
 _LONGEST: Final = _LONGEST_DOMAIN + _LONGEST_DOMAIN + 63 + 1 + 1
 
 
-def signer_name(name: str, path: str) -> Found:
-    """Yield the problems of a signer's name, which consists of a domain and a path."""
+def signer_name(name: Part) -> None:
+    """Check a signer's name, which consists of a domain and a path."""
+    domain, slash, rest = name.value.partition("/")
     if not name:
-        yield field_errors.required(path)
-        return
-    domain, slash, rest = name.partition("/")
-    if not slash or "/" in rest:
-        problem = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
-        yield field_errors.invalid(path, name, problem)
-        return
-    if too_long(domain, _LONGEST_DOMAIN):
-        yield field_errors.too_long(path, _LONGEST_DOMAIN)
-    labels = domain.split(".")
-    yield from _first_wrong(labels, label_problems, domain, path)
-    if len(labels) < 2:
-        yield field_errors.invalid(path, domain, "should be a domain with at least two segments separated by dots")
-    yield from _first_wrong(rest.split("."), subdomain_problems, rest, path)
-    if too_long(name, _LONGEST):
-        yield field_errors.too_long(path, _LONGEST)
+        name.required()
+    elif not slash or "/" in rest:
+        name.invalid("must be a fully qualified domain and path of the form 'example.com/signer-name'")
+    else:
+        if too_long(domain, _LONGEST_DOMAIN):
+            name.too_long(_LONGEST_DOMAIN)
+        labels = domain.split(".")
+        name.with_value(domain).check(_first_problems, labels, label_problems)
+        if len(labels) < 2:
+            name.invalid("should be a domain with at least two segments separated by dots", domain)
+        name.with_value(rest).check(_first_problems, rest.split("."), subdomain_problems)
+        if too_long(name.value, _LONGEST):
+            name.too_long(_LONGEST)
 
 
-def _first_wrong(labels: Iterable[str], rule: Callable[[str], tuple[str, ...]], whole: str, path: str) -> Found:
-    for label in labels:
-        problems = rule(label)
-        for problem in problems:
-            yield field_errors.invalid(path, whole, f"validating label {field_errors.go_quote(label)}: {problem}")
-        if problems:
-            return
+def _first_problems(whole: str, labels: Iterable[str], rule: Callable[[str], tuple[str, ...]]) -> list[str]:
+    """Return the problems of the first label that has some."""
+    wrong = next(((label, problems) for label in labels if (problems := rule(label))), ("", ()))
+    return [f"validating label {field_errors.go_quote(wrong[0])}: {problem}" for problem in wrong[1]]
 
 
 def trust_bundle_problems(name: str) -> tuple[str, ...]:
@@ -81,287 +66,238 @@ _LONGEST_CERTIFICATE: Final = 91 * 24 * 3600
 _LONGEST_OF_KUBERNETES: Final = 24 * 3600
 _KEY_TYPES: Final = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
 _CERTIFICATE_PATHS: Final = ("credentialBundlePath", "keyPath", "certificateChainPath")
-_CONFLICT: Final = "conflicting duplicate paths"
 
 
-def secret(source: Tree, path: str, context: ValidationContext) -> Found:
-    """Yield the problems of a Secret volume."""
-    yield from require(source.get("secretName"), f"{path}.secretName")
-    yield from _mode(source, "defaultMode", path)
-    yield from _check_items(source, path)
+def _secret(source: Part, context: ValidationContext) -> None:
+    source["secretName"].require()
+    _check_mode(source["defaultMode"])
+    for item in source["items"]:
+        _check_item(item)
 
 
-def config_map(source: Tree, path: str, context: ValidationContext) -> Found:
-    """Yield the problems of a ConfigMap volume."""
-    yield from require(source.get("name"), f"{path}.name")
-    yield from _mode(source, "defaultMode", path)
-    yield from _check_items(source, path)
+def _config_map(source: Part, context: ValidationContext) -> None:
+    source["name"].require()
+    _check_mode(source["defaultMode"])
+    for item in source["items"]:
+        _check_item(item)
 
 
-def downward_api(source: Tree, path: str, context: ValidationContext) -> Found:
-    """Yield the problems of a downward API volume; the messages do not contain the item's index."""
-    yield from _mode(source, "defaultMode", path)
+def _downward_api(source: Part, context: ValidationContext) -> None:
+    _check_mode(source["defaultMode"])
     for file in source.get("items", ()):
-        yield from _downward_file(file, path)
+        _check_downward_file(source.with_value(file))
 
 
-def _mode(holder: Tree, name: str, path: str) -> Found:
-    mode = holder.get(name)
-    if mode is not None and not 0 <= mode <= 0o777:
-        yield field_errors.invalid(f"{path}.{name}", mode, _MODE)
+def _check_mode(mode: Part) -> None:
+    if mode.given and not 0 <= mode.value <= 0o777:
+        mode.invalid("must be a number between 0 and 0777 (octal), both inclusive")
 
 
-def _check_items(source: Tree, path: str) -> Found:
-    for i, item in enumerate(source.get("items", ())):
-        yield from _item(item, f"{path}.items[{i}]")
+def _check_item(item: Part) -> None:
+    item["key"].require()
+    item["path"].require()
+    volume_path(item["path"])
+    _check_mode(item["mode"])
 
 
-def _item(item: Tree, path: str) -> Found:
-    yield from require(item.get("key"), f"{path}.key")
-    yield from require(item.get("path"), f"{path}.path")
-    yield from volume_path(item.get("path", ""), f"{path}.path")
-    yield from _mode(item, "mode", path)
-
-
-def _downward_file(file: Tree, path: str) -> Found:
-    yield from require(file.get("path"), f"{path}.path")
-    yield from volume_path(file.get("path", ""), f"{path}.path")
+def _check_downward_file(file: Part) -> None:
+    """Check a file of a downward API volume; the messages do not contain the item's index."""
+    file["path"].require()
+    volume_path(file["path"])
     if "fieldRef" in file:
-        yield from object_field(file["fieldRef"], VOLUME_FIELDS, f"{path}.fieldRef")
+        object_field(file["fieldRef"], VOLUME_FIELDS)
         if "resourceFieldRef" in file:
-            problem = "fieldRef and resourceFieldRef can not be specified simultaneously"
-            yield field_errors.invalid(path, "resource", problem)
+            file.invalid("fieldRef and resourceFieldRef can not be specified simultaneously", "resource")
     elif "resourceFieldRef" in file:
-        yield from resource_field(file["resourceFieldRef"], f"{path}.resourceFieldRef", of_volume=True)
+        resource_field(file["resourceFieldRef"], of_volume=True)
     else:
-        yield field_errors.required(path, "one of fieldRef and resourceFieldRef is required")
-    yield from _mode(file, "mode", path)
+        file.required("one of fieldRef and resourceFieldRef is required")
+    _check_mode(file["mode"])
 
 
 class _Projection:
     """The validation of a projected volume, with the file paths that its sources use."""
 
-    def __init__(self, path: str, context: ValidationContext) -> None:
-        self._path = path
-        self._context = context
+    def __init__(self, volume: Part) -> None:
+        self._volume = volume
         self._taken: set[str] = set()
 
-    def _take(self, file: str, shown: str) -> Found:
+    def _take(self, file: str, shown: str) -> None:
         if file in self._taken:
-            yield field_errors.invalid(self._path, shown, _CONFLICT)
+            self._volume.invalid("conflicting duplicate paths", shown)
         self._taken.add(file)
 
-    def keys(self, source: Tree, path: str) -> Found:
-        name = source.get("name", "")
-        yield from require(name, f"{path}.name")
-        for i, item in enumerate(source.get("items", ())):
-            yield from _item(item, f"{path}.items[{i}]")
-            if item.get("path"):
-                yield from self._take(item["path"], name)
+    def keys(self, source: Part) -> None:
+        source["name"].require()
+        for item in source["items"]:
+            _check_item(item)
+            if item["path"]:
+                self._take(item.get("path"), source.get("name"))
 
-    def fields(self, source: Tree, path: str) -> Found:
-        for file in source.get("items", ()):
-            yield from _downward_file(file, path)
-            if file.get("path"):
-                yield from self._take(file["path"], file["path"])
+    def fields(self, source: Part) -> None:
+        for file in map(source.with_value, source.get("items", ())):
+            _check_downward_file(file)
+            if file["path"]:
+                self._take(file.get("path"), file.get("path"))
 
-    def token(self, source: Tree, path: str) -> Found:
-        seconds = source.get("expirationSeconds", 3600)
-        at = f"{path}.expirationSeconds"
-        if seconds < _SHORTEST_TOKEN:
-            yield field_errors.invalid(at, seconds, "may not specify a duration less than 10 minutes")
-        if seconds > _LONGEST_TOKEN:
-            yield field_errors.invalid(at, seconds, "may not specify a duration larger than 2^32 seconds")
-        file = source.get("path", "")
-        if not file:
-            yield field_errors.required(f"{self._path}.path")
-        else:
-            yield from volume_path(file, f"{self._path}.path")
+    def token(self, source: Part) -> None:
+        seconds, file = source.at("expirationSeconds", 3600), self._volume.child("path", source.get("path"))
+        if seconds.value < _SHORTEST_TOKEN:
+            seconds.invalid("may not specify a duration less than 10 minutes")
+        if seconds.value > _LONGEST_TOKEN:
+            seconds.invalid("may not specify a duration larger than 2^32 seconds")
+        file.require()
+        volume_path(file)
 
-    def trust_bundle(self, source: Tree, path: str) -> Found:
-        if "name" in source and "signerName" in source:
-            shown = in_go("ClusterTrustBundleProjection", source)
-            yield field_errors.invalid(path, shown, "only one of name and signerName may be used")
-        elif "name" in source:
-            name = source["name"]
-            yield from require(name, f"{path}.name", "must be a valid object name")
-            for problem in trust_bundle_problems(name):
-                yield field_errors.invalid(f"{path}.name", name, f"not a valid clustertrustbundlename: {problem}")
-            if "labelSelector" in source:
-                problem = "labelSelector must be unset if name is specified"
-                yield field_errors.invalid(
-                    f"{path}.labelSelector", selector_in_message(source["labelSelector"]), problem
+    def trust_bundle(self, source: Part) -> None:
+        name, signer, selector = source["name"], source["signerName"], source["labelSelector"]
+        if name.given and signer.given:
+            source.invalid(
+                "only one of name and signerName may be used", in_go("ClusterTrustBundleProjection", source.value)
+            )
+        elif name.given:
+            name.require("must be a valid object name")
+            for problem in trust_bundle_problems(name.value):
+                name.invalid(f"not a valid clustertrustbundlename: {problem}")
+            if selector.given:
+                selector.invalid(
+                    "labelSelector must be unset if name is specified", selector_in_message(selector.value)
                 )
-        elif "signerName" in source:
-            signer = source["signerName"]
-            yield from require(signer, f"{path}.signerName", "must be a valid signer name")
-            yield from signer_name(signer, f"{path}.signerName")
-            yield from label_selector(source.get("labelSelector"), f"{path}.labelSelector")
+        elif signer.given:
+            signer.require("must be a valid signer name")
+            signer_name(signer)
+            label_selector(selector)
         else:
-            yield field_errors.required(path, "either name or signerName must be specified")
-        file = source.get("path", "")
-        yield from require(file, f"{path}.path")
-        yield from volume_path(file, f"{path}.path")
-        yield from self._take(file, file)
+            source.required("either name or signerName must be specified")
+        file = source.at("path", "")
+        file.require()
+        volume_path(file)
+        self._take(file.value, file.value)
 
-    def certificate(self, source: Tree, path: str) -> Found:
-        signer = source.get("signerName", "")
-        yield from signer_name(signer, f"{path}.signerName")
-        if "userAnnotations" in source:
-            values = source["userAnnotations"]
-            place = f"{path}.userAnnotations"
-            for key in values:
-                small = key.lower()
-                problems = qualified_name_problems(small)
-                if not small:
-                    yield field_errors.required(place)
-                elif problems:
-                    yield from invalid_findings(problems, small, place)
-                elif "/" not in small:
-                    yield field_errors.invalid(place, small, 'must be a domain-prefixed key (such as "acme.io/foo")')
-            yield from (finding for finding in annotations_given(values, place) if finding.rule == "FieldValueTooLong")
-        key_type = source.get("keyType", "")
-        if key_type not in _KEY_TYPES:
-            yield field_errors.unsupported(f"{path}.keyType", key_type, _KEY_TYPES, plain=True)
-        seconds = source.get("maxExpirationSeconds")
-        at = f"{path}.maxExpirationSeconds"
-        if seconds is not None and seconds < _SHORTEST_CERTIFICATE:
-            yield field_errors.invalid(at, seconds, "if provided, maxExpirationSeconds must be >= 3600")
-        host = signer.partition("/")[0]
-        longest = (
-            _LONGEST_OF_KUBERNETES
-            if (host == "kubernetes.io" or host.endswith(".kubernetes.io"))
-            else _LONGEST_CERTIFICATE
-        )
-        if seconds is not None and seconds > longest:
-            yield field_errors.invalid(at, seconds, f"if provided, maxExpirationSeconds must be <= {longest}")
-        for name in _CERTIFICATE_PATHS:
-            if file := source.get(name, ""):
-                yield from volume_path(file, f"{path}.{name}")
-                yield from self._take(file, file)
-        if not any(source.get(name) for name in _CERTIFICATE_PATHS):
-            problem = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath"
-            yield field_errors.required(path, problem)
-
-    def sources(self, given_sources: Sequence[Tree]) -> Found:
-        """Yield the problems of all sources, in their order."""
-        kinds: dict[str, tuple[Callable[[Tree, str], Found], str]] = {
-            "secret": (self.keys, ""),
-            "configMap": (self.keys, ""),
-            "downwardAPI": (self.fields, ""),
-            "serviceAccountToken": (self.token, ""),
-            "clusterTrustBundle": (self.trust_bundle, "ClusterTrustBundleProjection"),
-            "podCertificate": (self.certificate, "PodCertificateRequest"),
-        }
-        for i, source in enumerate(given_sources):
-            at = f"{self._path}.sources[{i}]"
-            number = 0
-            for name, (rule, gate) in kinds.items():
-                # If the feature gate is off, an API server drops the field.
-                if name in source and (not gate or self._context.on(gate)):
-                    number += 1
-                    yield from rule(source[name], f"{at}.{name}")
-            if number > 1:
-                yield field_errors.forbidden(at, "may not specify more than 1 volume type per source")
+    def certificate(self, source: Part) -> None:
+        signer, annotations = source.at("signerName", ""), source["userAnnotations"]
+        seconds = source["maxExpirationSeconds"]
+        signer_name(signer)
+        for key in annotations.value or ():
+            annotation = annotations.with_value(key.lower())
+            annotation.require(rule=qualified_name_problems)
+            if "/" not in key and key and not qualified_name_problems(annotation.value):
+                annotation.invalid('must be a domain-prefixed key (such as "acme.io/foo")')
+        check_size(annotations)
+        if source.get("keyType") not in _KEY_TYPES:
+            source.at("keyType", "").unsupported(_KEY_TYPES, plain=True)
+        if seconds.given and seconds.value < _SHORTEST_CERTIFICATE:
+            seconds.invalid("if provided, maxExpirationSeconds must be >= 3600")
+        of_kubernetes = f".{signer.value.partition('/')[0]}".endswith(".kubernetes.io")
+        longest = _LONGEST_OF_KUBERNETES if of_kubernetes else _LONGEST_CERTIFICATE
+        if seconds.given and seconds.value > longest:
+            seconds.invalid(f"if provided, maxExpirationSeconds must be <= {longest}")
+        files = [source[name] for name in _CERTIFICATE_PATHS if source[name]]
+        for file in files:
+            volume_path(file)
+            self._take(file.value, file.value)
+        if not files:
+            source.required("specify at least one of credentialBundlePath, keyPath, and certificateChainPath")
 
 
-def projected(source: Tree, path: str, context: ValidationContext) -> Found:
-    """Yield the problems of a projected volume, which combines the files of several sources."""
-    yield from _mode(source, "defaultMode", path)
-    yield from _Projection(path, context).sources(source.get("sources", ()))
+def _projected(volume: Part, context: ValidationContext) -> None:
+    """Check a projected volume, which combines the files of several sources."""
+    _check_mode(volume["defaultMode"])
+    projection = _Projection(volume)
+    rules: dict[str, tuple[Callable[[Part], None], str]] = {
+        "secret": (projection.keys, ""),
+        "configMap": (projection.keys, ""),
+        "downwardAPI": (projection.fields, ""),
+        "serviceAccountToken": (projection.token, ""),
+        "clusterTrustBundle": (projection.trust_bundle, "ClusterTrustBundleProjection"),
+        "podCertificate": (projection.certificate, "PodCertificateRequest"),
+    }
+    for source in volume["sources"]:
+        # If the feature gate is off, an API server drops the field.
+        given = [name for name, (_, gate) in rules.items() if name in source and (not gate or context.on(gate))]
+        for name in given:
+            rules[name][0](source[name])
+        if len(given) > 1:
+            source.forbidden("may not specify more than 1 volume type per source")
 
 
 _LONGEST_ISCSI: Final = 64
-_TOO_LONG: Final = (
-    "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is "
-    "specified."
-)
 _FORM: Final = "must be valid format starting with iqn, eui, or naa"
 
 
-def pod_volumes(volumes: Sequence[Tree], path: str, context: ValidationContext, good: dict[str, Tree]) -> Found:
-    """Yield the problems of the volumes of a pod.
-
-    Args:
-        good: The output: valid volumes are added by name. Containers can use only these.
-    """
-    names: set[str] = set()
+def pod_volumes(volumes: Part, context: ValidationContext) -> dict[str, Tree]:
+    """Check the volumes of a pod, and return the valid ones by name: containers can use only these."""
+    good: dict[str, Tree] = {}
     pod = context.pod_name
-    made = {f"{pod}-{volume.get('name', '')}" for volume in volumes if pod and "ephemeral" in volume}
-    for i, volume in enumerate(volumes):
-        at = f"{path}[{i}]"
-        name = volume.get("name", "")
-        found = [*_check_volume_source(volume, at, context), *given_label_name(name, f"{at}.name")]
-        if name in names:
-            found.append(field_errors.duplicate(f"{at}.name", name))
-        if not found:
-            names.add(name)
-            good[name] = volume
-        yield from found
-        claim = volume.get("persistentVolumeClaim", {}).get("claimName", "")
-        if claim in made:
-            problem = "must not reference a PVC that gets created for an ephemeral volume"
-            yield field_errors.invalid(f"{at}.persistentVolumeClaim.claimName", claim, problem)
+    made = {f"{pod}-{volume.get('name')}" for volume in volumes if pod and "ephemeral" in volume}
+    for volume in volumes:
+        name, claim = volume["name"], volume["persistentVolumeClaim"].at("claimName", "")
+        before = len(volume.findings)
+        _check_volume_source(volume, context)
+        name.require(rule=label_problems)
+        if name.value in good:
+            name.duplicate()
+        if len(volume.findings) == before:
+            good[name.value] = volume.value
+        if claim.value in made:
+            claim.invalid("must not reference a PVC that gets created for an ephemeral volume")
+    return good
 
 
-def _check_volume_source(volume: Tree, path: str, context: ValidationContext) -> Found:
+def _check_volume_source(volume: Part, context: ValidationContext) -> None:
     if context.partial:
         if "persistentVolumeClaim" in volume:
-            own = {"persistentVolumeClaim": _SOURCES["persistentVolumeClaim"]}
-            yield from sources.one_source(volume, own, path, context)
+            sources.one_source(volume, {"persistentVolumeClaim": _SOURCES["persistentVolumeClaim"]}, context)
         return
-    if len(volume) == ("name" in volume):
+    name, portal = volume.get("name"), volume["iscsi"]
+    if len(volume.value) == ("name" in volume):
         # A volume without a source is an emptyDir.
         return
-    yield from sources.one_source(volume, _SOURCES, path, context)
-    name = volume.get("name", "")
-    portal = volume.get("iscsi", {})
-    if "initiatorName" in portal and len(f"{name}:{portal.get('targetPortal', '')}".encode()) > _LONGEST_ISCSI:
-        yield field_errors.invalid(f"{path}.name", name, _TOO_LONG)
+    sources.one_source(volume, _SOURCES, context)
+    if "initiatorName" in portal and len(f"{name}:{portal.get('targetPortal')}".encode()) > _LONGEST_ISCSI:
+        volume.at("name", "").invalid(sources.TOO_LONG_PORTAL)
     if "ephemeral" in volume and context.pod_name and name:
         claim = f"{context.pod_name}-{name}"
         for problem in subdomain_problems(claim):
-            yield field_errors.invalid(f"{path}.name", name, f"PVC name {field_errors.go_quote(claim)}: {problem}")
+            volume["name"].invalid(f"PVC name {field_errors.go_quote(claim)}: {problem}")
 
 
-def _empty_dir(source: Tree, path: str, context: ValidationContext) -> Found:
-    if "sizeLimit" in source and Amount.parse(source["sizeLimit"]).nanos < 0:
-        yield field_errors.forbidden(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")
+def _empty_dir(source: Part, context: ValidationContext) -> None:
+    if "sizeLimit" in source and Amount.parse(source.get("sizeLimit")).nanos < 0:
+        source["sizeLimit"].forbidden("SizeLimit field must be a valid resource quantity")
 
 
-def _git_repo(source: Tree, path: str, context: ValidationContext) -> Found:
-    yield from require(source.get("repository"), f"{path}.repository")
-    yield from relative_path(source.get("directory", ""), f"{path}.directory")
+def _git_repo(source: Part, context: ValidationContext) -> None:
+    source["repository"].require()
+    relative_path(source["directory"])
 
 
-def _iscsi(source: Tree, path: str, context: ValidationContext) -> Found:
-    yield from require(source.get("targetPortal"), f"{path}.targetPortal")
-    yield from sources.iscsi(source, path, form=_FORM)
-    yield from sources.initiator(source, path, form=_FORM)
+def _iscsi(source: Part, context: ValidationContext) -> None:
+    source["targetPortal"].require()
+    sources.iscsi(source, form=_FORM)
+    sources.initiator(source, form=_FORM)
 
 
-def _csi(source: Tree, path: str, context: ValidationContext) -> Found:
-    yield from sources.driver_name(source.get("driver", ""), f"{path}.driver", context)
-    if "nodePublishSecretRef" in source:
-        name = source["nodePublishSecretRef"].get("name", "")
-        if not name:
-            yield field_errors.required(f"{path}.nodePublishSecretRef.name")
-        else:
-            yield from invalid_findings(subdomain_problems(name), name, f"{path}.name")
+def _csi(source: Part, context: ValidationContext) -> None:
+    sources.driver_name(source.at("driver", ""), context)
+    secret = source["nodePublishSecretRef"]
+    if secret.given:
+        secret["name"].require()
+        source.child("name", secret["name"].value).nonempty.check(subdomain_problems)
 
 
-def _ephemeral(source: Tree, path: str, context: ValidationContext) -> Found:
-    if "volumeClaimTemplate" not in source:
-        yield field_errors.required(f"{path}.volumeClaimTemplate")
+def _ephemeral(source: Part, context: ValidationContext) -> None:
+    template = source["volumeClaimTemplate"]
+    if not template.given:
+        template.required()
     else:
-        yield from claim_template(source["volumeClaimTemplate"], f"{path}.volumeClaimTemplate", context)
+        claim_template(template, context)
 
 
-def _image(source: Tree, path: str, context: ValidationContext) -> Found:
+def _image(source: Part, context: ValidationContext) -> None:
     if context.is_pod or context.rules.templates_need_image_reference:
-        yield from require(source.get("reference"), f"{path}.reference")
-    if source.get("pullPolicy"):
-        yield from one_of(source["pullPolicy"], PULL_POLICIES, f"{path}.pullPolicy")
+        source["reference"].require()
+    source["pullPolicy"].nonempty.one_of(*PULL_POLICIES)
 
 
 _SOURCES: Final = sources.table(
@@ -371,27 +307,27 @@ _SOURCES: Final = sources.table(
         "gitRepo": _git_repo,
         "gcePersistentDisk": sources.disk("pdName"),
         "awsElasticBlockStore": sources.disk("volumeID"),
-        "secret": secret,
+        "secret": _secret,
         "nfs": sources.nfs,
         "iscsi": _iscsi,
         "glusterfs": sources.needs("endpoints", "path"),
         "flocker": sources.flocker,
         "persistentVolumeClaim": sources.needs("claimName"),
         "rbd": sources.needs("monitors", "image"),
-        "cinder": sources.cinder("name"),
+        "cinder": sources.needs("volumeID", secret=("name",)),
         "cephfs": sources.needs("monitors"),
         "quobyte": sources.quobyte,
-        "downwardAPI": downward_api,
+        "downwardAPI": _downward_api,
         "fc": sources.fibre_channel,
         "flexVolume": sources.flex,
-        "configMap": config_map,
+        "configMap": _config_map,
         "azureFile": sources.needs("secretName", "shareName"),
         "vsphereVolume": sources.needs("volumePath"),
         "photonPersistentDisk": sources.needs("pdID"),
         "portworxVolume": sources.needs("volumeID"),
         "azureDisk": sources.azure_disk,
         "storageos": sources.storage_os("name"),
-        "projected": projected,
+        "projected": _projected,
         "scaleIO": sources.needs("gateway", "system", "volumeName"),
         "csi": _csi,
         "ephemeral": _ephemeral,

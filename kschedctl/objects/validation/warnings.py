@@ -1,23 +1,21 @@
 """Warnings of an API server about an accepted object (``WarningsOnCreate`` of each kind)."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
-from kschedctl.common.findings import Finding, Severity
 from kschedctl.objects.field_errors import go_quote
 from kschedctl.objects.names import label_problems, label_value_problems, usual_ip
 from kschedctl.objects.quantity import milli_value
+from kschedctl.objects.validation.part import Part
 from kschedctl.objects.validation.pod import APP_ARMOR, SECCOMP_OF_CONTAINER, SECCOMP_OF_POD, app_armor_profile
 from kschedctl.objects.validation.resources import amount_of
 from kschedctl.objects.validation.security import containers_in_visiting_order
-from kschedctl.objects.validation.values import Found, Tree
+from kschedctl.objects.validation.values import Tree
 
 # Warnings that several kinds have in common: deprecated labels and volumes, and fractions of bytes.
 
-#: The rule of warnings.
-WARNING: Final = "Warning"
 #: Deprecated node labels, with the messages about them.
-OLD_NODE_LABELS: Final = {
+_OLD_NODE_LABELS: Final = {
     "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
     "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',
     "failure-domain.beta.kubernetes.io/region": 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
@@ -28,7 +26,7 @@ OLD_NODE_LABELS: Final = {
     "node-role.kubernetes.io/master": 'use "node-role.kubernetes.io/control-plane" instead',
 }
 #: Deprecated volume types in the order in which they are checked, with their names in paths and their messages.
-OLD_VOLUMES: Final = {
+_OLD_VOLUMES: Final = {
     "photonPersistentDisk": ("photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
     "gitRepo": ("gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
     "scaleIO": ("scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
@@ -41,38 +39,31 @@ OLD_VOLUMES: Final = {
 }
 
 
-def warning(field: str, message: str) -> Finding:
-    """Return a finding with the severity of a warning."""
-    return Finding(message, field, rule=WARNING, severity=Severity.WARNING)
+def _warn_of_terms(terms: Iterable[Part], *, values: bool) -> None:
+    """Warn about node selector terms; label values are checked only if `values` is true."""
+    for requirement in (requirement for term in terms for requirement in term["matchExpressions"]):
+        key = requirement["key"]
+        if message := _OLD_NODE_LABELS.get(key.value):
+            key.warn(f"{key.value} is {message}")
+        for value in requirement["values"] if values else ():
+            for problem in label_value_problems(value.value):
+                value.warn(f"{value.value} is invalid, {problem}")
 
 
-def node_term(term: Tree, path: str, *, values: bool) -> Found:
-    """Yield the warnings about a node selector term; label values are checked only if `values` is true."""
-    for i, requirement in enumerate(term.get("matchExpressions", ())):
-        key, at = requirement.get("key", ""), f"{path}.matchExpressions[{i}]"
-        if message := OLD_NODE_LABELS.get(key):
-            yield warning(f"{at}.key", f"{key} is {message}")
-        for n, value in enumerate(requirement.get("values", ()) if values else ()):
-            for problem in label_value_problems(value):
-                yield warning(f"{at}.values[{n}]", f"{value} is invalid, {problem}")
+def _warn_of_fractions(amounts: Part, *names: str) -> None:
+    """Warn about amounts that are not an integral number of bytes."""
+    for name in names:
+        if name in amounts and milli_value((amount := amount_of(amounts.get(name))).nanos) % 1000:
+            message = f"fractional byte value {go_quote(str(amount))} is invalid, must be an integer"
+            amounts.child(f"[{name}]", None).warn(message)
 
 
-def fraction(text: Any, path: str) -> Found:
-    """Yield a warning if an amount is not an integral number of bytes."""
-    amount = amount_of(text)
-    if milli_value(amount.nanos) % 1000:
-        yield warning(path, f"fractional byte value {go_quote(str(amount))} is invalid, must be an integer")
-
-
-def claim_spec(spec: Tree, path: str) -> Found:
-    """Yield the warnings about the spec of a PersistentVolumeClaim."""
+def _warn_of_claim(spec: Part) -> None:
     for name in ("requests", "limits"):
-        amounts = spec.get("resources", {}).get(name, {})
-        if "storage" in amounts:
-            yield from fraction(amounts["storage"], f"{path}.resources.{name}[storage]")
+        _warn_of_fractions(spec["resources"][name], "storage")
 
 
-def overlapping_paths(volumes: Iterable[Tree]) -> Iterator[str]:
+def _overlapping_paths(volumes: Iterable[Tree]) -> Iterator[str]:
     """Yield a warning per pair of overlapping file paths of a volume, and per projected source that is empty.
 
     Yields: The API server's message. It contains the volume's name, and comes without a field path.
@@ -146,7 +137,6 @@ def _shown_path(path: str, source: str) -> str:
 
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
-_NO_POD: Final = "a null labelSelector results in matching no pod"
 _ANNOTATIONS: Final = {
     "scheduler.alpha.kubernetes.io/critical-pod": (
         'non-functional in v1.16+; use the "priorityClassName" field instead'
@@ -156,179 +146,142 @@ _ANNOTATIONS: Final = {
 }
 
 
-def pod_warnings(spec: Tree, own: dict[str, str], path: str) -> Found:
-    """Yield the warnings of an API server about a pod or pod template.
-
-    Args:
-        spec: The spec of the pod or pod template.
-        own: The annotations of the pod or pod template.
-        path: The prefix of all field paths: empty for a Pod, or for example ``spec.template.`` for a pod template.
-    """
-    at = f"{path}spec"
-    for key in spec.get("nodeSelector", ()):
-        if message := OLD_NODE_LABELS.get(key):
-            yield warning(f"{at}.nodeSelector[{key}]", message)
-    yield from _node_affinity_warnings(spec.get("affinity", {}).get("nodeAffinity", {}), f"{at}.affinity.nodeAffinity")
-    place = f"{at}.topologySpreadConstraints"
-    for i, constraint in enumerate(spec.get("topologySpreadConstraints", ())):
-        key, field = constraint.get("topologyKey", ""), f"{place}[{i}]"
-        if message := OLD_NODE_LABELS.get(key):
-            yield warning(f"{field}.topologyKey", f"{key} is {message}")
-        if "labelSelector" not in constraint:
-            yield warning(f"{field}.labelSelector", _NO_POD)
+def _warn_of_pod(template: Part, *, is_pod: bool) -> None:
+    """Warn about a pod or pod template."""
+    spec, annotations = template["spec"], template["metadata"]["annotations"]
+    _warn_of_placement(spec)
     for key, message in _ANNOTATIONS.items():
-        if key in own:
-            yield warning(f"{path}metadata.annotations[{key}]", message)
-    yield from _volume_warnings(spec.get("volumes", ()), f"{at}.volumes")
-    yield from _repeated(spec, at)
-    yield from _fractions(spec.get("overhead", {}), f"{at}.overhead")
-    yield from _profiles(spec, own, path)
-    for field, container in containers_in_visiting_order(spec, at):
-        resources = container.get("resources", {})
+        if key in annotations:
+            annotations.child(f"[{key}]", None).warn(message)
+    _warn_of_volumes(spec)
+    _warn_of_repeated(spec)
+    _warn_of_fractions(spec["overhead"], "memory", "ephemeral-storage")
+    if annotations:
+        _warn_of_profiles(spec, annotations, is_pod)
+    for container in containers_in_visiting_order(spec):
         # An API server checks one resource after the other.
         for resource in ("memory", "ephemeral-storage"):
             for name in ("limits", "requests"):
-                yield from _fractions(resources.get(name, {}), f"{field}.resources.{name}", (resource,))
-        yield from _hidden_variables(container.get("env", ()), f"{field}.env")
-    yield from _ports(spec, at)
-    yield from _port_names(spec, at)
+                _warn_of_fractions(container["resources"][name], resource)
+        _warn_of_hidden_variables(container["env"])
+    ports = [port for container in containers_in_visiting_order(spec) for port in container["ports"]]
+    _warn_of_ports(ports)
     # In a Pod itself, a negative grace period is set to 1 before warnings are computed.
-    if path and spec.get("terminationGracePeriodSeconds", 0) < 0:
+    if not is_pod and spec.get("terminationGracePeriodSeconds", 0) < 0:
         problem = "must be >= 0; negative values are invalid and will be treated as 1"
-        yield warning(f"{at}.terminationGracePeriodSeconds", problem)
-    yield from _pod_affinity(spec.get("affinity", {}), f"{at}.affinity")
-    for i, server in enumerate(spec.get("dnsConfig", {}).get("nameservers", ())):
-        yield from _address(server, f"{at}.dnsConfig.nameservers[{i}]")
-    for i, alias in enumerate(spec.get("hostAliases", ())):
-        yield from _address(alias.get("ip", ""), f"{at}.hostAliases[{i}].ip")
+        spec["terminationGracePeriodSeconds"].warn(problem)
+    for rules in (spec["affinity"]["podAffinity"], spec["affinity"]["podAntiAffinity"]):
+        for term in (*rules[_REQUIRED], *(weighted["podAffinityTerm"] for weighted in rules[_PREFERRED])):
+            _warn_without_selector(term)
+    for address in (*spec["dnsConfig"]["nameservers"], *(alias.at("ip", "") for alias in spec["hostAliases"])):
+        _warn_of_address(address)
 
 
-def _volume_warnings(volumes: Sequence[Tree], path: str) -> Found:
-    for i, volume in enumerate(volumes):
-        for name, (shown, message) in OLD_VOLUMES.items():
+def _warn_of_placement(spec: Part) -> None:
+    """Warn about node selector, node affinity and topology spread."""
+    for key in spec.get("nodeSelector", ()):
+        if message := _OLD_NODE_LABELS.get(key):
+            spec["nodeSelector"].child(f"[{key}]", None).warn(message)
+    rules = spec["affinity"]["nodeAffinity"]
+    _warn_of_terms(rules[_REQUIRED]["nodeSelectorTerms"], values=False)
+    _warn_of_terms((preferred["preference"] for preferred in rules[_PREFERRED]), values=True)
+    for constraint in spec["topologySpreadConstraints"]:
+        key = constraint["topologyKey"]
+        if message := _OLD_NODE_LABELS.get(key.value):
+            key.warn(f"{key.value} is {message}")
+        _warn_without_selector(constraint)
+
+
+def _warn_of_volumes(spec: Part) -> None:
+    for volume in spec["volumes"]:
+        for name, (shown, message) in _OLD_VOLUMES.items():
             if name in volume:
-                yield warning(f"{path}[{i}].{shown}", message)
-        template = volume.get("ephemeral", {}).get("volumeClaimTemplate", {})
-        yield from claim_spec(template.get("spec", {}), f"{path}[{i}].ephemeral.volumeClaimTemplate.spec")
-    for problem in overlapping_paths(volumes):
-        yield warning("", problem)
+                volume[shown].warn(message)
+        _warn_of_claim(volume["ephemeral"]["volumeClaimTemplate"]["spec"])
+    for message in _overlapping_paths(spec.get("volumes", ())):
+        # The message comes without a field path.
+        Part(None, findings=spec.findings).warn(message)
 
 
-def _node_affinity_warnings(rules: Tree, path: str) -> Found:
-    for i, term in enumerate(rules.get(_REQUIRED, {}).get("nodeSelectorTerms", ())):
-        yield from node_term(term, f"{path}.{_REQUIRED}.nodeSelectorTerms[{i}]", values=False)
-    for i, preferred in enumerate(rules.get(_PREFERRED, ())):
-        yield from node_term(preferred.get("preference", {}), f"{path}.{_PREFERRED}[{i}].preference", values=True)
+def _warn_without_selector(holder: Part) -> None:
+    if "labelSelector" not in holder:
+        holder["labelSelector"].warn("a null labelSelector results in matching no pod")
 
 
-def _pod_affinity(rules: Tree, path: str) -> Found:
-    for name in ("podAffinity", "podAntiAffinity"):
-        for i, term in enumerate(rules.get(name, {}).get(_REQUIRED, ())):
-            if "labelSelector" not in term:
-                yield warning(f"{path}.{name}.{_REQUIRED}[{i}].labelSelector", _NO_POD)
-        for i, weighted in enumerate(rules.get(name, {}).get(_PREFERRED, ())):
-            if "labelSelector" not in weighted.get("podAffinityTerm", {}):
-                yield warning(f"{path}.{name}.{_PREFERRED}[{i}].podAffinityTerm.labelSelector", _NO_POD)
-
-
-def _repeated(spec: Tree, path: str) -> Found:
-    """Yield the warnings about duplicate host aliases and pull secrets, and about pull secrets without a name."""
+def _warn_of_repeated(spec: Part) -> None:
+    """Warn about duplicate host aliases and pull secrets, and about pull secrets without a name."""
     for field, key in (("hostAliases", "ip"), ("imagePullSecrets", "name")):
-        seen: set[str] = set()
-        for i, item in enumerate(spec.get(field, ())):
-            value = item.get(key, "")
-            if value in seen:
-                yield warning(f"{path}.{field}[{i}].{key}", f"duplicate {key} {go_quote(value)}")
-            seen.add(value)
-    for i, secret in enumerate(spec.get("imagePullSecrets", ())):
-        if not secret.get("name"):
-            yield warning(f"{path}.imagePullSecrets[{i}].name", 'invalid empty name ""')
+        values = [item.get(key) for item in spec[field]]
+        for i, item in enumerate(spec[field]):
+            if values[i] in values[:i]:
+                item[key].warn(f"duplicate {key} {go_quote(values[i])}")
+    for secret in spec["imagePullSecrets"]:
+        if not secret["name"]:
+            secret["name"].warn('invalid empty name ""')
 
 
-def _address(text: str, path: str) -> Found:
-    if (usual := usual_ip(text)) == text:
-        return
-    if ":" in usual and "." not in text:
-        yield warning(path, f"IPv6 address {go_quote(text)} should be in RFC 5952 canonical format ({go_quote(usual)})")
-    else:
-        yield warning(path, f"non-standard IP address {go_quote(text)} is invalid: use {go_quote(usual)}")
+def _warn_of_address(part: Part) -> None:
+    text, usual = part.value, usual_ip(part.value)
+    if usual != text and ":" in usual and "." not in text:
+        part.warn(f"IPv6 address {go_quote(text)} should be in RFC 5952 canonical format ({go_quote(usual)})")
+    elif usual != text:
+        part.warn(f"non-standard IP address {go_quote(text)} is invalid: use {go_quote(usual)}")
 
 
-def _fractions(amounts: dict[str, Any], path: str, names: tuple[str, ...] = ("memory", "ephemeral-storage")) -> Found:
-    for name in names:
-        if name in amounts:
-            yield from fraction(amounts[name], f"{path}[{name}]")
-
-
-def _profiles(spec: Tree, own: dict[str, str], path: str) -> Found:
-    if not own:
-        return
+def _warn_of_profiles(spec: Part, annotations: Part, is_pod: bool) -> None:
     seccomp = 'non-functional in v1.27+; use the "seccompProfile" field instead'
-    rules, windows = spec.get("securityContext", {}), spec.get("os", {}).get("name") == "windows"
-    if SECCOMP_OF_POD in own and "seccompProfile" not in rules:
-        yield warning(f"{path}metadata.annotations[{SECCOMP_OF_POD}]", seccomp)
-    for _, container in containers_in_visiting_order(spec, ""):
-        name, inner = container.get("name", ""), container.get("securityContext", {})
+    rules, windows = spec["securityContext"], spec["os"].get("name") == "windows"
+    if SECCOMP_OF_POD in annotations and "seccompProfile" not in rules:
+        annotations.child(f"[{SECCOMP_OF_POD}]", None).warn(seccomp)
+    for container in containers_in_visiting_order(spec):
+        name, inner = container.get("name"), container["securityContext"]
         key = f"{SECCOMP_OF_CONTAINER}{name}"
-        if key in own and "seccompProfile" not in inner:
-            yield warning(f"{path}metadata.annotations[{key}]", seccomp)
+        if key in annotations and "seccompProfile" not in inner:
+            annotations.child(f"[{key}]", None).warn(seccomp)
         key = f"{APP_ARMOR}{name}"
-        if key in own and "appArmorProfile" not in inner and (path or not windows):
-            profile = app_armor_profile(own[key])
+        if key in annotations and "appArmorProfile" not in inner and not (is_pod and windows):
+            profile = app_armor_profile(annotations.get(key))
             # An annotation that is equal to the pod's own profile causes no deprecation warning.
-            if profile is None or profile != rules.get("appArmorProfile"):
+            if profile is None or profile != rules["appArmorProfile"].value:
                 message = 'deprecated since v1.30; use the "appArmorProfile" field instead'
-                yield warning(f"{path}metadata.annotations[{key}]", message)
+                annotations.child(f"[{key}]", None).warn(message)
 
 
-def _hidden_variables(variables: Any, path: str) -> Found:
+def _warn_of_hidden_variables(variables: Part) -> None:
     seen: set[str] = set()
-    for i, variable in enumerate(variables):
-        name, value = variable.get("name", ""), variable.get("value", "")
+    for variable in variables:
+        name, value = variable.get("name"), variable.get("value")
         reference = f"$({name})"
         if name in seen and ("valueFrom" in variable or value == reference or reference not in value):
-            message = f"hides previous definition of {go_quote(name)}, which may be dropped when using apply"
-            yield warning(f"{path}[{i}]", message)
+            variable.warn(f"hides previous definition of {go_quote(name)}, which may be dropped when using apply")
         seen.add(name)
 
 
-def _ports(spec: Tree, path: str) -> Found:
-    taken: dict[tuple[int, str], list[tuple[str, Tree]]] = {}
-    for at, container in containers_in_visiting_order(spec, path):
-        for i, port in enumerate(container.get("ports", ())):
-            field = f"{at}.ports[{i}]"
-            own_ip, own = port.get("hostIP", ""), port.get("hostPort", 0)
-            if own_ip and not own:
-                yield warning(field, f"hostIP set without hostPort: {_port(port)}")
-            others = taken.setdefault((port.get("containerPort", 0), port.get("protocol") or "TCP"), [])
-            for other_field, other in others:
-                ip, number = other.get("hostIP", ""), other.get("hostPort", 0)
-                if (own_ip, own) == (ip, number):
-                    yield warning(field, f"duplicate port definition with {other_field}")
-                elif not own or not number:
-                    yield warning(field, f"overlapping port definition with {other_field}")
-                elif own == number and (not own_ip) != (not ip):
-                    yield warning(field, f"dangerously ambiguous port definition with {other_field}")
-            others.append((field, port))
-
-
-def _port_names(spec: Tree, path: str) -> Found:
+def _warn_of_ports(ports: list[Part]) -> None:
+    taken: dict[tuple[int, str], list[Part]] = {}
+    for port in ports:
+        own_ip, own = port.get("hostIP"), port.get("hostPort", 0)
+        number, protocol = port.get("containerPort", 0), port.get("protocol") or "TCP"
+        if own_ip and not own:
+            # As Go prints the port.
+            fields = f"Name:{port.get('name')} HostPort:{own} ContainerPort:{number} Protocol:{protocol}"
+            port.warn(f"hostIP set without hostPort: {{{fields} HostIP:{own_ip}}}")
+        others = taken.setdefault((number, protocol), [])
+        for other in others:
+            other_ip, other_host = other.get("hostIP"), other.get("hostPort", 0)
+            if (own_ip, own) == (other_ip, other_host):
+                port.warn(f"duplicate port definition with {other.path}")
+            elif not own or not other_host:
+                port.warn(f"overlapping port definition with {other.path}")
+            elif own == other_host and (not own_ip) != (not other_ip):
+                port.warn(f"dangerously ambiguous port definition with {other.path}")
+        others.append(port)
     names: dict[str, str] = {}
-    for at, container in containers_in_visiting_order(spec, path):
-        for i, port in enumerate(container.get("ports", ())):
-            name, field = port.get("name", ""), f"{at}.ports[{i}]"
-            if name and name in names:
-                which = f"services and probes that select ports by name will use {names[name]}"
-                yield warning(field, f"duplicate port name {go_quote(name)} with {names[name]}, {which}")
-            names.setdefault(name, field)
-
-
-def _port(port: Tree) -> str:
-    """Return a port as Go prints it."""
-    fields = (
-        f"Name:{port.get('name', '')} HostPort:{port.get('hostPort', 0)} ContainerPort:{port.get('containerPort', 0)}"
-    )
-    return f"{{{fields} Protocol:{port.get('protocol') or 'TCP'} HostIP:{port.get('hostIP', '')}}}"
+    for port in ports:
+        if (name := port.get("name")) and name in names:
+            which = f"services and probes that select ports by name will use {names[name]}"
+            port.warn(f"duplicate port name {go_quote(name)} with {names[name]}, {which}")
+        names.setdefault(name, port.path)
 
 
 _STORAGE_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
@@ -353,77 +306,59 @@ _TOO_MANY_INDEXES: Final = (
 )
 
 
-def warnings(tree: Tree, kind: str, path: str) -> Found:
-    """Yield the warnings of an API server about an accepted object.
+def warnings(tree: Part, kind: str, path: str) -> None:
+    """Add the warnings of an API server about an accepted object.
 
     Args:
         kind: The object's version and kind, such as ``apps/v1/Deployment``.
         path: The path of the pod template in the object; empty for a Pod itself.
     """
-    metadata = tree.get("metadata", {})
-    if kind in _HOSTNAME:
-        name = metadata.get("name", "")
-        if name and (problems := label_problems(name)):
-            advice = "which can result in surprising behavior; a DNS label is recommended"
-            yield warning("metadata.name", f"this is used in {_HOSTNAME[kind]}, {advice}: [{' '.join(problems)}]")
+    name, spec, annotations = tree["metadata"]["name"], tree["spec"], tree["metadata"]["annotations"]
+    if kind in _HOSTNAME and name and (problems := label_problems(name.value)):
+        advice = "which can result in surprising behavior; a DNS label is recommended"
+        name.warn(f"this is used in {_HOSTNAME[kind]}, {advice}: [{' '.join(problems)}]")
     match kind:
         case "v1/PersistentVolume":
-            yield from _volume(tree)
+            _warn_of_volume(spec, annotations)
         case "v1/PersistentVolumeClaim":
-            yield from _claim_warnings(tree)
+            if _STORAGE_CLASS in annotations:
+                annotations.child(f"[{_STORAGE_CLASS}]", None).warn(_VOLUME_ANNOTATIONS[_STORAGE_CLASS])
+            _warn_of_claim(spec)
         case "storage.k8s.io/v1/StorageClass":
-            for i, term in enumerate(tree.get("allowedTopologies", ())):
-                for n, requirement in enumerate(term.get("matchLabelExpressions", ())):
-                    if message := OLD_NODE_LABELS.get(requirement.get("key", "")):
-                        yield warning(f"allowedTopologies[{i}].matchLabelExpressions[{n}].key", message)
+            for key in (each["key"] for term in tree["allowedTopologies"] for each in term["matchLabelExpressions"]):
+                if key.value in _OLD_NODE_LABELS:
+                    key.warn(_OLD_NODE_LABELS[key.value])
         case "batch/v1/Job" | "batch/v1/CronJob":
-            at = path.removesuffix(".template")
-            yield from _job(_inside(tree, at), at)
+            _warn_of_job(spec if kind == "batch/v1/Job" else spec["jobTemplate"]["spec"])
+    template = tree
+    for step in path.split(".") if path else ():
+        template = template[step]
     if path or kind == "v1/Pod":
-        template = _inside(tree, path)
-        own = template.get("metadata", {}).get("annotations", {})
-        yield from pod_warnings(template.get("spec", {}), own, f"{path}." if path else "")
+        _warn_of_pod(template, is_pod=not path)
     if kind == "apps/v1/StatefulSet":
-        spec = tree.get("spec", {})
-        for i, claim in enumerate(spec.get("volumeClaimTemplates", ())):
-            yield from claim_spec(claim.get("spec", {}), f"spec.volumeClaimTemplates[{i}]")
+        for claim in spec["volumeClaimTemplates"]:
+            # The path of the messages does not contain the claim's spec.
+            _warn_of_claim(claim.with_value(claim["spec"].value))
         if spec.get("revisionHistoryLimit", 0) < 0:
             problem = "a negative value retains all historical revisions; a value >= 0 is recommended"
-            yield warning("spec.revisionHistoryLimit", problem)
+            spec["revisionHistoryLimit"].warn(problem)
 
 
-def _claim_warnings(tree: Tree) -> Found:
-    if _STORAGE_CLASS in tree.get("metadata", {}).get("annotations", {}):
-        yield warning(f"metadata.annotations[{_STORAGE_CLASS}]", _VOLUME_ANNOTATIONS[_STORAGE_CLASS])
-    yield from claim_spec(tree.get("spec", {}), "spec")
+def _warn_of_job(spec: Part) -> None:
+    is_large = spec.get("completions", 0) > _COMPLETIONS and spec.get("parallelism", 0) > _PARALLELISM
+    if is_large and spec.get("completionMode") == "Indexed":
+        spec.warn(_TOO_MANY_INDEXES)
 
 
-def _inside(tree: Tree, path: str) -> Any:
-    inside: Any = tree
-    for step in path.split(".") if path else ():
-        inside = inside.get(step, {})
-    return inside
-
-
-def _job(spec: Tree, path: str) -> Found:
-    if spec.get("completionMode") != "Indexed":
-        return
-    if spec.get("completions", 0) > _COMPLETIONS and spec.get("parallelism", 0) > _PARALLELISM:
-        yield warning(path, _TOO_MANY_INDEXES)
-
-
-def _volume(tree: Tree) -> Found:
-    spec = tree.get("spec", {})
+def _warn_of_volume(spec: Part, annotations: Part) -> None:
     for key, message in _VOLUME_ANNOTATIONS.items():
-        if key in tree.get("metadata", {}).get("annotations", {}):
-            yield warning(f"metadata.annotations[{key}]", message)
+        if key in annotations:
+            annotations.child(f"[{key}]", None).warn(message)
     if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
         advice = "Instead, the recommended approach is to use dynamic provisioning."
-        message = f"The Recycle reclaim policy is deprecated. {advice}"
-        yield warning("spec.persistentVolumeReclaimPolicy", message)
-    for i, term in enumerate(spec.get("nodeAffinity", {}).get("required", {}).get("nodeSelectorTerms", ())):
-        yield from node_term(term, f"spec.nodeAffinity.required.nodeSelectorTerms[{i}]", values=False)
+        spec["persistentVolumeReclaimPolicy"].warn(f"The Recycle reclaim policy is deprecated. {advice}")
+    _warn_of_terms(spec["nodeAffinity"]["required"]["nodeSelectorTerms"], values=False)
     for name in _VOLUME_PLUGINS:
         if name in spec:
-            shown, message = OLD_VOLUMES[name]
-            yield warning(f"spec.{shown}", message)
+            shown, message = _OLD_VOLUMES[name]
+            spec[shown].warn(message)

@@ -3,268 +3,231 @@
 from collections.abc import Callable
 from typing import Final
 
-from kschedctl.objects import field_errors
-from kschedctl.objects.field_errors import Typed
 from kschedctl.objects.names import label_problems, subdomain_problems
 from kschedctl.objects.validation.metadata import annotations_given, object_metadata, with_labels
+from kschedctl.objects.validation.part import Part
 from kschedctl.objects.validation.persistent_volume import claim_spec
 from kschedctl.objects.validation.placement import is_empty, label_selector, selector_in_message, selects
-from kschedctl.objects.validation.pod import app_armor_agrees, pod_annotations, pod_spec, seccomp_agrees
+from kschedctl.objects.validation.pod import pod_annotations, pod_spec, profiles_agree
 from kschedctl.objects.validation.values import (
-    Found,
-    Tree,
     ValidationContext,
     at_most_all,
     in_go,
     int_or_percent,
-    label_name,
     labels,
-    not_negative,
     number_or_percent,
-    one_of,
     sorted_labels,
 )
 
 _ROLLING: Final = "RollingUpdate"
 _ON_DELETE: Final = "OnDelete"
 _RECREATE: Final = "Recreate"
-_NO_MATCH: Final = "`selector` does not match template `labels`"
 
 
-def pod_template(template: Tree, path: str, context: ValidationContext) -> Found:
-    """Yield the problems of a pod template."""
-    metadata, spec = template.get("metadata", {}), template.get("spec", {})
+def pod_template(template: Part, context: ValidationContext) -> None:
+    """Check a pod template."""
+    metadata, spec = template["metadata"], template.at("spec", {})
     own = metadata.get("annotations", {})
-    if "labels" in metadata:
-        yield from labels(metadata["labels"], f"{path}.labels")
-    if own:
-        yield from annotations_given(own, f"{path}.annotations")
-        yield from pod_annotations(own, spec, f"{path}.annotations", context)
-    yield from pod_spec(spec, f"{path}.spec", context)
-    yield from seccomp_agrees(own, spec, f"{path}.spec")
-    yield from app_armor_agrees(own, spec, f"{path}.spec")
-    if spec.get("ephemeralContainers"):
-        problem = "ephemeral containers not allowed in pod template"
-        yield field_errors.forbidden(f"{path}.spec.ephemeralContainers", problem)
+    annotations = template.child("annotations", own)
+    labels(template.child("labels", metadata["labels"].value))
+    annotations_given(annotations)
+    pod_annotations(annotations, spec, context)
+    pod_spec(spec, context)
+    profiles_agree(own, spec)
+    if spec["ephemeralContainers"]:
+        spec["ephemeralContainers"].forbidden("ephemeral containers not allowed in pod template")
 
 
-def pod_template_object(tree: Tree, context: ValidationContext) -> Found:
-    """Yield the problems of a PodTemplate."""
-    yield from object_metadata(tree.get("metadata", {}), subdomain_problems, namespaced=True)
-    yield from pod_template(tree.get("template", {}), "template", context)
+def pod_template_object(tree: Part, context: ValidationContext) -> None:
+    """Check a PodTemplate."""
+    object_metadata(tree["metadata"], subdomain_problems, namespaced=True)
+    pod_template(tree["template"], context)
 
 
-def deployment(tree: Tree, context: ValidationContext) -> Found:
-    """Yield the problems of a Deployment."""
-    spec = tree.get("spec", {})
-    yield from object_metadata(tree.get("metadata", {}), subdomain_problems, namespaced=True)
-    yield from not_negative(spec.get("replicas"), "spec.replicas")
-    yield from _selected_template(spec, "deployment", "ReplicaSet", "invalid label selector", context)
-    yield from _deployment_strategy(spec.get("strategy", {}), "spec.strategy")
-    minimum = spec.get("minReadySeconds", 0)
-    yield from not_negative(minimum, "spec.minReadySeconds")
-    yield from not_negative(spec.get("revisionHistoryLimit"), "spec.revisionHistoryLimit")
-    deadline = spec.get("progressDeadlineSeconds", 600)
-    yield from not_negative(deadline, "spec.progressDeadlineSeconds")
-    if deadline <= minimum:
-        yield field_errors.invalid("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds")
+def deployment(tree: Part, context: ValidationContext) -> None:
+    """Check a Deployment."""
+    spec = tree["spec"]
+    object_metadata(tree["metadata"], subdomain_problems, namespaced=True)
+    spec["replicas"].not_negative()
+    _check_selected_template(spec, "deployment", "ReplicaSet", "invalid label selector", context)
+    _check_deployment_strategy(spec["strategy"])
+    spec["minReadySeconds"].not_negative()
+    spec["revisionHistoryLimit"].not_negative()
+    deadline = spec.at("progressDeadlineSeconds", 600)
+    deadline.not_negative()
+    if deadline.value <= spec.get("minReadySeconds", 0):
+        deadline.invalid("must be greater than minReadySeconds")
 
 
-def replica_set(tree: Tree, context: ValidationContext) -> Found:
-    """Yield the problems of a ReplicaSet."""
-    spec = tree.get("spec", {})
-    yield from object_metadata(tree.get("metadata", {}), subdomain_problems, namespaced=True)
-    yield from not_negative(spec.get("replicas"), "spec.replicas")
-    yield from not_negative(spec.get("minReadySeconds"), "spec.minReadySeconds")
-    yield from _selected_template(spec, "deployment", "ReplicaSet", "invalid label selector", context)
+def replica_set(tree: Part, context: ValidationContext) -> None:
+    """Check a ReplicaSet."""
+    spec = tree["spec"]
+    object_metadata(tree["metadata"], subdomain_problems, namespaced=True)
+    spec["replicas"].not_negative()
+    spec["minReadySeconds"].not_negative()
+    _check_selected_template(spec, "deployment", "ReplicaSet", "invalid label selector", context)
 
 
-def replication_controller(tree: Tree, context: ValidationContext) -> Found:
-    """Yield the problems of a ReplicationController."""
-    spec = tree.get("spec", {})
-    template = spec.get("template")
-    own = (template or {}).get("metadata", {}).get("labels")
+def replication_controller(tree: Part, context: ValidationContext) -> None:
+    """Check a ReplicationController."""
+    spec = tree["spec"]
+    template = spec["template"]
+    own = template["metadata"]["labels"].value
     selector = spec.get("selector") or own or {}
-    metadata = with_labels(tree.get("metadata", {}), own)
-    yield from object_metadata(metadata, subdomain_problems, namespaced=True, prefix_checked=False)
-    yield from not_negative(spec.get("minReadySeconds"), "spec.minReadySeconds")
-    if not selector:
-        yield field_errors.required("spec.selector")
-    yield from not_negative(spec.get("replicas"), "spec.replicas")
-    if template is None:
-        yield field_errors.required("spec.template")
+    metadata = tree.child("metadata", with_labels(tree.get("metadata", {}), own))
+    object_metadata(metadata, subdomain_problems, namespaced=True, prefix_checked=False)
+    spec["minReadySeconds"].not_negative()
+    spec.child("selector", selector).require()
+    spec["replicas"].not_negative()
+    if not template.given:
+        template.required()
         return
     if any((own or {}).get(key) != value for key, value in selector.items()):
-        yield field_errors.invalid("spec.template.metadata.labels", sorted_labels(own), _NO_MATCH)
-    yield from pod_template(template, "spec.template", context)
-    yield from _runs_for_ever(template, "spec.template", "ReplicationController")
+        _report_mismatch(template)
+    pod_template(template, context)
+    _check_runs_for_ever(template, "ReplicationController")
 
 
-def daemon_set(tree: Tree, context: ValidationContext) -> Found:
-    """Yield the problems of a DaemonSet."""
-    spec = tree.get("spec", {})
-    selector, template = spec.get("selector"), spec.get("template", {})
-    own = template.get("metadata", {}).get("labels")
-    yield from object_metadata(tree.get("metadata", {}), subdomain_problems, namespaced=True)
-    yield from label_selector(selector, "spec.selector")
-    if selects(selector, own or {}) is False:
-        yield field_errors.invalid("spec.template.metadata.labels", sorted_labels(own), _NO_MATCH)
-    if selector is not None and is_empty(selector):
-        yield field_errors.invalid(
-            "spec.selector", selector_in_message(selector), "empty selector is invalid for daemonset"
-        )
-    yield from pod_template(template, "spec.template", context)
-    yield from _runs_for_ever(template, "spec.template", "DaemonSet")
-    yield from not_negative(spec.get("minReadySeconds"), "spec.minReadySeconds")
-    yield from _daemon_set_strategy(spec.get("updateStrategy", {}), "spec.updateStrategy")
-    yield from not_negative(spec.get("revisionHistoryLimit"), "spec.revisionHistoryLimit")
+def daemon_set(tree: Part, context: ValidationContext) -> None:
+    """Check a DaemonSet."""
+    spec = tree["spec"]
+    selector, template = spec["selector"], spec["template"]
+    object_metadata(tree["metadata"], subdomain_problems, namespaced=True)
+    label_selector(selector)
+    if selects(selector.value, template["metadata"].get("labels", {})) is False:
+        _report_mismatch(template)
+    if selector.given and is_empty(selector.value):
+        selector.invalid("empty selector is invalid for daemonset", selector_in_message(selector.value))
+    pod_template(template, context)
+    _check_runs_for_ever(template, "DaemonSet")
+    spec["minReadySeconds"].not_negative()
+    _check_daemon_set_strategy(spec["updateStrategy"])
+    spec["revisionHistoryLimit"].not_negative()
 
 
-def stateful_set(tree: Tree, context: ValidationContext) -> Found:
-    """Yield the problems of a StatefulSet."""
-    spec = tree.get("spec", {})
-    yield from object_metadata(tree.get("metadata", {}), label_problems, namespaced=True)
-    policy = spec.get("podManagementPolicy") or "OrderedReady"
-    if policy not in ("OrderedReady", "Parallel"):
-        yield field_errors.invalid("spec.podManagementPolicy", Typed(policy), "must be 'OrderedReady' or 'Parallel'")
-    yield from _stateful_set_strategy(spec.get("updateStrategy", {}), "spec.updateStrategy", context)
-    retention = spec.get("persistentVolumeClaimRetentionPolicy", {})
+def stateful_set(tree: Part, context: ValidationContext) -> None:
+    """Check a StatefulSet."""
+    spec = tree["spec"]
+    object_metadata(tree["metadata"], label_problems, namespaced=True)
+    policy = spec["podManagementPolicy"].nonempty
+    if policy.value not in (None, "OrderedReady", "Parallel"):
+        policy.typed.invalid("must be 'OrderedReady' or 'Parallel'")
+    _check_stateful_set_strategy(spec["updateStrategy"], context)
     for name in ("whenDeleted", "whenScaled"):
-        at = f"spec.persistentVolumeClaimRetentionPolicy.{name}"
-        yield from one_of(retention.get(name) or "Retain", ("Retain", "Delete"), at)
-    for i, claim in enumerate(spec.get("volumeClaimTemplates", ())):
-        yield from claim_spec(claim.get("spec", {}), f"spec.volumeClaimTemplates[{i}].spec", context)
-    yield from not_negative(spec.get("replicas"), "spec.replicas")
-    yield from not_negative(spec.get("minReadySeconds"), "spec.minReadySeconds")
-    yield from not_negative(spec.get("ordinals", {}).get("start"), "spec.ordinals.start")
-    if spec.get("serviceName"):
-        yield from label_name(spec["serviceName"], "spec.serviceName")
-    yield from _selected_template(spec, "statefulset", "StatefulSet", "", context, _of_stateful_set)
+        spec["persistentVolumeClaimRetentionPolicy"][name].nonempty.one_of("Retain", "Delete")
+    for claim in spec["volumeClaimTemplates"]:
+        claim_spec(claim["spec"], context)
+    for number in (spec["replicas"], spec["minReadySeconds"], spec["ordinals"]["start"]):
+        number.not_negative()
+    spec["serviceName"].nonempty.check(label_problems)
+    _check_selected_template(spec, "statefulset", "StatefulSet", "", context, _check_template_of_stateful_set)
 
 
-def _of_stateful_set(template: Tree, path: str, context: ValidationContext, spec: Tree) -> Found:
-    """Yield the problems of a template with the fields that the controller sets; its metadata is checked twice."""
-    claims = {claim.get("metadata", {}).get("name", "") for claim in spec.get("volumeClaimTemplates", ())}
+def _check_template_of_stateful_set(template: Part, context: ValidationContext, spec: Part) -> None:
+    """Check a template with the fields that the controller sets; its metadata is checked twice."""
+    claims = {claim["metadata"].get("name") for claim in spec["volumeClaimTemplates"]}
     inner = {key: value for key, value in template.get("spec", {}).items() if key not in ("hostname", "subdomain")}
     if claims:
         # Upstream iterates over a map, so the order of these volumes is random there.
         added = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in sorted(claims)]
         inner["volumes"] = [*added, *(v for v in inner.get("volumes", ()) if v.get("name", "") not in claims)]
-    yield from pod_template({**template, "spec": inner}, path, context)
-    metadata = template.get("metadata", {})
-    own = metadata.get("annotations", {})
-    yield from labels(metadata.get("labels", {}), f"{path}.labels")
-    yield from annotations_given(own, f"{path}.annotations")
-    yield from pod_annotations(own, inner, f"{path}.annotations", context)
+    template = template.with_value({**(template.value or {}), "spec": inner})
+    pod_template(template, context)
+    annotations = template.child("annotations", template["metadata"].get("annotations", {}))
+    labels(template.child("labels", template["metadata"]["labels"].value))
+    annotations_given(annotations)
+    pod_annotations(annotations, template["spec"], context)
 
 
-def _check_plain_template(template: Tree, path: str, context: ValidationContext, spec: Tree) -> Found:
-    return pod_template(template, path, context)
-
-
-def _selected_template(
-    spec: Tree,
+def _check_selected_template(
+    spec: Part,
     kind: str,
     maker: str,
     wrong: str,
     context: ValidationContext,
-    rule: Callable[[Tree, str, ValidationContext, Tree], Found] = _check_plain_template,
-) -> Found:
-    """Yield the problems of a selector, which must not be empty, and of a template, which it must match."""
-    selector, template = spec.get("selector"), spec.get("template", {})
-    if selector is None:
-        yield field_errors.required("spec.selector")
-    else:
-        yield from label_selector(selector, "spec.selector")
-        if is_empty(selector):
-            yield field_errors.invalid(
-                "spec.selector", selector_in_message(selector), f"empty selector is invalid for {kind}"
-            )
-    own = template.get("metadata", {}).get("labels")
-    holds = selects(selector, own or {})
+    rule: Callable[[Part, ValidationContext, Part], None] = lambda template, context, _: pod_template(
+        template, context
+    ),
+) -> None:
+    """Check a selector, which must not be empty, and a template, which it must match."""
+    selector, template = spec["selector"], spec["template"]
+    shown, empty = selector_in_message(selector.value), selector.given and is_empty(selector.value)
+    if not selector.given:
+        selector.required()
+    label_selector(selector)
+    if empty:
+        selector.invalid(f"empty selector is invalid for {kind}", shown)
+    holds = selects(selector.value, template["metadata"].get("labels", {}))
     if holds is None:
-        yield field_errors.invalid("spec.selector", selector_in_message(selector), wrong)
-        if kind == "statefulset":
-            yield from _runs_for_ever(template, "spec.template", maker)
-        return
-    # A missing selector matches nothing, which is reported; an empty selector is not matched.
-    if not holds and (selector is None or not is_empty(selector)):
-        yield field_errors.invalid("spec.template.metadata.labels", sorted_labels(own), _NO_MATCH)
-    yield from rule(template, "spec.template", context, spec)
-    yield from _runs_for_ever(template, "spec.template", maker)
+        selector.invalid(wrong, shown)
+    elif not holds and not empty:
+        # A missing selector matches nothing, which is reported; an empty selector is not matched.
+        _report_mismatch(template)
+    if holds is not None:
+        rule(template, context, spec)
+    if holds is not None or kind == "statefulset":
+        _check_runs_for_ever(template, maker)
 
 
-def _runs_for_ever(template: Tree, path: str, maker: str) -> Found:
-    spec = template.get("spec", {})
-    yield from one_of(spec.get("restartPolicy") or "Always", ("Always",), f"{path}.spec.restartPolicy")
+def _report_mismatch(template: Part) -> None:
+    at = template["metadata"]["labels"]
+    at.invalid("`selector` does not match template `labels`", sorted_labels(at.value))
+
+
+def _check_runs_for_ever(template: Part, maker: str) -> None:
+    spec = template["spec"]
+    spec["restartPolicy"].nonempty.one_of("Always")
     if "activeDeadlineSeconds" in spec:
-        problem = f"activeDeadlineSeconds in {maker} is not Supported"
-        yield field_errors.forbidden(f"{path}.spec.activeDeadlineSeconds", problem)
+        spec["activeDeadlineSeconds"].forbidden(f"activeDeadlineSeconds in {maker} is not Supported")
 
 
-def _deployment_strategy(strategy: Tree, path: str) -> Found:
-    kind = strategy.get("type") or _ROLLING
-    rolling = strategy.get("rollingUpdate", {})
+def _check_deployment_strategy(strategy: Part) -> None:
+    kind, rolling = strategy.get("type") or _ROLLING, strategy["rollingUpdate"]
     if kind == _RECREATE:
-        if "rollingUpdate" in strategy:
-            problem = f"may not be specified when strategy `type` is '{_RECREATE}'"
-            yield field_errors.forbidden(f"{path}.rollingUpdate", problem)
-        return
-    if kind != _ROLLING:
-        yield field_errors.unsupported(path, in_go("Strategy", {**strategy, "type": kind}), (_RECREATE, _ROLLING))
-        return
-    at = f"{path}.rollingUpdate"
-    unavailable, surge = rolling.get("maxUnavailable", "25%"), rolling.get("maxSurge", "25%")
-    yield from int_or_percent(unavailable, f"{at}.maxUnavailable")
-    yield from int_or_percent(surge, f"{at}.maxSurge")
-    if not number_or_percent(unavailable) and not number_or_percent(surge):
-        yield field_errors.invalid(f"{at}.maxUnavailable", unavailable, "may not be 0 when `maxSurge` is 0")
-    yield from at_most_all(unavailable, f"{at}.maxUnavailable")
+        if rolling.given:
+            rolling.forbidden(f"may not be specified when strategy `type` is '{_RECREATE}'")
+    elif kind != _ROLLING:
+        strategy.unsupported((_RECREATE, _ROLLING), in_go("Strategy", {**strategy.value, "type": kind}))
+    else:
+        unavailable, surge = rolling.at("maxUnavailable", "25%"), rolling.at("maxSurge", "25%")
+        int_or_percent(unavailable)
+        int_or_percent(surge)
+        if not number_or_percent(unavailable.value) and not number_or_percent(surge.value):
+            unavailable.invalid("may not be 0 when `maxSurge` is 0")
+        at_most_all(unavailable)
 
 
-def _daemon_set_strategy(strategy: Tree, path: str) -> Found:
-    kind = strategy.get("type") or _ROLLING
-    if kind == _ON_DELETE:
-        return
-    if kind != _ROLLING:
-        yield field_errors.unsupported(path, in_go("Strategy", {**strategy, "type": kind}), (_ROLLING, _ON_DELETE))
-        return
-    rolling, at = strategy.get("rollingUpdate", {}), f"{path}.rollingUpdate"
-    unavailable, surge = rolling.get("maxUnavailable", 1), rolling.get("maxSurge", 0)
-    for rule in (int_or_percent, at_most_all):
-        yield from rule(unavailable, f"{at}.maxUnavailable")
-        yield from rule(surge, f"{at}.maxSurge")
-    has_unavailable, has_surge = number_or_percent(unavailable) != 0, number_or_percent(surge) != 0
-    if has_unavailable and has_surge:
-        yield field_errors.invalid(f"{at}.maxSurge", surge, "may not be set when maxUnavailable is non-zero")
-    elif not has_unavailable and not has_surge:
-        yield field_errors.required(f"{at}.maxUnavailable", "cannot be 0 when maxSurge is 0")
+def _check_daemon_set_strategy(strategy: Part) -> None:
+    kind, rolling = strategy.get("type") or _ROLLING, strategy["rollingUpdate"]
+    if kind == _ROLLING:
+        unavailable, surge = rolling.at("maxUnavailable", 1), rolling.at("maxSurge", 0)
+        for rule in (int_or_percent, at_most_all):
+            rule(unavailable)
+            rule(surge)
+        has_unavailable, has_surge = number_or_percent(unavailable.value) != 0, number_or_percent(surge.value) != 0
+        if has_unavailable and has_surge:
+            surge.invalid("may not be set when maxUnavailable is non-zero")
+        elif not has_unavailable and not has_surge:
+            unavailable.required("cannot be 0 when maxSurge is 0")
+    elif kind != _ON_DELETE:
+        strategy.unsupported((_ROLLING, _ON_DELETE), in_go("Strategy", {**strategy.value, "type": kind}))
 
 
-def _stateful_set_strategy(strategy: Tree, path: str, context: ValidationContext) -> Found:
-    kind = strategy.get("type") or _ROLLING
-    rolling = strategy.get("rollingUpdate")
-    gated = context.on("MaxUnavailableStatefulSet")
+def _check_stateful_set_strategy(strategy: Part, context: ValidationContext) -> None:
+    kind, rolling = strategy.get("type") or _ROLLING, strategy["rollingUpdate"]
     shown = None
-    if rolling is not None:
-        rolling = {key: value for key, value in rolling.items() if gated or key != "maxUnavailable"}
-        shown = in_go("RollingUpdateStatefulSetStrategy", rolling)
-    if kind == _ON_DELETE:
-        if rolling is not None:
-            problem = f"only allowed for updateStrategy '{_ROLLING}'"
-            yield field_errors.invalid(f"{path}.rollingUpdate", shown, problem)
-        return
-    if kind != _ROLLING:
-        problem = f"must be '{_ROLLING}' or '{_ON_DELETE}'"
-        yield field_errors.invalid(path, {"Type": kind, "RollingUpdate": shown}, problem)
-        return
-    if rolling is None:
-        return
-    at = f"{path}.rollingUpdate"
-    yield from not_negative(rolling.get("partition"), f"{at}.partition")
-    if "maxUnavailable" in rolling:
-        most = rolling["maxUnavailable"]
-        yield from int_or_percent(most, f"{at}.maxUnavailable")
-        if not number_or_percent(most):
-            yield field_errors.invalid(f"{at}.maxUnavailable", most, "cannot be 0")
-        yield from at_most_all(most, f"{at}.maxUnavailable")
+    if rolling.given:
+        gated = context.on("MaxUnavailableStatefulSet")
+        rolling = rolling.with_value({k: v for k, v in rolling.value.items() if gated or k != "maxUnavailable"})
+        shown = in_go("RollingUpdateStatefulSetStrategy", rolling.value)
+    if kind == _ROLLING:
+        unavailable = rolling["maxUnavailable"]
+        rolling["partition"].not_negative()
+        int_or_percent(unavailable)
+        if unavailable.given and not number_or_percent(unavailable.value):
+            unavailable.invalid("cannot be 0")
+        at_most_all(unavailable)
+    elif kind != _ON_DELETE:
+        strategy.invalid(f"must be '{_ROLLING}' or '{_ON_DELETE}'", {"Type": kind, "RollingUpdate": shown})
+    elif rolling.given:
+        rolling.invalid(f"only allowed for updateStrategy '{_ROLLING}'", shown)

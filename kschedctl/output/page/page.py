@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -100,7 +100,7 @@ def environment(loaders: Iterable[BaseLoader] = ()) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_shown_value,
+        finalize=lambda value: value if isinstance(value, Markup) else printable(str(value)),
     )
     made.filters.update(FILTERS)
     made.tests["short"] = is_short
@@ -111,10 +111,6 @@ def environment(loaders: Iterable[BaseLoader] = ()) -> Environment:
 def shared_environment() -> Environment:
     """Return the environment of pages without templates of others."""
     return environment()
-
-
-def _shown_value(value: Any) -> Any:
-    return value if isinstance(value, Markup) else printable(str(value))
 
 
 # The sections of a page: the blocks of a document, by the headings that they come after.
@@ -184,18 +180,15 @@ def page_of(
                 asked = (NextQuestion(q.text, command_line(q), address(q)) for q in block.questions)
                 page.sections[-1].blocks.append(NextQuestions(tuple(q for q in asked if q.command or q.address)))
             case Verbatim():
-                _append_line(page.sections[-1].blocks, block)
+                # Lines in a row are one element.
+                shown = page.sections[-1].blocks
+                before = shown.pop() if shown and isinstance(shown[-1], Lines) else Lines(())
+                assert isinstance(before, Lines)
+                shown.append(Lines((*before.lines, block.text)))
             case _:
                 page.sections[-1].blocks.append(block)
     page.sections = [each for each in page.sections if each.blocks]
     return page
-
-
-def _append_line(blocks: list[Block | Lines | NextQuestions], block: Verbatim) -> None:
-    """Append a line to the lines before it, so that lines in a row are one element."""
-    before = blocks.pop() if blocks and isinstance(blocks[-1], Lines) else Lines(())
-    assert isinstance(before, Lines)
-    blocks.append(Lines((*before.lines, block.text)))
 
 
 def nowhere(question: Question) -> str:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from io import BufferedReader
 from itertools import chain, islice
 from multiprocessing import active_children, get_context
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 
 import msgspec
 
@@ -77,17 +77,16 @@ class Decider:
         except RecursionError:
             return self._no_case(number, text, _TOO_DEEP)
         try:
-            data = self._answered(case)
+            data = (
+                sequence_answer(case.id, run_sequence(case, self._release, self._registry))
+                if isinstance(case, SequenceCase)
+                else answer(case.id, decide(case, self._release, self._registry))
+            )
         except KschedctlError as error:
             data = {"id": case.id, "error": str(error)}
         except RecursionError:
             data = {"id": case.id, "error": _TOO_DEEP}
         return msgspec.json.encode(data), ""
-
-    def _answered(self, case: Case | SequenceCase) -> dict[str, Any]:
-        if isinstance(case, SequenceCase):
-            return sequence_answer(case.id, run_sequence(case, self._release, self._registry))
-        return answer(case.id, decide(case, self._release, self._registry))
 
     def _no_case(self, number: int, text: bytes, problem: str) -> LineAnswer:
         try:

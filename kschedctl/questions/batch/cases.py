@@ -22,7 +22,6 @@ from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.config.load import load_configuration
 from kschedctl.scheduler.framework.interface import PostFilterResult
-from kschedctl.scheduler.framework.node_statuses import FilterRun
 from kschedctl.scheduler.framework.registry import Registry
 from kschedctl.scheduler.framework.runtime import PreFilterOutcome
 from kschedctl.scheduler.framework.status import Code, Status
@@ -186,16 +185,13 @@ def _filters(decision: Decision) -> Answer:
     every: Answer = {}
     for row in decision.searched:
         found = statuses.snapshot_position(int(row))
-        failing = _failing(*found) if found is not None else {}
-        if failing:
-            every[names[row]] = failing
+        if found is not None:
+            run, position = found
+            said = {plugin: run.rejections[plugin].status(position) for plugin in run.plugins}
+            failing = {plugin: status_data(one) for plugin, one in said.items() if one.code is not Code.SUCCESS}
+            every |= {names[row]: failing} if failing else {}
     out["allFilters"] = every
     return out
-
-
-def _failing(run: FilterRun, position: int) -> Answer:
-    said = {plugin: run.rejections[plugin].status(position) for plugin in run.plugins}
-    return {plugin: status_data(status) for plugin, status in said.items() if status.code is not Code.SUCCESS}
 
 
 def _scores(decision: Decision) -> Answer:

@@ -23,7 +23,6 @@ from kschedctl.common.clock import VirtualClock
 from kschedctl.common.errors import InputError, UnsupportedError
 from kschedctl.objects.core import Condition, Node
 from kschedctl.objects.kinds import KINDS
-from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.release import Release
@@ -109,7 +108,12 @@ class StagedRun:
                 self._run_stage(*self._stages.pop(0))
                 continue
             attempts = self._next()
-            self._count(attempts)
+            first = attempts[0]
+            victims = first.group.victims if first.group is not None else first.victims
+            if victims or any(attempt.node for attempt in attempts):
+                self._idle.clear()
+            else:
+                self._idle[f"podgroup {first.group.key}" if first.group is not None else first.pod] += 1
             yield from attempts
 
     def _next(self) -> tuple[Attempt, ...]:
@@ -123,14 +127,6 @@ class StagedRun:
             if self._simulation.queue.can_pop:
                 attempts = self._simulation.step()
         return attempts
-
-    def _count(self, attempts: Sequence[Attempt]) -> None:
-        first = attempts[0]
-        victims = first.group.victims if first.group is not None else first.victims
-        if victims or any(attempt.node for attempt in attempts):
-            self._idle.clear()
-        else:
-            self._idle[f"podgroup {first.group.key}" if first.group is not None else first.pod] += 1
 
     def _run_stage(self, created: Sequence[dict[str, Any]], deleted: Sequence[tuple[str, str, str]]) -> None:
         self._idle.clear()
@@ -163,7 +159,14 @@ class StagedRun:
             if index is not None:
                 simulation.remove(simulation.pod(index))
             return
-        obj = next((found for of in _types(kind) if (found := simulation.cluster.get(of, name, namespace))), None)
+        obj = next(
+            (
+                found
+                for (_, own), of in KINDS.items()
+                if own == kind != "Node" and (found := simulation.cluster.get(of, name, namespace))
+            ),
+            None,
+        )
         if isinstance(obj, PodGroup):
             simulation.delete_group(obj)
         elif kind == "Node" and name in simulation.cluster.nodes.row:
@@ -172,10 +175,6 @@ class StagedRun:
             simulation.delete_object(obj)
         else:
             raise InputError(f"no {kind} {namespace}/{name} to delete", path=path)
-
-
-def _types(kind: str) -> list[type[ApiObject]]:
-    return [of for (_, name), of in KINDS.items() if name == kind and name != "Node"]
 
 
 #: After 2,000 attempts a case is given up, as its pods preempt each other without end.
@@ -327,15 +326,14 @@ def _group_attempt(group: GroupAttempt, members: Sequence[Attempt]) -> dict[str,
         "group": group.key,
         "outcome": str(group.outcome),
         "condition": _condition(group.condition) if group.condition is not None else None,
-        "members": [*(_member(member) for member in members), *({"pod": key} for key in group.skipped)],
+        "members": [
+            *({name: value for name, value in _attempt(member).items() if name != "victims"} for member in members),
+            *({"pod": key} for key in group.skipped),
+        ],
         "picks": group.picks,
         "victims": list(group.victims),
     }
     return {name: value for name, value in said.items() if value}
-
-
-def _member(attempt: Attempt) -> dict[str, Any]:
-    return {name: value for name, value in _attempt(attempt).items() if name != "victims"}
 
 
 def _condition(condition: Condition) -> dict[str, str]:

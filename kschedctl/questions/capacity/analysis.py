@@ -154,32 +154,32 @@ def capacity_answer(
     copies = tuple(
         NodeCopiesData(nodes.names[row], zones[row], int(found.counts[row])) for row in order if found.counts[row]
     )
+    kind, size = (gang.kind, f" of {counted(gang.pods, 'pod')}") if gang is not None else ("pod", "")
+    if not found.total:
+        summary = f"{name}: no more {kind}s{size} fit{_due(due, 0)}"
+    else:
+        verb = "fits" if found.total == 1 else "fit"
+        least = "at least " if found.bounded else ""
+        text = f"{name}: {least}{counted(found.total, f'more {kind}')}{size} {verb}, on {counted(len(copies), 'node')}"
+        summary = f"{text}{_due(due, found.total)}"
     return PodCapacity(
         **envelope(decision.cluster, rests_on, decision.not_modelled),
-        summary=_capacity_summary(name, found, len(copies), gang, due),
+        summary=summary,
         name=name,
         pod=told.pod,
         copies=found.total,
         bounded=found.bounded,
         nodes=copies,
-        zones=tuple(_zones(copies, zones)),
+        zones=tuple(
+            ZoneCopiesData(zone, len(own), sum(node.copies for node in own))
+            for zone in sorted(set(zones))
+            for own in ([node for node in copies if node.zone == zone],)
+        ),
         message=decision.error or decision.event_message,
         gate="" if found.total else decision.pre_enqueue.message,
         refusals=tuple(node for node in told.nodes if not node.fits),
         gang=gang,
     )
-
-
-def _capacity_summary(
-    name: str, found: CopyCount | GangCount, n_nodes: int, gang: GangCopiesData | None, due: int
-) -> str:
-    kind, size = (gang.kind, f" of {counted(gang.pods, 'pod')}") if gang is not None else ("pod", "")
-    if not found.total:
-        return f"{name}: no more {kind}s{size} fit{_due(due, 0)}"
-    verb = "fits" if found.total == 1 else "fit"
-    least = "at least " if found.bounded else ""
-    text = f"{name}: {least}{counted(found.total, f'more {kind}')}{size} {verb}, on {counted(n_nodes, 'node')}"
-    return f"{text}{_due(due, found.total)}"
 
 
 def _due(number: int, n_fit: int) -> str:
@@ -191,9 +191,3 @@ def _due(number: int, n_fit: int) -> str:
         return f"; {number} of its pods {verb} without a node"
     first = "first" if min(number, n_fit) == 1 else f"first {min(number, n_fit)}"
     return f", the {first} for {counted(number, 'pod')} that it lacks"
-
-
-def _zones(copies: tuple[NodeCopiesData, ...], zones: list[str]) -> Iterator[ZoneCopiesData]:
-    for zone in sorted(set(zones)):
-        own = [node for node in copies if node.zone == zone]
-        yield ZoneCopiesData(zone, len(own), sum(node.copies for node in own))

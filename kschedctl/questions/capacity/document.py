@@ -129,7 +129,19 @@ def document(answer: PodCapacity, view: View) -> Document:
             yield from (GAP, capacity_map(answer, view.overview))
         if answer.nodes:
             yield from (GAP, copies_bars(answer))
-    yield from _rooms(answer, every=view.wide)
+    if answer.nodes:
+        what = "copies" if answer.gang is None else "pods"
+        zoned = any(room.zone for room in answer.zones)
+        if zoned:
+            yield Heading("Zones")
+            sizes = [(room.zone or "none", str(room.nodes), str(room.copies)) for room in answer.zones]
+            yield table(("zone", "nodes", what), sizes, numeric=(1, 2))
+        shown = answer.nodes if view.wide else answer.nodes[:_FEW]
+        yield Heading("Nodes")
+        columns = [(room.node, *((room.zone,) if zoned else ()), str(room.copies)) for room in shown]
+        headings = ("node", *(("zone",) if zoned else ()), what)
+        yield table(headings, columns, numeric=(len(headings) - 1,), identifiers=(0,))
+        yield from and_more(len(answer.nodes) - len(shown), " nodes: -o wide")
     if answer.gang is not None:
         yield from _gang_section(answer.gang)
     groups = group_nodes(answer.refusals)
@@ -150,23 +162,6 @@ def document(answer: PodCapacity, view: View) -> Document:
     yield from next_questions(
         () if view.wide else (Question("All nodes", "capacity", answer.copied, {"output": "wide"}),)
     )
-
-
-def _rooms(answer: PodCapacity, *, every: bool) -> Document:
-    if not answer.nodes:
-        return
-    what = "copies" if answer.gang is None else "pods"
-    zoned = any(room.zone for room in answer.zones)
-    if zoned:
-        yield Heading("Zones")
-        rows = [(room.zone or "none", str(room.nodes), str(room.copies)) for room in answer.zones]
-        yield table(("zone", "nodes", what), rows, numeric=(1, 2))
-    shown = answer.nodes if every else answer.nodes[:_FEW]
-    yield Heading("Nodes")
-    columns = [(room.node, *((room.zone,) if zoned else ()), str(room.copies)) for room in shown]
-    headings = ("node", *(("zone",) if zoned else ()), what)
-    yield table(headings, columns, numeric=(len(headings) - 1,), identifiers=(0,))
-    yield from and_more(len(answer.nodes) - len(shown), " nodes: -o wide")
 
 
 def _gang_section(gang: GangCopiesData) -> Document:

@@ -30,7 +30,7 @@ from kschedctl.questions.provenance import Provenance, envelope, provenance
 from kschedctl.scheduler.devices.allocator import NODE_NAME_FIELD, ClaimAllocation, Place, claim_of_class, places_of
 from kschedctl.scheduler.devices.claims import KINDS, AllocationError, ClaimProblemError, check_classes
 from kschedctl.scheduler.devices.explain import RequestSupply
-from kschedctl.scheduler.devices.overview import DeviceOverview, PoolOverview, pool_overviews
+from kschedctl.scheduler.devices.overview import PoolOverview, pool_overviews
 from kschedctl.scheduler.devices.taints import untolerated
 from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.trials.completeness import missing_for_devices, require_listed
@@ -181,20 +181,22 @@ def _pool(pool: PoolOverview, cluster: Cluster) -> PoolData:
         outdated_slices=pool.n_outdated,
         nodes=_node_names(pool.rows, cluster),
         problem=pool.problem,
-        devices=tuple(_device(device, is_used=not pool.problem and len(pool.rows) > 0) for device in pool.devices),
-    )
-
-
-def _device(device: DeviceOverview, *, is_used: bool) -> DeviceData:
-    return DeviceData(
-        name=device.id.device,
-        free=device.free,
-        available=device.free and is_used and untolerated(device.device.taints, ()) is None,
-        shared=not device.free and not device.whole,
-        consumed={name: quantity_text(nanos) for name, nanos in device.consumed.items()},
-        taints=tuple(map(str, device.device.taints)),
-        holders=tuple(
-            HolderData(claim.key, tuple(user.name for user in claim.status.reserved_for)) for claim in device.holders
+        devices=tuple(
+            DeviceData(
+                name=device.id.device,
+                free=device.free,
+                available=device.free
+                and (not pool.problem and len(pool.rows) > 0)
+                and untolerated(device.device.taints, ()) is None,
+                shared=not device.free and not device.whole,
+                consumed={name: quantity_text(nanos) for name, nanos in device.consumed.items()},
+                taints=tuple(map(str, device.device.taints)),
+                holders=tuple(
+                    HolderData(claim.key, tuple(user.name for user in claim.status.reserved_for))
+                    for claim in device.holders
+                ),
+            )
+            for device in pool.devices
         ),
     )
 

@@ -63,13 +63,6 @@ _ALL, _SOME, _NONE, _WITHOUT = "all devices free", "some devices free", "no devi
 _USABLE: Final = "can be allocated"
 
 
-def overview_charts(answer: DevicesOverview, overview: NodesOverview | None) -> Document:
-    """Lay out the map of the nodes by their devices, and a bar per pool."""
-    if overview is not None:
-        yield from (GAP, devices_map(answer, overview))
-    yield from (GAP, pools_bars(answer))
-
-
 def pools_bars(answer: DevicesOverview) -> Bars:
     """Return the devices of each pool by state."""
     rows = []
@@ -158,10 +151,23 @@ def overview_document(answer: DevicesOverview, view: View) -> Document:
     yield from first_line(answer, answer.summary, Tone.GOOD if answer.usable else Tone.BAD)
     yield from header(answer, view.now)
     if view.drawn and answer.pools:
-        yield from overview_charts(answer, view.overview)
+        if view.overview is not None:
+            yield from (GAP, devices_map(answer, view.overview))
+        yield from (GAP, pools_bars(answer))
     if answer.pools:
         yield GAP
-        rows = [_pool_row(pool) for pool in answer.pools]
+        rows = [
+            (
+                f"{pool.driver}/{pool.name}",
+                listed(pool.nodes) or "-",
+                str(len(pool.devices)),
+                str(pool.available),
+                listed(list(dict.fromkeys(holder.claim for device in pool.devices for holder in device.holders)))
+                or "-",
+                "; ".join(_problems(pool)) or "-",
+            )
+            for pool in answer.pools
+        ]
         tones = [Tone.BAD if pool.problem else Tone.PLAIN for pool in answer.pools]
         headings = ("pool", "nodes", "devices", "free", "held by", "problem")
         yield table(headings, rows, numeric=(2, 3), tones=tones, identifiers=(0,))
@@ -215,19 +221,6 @@ def _places_table(places: Sequence[PlaceData], heading: str, *, every: bool, nam
         told = place_lines(place, names_claims=names_claims)
         rows.append(((str(len(place.nodes)),), nodes, told or ("-",)))
     yield table(("nodes", "names", heading), rows, numeric=(0,))
-
-
-def _pool_row(pool: PoolData) -> tuple[str, ...]:
-    holders = dict.fromkeys(holder.claim for device in pool.devices for holder in device.holders)
-    held = listed(list(holders)) or "-"
-    return (
-        f"{pool.driver}/{pool.name}",
-        listed(pool.nodes) or "-",
-        str(len(pool.devices)),
-        str(pool.available),
-        held,
-        "; ".join(_problems(pool)) or "-",
-    )
 
 
 def _problems(pool: PoolData) -> Iterator[str]:

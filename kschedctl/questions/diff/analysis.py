@@ -23,7 +23,6 @@ from kschedctl.questions.provenance import PodSubject, envelope, provenance
 from kschedctl.questions.run_results import group_loss_data
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.framework.cycle_state import NotModelled
-from kschedctl.scheduler.framework.status import Status
 from kschedctl.sources.snapshot.pod_choice import is_manifest
 from kschedctl.trials.completeness import Missing
 from kschedctl.trials.loaded_cluster import LoadedCluster
@@ -62,12 +61,8 @@ def summary(changed: Sequence[PodChangeData], n_pods: int) -> str:
     return ", ".join([f"{first} of {of} {does}", *(f"{number} {words}" for number, words in rest)]) + "."
 
 
-def describe(old: OutcomeData, new: OutcomeData, parts: Sequence[AnswerPart], nodes: NodeChanges) -> tuple[str, ...]:
-    """Return sentences about the parts of the outcome that change, the most important first."""
-    return tuple(_sentences(old, new, parts, nodes))
-
-
-def _sentences(old: OutcomeData, new: OutcomeData, parts: Sequence[AnswerPart], nodes: NodeChanges) -> Iterator[str]:
+def describe(old: OutcomeData, new: OutcomeData, parts: Sequence[AnswerPart], nodes: NodeChanges) -> Iterator[str]:
+    """Yield sentences about the parts of the outcome that change, the most important first."""
     if SideOutcome.ABSENT in (old.outcome, new.outcome) or AnswerPart.PLACE in parts:
         yield _place_change(old, new)
         return
@@ -78,7 +73,12 @@ def _sentences(old: OutcomeData, new: OutcomeData, parts: Sequence[AnswerPart], 
     if AnswerPart.WINNER in parts:
         yield f"{anew}{_winner(old, new, nodes)}"
     if AnswerPart.VICTIMS in parts:
-        yield _victims(old, new)
+        if not new.victims:
+            yield f"preemption no longer helps (before: {_evicted(old)})"
+        elif not old.victims:
+            yield f"preemption would help: {_evicted(new)}"
+        else:
+            yield f"would evict {_evicted(new)} instead of {_evicted(old)}"
     if AnswerPart.NODES in parts:
         yield from _fitting(nodes)
     if AnswerPart.SCORES in parts and AnswerPart.WINNER not in parts:
@@ -148,19 +148,13 @@ def _evicted(outcome: OutcomeData) -> str:
     return f"{listed(victims)} on {node}"
 
 
-def _victims(old: OutcomeData, new: OutcomeData) -> str:
-    if not new.victims:
-        return f"preemption no longer helps (before: {_evicted(old)})"
-    if not old.victims:
-        return f"preemption would help: {_evicted(new)}"
-    return f"would evict {_evicted(new)} instead of {_evicted(old)}"
-
-
 def _fitting(nodes: NodeChanges) -> Iterator[str]:
     gained, lost = nodes.gained, nodes.lost
-    said: Counter[tuple[str, str]] = Counter()
-    for (before, after), number in nodes.said_otherwise.items():
-        said[_told_apart(before, after)] += number
+    said: Counter[tuple[str, ...]] = Counter()
+    for sides, number in nodes.said_otherwise.items():
+        # The plugins that reject the node on both sides, or their words if the plugin is the same.
+        apart = len({side.plugin for side in sides}) > 1
+        said[tuple((side.plugin or _NO_PLUGIN) if apart else f'"{side.message}"' for side in sides)] += number
     if gained:
         yield f"also fits {listed(gained)}"
     if lost:
@@ -172,14 +166,6 @@ def _fitting(nodes: NodeChanges) -> Iterator[str]:
     if len(said) > _MOST_REASONS:
         rest = sum(number for _, number in said.most_common()[_MOST_REASONS:])
         yield f"{counted(rest, 'more node')} {'reports' if rest == 1 else 'report'} other reasons"
-
-
-def _told_apart(before: Status, after: Status) -> tuple[str, str]:
-    """Return the sources of a node's rejection on both sides: the plugins, or the words if the plugin is the same."""
-    if before.plugin != after.plugin:
-        return before.plugin or _NO_PLUGIN, after.plugin or _NO_PLUGIN
-    was, now = (f'"{side.message}"' for side in (before, after))
-    return was, now
 
 
 T = TypeVar("T")
@@ -356,7 +342,21 @@ class _Side:
 
 
 def _changes(before: _Side, after: _Side, pods: tuple[Key, ...], handle: AnalysisHandle) -> dict[Key, PodChangeData]:
-    displaced = _displaced(before.cluster, after.cluster, pods)
+    # The pods that lose their node are in the scheduler's queue order, as they compete for capacity.
+    old, new_pods = before.cluster.pods, after.cluster.pods
+    displaced = dict.fromkeys(
+        sorted(
+            (
+                key
+                for key in pods
+                if (was := old.index.get(key)) is not None
+                and (now := new_pods.index.get(key)) is not None
+                and old.node_row[was] >= 0
+                and new_pods.node_row[now] == PENDING
+            ),
+            key=lambda key: queue_order(new_pods.pod(new_pods.index[key])),
+        )
+    )
     keys = [*displaced, *(key for key in pods if key not in displaced)]
     seen: set[tuple[str, ...]] | None = None if len(keys) <= _FEW else set()
     placed = after.cluster
@@ -379,19 +379,6 @@ def _changes(before: _Side, after: _Side, pods: tuple[Key, ...], handle: Analysi
     return found
 
 
-def _displaced(before: LoadedCluster, after: LoadedCluster, pods: tuple[Key, ...]) -> dict[Key, None]:
-    """Return the pods that lose their node, in the scheduler's queue order, as they compete for capacity."""
-    keys = [
-        key
-        for key in pods
-        if (was := before.pods.index.get(key)) is not None
-        and (now := after.pods.index.get(key)) is not None
-        and before.pods.node_row[was] >= 0
-        and after.pods.node_row[now] == PENDING
-    ]
-    return dict.fromkeys(sorted(keys, key=lambda key: queue_order(after.pods.pod(after.pods.index[key]))))
-
-
 def compare(before: SideAnswer, after: SideAnswer, seen: set[tuple[str, ...]] | None = None) -> PodChangeData | None:
     """Compare the answers of two sides; return ``None`` if nothing changes.
 
@@ -405,30 +392,22 @@ def compare(before: SideAnswer, after: SideAnswer, seen: set[tuple[str, ...]] | 
     nodes = NodeChanges(None, None)
     if before.decision is not None and after.decision is not None:
         nodes = NodeChanges(NodeColumns.of(before.decision), NodeColumns.of(after.decision))
-    parts = tuple(_changed_parts(old, new, nodes))
+    differs = {
+        AnswerPart.PLACE: old.node_name != new.node_name,
+        AnswerPart.OUTCOME: old.outcome != new.outcome or old.error != new.error,
+        AnswerPart.WINNER: old.nodes != new.nodes,
+        AnswerPart.VICTIMS: old.victims != new.victims,
+        AnswerPart.NODES: (nodes.changed & ~nodes.fitting).any(),
+        AnswerPart.SCORES: nodes.fitting.any(),
+        AnswerPart.MESSAGE: old.message != new.message,
+    }
+    parts = tuple(part for part, changed in differs.items() if changed)
     if not parts:
         return None
-    summary = describe(old, new, parts, nodes)
+    summary = tuple(describe(old, new, parts, nodes))
     is_listed = seen is None or summary not in seen
     if seen is not None:
         seen.add(summary)
     had = bool(old.node_name) or old.outcome is SideOutcome.SCHEDULED
     has = bool(new.node_name) or new.outcome in (SideOutcome.SCHEDULED, SideOutcome.ABSENT)
     return PodChangeData("", "", summary, parts, had and not has, old, new, nodes.data() if is_listed else None)
-
-
-def _changed_parts(old: OutcomeData, new: OutcomeData, nodes: NodeChanges) -> Iterator[AnswerPart]:
-    if old.node_name != new.node_name:
-        yield AnswerPart.PLACE
-    if old.outcome != new.outcome or old.error != new.error:
-        yield AnswerPart.OUTCOME
-    if old.nodes != new.nodes:
-        yield AnswerPart.WINNER
-    if old.victims != new.victims:
-        yield AnswerPart.VICTIMS
-    if (nodes.changed & ~nodes.fitting).any():
-        yield AnswerPart.NODES
-    if nodes.fitting.any():
-        yield AnswerPart.SCORES
-    if old.message != new.message:
-        yield AnswerPart.MESSAGE

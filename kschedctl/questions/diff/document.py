@@ -132,8 +132,13 @@ def _node_changes(diff: Diff) -> dict[str, NodeChange]:
     found: dict[str, dict[Kind, list[str]]] = {}
     for pod in diff.changed:
         for change in pod.nodes or ():
-            kind = _node_kind(change)
-            if kind is not None:
+            before, after = change.before, change.after
+            # Nodes of one side only are listed by the answer.
+            if before is not None and after is not None:
+                same = (before.plugin, before.reasons) == (after.plugin, after.reasons)
+                kind = _SCORES if same else _REASONS
+                if before.fits != after.fits:
+                    kind = _FITS_NOW if after.fits else _FITS_NO_MORE
                 found.setdefault(change.name, {}).setdefault(kind, []).append(pod.key)
     for kind, names in ((_GONE, diff.nodes_gone), (_NEW, diff.nodes_new)):
         for name in names:
@@ -156,20 +161,6 @@ def _node_changes(diff: Diff) -> dict[str, NodeChange]:
         for name, kinds in found.items()
     }
     return dict(sorted(changes.items(), key=lambda item: _NODE_KINDS.index(item[1].kind)))
-
-
-def _node_kind(change: NodeChangeData) -> Kind | None:
-    before, after = change.before, change.after
-    if before is None or after is None:
-        # Nodes of one side only are listed by the answer.
-        return None
-    if before.fits != after.fits:
-        return _FITS_NOW if after.fits else _FITS_NO_MORE
-    return _SCORES if _rejection(before) == _rejection(after) else _REASONS
-
-
-def _rejection(node: NodeOutcomeData) -> tuple[object, ...]:
-    return node.fits, node.plugin, node.reasons
 
 
 _MOST_NAMED: Final = 3
@@ -200,7 +191,17 @@ def document(diff: Diff, view: View) -> Document:
     yield from first_line(both, diff.summary, Tone.BAD if worse else Tone.GOOD if diff.yes else Tone.MIXED)
     before, after = diff.before, diff.after
     yield from _side_section("before", _basis(before, view.now), before)
-    yield from _side_section("after", _basis_after(before, after, view.now), after)
+    rules, *rest = _basis(after, view.now)
+    if after.rules == before.rules:
+        rules = "the same rules"
+    if (after.snapshot.paths, after.snapshot.written_at) == (before.snapshot.paths, before.snapshot.written_at):
+        size, snapshot = after.snapshot, "the same snapshot"
+        if (size.nodes, size.pods) != (before.snapshot.nodes, before.snapshot.pods):
+            snapshot += f", changed to {counted(size.nodes, 'node')}, {counted(size.pods, 'pod')}"
+        basis = [rules, snapshot, *_configuration(after)]
+    else:
+        basis = [rules, *rest]
+    yield from _side_section("after", basis, after)
     for what, names in (("only before", diff.nodes_gone), ("only after", diff.nodes_new)):
         if names:
             yield Paragraph(f"{what}: {'node' if len(names) == 1 else 'nodes'} {listed(names)}")
@@ -212,7 +213,13 @@ def document(diff: Diff, view: View) -> Document:
         rows = [_row(group, wide=view.wide) for group in groups]
         yield from (GAP, table(("pods", "names", "changes"), rows, numeric=(0,)))
         if diff.pods > 1:
-            yield from _how_decided(diff)
+            lose = [pod for pod in diff.changed if pod.before.node_name and not pod.after.node_name]
+            if len(lose) < 2:
+                yield from each_alone(indent=2)
+            else:
+                told = "pods that lose their node are scheduled one after another, the most important first"
+                others = "; every other pod is decided independently" if diff.pods > len(lose) else ""
+                yield Paragraph(told + others, Tone.FAINT, indent=2)
         if more := len(diff.changed) - len(shown):
             text = f"and {counted(more, 'pod')} with other reasons, scores or messages only: -o wide"
             yield Paragraph(text, Tone.FAINT, 2)
@@ -233,17 +240,6 @@ def _next_questions(diff: Diff, view: DiffView) -> Iterator[Question]:
         yield Question("Second side in detail", "explain", there.key, view.other)
 
 
-def _how_decided(diff: Diff) -> Document:
-    """Lay out a note: pods were placed one after another, or each pod was decided independently."""
-    lose = [pod for pod in diff.changed if pod.before.node_name and not pod.after.node_name]
-    if len(lose) < 2:
-        yield from each_alone(indent=2)
-        return
-    text = "pods that lose their node are scheduled one after another, the most important first"
-    others = "; every other pod is decided independently" if diff.pods > len(lose) else ""
-    yield Paragraph(text + others, Tone.FAINT, indent=2)
-
-
 def group_alike(changed: Sequence[PodChangeData]) -> list[list[PodChangeData]]:
     """Group pods with the same changes: lost nodes first, then by importance of the change and number of pods."""
     groups: dict[tuple[str, ...], list[PodChangeData]] = {}
@@ -262,19 +258,6 @@ def _basis(side: SideData, now: datetime) -> list[str]:
 
 def _configuration(side: SideData) -> list[str]:
     return [f"configuration {side.config}"] if side.config else []
-
-
-def _basis_after(before: SideData, after: SideData, now: datetime) -> list[str]:
-    """Return the rules, snapshot and configuration of the second side; what both sides share is abbreviated."""
-    rules, *rest = _basis(after, now)
-    if after.rules == before.rules:
-        rules = "the same rules"
-    if (after.snapshot.paths, after.snapshot.written_at) == (before.snapshot.paths, before.snapshot.written_at):
-        size, snapshot = after.snapshot, "the same snapshot"
-        if (size.nodes, size.pods) != (before.snapshot.nodes, before.snapshot.pods):
-            snapshot += f", changed to {counted(size.nodes, 'node')}, {counted(size.pods, 'pod')}"
-        return [rules, snapshot, *_configuration(after)]
-    return [rules, *rest]
 
 
 def _side_section(name: str, texts: Sequence[str], side: SideData) -> Document:

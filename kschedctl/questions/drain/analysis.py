@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from datetime import datetime
 
 from msgspec.structs import replace
 
@@ -192,7 +191,12 @@ def _drain_summary(
         parts.append(f"{whom} can be drained: {evictions}")
     verb = "cannot" if can else "cannot be drained"
     parts += [f"{node.node} {verb}: {_first_causes(node)}" for node in cannot[:3]]
-    parts += _ending_in_words([pod for node in nodes for pod in node.waits_for if not pod.stuck], run.began)
+    ending = [pod for node in nodes for pod in node.waits_for if not pod.stuck]
+    if ending:
+        last = max(pod.until for pod in ending)
+        until = f" until {last:%H:%M:%S} UTC" if last > run.began else ""
+        are = "is" if len(ending) == 1 else "are"
+        parts.append(f"waits for {listed([pod.pod for pod in ending], most=3)}, which {are} being deleted{until}")
     lost = lost_pods([each for each in run.drained if not each.drained])
     if lost:
         parts.append(f"{counted(len(lost), 'pod')} {'is' if len(lost) == 1 else 'are'} evicted and lost for good")
@@ -210,26 +214,14 @@ def _drain_summary(
         told = f": {cause}" if cause else ""
         parts.append(f"{counted(n_waiting, 'pod')} {'stays' if n_waiting == 1 else 'stay'} pending{told}")
     parts += losses_in_words(groups)
-    text = "; ".join((*parts, *_first_in_words(placed_first))) or "no node is drained"
-    return text if run.finished else f"interrupted: {text} so far"
-
-
-def _ending_in_words(ending: Sequence[EndingPodData], began: datetime) -> Iterator[str]:
-    """Yield the clause about the pods that the drain waits for because they are already being deleted."""
-    if ending:
-        verb = "is" if len(ending) == 1 else "are"
-        last = max(pod.until for pod in ending)
-        until = f" until {last:%H:%M:%S} UTC" if last > began else ""
-        yield f"waits for {listed([pod.pod for pod in ending], most=3)}, which {verb} being deleted{until}"
-
-
-def _first_in_words(placed: Sequence[PlacedFirstData]) -> Iterator[str]:
-    """Yield the clause about pods that are placed before the drain, with their victims."""
-    n_pending = sum(not each.in_place_of for each in placed)
+    n_pending = sum(not each.in_place_of for each in placed_first)
     if n_pending:
-        victims = [victim for each in placed for victim in each.evicts]
+        victims = [victim for each in placed_first for victim in each.evicts]
         evicting = f", evicting {listed(victims, most=3)}" if victims else ""
-        yield f"{counted(n_pending, 'pending pod')} {'is' if n_pending == 1 else 'are'} placed first{evicting}"
+        are = "is" if n_pending == 1 else "are"
+        parts.append(f"{counted(n_pending, 'pending pod')} {are} placed first{evicting}")
+    text = "; ".join(parts) or "no node is drained"
+    return text if run.finished else f"interrupted: {text} so far"
 
 
 def _first_causes(node: DrainedNodeData) -> str:

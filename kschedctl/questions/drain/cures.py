@@ -69,8 +69,6 @@ class DrainChange:
 class Trials:
     """The trials for one drain that stopped.
 
-    cluster: The cluster before the drain.
-
     Args:
         cluster: The cluster before the drain.
     """
@@ -241,6 +239,10 @@ def one_may_go(end: Cluster, blocked: BlockedEviction) -> DrainChange:
     other = "minAvailable" if field == "maxUnavailable" else "maxUnavailable"
     drop = f', "{other}": null' if limit[0] == other else ""
     owner = budget.metadata.controller
+    down = "one pod at a time"
+    if len(found.pods) == 1:
+        kind, _, name = found.workloads[0]
+        down = "nothing recreates it" if kind == "Pod" else f"{kind} {name} is down until its new pod is ready"
     return DrainChange(
         summary=f"set {field}: {value} in budget {budget.namespace}/{budget.name}{instead}",
         commands=(
@@ -249,20 +251,9 @@ def one_may_go(end: Cluster, blocked: BlockedEviction) -> DrainChange:
         ),
         make=lambda cluster: cluster.with_added([with_limit(cluster, _stored(cluster, budget), field, value)]),
         note="; ".join(
-            (
-                _while_down(found),
-                *((f"{owner.kind} {owner.name} owns the budget and may set it back",) if owner is not None else ()),
-            )
+            (down, *((f"{owner.kind} {owner.name} owns the budget and may set it back",) if owner is not None else ()))
         ),
     )
-
-
-def _while_down(found: BudgetedPods) -> str:
-    """Return the consequence of evicting one pod of a budget."""
-    if len(found.pods) != 1:
-        return "one pod at a time"
-    kind, _, name = found.workloads[0]
-    return "nothing recreates it" if kind == "Pod" else f"{kind} {name} is down until its new pod is ready"
 
 
 def one_node_more(cluster: Cluster, model: str) -> DrainChange:
@@ -418,7 +409,11 @@ class _BlockedCures:
         keys = [key for each in self._run.drained for key in each.blocked]
         blocked = blocked_evictions(self._end, keys, self._causes.of_pod)
         if len(blocked) == 1:
-            yield from self._of_one(blocked[0])
+            cures = [*self._best([(change,) for change in self._changes(blocked[0])]), *_advice(blocked[0])]
+            if not cures:
+                decisions = filter(None, (self._causes.decision(pod.key) for pod in blocked[0].pending))
+                cures = [each for decision in decisions for each in after_the_drain(self._trials, decision)]
+            yield from cures[:MOST_CURES]
             return
         firsts = [self._first_helpful(each) for each in blocked]
         helpful = [change for change in firsts if change is not None]
@@ -426,13 +421,6 @@ class _BlockedCures:
             yield from self._best([tuple(helpful)])
         for one in blocked:
             yield from _advice(one)
-
-    def _of_one(self, blocked: BlockedEviction) -> Iterator[CureData]:
-        cures = [*self._best([(change,) for change in self._changes(blocked)]), *_advice(blocked)]
-        if not cures:
-            found = (self._causes.decision(pod.key) for pod in blocked.pending)
-            cures += [each for found_one in found if found_one for each in after_the_drain(self._trials, found_one)]
-        yield from cures[:MOST_CURES]
 
     def _best(self, proposed: Sequence[tuple[DrainChange, ...]]) -> Iterator[CureData]:
         """Yield the changes after which no pod stays pending; else those with one node more, else the others."""

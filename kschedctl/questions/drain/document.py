@@ -171,15 +171,11 @@ def _moves(answer: Drained, *, every: bool) -> Document:
         ]
     yield table(("from", "pod", "to"), rows, identifiers=range(3))
     yield from and_more(left)
-    staying = [node for node in answer.nodes if node.staying]
-    if staying:
-        yield Paragraph(f"{_staying(staying)} DaemonSet-managed or mirror pods", Tone.FAINT, 2)
+    n_staying = sum(len(node.staying) for node in answer.nodes)
+    if n_staying:
+        stay = f"{counted(n_staying, 'pod')} {'stays' if n_staying == 1 else 'stay'}"
+        yield Paragraph(f"{stay}: DaemonSet-managed or mirror pods", Tone.FAINT, 2)
 
 
 def _first_named(pod: str, *, is_first: bool) -> str:
     return f"{pod} (placed first)" if is_first else pod
-
-
-def _staying(nodes: list[DrainedNodeData]) -> str:
-    total = sum(len(node.staying) for node in nodes)
-    return f"{counted(total, 'pod')} {'stays' if total == 1 else 'stay'}:"

@@ -3,6 +3,7 @@
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
@@ -223,7 +224,13 @@ def decide_together(
                 by_kind[kind].alike.append(one)
                 continue
             decided = _decide(cluster, one, seed)
-            key = _on_its_node(decided.decision, one.node) if one.node else _but_for_name(decided)
+            key: object
+            if one.node:
+                key = _on_its_node(decided.decision, one.node)
+            else:
+                # The pod's name is also part of the names of its claims.
+                text = msgspec.json.encode(decided.explanation(), enc_hook=encode_operands).decode()
+                key = text.replace(one.pod.name, "")
             first = by_kind[kind] = found.setdefault(key, decided)
             first.alike.append(one)
             if one.node:
@@ -258,12 +265,6 @@ def _decide(cluster: LoadedCluster, one: PodSubject, seed: int | None) -> Decide
         cluster, cluster.missing(one.pod, decision), pod=one.pod, evicts=decision.preemption is not None
     )
     return DecidedPod(one, decision, rests_on, node_name, seed, admitted)
-
-
-def _but_for_name(decided: DecidedPod) -> object:
-    """Return the answer without the pod's name, which is also part of the names of its claims."""
-    text = msgspec.json.encode(decided.explanation(), enc_hook=encode_operands).decode()
-    return text.replace(decided.asked.pod.name, "")
 
 
 def _on_its_node(decision: Decision, node: str) -> tuple[object, ...]:
@@ -333,12 +334,7 @@ def _decided(cluster: LoadedCluster, request: ExplainRequest, handle: AnalysisHa
             hint = f"did you mean {', '.join(close)}?" if close else "kschedctl explain POD --nodes lists the nodes"
             raise InputError(f"the snapshot has no node {name}", path=option, hint=hint)
     cluster, pods = with_new_members(cluster, request.pods)
-
-    def placed(cluster: LoadedCluster, members: Sequence[PodSubject]) -> tuple[int | None, str]:
-
-        return count_placed(cluster, members, handle)
-
-    return decide_together(cluster, pods, request.seed, placed)
+    return decide_together(cluster, pods, request.seed, partial(count_placed, handle=handle))
 
 
 def _answer(cluster: LoadedCluster, request: ExplainRequest, decided: DecidedPod) -> Explanation:
@@ -396,7 +392,13 @@ def _with_suggestions(request: ExplainRequest, decided: DecidedPod) -> tuple[Exp
         )
         return told, decided.decision
     if wanted > len(found):
-        raise _no_such_suggestion(decided.decision, wanted, len(found))
+        problem = f"{decided.decision.pod.key} fits: there are no suggestions"
+        hint = ""
+        if not decided.decision.schedulable:
+            are = f"there {'is' if len(found) == 1 else 'are'} {counted(len(found), 'suggestion')}"
+            problem = f"{are} for {decided.decision.pod.key}"
+            hint = f"--suggest {wanted} looks for {wanted} suggestions"
+        raise InputError(problem, path="--apply-suggestion", hint=hint)
     applied = found[wanted - 1]
     if isinstance(applied, Advice):
         raise InputError(
@@ -408,14 +410,6 @@ def _with_suggestions(request: ExplainRequest, decided: DecidedPod) -> tuple[Exp
         # The number of replicas that fit was counted without the change.
         decided.workload = structs.replace(decided.workload, placed=None)
     return decided.explanation(applied.decision, applied.summary), applied.decision
-
-
-def _no_such_suggestion(decision: Decision, wanted: int, n_found: int) -> InputError:
-    pod = decision.pod.key
-    if decision.schedulable:
-        return InputError(f"{pod} fits: there are no suggestions", path="--apply-suggestion")
-    problem = f"there {'is' if n_found == 1 else 'are'} {counted(n_found, 'suggestion')} for {pod}"
-    return InputError(problem, path="--apply-suggestion", hint=f"--suggest {wanted} looks for {wanted} suggestions")
 
 
 # The number of replicas of a workload that are admitted and fit, one after another, each beside those before it.
@@ -554,6 +548,7 @@ def suggestion_data(suggestion: "Suggestion | Advice") -> SuggestionData:
         )
     before = suggestion.before
     through = through_templates(before.cluster, before.pod, suggestion.remedies)
+    group = group_of(suggestion.decision)
     return SuggestionData(
         summary=suggestion.summary,
         kind=suggestion.scope,
@@ -564,23 +559,15 @@ def suggestion_data(suggestion: "Suggestion | Advice") -> SuggestionData:
         commands=(
             *commands_of(before.cluster, suggestion.remedies, through),
             *((delete_command((deleted,)),) if (deleted := pod_to_delete(suggestion, through)) else ()),
-            *_other_commands(suggestion),
+            # The other ways are lines that begin with `# or`.
+            *(
+                f"# or {line.removeprefix('# ')}"
+                for other in suggestion.others
+                for line in commands_of(other.before.cluster, other.remedies)
+            ),
         ),
-        consequences=consequences(suggestion, through),
+        consequences=tuple(dict.fromkeys(consequences(suggestion, through))),
         alternatives=tuple(other.summary for other in suggestion.others),
         untried="",
-        then=ThenData(suggestion.nodes, _members(suggestion)),
+        then=ThenData(suggestion.nodes, sum(bool(each.node) for each in group.members) if group is not None else None),
     )
-
-
-def _members(suggestion: "Suggestion") -> int | None:
-    group = group_of(suggestion.decision)
-    return sum(bool(each.node) for each in group.members) if group is not None else None
-
-
-def _other_commands(suggestion: "Suggestion") -> tuple[str, ...]:
-    """Return the commands of the other ways, as lines that begin with ``# or``."""
-    from kschedctl.diagnosis.why.template import commands_of
-
-    lines = (line for other in suggestion.others for line in commands_of(other.before.cluster, other.remedies))
-    return tuple(f"# or {line.removeprefix('# ')}" for line in lines)

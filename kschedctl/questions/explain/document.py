@@ -29,7 +29,6 @@ from kschedctl.questions.explain.answer import (
     Explanation,
     ExplanationSummary,
     NodeData,
-    NodeStoryData,
     ReasonData,
     SearchData,
     SuggestionData,
@@ -110,20 +109,17 @@ def suggestions_section(
             told = f"none helps: {counted(tried, 'change')} {'was' if tried == 1 else 'were'} tried, alone or in pairs"
         yield Paragraph(told if exhausted else f"{told}; not all were tried", indent=INDENT)
         return
-    rows = [(one.summary, untried_or(one.untried, _then(one)), one.commands) for one in suggestions]
+    rows = []
+    for one in suggestions:
+        then = f"is scheduled to {'one of ' if len(one.then.nodes) > 1 else ''}{listed(one.then.nodes)}"
+        if one.then.members is not None:
+            then = f"{counted(one.then.members, 'member')} {'is' if one.then.members == 1 else 'are'} scheduled"
+        if one.evicts:
+            then = f"evicts {listed(one.evicts)}, then {then}"
+        if one.violates:
+            then += f"; violates disruption budget {listed(one.violates)}"
+        rows.append((one.summary, untried_or(one.untried, "; ".join((then, *one.consequences))), one.commands))
     yield from numbered_changes(rows, every=every)
-
-
-def _then(one: SuggestionData) -> str:
-    if one.then.members is None:
-        told = f"is scheduled to {'one of ' if len(one.then.nodes) > 1 else ''}{listed(one.then.nodes)}"
-    else:
-        told = f"{counted(one.then.members, 'member')} {'is' if one.then.members == 1 else 'are'} scheduled"
-    if one.evicts:
-        told = f"evicts {listed(one.evicts)}, then {told}"
-    if one.violates:
-        told += f"; violates disruption budget {listed(one.violates)}"
-    return "; ".join((told, *one.consequences))
 
 
 # The section of ``--withstand``: the number of failures that the pod can withstand.
@@ -377,22 +373,10 @@ def _node_section(explanation: Explanation, node: NodeData, view: ExplainView) -
         )
         return
     story = next((story for story in explanation.stories if story.name == node.name), None)
-    yield from _filters_section(explanation, node, story, every=view.why)
-    if story is not None:
-        yield from room_section(story)
-    if explanation.scores is not None and any(scored.name == node.name for scored in explanation.scores.nodes):
-        yield GAP
-        yield from scores_in_full(explanation.scores, only=node.name)
-    if story is not None and story.scores:
-        yield from arithmetic_section(story.scores)
-
-
-def _filters_section(explanation: Explanation, node: NodeData, story: NodeStoryData | None, *, every: bool) -> Document:
-    """Lay out the results of the filters for a node: of all filters, or of those that reject the node."""
     by_plugin: dict[str, list[ReasonData]] = {}
     for reason in node.reasons:
         by_plugin.setdefault(reason.plugin, []).append(reason)
-    names = [check.plugin for check in explanation.filters if every and not check.skipped]
+    names = [check.plugin for check in explanation.filters if view.why and not check.skipped]
     names += [plugin for plugin in by_plugin if plugin not in names]
     rows = []
     for name in names:
@@ -401,15 +385,22 @@ def _filters_section(explanation: Explanation, node: NodeData, story: NodeStoryD
         rows.append((name, "no" if said else "passes", compared(said, checks)))
     if rows:
         yield table(("filter", "verdict", "reason"), rows)
-    if every:
+    if view.why:
         yield from domains_section(node.reasons)
     skipped = [check.plugin for check in explanation.filters if check.skipped]
-    if every and skipped:
+    if view.why and skipped:
         yield Paragraph(f"nothing to check for this pod: {', '.join(skipped)}", Tone.FAINT, indent=2)
-    if every:
+    if view.why:
         from kschedctl.questions.explain.document_of_nodes import node_claims_section
 
         yield from node_claims_section(explanation.claims, node)
+    if story is not None:
+        yield from room_section(story)
+    if explanation.scores is not None and any(scored.name == node.name for scored in explanation.scores.nodes):
+        yield GAP
+        yield from scores_in_full(explanation.scores, only=node.name)
+    if story is not None and story.scores:
+        yield from arithmetic_section(story.scores)
 
 
 def _about_changes(explanation: Explanation, view: ExplainView) -> Iterator[Question]:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Final, cast
 
 import numpy as np
+from msgspec import structs
 
-from kschedctl.common.arrays import Rows
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.admission.changes import Admitted
 from kschedctl.diagnosis.diagnose import diagnose
@@ -276,11 +276,26 @@ def explanation(
     diagnoses = diagnose(decision, node_name)
     in_group = group_of(decision)
     group = pod_group_data(in_group) if in_group is not None else None
+    admission = (
+        AdmissionData()
+        if admitted is None
+        else AdmissionData(
+            tuple(ChangeData(change.plugin, change.path, change.before, change.after) for change in admitted.changes),
+            tuple(
+                QuotaRefusalData(
+                    refusal.quota,
+                    refusal.message,
+                    *({k: str(v) for k, v in of.items()} for of in (refusal.requested, refusal.used, refusal.limited)),
+                )
+                for refusal in admitted.quota_refusals
+            ),
+        )
+    )
     return Explanation(
         pod=pod,
         group=group,
         **envelope(decision.cluster, provenance, decision.not_modelled),
-        admission=_admission(admitted),
+        admission=admission,
         verdict=_verdict(decision, pod, scores, preemption, seed, diagnoses, group),
         pre_enqueue=_status(decision.pre_enqueue),
         pre_filter=_status(decision.pre_filter.status) if decision.pre_filter is not None else None,
@@ -325,11 +340,20 @@ def _verdict(
     diagnoses: Sequence[Diagnosis],
     group: PodGroupData | None,
 ) -> VerdictData:
-    result, picked = decision.outcome, decision.pick(seed)
-    n_feasible = len(decision.statuses.feasible) if decision.statuses is not None else 0
     verdict = VerdictData(
-        result=result, summary="", nodes=decision.best, picked=picked, feasible_nodes=n_feasible, error=decision.error
+        result=decision.outcome,
+        summary="",
+        nodes=decision.best,
+        picked=decision.pick(seed),
+        feasible_nodes=len(decision.statuses.feasible) if decision.statuses is not None else 0,
+        error=decision.error,
     )
+    bound = ""
+    if pod.node_name:
+        # Most questions are about pending pods.
+        from kschedctl.diagnosis.rules.cluster import binding
+
+        bound = binding(decision.cluster, decision.pod, pod.node_name)
     text = summary(
         pod,
         verdict,
@@ -338,20 +362,11 @@ def _verdict(
         scores=scores,
         preemption=preemption,
         cause=diagnoses[0].cause if diagnoses else "",
-        binding=_binding(decision, pod.node_name),
+        binding=bound,
         group=group,
         pod_group_name=decision.pod.spec.pod_group_name if decision.release.gangs else "",
     )
-    return VerdictData(result, text, verdict.nodes, picked, n_feasible, verdict.error)
-
-
-def _binding(decision: Decision, node: str) -> str:
-    if not node:
-        return ""
-    # Most questions are about pending pods.
-    from kschedctl.diagnosis.rules.cluster import binding
-
-    return binding(decision.cluster, decision.pod, node)
+    return structs.replace(verdict, summary=text)
 
 
 def _claims(decision: Decision, nodes: Sequence[NodeData]) -> ClaimsData:
@@ -435,18 +450,14 @@ def _scores(decision: Decision) -> ScoresData | None:
         )
         for i in order
     )
-    return ScoresData({plugin: scores.weights[plugin] for plugin in scores.raw}, nodes, _lead(nodes))
-
-
-def _lead(nodes: Sequence[NodeScoreData]) -> LeadData | None:
-    """Return the lead of the best node over the next best, from nodes in the order of their scores."""
     behind = [node for node in nodes if node.total < nodes[0].total]
-    if not behind:
-        return None
-    second = [node for node in behind if node.total == behind[0].total]
-    apart = {name: own.weighted - second[0].plugins[name].weighted for name, own in nodes[0].plugins.items()}
-    points = nodes[0].total - second[0].total
-    return LeadData(tuple(node.name for node in second), points, {name: n for name, n in apart.items() if n})
+    lead = None
+    if behind:
+        second = [node for node in behind if node.total == behind[0].total]
+        apart = {name: own.weighted - second[0].plugins[name].weighted for name, own in nodes[0].plugins.items()}
+        points = nodes[0].total - second[0].total
+        lead = LeadData(tuple(node.name for node in second), points, {name: n for name, n in apart.items() if n})
+    return ScoresData({plugin: scores.weights[plugin] for plugin in scores.raw}, nodes, lead)
 
 
 def _preemption(decision: Decision) -> PreemptionData | None:
@@ -471,22 +482,6 @@ def _preemption(decision: Decision) -> PreemptionData | None:
     return PreemptionData(_status(found.status), found.nominated, candidates)
 
 
-def _admission(admitted: Admitted | None) -> AdmissionData:
-    if admitted is None:
-        return AdmissionData()
-    return AdmissionData(
-        tuple(ChangeData(change.plugin, change.path, change.before, change.after) for change in admitted.changes),
-        tuple(
-            QuotaRefusalData(
-                refusal.quota,
-                refusal.message,
-                *({k: str(v) for k, v in of.items()} for of in (refusal.requested, refusal.used, refusal.limited)),
-            )
-            for refusal in admitted.quota_refusals
-        ),
-    )
-
-
 # The allocations of a pod's device claims on each node, and the reasons why other nodes have none.
 
 
@@ -504,12 +499,10 @@ def claims_data(decision: Decision, nodes: Sequence[NodeData]) -> ClaimsData:
         if found:
             places.append(Place(rows, found))
             allocations[node.name] = tuple(map(allocation_data, found))
-        places += [_refused(rows, reason) for reason in node.reasons if reason.plugin == DynamicResources.name]
+        for reason in node.reasons:
+            if reason.plugin == DynamicResources.name:
+                of = reason.operands if isinstance(reason.operands, NotAllocated) else None
+                refusal = reason.text if of is not None else reason.detail or reason.text
+                places.append(Place(rows, refusal=refusal, reason=of))
     groups = tuple(place_data(place, decision.cluster, names_claims=True) for place in merge_places(places))
     return ClaimsData(groups, allocations)
-
-
-def _refused(rows: Rows, reason: ReasonData) -> Place:
-    if isinstance(reason.operands, NotAllocated):
-        return Place(rows, refusal=reason.text, reason=reason.operands)
-    return Place(rows, refusal=reason.detail or reason.text)

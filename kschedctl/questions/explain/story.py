@@ -117,7 +117,17 @@ def story_data(decision: Decision, row: int) -> NodeStoryData:
     pods, n_more = _largest_pods(decision, row, told)
     return NodeStoryData(
         name=decision.cluster.nodes.names[row],
-        room=_room(decision, row, told),
+        room=tuple(
+            NodeResourceData(
+                resource,
+                *(
+                    exact_quantity(resource, amount)
+                    for amount in (offered, requested, asked, offered - requested - asked)
+                ),
+            )
+            for resource, asked in told.items()
+            for offered, requested in (_amounts(decision, row, resource),)
+        ),
         pods=pods,
         more_pods=n_more,
         checks=tuple(
@@ -152,15 +162,6 @@ def _amounts(decision: Decision, row: int, resource: str) -> tuple[int, int]:
     columns = decision.cluster.resources(decision.framework.handle.request_rules)
     index = columns.index.get(resource)
     return (0, 0) if index is None else (int(columns.allocatable[index, row]), int(columns.requested[index, row]))
-
-
-def _room(decision: Decision, row: int, told: Mapping[str, int]) -> tuple[NodeResourceData, ...]:
-    rooms = []
-    for resource, wanted in told.items():
-        offered, requested = _amounts(decision, row, resource)
-        amounts = (offered, requested, wanted, offered - requested - wanted)
-        rooms.append(NodeResourceData(resource, *(exact_quantity(resource, amount) for amount in amounts)))
-    return tuple(rooms)
 
 
 def _largest_pods(decision: Decision, row: int, told: Mapping[str, int]) -> tuple[tuple[PodUsageData, ...], int]:

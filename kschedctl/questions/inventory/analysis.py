@@ -202,25 +202,16 @@ def _blocks(item: BudgetItem) -> bool:
 _Key = tuple[str, str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkloadsRequest:
-    """A question about workloads."""
+def list_workloads(cluster: LoadedCluster, namespace: str = "", text: str = "", most: int = MOST) -> WorkloadsOverview:
+    """List workloads, those with most pending pods first.
 
-    #: The namespace; empty for all.
-    namespace: str = ""
-    #: A text that the names contain; empty for all.
-    text: str = ""
-    #: The number of workloads to return.
-    most: int = MOST
-
-
-def list_workloads(cluster: LoadedCluster, request: WorkloadsRequest) -> WorkloadsOverview:
-    """List workloads, those with most pending pods first."""
+    Args:
+        namespace: The namespace; empty for all.
+        text: A text that the names contain; empty for all.
+    """
     pods = pods_by_workload(cluster.cluster)
     items = [
-        _item(cluster.cluster, key, own)
-        for key, own in pods.items()
-        if request.namespace in ("", key[1]) and request.text in key[2]
+        _item(cluster.cluster, key, own) for key, own in pods.items() if namespace in ("", key[1]) and text in key[2]
     ]
     items.sort(key=lambda item: (-item.pending, item.namespace, item.name, item.kind))
     pending = sum(bool(item.pending) for item in items)
@@ -228,7 +219,7 @@ def list_workloads(cluster: LoadedCluster, request: WorkloadsRequest) -> Workloa
         **envelope(cluster.cluster, provenance(cluster, _workloads_missing(cluster.cluster))),
         summary=f"{counted(len(items), 'workload')}, {pending} of them with pending pods",
         total=len(items),
-        workloads=tuple(items[: request.most]),
+        workloads=tuple(items[:most]),
     )
 
 
@@ -412,15 +403,11 @@ def pods_table(cluster: LoadedCluster) -> Table:
     }
     types = _COLUMNS | dict.fromkeys((f"requested.{unit_name(name)}" for name in requested), int)
     amounts = zip(*(column.tolist() for column in requested.values()), strict=True) if requested else None
-    rows = [(*pod, *(next(amounts) if amounts is not None else ())) for pod in _pod_cells(cluster)]
-    return Table(types, rows)
-
-
-def _pod_cells(cluster: LoadedCluster) -> Iterator[tuple[Cell, ...]]:
+    rows: list[tuple[Cell, ...]] = []
     for record in cluster.pods.records:
-        metadata, spec, status = record.metadata, record.spec, record.status
+        metadata, status = record.metadata, record.status
         kind, _, workload = workload_of(cluster.cluster, metadata)
-        yield (
+        cells = (
             metadata.namespace,
             metadata.name,
             kind,
@@ -429,8 +416,10 @@ def _pod_cells(cluster: LoadedCluster) -> Iterator[tuple[Cell, ...]]:
             status.nominated_node_name,
             status.phase,
             record.priority,
-            spec.scheduler_name,
+            record.spec.scheduler_name,
             metadata.creation_timestamp,
             status.start_time,
             metadata.deletion_timestamp is not None,
         )
+        rows.append((*cells, *(next(amounts) if amounts is not None else ())))
+    return Table(types, rows)

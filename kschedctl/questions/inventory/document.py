@@ -1,19 +1,18 @@
 """The documents of lists of objects: pods, workloads, disruption budgets and search."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
-from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Table, Tone, table
+from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Tone, table
 from kschedctl.questions.frame import View, cautions, first_line, header
 from kschedctl.questions.inventory.answer import (
     BudgetDescription,
-    BudgetItem,
     BudgetsOverview,
     ClusterSummary,
     PodItem,
     PodsOverview,
     SearchResults,
     WorkloadDescription,
-    WorkloadItem,
     WorkloadsOverview,
 )
 
@@ -27,21 +26,62 @@ def cluster_document(answer: ClusterSummary, view: View) -> Document:
     yield from cautions(answer)
 
 
-def pods_document(answer: PodsOverview, view: View) -> Document:
-    """Lay out a list of pods."""
-    yield from first_line(answer, answer.summary)
-    yield from header(answer, view.now)
-    yield from _pods_table(answer.pods, answer.total)
-    yield from cautions(answer)
+class _Columns(NamedTuple):
+    """The table of objects of one kind: its headings, and the cells of an object."""
+
+    headings: tuple[str, ...]
+    cells: Callable[[Any], tuple[str, ...]]
+    numeric: tuple[int, ...] = ()
+    identifiers: tuple[int, ...] = (0,)
 
 
-def workloads_document(answer: WorkloadsOverview, view: View) -> Document:
-    """Lay out a list of workloads."""
+#: The tables by the name of the field of an answer that has the objects.
+_COLUMNS: Final[Mapping[str, _Columns]] = {
+    "pods": _Columns(
+        ("pod", "node", "state", "workload"),
+        lambda pod: (pod.key, pod.node or "-", _state(pod), pod.workload or "-"),
+        identifiers=(0, 1, 3),
+    ),
+    "workloads": _Columns(
+        ("workload", "wanted", "on nodes", "pending", "nodes"),
+        lambda item: (
+            item.ref,
+            "-" if item.wanted is None else str(item.wanted),
+            *map(str, (item.on_nodes, item.pending, item.nodes)),
+        ),
+        numeric=(1, 2, 3, 4),
+    ),
+    "budgets": _Columns(
+        ("budget", "limit", "allowed", "healthy", "desired", "expected", "selected"),
+        lambda item: (
+            item.key,
+            item.limit or "-",
+            *map(str, (item.allowed, item.healthy, item.desired, item.expected, item.selected)),
+        ),
+        numeric=(2, 3, 4, 5, 6),
+    ),
+    "objects": _Columns(
+        ("kind", "namespace", "name"), lambda item: (item.kind, item.namespace or "-", item.name), identifiers=(1, 2)
+    ),
+}
+
+
+def _objects_table(what: str, items: Sequence[Any], total: int) -> Document:
+    if items:
+        columns = _COLUMNS[what]
+        rows = map(columns.cells, items)
+        yield GAP
+        yield table(columns.headings, rows, numeric=columns.numeric, identifiers=columns.identifiers)
+    if items and total > len(items):
+        yield Paragraph(f"and {total - len(items):,} more {what}", Tone.FAINT)
+
+
+def list_document(answer: PodsOverview | WorkloadsOverview | BudgetsOverview, view: View) -> Document:
+    """Lay out a list of pods, workloads or disruption budgets."""
     yield from first_line(answer, answer.summary)
     yield from header(answer, view.now)
-    if answer.workloads:
-        yield from (GAP, _workloads(answer.workloads))
-        yield from _beyond(len(answer.workloads), answer.total, "workloads")
+    what = next(name for name in _COLUMNS if hasattr(answer, name))
+    yield from _objects_table(what, getattr(answer, what), answer.total)
     yield from cautions(answer)
 
 
@@ -54,17 +94,7 @@ def workload_document(answer: WorkloadDescription, view: View) -> Document:
             yield Heading(what)
             yield table(("name",), [(name,) for name in names], identifiers=(0,))
     yield Heading("Pods")
-    yield from _pods_table(answer.pods, answer.total)
-    yield from cautions(answer)
-
-
-def budgets_document(answer: BudgetsOverview, view: View) -> Document:
-    """Lay out a list of disruption budgets."""
-    yield from first_line(answer, answer.summary)
-    yield from header(answer, view.now)
-    if answer.budgets:
-        yield from (GAP, _budgets(answer.budgets))
-        yield from _beyond(len(answer.budgets), answer.total, "budgets")
+    yield from _objects_table("pods", answer.pods, answer.total)
     yield from cautions(answer)
 
 
@@ -75,30 +105,17 @@ def budget_document(answer: BudgetDescription, view: View) -> Document:
     if answer.budget.problem:
         yield Paragraph(f"It allows no eviction at all: {answer.budget.problem}")
     yield from header(answer, view.now)
-    yield from (GAP, _budgets((answer.budget,)))
+    yield from _objects_table("budgets", (answer.budget,), 1)
     yield Heading("Pods")
-    yield from _pods_table(answer.pods, answer.total)
+    yield from _objects_table("pods", answer.pods, answer.total)
     yield from cautions(answer)
 
 
 def search_document(answer: SearchResults, view: View) -> Document:
     """Lay out the objects that a search found."""
     yield from first_line(answer, answer.summary)
-    if answer.items:
-        yield GAP
-        rows = [(item.kind, item.namespace or "-", item.name) for item in answer.items]
-        yield table(("kind", "namespace", "name"), rows, identifiers=(1, 2))
-        yield from _beyond(len(answer.items), answer.total, "objects")
+    yield from _objects_table("objects", answer.items, answer.total)
     yield from cautions(answer)
-
-
-def _pods_table(pods: Sequence[PodItem], total: int) -> Document:
-    if not pods:
-        return
-    yield GAP
-    rows = [(pod.key, pod.node or "-", _state(pod), pod.workload or "-") for pod in pods]
-    yield table(("pod", "node", "state", "workload"), rows, identifiers=(0, 1, 3))
-    yield from _beyond(len(pods), total, "pods")
 
 
 def _state(pod: PodItem) -> str:
@@ -107,36 +124,3 @@ def _state(pod: PodItem) -> str:
     if pod.node:
         return "bound"
     return f"pending, nominated to {pod.nominated_node}" if pod.nominated_node else "pending"
-
-
-def _workloads(items: Sequence[WorkloadItem]) -> Table:
-    rows = [
-        (
-            item.ref,
-            "-" if item.wanted is None else str(item.wanted),
-            str(item.on_nodes),
-            str(item.pending),
-            str(item.nodes),
-        )
-        for item in items
-    ]
-    headings = ("workload", "wanted", "on nodes", "pending", "nodes")
-    return table(headings, rows, numeric=(1, 2, 3, 4), identifiers=(0,))
-
-
-def _budgets(items: Sequence[BudgetItem]) -> Table:
-    rows = [
-        (
-            item.key,
-            item.limit or "-",
-            *map(str, (item.allowed, item.healthy, item.desired, item.expected, item.selected)),
-        )
-        for item in items
-    ]
-    headings = ("budget", "limit", "allowed", "healthy", "desired", "expected", "selected")
-    return table(headings, rows, numeric=(2, 3, 4, 5, 6), identifiers=(0,))
-
-
-def _beyond(shown: int, total: int, what: str) -> Document:
-    if total > shown:
-        yield Paragraph(f"and {total - shown:,} more {what}", Tone.FAINT)

@@ -188,8 +188,17 @@ def simulation_answer(
     """
     settings, scenario = request.settings, request.scenario
     overlaps = tuple((_term(first), _term(second)) for first, second in timeline.overlaps())
+    numbers = (
+        f"a leader that cannot renew leads for up to {promised.leads_on:.1f} s after its last renewal, "
+        f"and no other replica does for {promised.holds:.1f} s"
+    )
+    summary = (
+        f"Never two leaders at once: {numbers}."
+        if promised.exclusive
+        else f"Two leaders at once are possible, for up to {promised.overlap:.1f} s: {numbers}."
+    )
     return LeaderSimulation(
-        summary=_simulation_summary(promised),
+        summary=summary,
         times=_times(settings),
         bounds=BoundsData(
             earliest=_rounded(promised.earliest),
@@ -211,16 +220,6 @@ def simulation_answer(
         suggested=None if suggested is None else _times(suggested),
         suggested_for="" if suggested is None else "exclusive" if request.fail_over is None else "failOver",
     )
-
-
-def _simulation_summary(promised: Bounds) -> str:
-    numbers = (
-        f"a leader that cannot renew leads for up to {promised.leads_on:.1f} s after its last renewal, "
-        f"and no other replica does for {promised.holds:.1f} s"
-    )
-    if promised.exclusive:
-        return f"Never two leaders at once: {numbers}."
-    return f"Two leaders at once are possible, for up to {promised.overlap:.1f} s: {numbers}."
 
 
 def _times(settings: ElectionSettings) -> TimesData:

@@ -148,8 +148,15 @@ def overview_document(answer: LeaderOverview, view: View) -> Document:
     if answer.elections:
         yield GAP
         headings = _WIDE if view.wide else _NARROW
-        rows = [_wide_row(one) if view.wide else _row(one) for one in answer.elections]
-        tones = [_election_tone(one) for one in answer.elections]
+        rows = [_row(one, wide=view.wide) for one in answer.elections]
+        tones = [
+            Tone.CAUTION
+            if one.state is ElectionState.LATE
+            else Tone.BAD
+            if one.expired or not one.holder
+            else Tone.PLAIN
+            for one in answer.elections
+        ]
         yield table(headings, rows, tones=tones, identifiers=(0,))
         past = any(_take_over(one) == _PAST for one in answer.elections)
         yield Paragraph(
@@ -159,7 +166,9 @@ def overview_document(answer: LeaderOverview, view: View) -> Document:
         )
     for one in answer.elections:
         if one.candidates:
-            yield from (GAP, Paragraph(f"Candidates for {one.name}{_coordinated(one)}"))
+            facts = {"strategy": one.strategy, "preferred holder": one.preferred_holder}
+            told = ", ".join(f"{what} {value}" for what, value in facts.items() if value)
+            yield from (GAP, Paragraph(f"Candidates for {one.name}{f' ({told})' if told else ''}"))
             yield table(
                 ("candidate", "binary", "emulates", "strategy", "seen", "elected"),
                 [
@@ -181,17 +190,9 @@ def overview_document(answer: LeaderOverview, view: View) -> Document:
         )
 
 
-def _election_tone(one: Election) -> Tone:
-    if one.state is ElectionState.LATE:
-        return Tone.CAUTION
-    return Tone.BAD if one.expired or not one.holder else Tone.PLAIN
-
-
-def _row(one: Election) -> tuple[str, ...]:
-    return _name(one), _leader(one), _ago(one.renewed_ago), _take_over(one)
-
-
-def _wide_row(one: Election) -> tuple[str, ...]:
+def _row(one: Election, *, wide: bool) -> tuple[str, ...]:
+    if not wide:
+        return _name(one), _leader(one), _ago(one.renewed_ago), _take_over(one)
     return (
         _name(one),
         shortened(one.holder, _MOST_HOLDER) or "none",
@@ -239,12 +240,6 @@ def _ago(seconds: float | None) -> str:
     return f"in {span}" if seconds < -AHEAD else f"{span} ago" if seconds > 0 else "0 s ago"
 
 
-def _coordinated(one: Election) -> str:
-    parts = [f"strategy {one.strategy}"] if one.strategy else []
-    parts += [f"preferred holder {one.preferred_holder}"] if one.preferred_holder else []
-    return f" ({', '.join(parts)})" if parts else ""
-
-
 def _problems(problems: Iterable[ProblemData]) -> Document:
     tones = {"error": Tone.BAD, "warning": Tone.CAUTION, "info": Tone.FAINT}
     first = True
@@ -275,7 +270,16 @@ def simulation_document(answer: LeaderSimulation, view: View) -> Document:
         yield from _suggestion(answer.suggested, answer.suggested_for)
     good = answer.exclusive and answer.bounds.exclusive
     yield Paragraph(answer.summary, Tone.GOOD if good else Tone.MIXED if answer.exclusive else Tone.BAD)
-    yield Phrases(tuple(_simulation_facts(answer)))
+    facts = (
+        f"{answer.candidates} candidates",
+        _times(answer.times),
+        f"clocks off by up to {answer.clock_skew:g} s, which has no effect" if answer.clock_skew else "",
+        f"clocks {answer.clock_drift:.3%}".rstrip("%0").rstrip(".") + " % too fast or slow"
+        if answer.clock_drift
+        else "",
+        f"seed {answer.seed}",
+    )
+    yield Phrases(tuple(filter(None, facts)))
     if view.drawn:
         yield terms_timeline(answer)
     yield from (GAP, table(("seconds", "candidate", "event"), list(_events(answer, every=view.wide)), numeric=(0,)))
@@ -298,16 +302,6 @@ def simulation_document(answer: LeaderSimulation, view: View) -> Document:
 
 def _suggestion(times: TimesData, why: str) -> Document:
     yield Paragraph(f"With {_times(times)}: {_SUGGESTED[why]}.", Tone.GOOD)
-
-
-def _simulation_facts(answer: LeaderSimulation) -> Iterator[str]:
-    yield f"{answer.candidates} candidates"
-    yield _times(answer.times)
-    if answer.clock_skew:
-        yield f"clocks off by up to {answer.clock_skew:g} s, which has no effect"
-    if answer.clock_drift:
-        yield f"clocks {answer.clock_drift:.3%}".rstrip("%0").rstrip(".") + " % too fast or slow"
-    yield f"seed {answer.seed}"
 
 
 def _times(times: TimesData) -> str:

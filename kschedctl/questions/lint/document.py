@@ -76,13 +76,6 @@ def findings_table(found: Sequence[LintFinding], tones: Mapping[Severity, Tone])
     return table(headings, rows, tones=[tones[each.severity] for each in ordered])
 
 
-def rules_table(found: Sequence[LintFinding]) -> Table:
-    """Return the rules with findings, and the command that prints the page of each."""
-    rules = sorted({each.rule.code: each.rule for each in found}.items())
-    rows = [(code, rule.name, rule.summary.replace("``", ""), f"kschedctl rule {code}") for code, rule in rules]
-    return table(("rule", "name", "problem", "documentation"), rows)
-
-
 _TONES: Final = {Severity.ERROR: Tone.BAD, Severity.WARNING: Tone.MIXED, Severity.INFO: Tone.PLAIN}
 #: The number of context lines before the line of a finding.
 _BEFORE: Final = 1
@@ -151,7 +144,9 @@ def document(report: LintReport, view: View) -> Document:
         yield from _headline(view)
     elif view.told:
         yield Heading("Rules")
-        yield rules_table(view.told)
+        rules = sorted({each.rule.code: each.rule for each in view.told}.items())
+        rows = [(code, rule.name, rule.summary.replace("``", ""), f"kschedctl rule {code}") for code, rule in rules]
+        yield table(("rule", "name", "problem", "documentation"), rows)
     yield from next_questions(_questions(view))
 
 
@@ -234,16 +229,12 @@ def _frame(diagnosis: LintFinding) -> Iterator[Block]:
     end = region.end_column if region.end_line == region.line else len(meant) + 1
     n_marks = max(min(end, len(meant) + 1, _LONGEST) - region.column, 1)
     if region.column <= _LONGEST:
-        yield Verbatim(f"{'':{width}} | {_blank(meant[: region.column - 1])}{'^' * n_marks}", indent=3)
+        yield Verbatim(f"{'':{width}} | {' ' * len(meant[: region.column - 1])}{'^' * n_marks}", indent=3)
 
 
 def _cut(text: str) -> str:
     shown = text.replace("\t", " ")
     return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}..."
-
-
-def _blank(text: str) -> str:
-    return " " * len(text)
 
 
 def _questions(view: LintView) -> Iterator[Question]:

@@ -14,7 +14,6 @@ from kschedctl.linter.run import LintRequest
 from kschedctl.linter.selection import selected_rules
 from kschedctl.linter.settings import Settings, chosen_settings
 from kschedctl.objects.releases.choice import choose_release
-from kschedctl.objects.releases.release import Release
 from kschedctl.questions.handle import AnalysisHandle
 
 if TYPE_CHECKING:
@@ -95,15 +94,28 @@ def lint_request(manifests: ManifestChoice, choice: RuleChoice, handle: Analysis
         hint = "kschedctl lint --baseline FILE --update-baseline creates it"
         raise InputError("the baseline does not exist", where=baseline, hint=hint)
     if baseline and choice.update_baseline:
-        _refuse_to_overwrite(baseline)
+        from kschedctl.linter.ignores import Baseline
+
+        try:
+            if Path(baseline).is_file():
+                Baseline.read(baseline)
+        except ConfigError:
+            # The file may be a manifest.
+            hint = "name another file, or delete this one"
+            raise InputError("is not a baseline, so it is not overwritten", where=baseline, hint=hint) from None
     name = manifests.cluster_name or settings.cluster
     cluster = _load(asked_cluster, name, manifests, handle) if isinstance(asked_cluster, tuple) else asked_cluster
+    release = (
+        cluster.release_choice.release
+        if cluster is not None
+        else choose_release(manifests.kubernetes_version, "", ()).release.with_features(manifests.feature_gates)
+    )
     return LintRequest(
         rules=rules,
         not_run=[rule for rule in with_cluster if cluster is None and (rule.snapshot or rule not in rules)],
         settings=settings,
         namespace=manifests.namespace,
-        release=_release(cluster, manifests),
+        release=release,
         overlay=_overlay_of(cluster, manifests.namespace) if cluster else None,
         least=choice.severity,
         ignores=choice.ignores,
@@ -127,19 +139,6 @@ def _rules(manifests: ManifestChoice, choice: RuleChoice, settings: Settings, *,
     return [rule for rule in RULES if rule in rules or (manifests.fail_zone and rule.code == _FAIL_ZONE)]
 
 
-def _refuse_to_overwrite(baseline: str) -> None:
-    """Raise an error if the file of a new baseline exists and is no baseline, such as a manifest."""
-    from kschedctl.linter.ignores import Baseline
-
-    if not Path(baseline).is_file():
-        return
-    try:
-        Baseline.read(baseline)
-    except ConfigError:
-        hint = "name another file, or delete this one"
-        raise InputError("is not a baseline, so it is not overwritten", where=baseline, hint=hint) from None
-
-
 def _load(
     paths: tuple[str, ...], name: str, manifests: ManifestChoice, handle: AnalysisHandle
 ) -> "LoadedCluster | None":
@@ -157,12 +156,6 @@ def _load(
             max_unpacked=manifests.max_bytes,
             cluster=name,
         )
-
-
-def _release(cluster: "LoadedCluster | None", manifests: ManifestChoice) -> Release:
-    if cluster is not None:
-        return cluster.release_choice.release
-    return choose_release(manifests.kubernetes_version, "", ()).release.with_features(manifests.feature_gates)
 
 
 def _overlay_of(cluster: "LoadedCluster", namespace: str) -> "Callable[[LintManifests], ClusterOverlay]":

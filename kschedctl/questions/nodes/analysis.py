@@ -289,11 +289,11 @@ def _node_sets(cluster: Cluster, capacity: NodeCapacity, rows: Rows, by: str) ->
         labels = {key for row in rows.tolist() for key in cluster.nodes.objects[row].metadata.labels}
         hint = "name a label: --by LABEL" if by in _GROUPINGS else near(by, sorted(labels), "labels")
         raise InputError(f"no node has {what}", path="--by", hint=hint)
-    return tuple(_node_set(capacity, name, np.array(members[name], dtype=np.int64)) for name in sorted(members))
-
-
-def _node_set(capacity: NodeCapacity, name: str, rows: Rows) -> NodeSetData:
-    return NodeSetData(name, len(rows), int(capacity.available[rows].sum()), capacity.total(rows))
+    sets = {name: np.array(members[name], dtype=np.int64) for name in sorted(members)}
+    return tuple(
+        NodeSetData(name, len(own), int(capacity.available[own].sum()), capacity.total(own))
+        for name, own in sets.items()
+    )
 
 
 def _entry(cluster: Cluster, capacity: NodeCapacity, row: int) -> NodeEntryData:
@@ -356,13 +356,12 @@ def _free_in(group: NodeSetData, where: str) -> Iterator[str]:
     if not totals:
         yield f"no allocatable cpu or memory{where}"
         return
-    yield f"free{where}: {listed([_free_of(total) for total in totals])}"
+    amounts = [
+        f"{readable(each.resource, each.free)} of {readable(each.resource, each.allocatable)} {each.resource}"
+        for each in totals
+    ]
+    yield f"free{where}: {listed(amounts)}"
     yield _blocks([total for total in totals if total.largest_free_node])
-
-
-def _free_of(total: ResourceTotalData) -> str:
-    amounts = [readable(total.resource, amount) for amount in (total.free, total.allocatable)]
-    return f"{amounts[0]} of {amounts[1]} {total.resource}"
 
 
 def _blocks(totals: Sequence[ResourceTotalData]) -> str:

@@ -89,21 +89,26 @@ def node_bars(description: NodeDescription, pod: PodData | None = None) -> Bars:
         numbers = (offered, taken, *((wanted,) if asked else ()), max(offered - taken, 0))
         mark = offered if sum(segment.size for segment in segments) > offered else None
         rows.append(Bar((name, *(with_unit(name, number) for number in numbers)), segments, offered, mark))
+    notes = ["the line marks the allocatable amount"] if any(row.mark is not None for row in rows) else []
+    if asked and any(segment.kind == position[_NOMINATED] for row in rows for segment in row.segments):
+        notes.append(f"what {_NOMINATED} request is kept from pods of lower priority")
     used = sorted({segment.kind for row in rows for segment in row.segments})
     return Bars(
         title=f"Resources of {description.node.name}",
         headings=("resource", "allocatable", "requested", *((_ASKED,) if asked else ()), _FREE),
         kinds=tuple(kinds[i] for i in used),
-        rows=tuple(_renumbered(row, used) for row in rows),
-        note="; ".join(_notes(rows, nominated=bool(asked) and position[_NOMINATED] in used)),
+        # The kinds of the rows are positions among all kinds, those of the chart among the used ones.
+        rows=tuple(
+            Bar(
+                row.cells,
+                tuple(Segment(used.index(each.kind), each.size, each.text) for each in row.segments),
+                row.total,
+                row.mark,
+            )
+            for row in rows
+        ),
+        note="; ".join(notes),
     )
-
-
-def _notes(rows: Sequence[Bar], *, nominated: bool) -> Iterator[str]:
-    if any(row.mark is not None for row in rows):
-        yield "the line marks the allocatable amount"
-    if nominated:
-        yield f"what {_NOMINATED} request is kept from pods of lower priority"
 
 
 def _is_shown(amounts: NodeAmountsData) -> bool:
@@ -159,12 +164,6 @@ def _bar_parts(
         yield _FREE, free, with_unit(name, free)
 
 
-def _renumbered(bar: Bar, used: Sequence[int]) -> Bar:
-    """Return a bar whose kinds are positions among the kinds that are used."""
-    segments = tuple(Segment(used.index(each.kind), each.size, each.text) for each in bar.segments)
-    return Bar(bar.cells, segments, bar.total, bar.mark)
-
-
 C = TypeVar("C")
 A = TypeVar("A", NodeAmountsData, ResourceTotalData)
 #: The number of nodes, and of namespaces or workloads, in a table without ``-o wide``.
@@ -216,8 +215,9 @@ def description_document(answer: NodeDescription, view: View) -> Document:
     """Lay out one node."""
     node = answer.node
     yield from first_line(answer, answer.summary, Tone.GOOD if node.available and answer.yes else Tone.BAD)
-    if about := tuple(_node_facts(node)):
-        yield Phrases(about)
+    facts = {"zone": node.zone, "type": node.instance_type, "pool": node.pool, "kubelet": node.kubelet_version}
+    if any(facts.values()):
+        yield Phrases(tuple(f"{what} {value}" for what, value in facts.items() if value))
     yield from header(answer, view.now)
     yield GAP
     if view.drawn and node.resources:
@@ -262,19 +262,6 @@ def description_document(answer: NodeDescription, view: View) -> Document:
     yield from next_questions([drain, *questions])
 
 
-def _node_facts(node: NodeEntryData) -> Iterator[str]:
-    yield from (
-        f"{what} {value}"
-        for what, value in (
-            ("zone", node.zone),
-            ("type", node.instance_type),
-            ("pool", node.pool),
-            ("kubelet", node.kubelet_version),
-        )
-        if value
-    )
-
-
 def _repels(taint: str) -> bool:
     """Report whether a taint keeps pods away that do not tolerate it."""
     return not taint.endswith(":PreferNoSchedule")
@@ -290,7 +277,9 @@ def _groups_table(answer: NodesOverview, *, every: bool) -> Table:
         name = group.name or "none"
         amounts = list(_shown_resources(group.resources, every=every))
         for i, total in enumerate(amounts):
-            rows.append(_placed(name if i == 0 else "", (nodes if i == 0 else "", *_total_cells(total)), last=last))
+            largest = f"{readable(total.resource, total.largest_free)} on {total.largest_free_node}"
+            cells = (total.resource,), _free_lines(total), (largest if total.largest_free_node else _NO_VALUE,)
+            rows.append(_placed(name if i == 0 else "", (nodes if i == 0 else "", *cells), last=last))
         if not amounts:
             rows.append(_placed(name, (nodes, _NO_VALUE, _NO_VALUE, _NO_VALUE), last=last))
     headings = _placed(answer.by, ("nodes", "resource", "free/allocatable", "largest free block"), last=last)
@@ -300,11 +289,6 @@ def _groups_table(answer: NodesOverview, *, every: bool) -> Table:
 def _placed(name: str, cells: tuple[C, ...], *, last: bool) -> tuple[str | C, ...]:
     """Return the cells of a row with the name of its group, at the end if ``last``."""
     return (*cells, name) if last else (name, *cells)
-
-
-def _total_cells(total: ResourceTotalData) -> tuple[Lines, ...]:
-    block = f"{readable(total.resource, total.largest_free)} on {total.largest_free_node}"
-    return (total.resource,), _free_lines(total), (block if total.largest_free_node else _NO_VALUE,)
 
 
 def _shown_resources(resources: Sequence[A], *, every: bool) -> Iterator[A]:
@@ -332,7 +316,10 @@ def _nodes_section(nodes: Sequence[NodeEntryData], *, every: bool) -> Document:
             lines = (f"{name} {line}" for name in rest if name in by_name for line in _free_lines(by_name[name]))
             amounts.append(tuple(lines) or (_NO_VALUE,))
         taints = [node.taints or (_NO_VALUE,)] if every else []
-        cells = (node.name, _status(node), *(text or _NO_VALUE for text in wide))
+        # Taints are in the status if they keep pods away from a healthy node that is not cordoned.
+        kept_away = node.available and any(map(_repels, node.taints))
+        status = f"{node.status}, tainted" if kept_away else node.status
+        cells = (node.name, node.problem or status, *(text or _NO_VALUE for text in wide))
         rows.append((*cells, *amounts, *taints))
     tones = [Tone.PLAIN if node.available else Tone.BAD if node.problem else Tone.MIXED for node in shown]
     yield GAP
@@ -340,14 +327,6 @@ def _nodes_section(nodes: Sequence[NodeEntryData], *, every: bool) -> Document:
     yield table(headings, rows, tones=tones, identifiers=(0,), numeric=numeric)
     yield Paragraph("amounts: free/allocatable", Tone.FAINT, 2)
     yield from and_more(len(nodes) - len(shown), " nodes: -o wide")
-
-
-def _status(node: NodeEntryData) -> str:
-    """Return the status; taints are in it if they keep pods away from a healthy node that is not cordoned."""
-    if node.problem:
-        return node.problem
-    kept_away = node.available and any(map(_repels, node.taints))
-    return f"{node.status}, tainted" if kept_away else node.status
 
 
 def _free_lines(amounts: NodeAmountsData | ResourceTotalData) -> Lines:

@@ -194,7 +194,8 @@ def purchase_answer(before: Cluster, purchase: Purchase, provenance: Provenance)
     waiting = [pod.key for kind in question.kinds for pod in kind.pods]
     placed = {step.pod.key for step in steps}
     pods = purchase.simulation.cluster.pods
-    theirs = {key: _node(pods, key) for key in waiting}
+    rows = {key: pods.index.get((key.partition("/")[0], key.partition("/")[2])) for key in waiting}
+    theirs = {key: pods.records[row].node_name if row is not None else "" for key, row in rows.items()}
     counts = Counter(kind.name for kind, _ in purchase.nodes)
     kinds = {kind.name: kind for kind, _ in purchase.nodes}
     cost, bound = purchase.cost, purchase.price.bound
@@ -219,12 +220,6 @@ def purchase_answer(before: Cluster, purchase: Purchase, provenance: Provenance)
         placements=tuple(OptimumPlacementData(s.pod.key, s.node, theirs.get(s.pod.key, ""), s.again) for s in steps),
         objects=tuple(manifest(node) for _, node in purchase.nodes),
     )
-
-
-def _node(pods: Any, key: str) -> str:
-    namespace, _, name = key.partition("/")
-    index = pods.index.get((namespace, name))
-    return str(pods.records[index].node_name) if index is not None else ""
 
 
 def money(amount: int) -> str:
@@ -276,9 +271,24 @@ def emptied_answer(before: Cluster, emptying: Consolidation, provenance: Provena
         before: The cluster before the drain.
     """
     fewest = emptying.standing.bound
+    if not emptying.n_used:
+        summary = "no node has pods other than DaemonSet pods and mirror pods"
+    else:
+        n = len(emptying.nodes)
+        said = f"{n} of {counted(emptying.n_used, 'node')} in use can be emptied" if n else "no node can be emptied"
+        after = emptying.n_used_after
+        if emptying.newly_used:
+            new = listed(emptying.newly_used, most=3)
+            said += f": {after} {'is' if after == 1 else 'are'} in use afterwards, including {new}, unused now"
+        elif n:
+            said += f": {after} {'stays' if after == 1 else 'stay'} in use"
+        if fewest == after:
+            summary = f"{said}, and no placement needs fewer"
+        else:
+            summary = said if fewest is None else f"{said}; no placement needs fewer than {fewest}"
     return Emptied(
         **envelope(before, provenance, ()),
-        summary=_empty_answer_summary(emptying, fewest),
+        summary=summary,
         used=emptying.n_used,
         used_after=emptying.n_used_after,
         newly_used=emptying.newly_used,
@@ -294,22 +304,6 @@ def emptied_answer(before: Cluster, emptying: Consolidation, provenance: Provena
         obstacles=emptying.obstacles,
         fixed=emptying.fixed,
     )
-
-
-def _empty_answer_summary(emptying: Consolidation, fewest: int | None) -> str:
-    if not emptying.n_used:
-        return "no node has pods other than DaemonSet pods and mirror pods"
-    n = len(emptying.nodes)
-    said = f"{n} of {counted(emptying.n_used, 'node')} in use can be emptied" if n else "no node can be emptied"
-    after = emptying.n_used_after
-    if emptying.newly_used:
-        new = listed(emptying.newly_used, most=3)
-        said += f": {after} {'is' if after == 1 else 'are'} in use afterwards, including {new}, unused now"
-    elif n:
-        said += f": {after} {'stays' if after == 1 else 'stay'} in use"
-    if fewest == after:
-        return f"{said}, and no placement needs fewer"
-    return said if fewest is None else f"{said}; no placement needs fewer than {fewest}"
 
 
 #: The time limit of the solver, in seconds.

@@ -9,14 +9,7 @@ from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Ques
 from kschedctl.questions.frame import View, cautions, first_line, header, next_questions
 from kschedctl.questions.node_map import NodeChange, by_node, changes_map, pods_line, pods_map
 from kschedctl.questions.nodes.answer import NodesOverview
-from kschedctl.questions.optimum.answer import (
-    Emptied,
-    GoalData,
-    Optimum,
-    OptimumPlacementData,
-    OptimumWorkloadData,
-    Purchased,
-)
+from kschedctl.questions.optimum.answer import Emptied, GoalData, Optimum, OptimumWorkloadData, Purchased
 
 # Charts of a best placement: the goals on both sides, the nodes with other pods, and the pods per zone.
 
@@ -104,7 +97,14 @@ def document(answer: Optimum, view: View) -> Document:
     yield from _goals(answer.goals, every=view.wide)
     yield from _workloads(answer.workloads, every=view.wide)
     yield from _evicted(answer)
-    yield from _differing(answer.placements, every=view.wide)
+    moved = [each for each in answer.placements if view.wide or (not each.again and each.node != each.multi_step_node)]
+    if moved:
+        order = "Order in which every pod passes the filters" if view.wide else "Pods with different nodes"
+        yield from (GAP, Paragraph(order, Tone.STRONG))
+        shown = moved if view.wide else moved[:_ROWS]
+        placed = [(each.pod, each.multi_step_node or "pending", each.node) for each in shown]
+        yield table(("pod", "scheduler", "best"), placed, identifiers=(0, 1, 2))
+        yield from and_more(len(moved) - len(shown))
     yield from _waiting(answer, every=view.wide)
     if answer.ways:
         yield Heading("Adjustments with which the scheduler places these pods (each simulated)")
@@ -209,20 +209,6 @@ def _evicted(answer: Optimum) -> Document:
             f"{ours_pending} in the best placement"
         )
         yield Paragraph(text, Tone.CAUTION, indent=2)
-
-
-def _differing(placements: Sequence[OptimumPlacementData], *, every: bool) -> Document:
-    moved = [each for each in placements if every or (not each.again and each.node != each.multi_step_node)]
-    if not moved:
-        return
-    yield GAP
-    yield Paragraph(
-        "Order in which every pod passes the filters" if every else "Pods with different nodes", Tone.STRONG
-    )
-    shown = moved if every else moved[:_ROWS]
-    rows = [(each.pod, each.multi_step_node or "pending", each.node) for each in shown]
-    yield table(("pod", "scheduler", "best"), rows, identifiers=(0, 1, 2))
-    yield from and_more(len(moved) - len(shown))
 
 
 def _waiting(answer: Optimum, *, every: bool) -> Document:

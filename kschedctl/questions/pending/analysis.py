@@ -1,6 +1,6 @@
 """``pending``: the pending pods by cause, and the few changes that would place most of them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -38,7 +38,7 @@ from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.cycle_state import NotModelled
-from kschedctl.trials.completeness import Missing, Part, not_listed
+from kschedctl.trials.completeness import Part, not_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.simulated_cluster import ending_pods
 
@@ -71,8 +71,13 @@ def pending(cluster: LoadedCluster, request: PendingRequest, handle: AnalysisHan
     Raises InputError if the cluster has no such namespace.
     """
     query = parse_label_query(request.selector) if request.selector else ()
-    if request.namespace:
-        _require_namespace(cluster.cluster, request.namespace)
+    if request.namespace and not cluster.cluster.is_forbidden(Namespace):
+        known = {namespace.name for namespace in cluster.cluster.list(Namespace)}
+        known |= {record.metadata.namespace for record in cluster.cluster.pods.records}
+        if known and request.namespace not in known:
+            close = similar(request.namespace, sorted(known))
+            hint = f"did you mean {listed(close, 'or')}?" if close else f"it has {listed(sorted(known))}"
+            raise InputError(f"the snapshot has no namespace {request.namespace}", path="--namespace", hint=hint)
     if cluster.cluster.is_forbidden(Node):
         return _without_nodes(cluster, request.namespace, query)
     scheduler = cluster.with_edited_pending()
@@ -82,7 +87,10 @@ def pending(cluster: LoadedCluster, request: PendingRequest, handle: AnalysisHan
         found = unblock(scheduler, groups, request.changes) if request.changes and groups else None
         explained = [explain_group(scheduler, group) for group in groups]
         lacks = [cluster.missing(one.group.pods[0], one.decision) for one in explained]
-        explained = [replace(one, unlisted=_unlisted(each)) for one, each in zip(explained, lacks, strict=True)]
+        explained = [
+            replace(one, unlisted=next((lack.needed_for for lack in each if lack.permission and lack.decides), ""))
+            for one, each in zip(explained, lacks, strict=True)
+        ]
         alone = tuple(_alone(explained, found)) if found is not None else ()
     problems = _problems_asked_about(scheduler, request.namespace, query)
     missing = dict.fromkeys(
@@ -119,11 +127,6 @@ def _problems_asked_about(scheduler: Scheduler, namespace: str, query: Selector)
     ]
 
 
-def _unlisted(missing: Iterable[Missing]) -> str:
-    """Return the sentence about the first kind that decides and could not be listed; empty if there is none."""
-    return next((lack.needed_for for lack in missing if lack.permission and lack.decides), "")
-
-
 def _without_nodes(cluster: LoadedCluster, namespace: str, query: Selector) -> Pending:
     """Report the pending pods of a cluster whose nodes could not be listed, with kube-scheduler's own messages."""
     loaded = cluster.cluster
@@ -132,7 +135,24 @@ def _without_nodes(cluster: LoadedCluster, namespace: str, query: Selector) -> P
         together.setdefault((workload_of(loaded, pod.metadata), scheduler_message(pod)), []).append(pod)
     now = loaded.taken_at
     problems = _problems_asked_about(cluster.scheduler, namespace, query)
-    groups = [_undecided(workload, message, pods, now) for (workload, message), pods in together.items()]
+    groups = []
+    for (workload, message), pods in together.items():
+        since = min((at for pod in pods if (at := pod.metadata.creation_timestamp) is not None), default=None)
+        gates = pods[0].spec.scheduling_gates
+        why = f"kube-scheduler itself says: {message}" if message else "kube-scheduler has not said anything about it"
+        group = GroupData(
+            *workload,
+            pods=tuple(pod.key for pod in pods),
+            since=since,
+            waiting_seconds=_seconds(now, since),
+            result=_NOT_KNOWN,
+            why=f"it has the scheduling gate {listed([gate.name for gate in gates])}" if gates else why,
+            n_fit=None,
+            preempts=False,
+            message=message,
+            priority=pods[0].spec.priority or 0,
+        )
+        groups.append(group)
     n_pods = sum(len(group.pods) for group in groups)
     told = f"{counted(n_pods, 'pod')} {'is' if n_pods == 1 else 'are'} pending." if groups else "No pod is pending."
     missing = dict.fromkeys(not_listed(loaded, Part.CAPACITY, Part.PROBLEMS, namespace=namespace))
@@ -145,37 +165,6 @@ def _without_nodes(cluster: LoadedCluster, namespace: str, query: Selector) -> P
         together=(),
         advice=tuple(sorted(_advice((), problems), key=lambda one: one.risk)),
     )
-
-
-def _undecided(workload: tuple[str, str, str], message: str, pods: Sequence[Pod], now: datetime | None) -> GroupData:
-    """Return pending pods of one workload for which nothing could be decided."""
-    since = min((at for pod in pods if (at := pod.metadata.creation_timestamp) is not None), default=None)
-    gates = pods[0].spec.scheduling_gates
-    why = f"kube-scheduler itself says: {message}" if message else "kube-scheduler has not said anything about it"
-    return GroupData(
-        *workload,
-        pods=tuple(pod.key for pod in pods),
-        since=since,
-        waiting_seconds=_seconds(now, since),
-        result=_NOT_KNOWN,
-        why=f"it has the scheduling gate {listed([gate.name for gate in gates])}" if gates else why,
-        n_fit=None,
-        preempts=False,
-        message=message,
-        priority=pods[0].spec.priority or 0,
-    )
-
-
-def _require_namespace(cluster: Cluster, name: str) -> None:
-    """Raise ``InputError`` if the cluster has no namespace of a name, as far as the snapshot shows its namespaces."""
-    if cluster.is_forbidden(Namespace):
-        return
-    known = {namespace.name for namespace in cluster.list(Namespace)}
-    known |= {record.metadata.namespace for record in cluster.pods.records}
-    if known and name not in known:
-        close = similar(name, sorted(known))
-        hint = f"did you mean {listed(close, 'or')}?" if close else f"it has {listed(sorted(known))}"
-        raise InputError(f"the snapshot has no namespace {name}", path="--namespace", hint=hint)
 
 
 def _alone(explained: Sequence[ExplainedGroup], found: UnblockingResult) -> Iterator[UnblockingData]:
@@ -229,9 +218,16 @@ def pending_answer(
     for each in explained:
         not_modelled |= dict.fromkeys(each.decision.not_modelled)
     groups = [each.group for each in explained]
+    summary = "No pod is pending."
+    if groups:
+        told = _of_pending(cluster, groups, found, now)
+        summary = f"{told} Besides, {_problems(problems)}" if problems else told
+    elif problems:
+        none = "Every pod has a node" if any(each.kind == Pod.__name__ for each in problems) else "No pod is pending"
+        summary = f"{none}, but {_problems(problems)}"
     return Pending(
         **envelope(cluster, rests_on, tuple(not_modelled)),
-        summary=_pending_summary(cluster, groups, found, now, problems),
+        summary=summary,
         groups=(*(_group_data(each, found, now) for each in explained), *(_problem(each, now) for each in problems)),
         fit=found.anyway if found is not None else None,
         changes=tuple(map(_change, found.changes)) if found is not None else (),
@@ -348,32 +344,6 @@ def _problems(problems: Sequence[ClusterDiagnosis]) -> str:
     return f"{told} {counted(n_others, 'more problem')} {'is' if n_others == 1 else 'are'} below." if n_others else told
 
 
-def _pending_summary(
-    cluster: Cluster,
-    groups: Sequence[PendingGroup],
-    found: UnblockingResult | None,
-    now: datetime | None,
-    problems: Sequence[ClusterDiagnosis],
-) -> str:
-    """Return the first line: pending pods, the changes that help, and problems besides."""
-    if not groups:
-        if not problems:
-            return "No pod is pending."
-        none = "Every pod has a node" if any(each.kind == Pod.__name__ for each in problems) else "No pod is pending"
-        return f"{none}, but {_problems(problems)}"
-    told = _of_pending(cluster, groups, found, now)
-    return f"{told} Besides, {_problems(problems)}" if problems else told
-
-
-def _once_gone(cluster: Cluster, found: UnblockingResult) -> str:
-    """Return the condition under which pods fit without a change, if pods that are being deleted have to go first."""
-    if not found.once_ended:
-        return ""
-    n_ending, n_waiting = sum(1 for _ in ending_pods(cluster)), len(found.once_ended)
-    which = f", {n_waiting} of them" if n_waiting < len(found.anyway) else ""
-    return f"{which} once {counted(n_ending, 'pod')} being deleted {'is' if n_ending == 1 else 'are'} gone"
-
-
 def _of_pending(
     cluster: Cluster, groups: Sequence[PendingGroup], found: UnblockingResult | None, now: datetime | None
 ) -> str:
@@ -387,7 +357,13 @@ def _of_pending(
         return told
     if found.anyway:
         verb = "fits" if len(found.anyway) == 1 else "fit"
-        told += f" {counted(len(found.anyway), 'pod')} {verb} without a change{_once_gone(cluster, found)}."
+        gone = ""
+        if found.once_ended:
+            # Pods that are being deleted have to go first.
+            n_ending, n_waiting = sum(1 for _ in ending_pods(cluster)), len(found.once_ended)
+            which = f", {n_waiting} of them" if n_waiting < len(found.anyway) else ""
+            gone = f"{which} once {counted(n_ending, 'pod')} being deleted {'is' if n_ending == 1 else 'are'} gone"
+        told += f" {counted(len(found.anyway), 'pod')} {verb} without a change{gone}."
     if found.changes:
         words = ("One change", "Two changes", "Three changes")
         n_changes = len(found.changes)

@@ -94,7 +94,11 @@ def _fates(group: GroupData) -> Iterator[tuple[int, int]]:
 def _groups_table(answer: Pending, view: View) -> Document:
     if not answer.groups:
         return
-    shown = _shown_groups(answer, every=view.wide)
+    if view.wide:
+        shown = list(answer.groups)
+    else:
+        problems = [group for group in answer.groups if group.result in _PROBLEMS]
+        shown = [*[group for group in answer.groups if group.result not in _PROBLEMS][:_FEW], *problems[:_FEW]]
     prioritized = any(group.priority for group in shown)
     rows: list[tuple[str | Sequence[str], ...]] = []
     for group in shown:
@@ -118,14 +122,6 @@ def _groups_table(answer: Pending, view: View) -> Document:
         n_pods = sum(len(group.pods) for group in rest)
         told = f"and {counted(n_pods, 'pod')} in {counted(len(rest), 'more group')}: -o wide"
         yield Paragraph(told, Tone.FAINT, INDENT)
-
-
-def _shown_groups(answer: Pending, *, every: bool) -> list[GroupData]:
-    """Return the groups to show: all, or the 10 largest of pending pods and of problems each."""
-    if every:
-        return list(answer.groups)
-    problems = [group for group in answer.groups if group.result in _PROBLEMS]
-    return [*[group for group in answer.groups if group.result not in _PROBLEMS][:_FEW], *problems[:_FEW]]
 
 
 def _lines(group: GroupData, *, every: bool, what_if: bool) -> Sequence[str]:
@@ -171,11 +167,22 @@ def _changes(answer: Pending, *, every: bool) -> Document:
     rows = [
         *map(_untried, urgent),
         *((str(len(one.would_place)), f"{one.summary}{_costs(one)}") for one in answer.changes),
-        *((f"{len(one.would_place)}", f"{one.summary}{_costs(one)}; tried for {_alone(one)}") for one in answer.alone),
+        *(
+            (
+                f"{len(one.would_place)}",
+                f"{one.summary}{_costs(one)}; tried for {one.group or listed(one.would_place)} alone",
+            )
+            for one in answer.alone
+        ),
         *map(_untried, others),
     ]
     if not rows:
-        if _is_stuck(answer):
+        # A gate is removed by the controller that set it, and preemption needs no change.
+        if answer.fit is not None and any(
+            len(group.pods) > (group.n_fit or 0) and group.why and not group.preempts and group.result != "gated"
+            for group in answer.groups
+            if group.result not in _PROBLEMS
+        ):
             yield GAP
             yield Paragraph("None of the changes and pairs of changes that were tried schedules any of them.")
         return
@@ -194,20 +201,6 @@ def _heading(answer: Pending) -> str:
     if len(answer.changes) > 1:
         return "change (each tried, after those above)"
     return "change (each tried)" if len(answer.changes) + len(answer.alone) > 1 else "change (tried)"
-
-
-def _is_stuck(answer: Pending) -> bool:
-    """Report whether changes were searched for, for pods that need one: not a gate, and no preemption."""
-    # A gate is removed by the controller that set it, and preemption needs no change.
-    return answer.fit is not None and any(
-        len(group.pods) > (group.n_fit or 0) and group.why and not group.preempts and group.result != "gated"
-        for group in answer.groups
-        if group.result not in _PROBLEMS
-    )
-
-
-def _alone(one: UnblockingData) -> str:
-    return f"{one.group or listed(one.would_place)} alone"
 
 
 def _untried(one: AdviceData) -> tuple[str, str]:

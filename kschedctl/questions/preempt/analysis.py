@@ -65,7 +65,7 @@ from kschedctl.scheduler.preemption.tied_victims import PossibleVictims, possibl
 from kschedctl.sources.snapshot.pod_choice import find_pod
 from kschedctl.trials.completeness import missing_for_any, require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.simulate.aftermath import Aftermath, PreemptorOutcome, VictimFate, aftermath
+from kschedctl.trials.simulate.aftermath import Aftermath, VictimFate, aftermath
 from kschedctl.trials.simulate.world import grace_seconds
 
 # The answer of ``preempt``, from a decision.
@@ -151,7 +151,20 @@ class _Chosen:
 def _verdict(
     decision: Decision, base: Explanation, chosen: _Chosen, found: PreemptionResult | None
 ) -> PreemptVerdictData:
-    result = _preemption_result(decision, base, chosen.candidates, found)
+    if base.verdict.result is CycleOutcome.ERROR or (found is not None and found.status.code is Code.ERROR):
+        result = Result.ERROR
+    elif base.verdict.result is CycleOutcome.GATED:
+        result = Result.GATED
+    elif decision.best:
+        result = Result.FITS
+    elif base.group is not None and not chosen.candidates:
+        result = Result.PREEMPTS if base.group.victims else Result.NOT_HELPFUL
+    elif found is None:
+        result = Result.DISABLED
+    elif chosen.candidates:
+        result = Result.PREEMPTS
+    else:
+        result = Result.NOT_ELIGIBLE if found.status.reasons in _INELIGIBLE else Result.NOT_HELPFUL
     if result is Result.FITS:
         text = f"{base.verdict.summary} No eviction is needed."
         return PreemptVerdictData(result, text, base.verdict.nodes, base.verdict.picked, violates_budget=False)
@@ -162,26 +175,6 @@ def _verdict(
     violates = bool(nodes) and chosen.candidates[0].n_violations > 0
     text = _preemption_summary(decision, base, result, found, chosen)
     return PreemptVerdictData(result, text, nodes, chosen.picked, violates)
-
-
-def _preemption_result(
-    decision: Decision, base: Explanation, candidates: tuple[Candidate, ...], found: PreemptionResult | None
-) -> Result:
-    if base.verdict.result is CycleOutcome.ERROR or (found is not None and found.status.code is Code.ERROR):
-        return Result.ERROR
-    if base.verdict.result is CycleOutcome.GATED:
-        return Result.GATED
-    if decision.best:
-        return Result.FITS
-    if base.group is not None and not candidates:
-        return Result.PREEMPTS if base.group.victims else Result.NOT_HELPFUL
-    if found is None:
-        return Result.DISABLED
-    if candidates:
-        return Result.PREEMPTS
-    if found.status.reasons in _INELIGIBLE:
-        return Result.NOT_ELIGIBLE
-    return Result.NOT_HELPFUL
 
 
 def _preemption_summary(
@@ -227,25 +220,21 @@ def _eviction_words(decision: Decision, chosen: _Chosen) -> str:
         where += f", in vain{'' if picked else f' (tried on {taken.node})'}: {in_vain}"
     elif chosen.following is not None and (picked or len(candidates) == 1):
         where += terminating_words(chosen.following.victims)
-    return f"{_number_words(taken, chosen.tied)} from {where}; {_budget_words(decision, taken)}"
-
-
-def _number_words(taken: Candidate, tied: TiedVictimsData | None) -> str:
-    """Return the number of victims; a range if the possible sets have different numbers."""
-    sizes = {len(taken.victims), *(len(one) for one in tied.sets)} if tied is not None else {len(taken.victims)}
-    return f"{min(sizes)} to {max(sizes)} pods" if len(sizes) > 1 else counted(len(taken.victims), "pod")
-
-
-def _budget_words(decision: Decision, taken: Candidate) -> str:
     if taken.n_violations:
         names = listed(sorted({budget.name for victim in taken.victims for budget in victim.violated}))
         count = f"{taken.n_violations} of them" if len(taken.victims) > 1 else "that"
-        return f"{count} violates a disruption budget ({names})"
-    if decision.cluster.is_forbidden(PodDisruptionBudget):
-        return "whether that violates a disruption budget is not known"
-    if next(iter(decision.cluster.list(PodDisruptionBudget)), None) is None:
-        return "the snapshot has no disruption budgets"
-    return "no disruption budget is violated"
+        budgets = f"{count} violates a disruption budget ({names})"
+    elif decision.cluster.is_forbidden(PodDisruptionBudget):
+        budgets = "whether that violates a disruption budget is not known"
+    else:
+        budgets = (
+            "the snapshot has no disruption budgets"
+            if next(iter(decision.cluster.list(PodDisruptionBudget)), None) is None
+            else "no disruption budget is violated"
+        )
+    sizes = {len(taken.victims), *(map(len, chosen.tied.sets) if chosen.tied is not None else ())}
+    number = f"{min(sizes)} to {max(sizes)} pods" if len(sizes) > 1 else counted(len(taken.victims), "pod")
+    return f"{number} from {where}; {budgets}"
 
 
 def _candidate(decision: Decision, candidate: Candidate, taken: datetime | None, *, ties: bool) -> PreemptCandidateData:
@@ -254,6 +243,11 @@ def _candidate(decision: Decision, candidate: Candidate, taken: datetime | None,
         lost = LostAtData(candidate.criterion + 1, candidate.lost_at, candidate.has, candidate.against)
     tied = possible_victims_of(decision, candidate.node) if ties else None
     victims = (_victim(decision, candidate, victim, taken) for victim in candidate.victims)
+    tied_data = None
+    if tied is not None and tied.n_sets > 1:
+        key = decision.cluster.pods.key
+        sets = tuple(tuple(sorted(map(key, members))) for members in tied.sets)
+        tied_data = TiedVictimsData(tied.n_sets, tied.complete, sets, tuple(sorted(map(key, tied.possible))))
     nodes = decision.cluster.nodes
     return PreemptCandidateData(
         candidate.node,
@@ -264,7 +258,7 @@ def _candidate(decision: Decision, candidate: Candidate, taken: datetime | None,
         ),
         candidate.n_violations,
         lost,
-        _tied(decision, tied) if tied is not None and tied.n_sets > 1 else None,
+        tied_data,
     )
 
 
@@ -275,12 +269,6 @@ def possible_victims_of(decision: Decision, node: str) -> PossibleVictims | None
         return None
     row = decision.cluster.nodes.row[node]
     return possible_victims(decision.framework, decision.state, decision.pod, preemption.run, row)
-
-
-def _tied(decision: Decision, tied: PossibleVictims) -> TiedVictimsData:
-    key = decision.cluster.pods.key
-    sets = tuple(tuple(sorted(map(key, victims))) for victims in tied.sets)
-    return TiedVictimsData(tied.n_sets, tied.complete, sets, tuple(sorted(map(key, tied.possible))))
 
 
 def _victim(decision: Decision, candidate: Candidate, victim: Victim, taken: datetime | None) -> VictimData:
@@ -348,18 +336,12 @@ def _next(decision: Decision, found: PreemptionResult, after: Aftermath) -> Next
     losing = tuple(pods.key(index) for index in found.loses_nomination(after.node))
     returns = after.outcome.returns if after.outcome is not None else {}
     victims = tuple(_fate(decision, fate, returns) for fate in after.victims)
-    return NextData(after.node, after.wait_seconds, victims, losing, _preemptor(after.outcome))
-
-
-def _preemptor(outcome: PreemptorOutcome | None) -> PreemptorFateData | None:
-    if outcome is None:
-        return None
-    result = PreemptorFate.STAYS_PENDING
-    if outcome.node:
-        result = PreemptorFate.SCHEDULED
-    elif outcome.gives_up:
-        result = PreemptorFate.VICTIMS_RETURN
-    return PreemptorFateData(result, outcome.node, round(outcome.seconds, 3), outcome.evicted, outcome.message)
+    outcome, fate = after.outcome, None
+    if outcome is not None:
+        pending = PreemptorFate.VICTIMS_RETURN if outcome.gives_up else PreemptorFate.STAYS_PENDING
+        result = PreemptorFate.SCHEDULED if outcome.node else pending
+        fate = PreemptorFateData(result, outcome.node, round(outcome.seconds, 3), outcome.evicted, outcome.message)
+    return NextData(after.node, after.wait_seconds, victims, losing, fate)
 
 
 def _fate(decision: Decision, fate: VictimFate, returns: Mapping[str, str]) -> VictimFateData:
@@ -491,12 +473,20 @@ def threat_answer(found: Exposure, victim: Pod, provenance: Provenance, cluster:
         node_name: The node that the pod runs on; empty if it is pending.
     """
     takers = tuple(_taker(taker, victim) for taker in found.takers)
+    if not node_name:
+        summary = f"{victim.key} is on no node: no pod would evict it."
+    elif not takers:
+        summary = f"{victim.key} is safe: no pending pod would evict it from {node_name}."
+    else:
+        whom = takers[0].name if len(takers) == 1 else f"{len(takers)} pending pods"
+        may = "would" if any(taker.certain for taker in takers) else "may"
+        summary = f"{victim.key} {may} be evicted from {node_name} by {whom}."
     return Threat(
         victim=victim.key,
         priority=victim.spec.priority or 0,
         priority_class_name=victim.spec.priority_class_name,
         node=node_name,
-        summary=_threat_summary(found, victim, node_name, takers),
+        summary=summary,
         takers=takers,
         safe_priority=found.safe_priority,
         safe_class=found.safe_class,
@@ -516,13 +506,3 @@ def _taker(taker: Taker, victim: Pod) -> TakerData:
         for other in candidate.victims
     )
     return TakerData(pod.key, pod.spec.priority or 0, pod.spec.priority_class_name, taker.node, taker.certain, violates)
-
-
-def _threat_summary(found: Exposure, victim: Pod, node: str, takers: tuple[TakerData, ...]) -> str:
-    if not node:
-        return f"{victim.key} is on no node: no pod would evict it."
-    if not takers:
-        return f"{victim.key} is safe: no pending pod would evict it from {node}."
-    whom = takers[0].name if len(takers) == 1 else f"{len(takers)} pending pods"
-    may = "would" if any(taker.certain for taker in takers) else "may"
-    return f"{victim.key} {may} be evicted from {node} by {whom}."

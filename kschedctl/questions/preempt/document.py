@@ -1,6 +1,6 @@
 """The document of ``preempt``: the answer, the victims, the reason for choosing the node, and the next steps."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from kschedctl.common.wording import counted, duration, listed
@@ -19,7 +19,6 @@ from kschedctl.questions.document import (
     and_more,
     table,
 )
-from kschedctl.questions.explain.answer import NodeData
 from kschedctl.questions.frame import (
     View,
     cautions,
@@ -43,7 +42,6 @@ from kschedctl.questions.preempt.answer import (
     PreemptionList,
     Result,
     Threat,
-    TiedVictimsData,
     VictimData,
 )
 from kschedctl.questions.preempt_words import (
@@ -83,7 +81,12 @@ _VICTIMS: Final = (
 
 def preemption_map(answer: Preemption, overview: NodesOverview) -> NodeMap:
     """Return a map of the nodes: best candidates, others by the criterion at which they lost, and the hopeless ones."""
-    results = {each.name: _candidate_result(each, answer) for each in answer.candidates}
+    results = {}
+    for each in answer.candidates:
+        lost, victims = each.lost_at, f"evicts {counted(len(each.victims), 'pod')}"
+        part = _BEST if lost is None else _criterion(lost.number, lost.criterion)
+        lines = (victims,) if lost is None else (f"lost at {lost_words(each, lost, answer)}", victims)
+        results[each.name] = NodeResult((part, "none"), lines)
     for node in answer.not_helpful:
         results[node.name] = NodeResult(
             (_PREEMPT_CHARTS_CAUSES[node.cause], node.plugin or "none"), rejection_lines(node)
@@ -101,14 +104,6 @@ def preemption_map(answer: Preemption, overview: NodesOverview) -> NodeMap:
         Colouring("plugin that rejects the pod", tuple(map(Kind, plugins))),
     )
     return results_map(overview.nodes, results, colourings, answer.pod.requests)
-
-
-def _candidate_result(candidate: PreemptCandidateData, answer: Preemption) -> NodeResult:
-    victims = f"evicts {counted(len(candidate.victims), 'pod')}"
-    if candidate.lost_at is None:
-        return NodeResult((_BEST, "none"), (victims,))
-    name = _criterion(candidate.lost_at.number, candidate.lost_at.criterion)
-    return NodeResult((name, "none"), (f"lost at {lost_words(candidate, candidate.lost_at, answer)}", victims))
 
 
 def _criterion(number: int, criterion: str) -> str:
@@ -214,7 +209,15 @@ def document(answer: Preemption, view: View) -> Document:
                 yield from (GAP, candidates_bars(answer), criteria_table(answer))
         yield from _victims_section(answer, every=view.wide, most=_DRAWN if view.drawn else None)
         if not view.drawn:
-            yield from _lost_section(answer, every=view.wide)
+            lost = [(c, c.lost_at) for c in answer.candidates if c.lost_at is not None]
+            if lost:
+                shown = lost if view.wide else lost[:_LOST]
+                others = [
+                    (c.name, str(len(c.victims)), violated(c.victims), lost_words(c, at, answer)) for c, at in shown
+                ]
+                headings = ("other candidates", "victims", "violates", "lost at")
+                yield from (GAP, table(headings, others, numeric=(1,), identifiers=(0,)))
+                yield from and_more(len(lost) - len(shown), " candidates")
         if answer.not_helpful:
             yield GAP
             if view.wide and not view.drawn:
@@ -224,9 +227,16 @@ def document(answer: Preemption, view: View) -> Document:
                 ]
                 yield table(("node", "plugin", "why preemption does not help"), rows, identifiers=(0,))
             else:
-                yield table(
-                    ("nodes", "plugin", "why preemption does not help"), _not_helpful_rows(answer), numeric=(0,)
-                )
+                causes = [
+                    (
+                        str(len(group.nodes)),
+                        group.plugin or "-",
+                        (*(prefix + group.why).split("\n"), *((group.closest,) if group.closest else ())),
+                    )
+                    for cause, prefix in _CAUSES.items()
+                    for group in group_nodes(node for node in answer.not_helpful if node.cause is cause)
+                ]
+                yield table(("nodes", "plugin", "why preemption does not help"), causes, numeric=(0,))
         if answer.not_looked_at:
             text = f"{counted(answer.not_looked_at, 'node')} not tried: enough candidates were found first"
             yield Paragraph(text, Tone.FAINT, indent=2)
@@ -276,7 +286,10 @@ def list_document(found: PreemptionList, view: View) -> Document:
     for answer in answers:
         victims = answer.chosen[0].victims if answer.chosen else ()
         budget = "violated" if answer.verdict.violates_budget else "-"
-        where = listed([c.name for c in answer.chosen], "or") or _result_without_victims(answer)
+        # The outcome for a pod that evicts no other has the cause for which it does not fit.
+        cause = answer.diagnoses[0].cause if answer.diagnoses and answer.verdict.result is not Result.FITS else ""
+        outcome = f"{_RESULTS[answer.verdict.result]}: {cause}" if cause else _RESULTS[answer.verdict.result]
+        where = listed([c.name for c in answer.chosen], "or") or outcome
         of_group = answer.group.victims if answer.group is not None else ()
         names = [*(victim.name for victim in victims), *(pod for unit in of_group for pod in unit.pods)]
         whom = listed(names) or "-"
@@ -298,12 +311,6 @@ def list_document(found: PreemptionList, view: View) -> Document:
             Question("All pods in detail", "preempt", options={"output": "wide"}),
         ]
     )
-
-
-def _result_without_victims(answer: Preemption) -> str:
-    """Return the outcome for a pod that evicts no other, with the cause for which it does not fit."""
-    cause = answer.diagnoses[0].cause if answer.diagnoses and answer.verdict.result is not Result.FITS else ""
-    return f"{_RESULTS[answer.verdict.result]}: {cause}" if cause else _RESULTS[answer.verdict.result]
 
 
 def _victims_section(answer: Preemption, *, every: bool, most: int | None) -> Document:
@@ -334,41 +341,19 @@ def _victims_section(answer: Preemption, *, every: bool, most: int | None) -> Do
         rest = len(answer.chosen) - len(shown)
         yield Paragraph(f"and {counted(rest, 'more node')} that are equally good", Tone.FAINT, indent=2)
     for candidate in shown:
-        if candidate.tied_victims is not None:
-            yield from _tied_section(candidate.name, candidate.tied_victims, every=every)
-
-
-def _tied_section(node: str, tied: TiedVictimsData, *, every: bool) -> Document:
-    """Lay out the sets of victims between which the order of tied pods decides."""
-    yield GAP
-    yield Paragraph(
-        f"On {node}, pods tie in priority and start time. kube-scheduler evicts one of {sets_words(tied)}, by the "
-        "order of these pods in its cache, which a snapshot does not show:",
-        Tone.CAUTION,
-    )
-    shown = tied.sets if every else tied.sets[:_LOST]
-    yield table(("possible victims",), [(listed(victims),) for victims in shown], identifiers=(0,))
-    if len(shown) < tied.count or not tied.complete:
-        yield Paragraph("and others", Tone.FAINT, indent=2)
-
-
-def _lost_section(answer: Preemption, *, every: bool) -> Document:
-    lost = [(c, c.lost_at) for c in answer.candidates if c.lost_at is not None]
-    if not lost:
-        return
-    shown = lost if every else lost[:_LOST]
-    rows = [(c.name, str(len(c.victims)), violated(c.victims), lost_words(c, at, answer)) for c, at in shown]
-    yield GAP
-    yield table(("other candidates", "victims", "violates", "lost at"), rows, numeric=(1,), identifiers=(0,))
-    yield from and_more(len(lost) - len(shown), " candidates")
-
-
-def _not_helpful_rows(answer: Preemption) -> Iterator[Sequence[str | Sequence[str]]]:
-    for cause, prefix in _CAUSES.items():
-        nodes: list[NodeData] = [node for node in answer.not_helpful if node.cause is cause]
-        for group in group_nodes(nodes):
-            closest = (group.closest,) if group.closest else ()
-            yield str(len(group.nodes)), group.plugin or "-", (*(prefix + group.why).split("\n"), *closest)
+        tied = candidate.tied_victims
+        if tied is not None:
+            # The order of tied pods decides between sets of victims.
+            yield GAP
+            yield Paragraph(
+                f"On {candidate.name}, pods tie in priority and start time. kube-scheduler evicts one of "
+                f"{sets_words(tied)}, by the order of these pods in its cache, which a snapshot does not show:",
+                Tone.CAUTION,
+            )
+            sets = tied.sets if every else tied.sets[:_LOST]
+            yield table(("possible victims",), [(listed(victims),) for victims in sets], identifiers=(0,))
+            if len(sets) < tied.count or not tied.complete:
+                yield Paragraph("and others", Tone.FAINT, indent=2)
 
 
 def _next_section(answer: Preemption) -> Document:

@@ -60,8 +60,16 @@ def rollout(cluster: LoadedCluster, request: RolloutRequest, handle: AnalysisHan
 
 def _rollout_summary(found: Rollout, cause: str) -> str:
     name = f"{found.workload.namespace}/{found.workload.name}"
+    if found.finished and not found.steps:
+        kept = f"; {counted(found.left, 'pod')} below the partition" if found.left else ""
+        return f"{name}: there is nothing to roll out{kept}"
     if found.finished:
-        return f"{name}: {_finished(found)}"
+        # If the workload is scaled at the same time, fewer pods may be new than were removed.
+        replaced = counted(found.old - found.left, "pod")
+        kept = f" ({found.left} below the partition stay)" if found.left else ""
+        least = f"never fewer than {found.lowest} available" if found.lowest else "at times no pod is available"
+        steps = counted(len(found.steps), "step")
+        return f"{name}: the rollout finishes: {replaced} replaced in {steps}{kept}, {least}"
     if not found.steps:
         why = cause or found.held or _waiting(found)
         return f"{name}: the rollout does not start: {why}"
@@ -72,17 +80,6 @@ def _rollout_summary(found: Rollout, cause: str) -> str:
         f"{name}: the rollout stalls at step {len(found.steps)}: {why}; "
         f"{placed} of {counted(found.replicas, 'pod')} {verb} new"
     )
-
-
-def _finished(found: Rollout) -> str:
-    if not found.steps:
-        kept = f"; {counted(found.left, 'pod')} below the partition" if found.left else ""
-        return f"there is nothing to roll out{kept}"
-    # If the workload is scaled at the same time, fewer pods may be new than were removed.
-    replaced = counted(found.old - found.left, "pod")
-    kept = f" ({found.left} below the partition stay)" if found.left else ""
-    least = f"never fewer than {found.lowest} available" if found.lowest else "at times no pod is available"
-    return f"the rollout finishes: {replaced} replaced in {counted(len(found.steps), 'step')}{kept}, {least}"
 
 
 def _waiting(found: Rollout) -> str:

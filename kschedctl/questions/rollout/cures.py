@@ -67,7 +67,11 @@ def rollout_causes(found: Rollout) -> tuple[DiagnosisData, ...]:
     """Return the cause for which a rollout does not finish; nothing if it does, or if its strategy holds it."""
     if found.finished or found.stopped:
         return ()
-    evidence = _deadline(found.workload)
+    evidence: tuple[str, ...] = ()
+    if isinstance(found.workload, Deployment):
+        seconds = found.workload.spec.progress_deadline_seconds
+        seconds = _DEADLINE if seconds is None else seconds
+        evidence = (f"after {seconds} s the Deployment reports ProgressDeadlineExceeded; nothing is rolled back",)
     for rule, cause in (
         ("rollout-attaches-twice", _attaching(found)),
         ("rollout-exceeds-quota", _refused(found)),
@@ -136,14 +140,6 @@ def _kept(found: Rollout) -> str:
     return f", and maxUnavailable 0 keeps {them}"
 
 
-def _deadline(workload: object) -> tuple[str, ...]:
-    if not isinstance(workload, Deployment):
-        return ()
-    seconds = workload.spec.progress_deadline_seconds
-    seconds = _DEADLINE if seconds is None else seconds
-    return (f"after {seconds} s the Deployment reports ProgressDeadlineExceeded; nothing is rolled back",)
-
-
 def rollout_cures(cluster: LoadedCluster, found: Rollout, where: Where = "") -> tuple[CureData, ...]:
     """Return the changes with which a rollout finishes."""
     if found.finished or found.stopped or not isinstance(found.workload, Rolled):
@@ -173,7 +169,10 @@ class _RolloutCures:
                 self._done.add(change.summary)
                 after = self._rollout_after(change)
                 if after is not None and after.finished:
-                    then = f"the rollout finishes: {_course_in_words(after)}"
+                    least = (
+                        f"never fewer than {after.lowest} available" if after.lowest else "at times no pod is available"
+                    )
+                    then = f"the rollout finishes: {counted(len(after.steps), 'step')}, {least}"
                     cures[change.commands] = CureData(change.summary, then, change.commands)
         yield from cures.values()
         yield from self._advice()
@@ -223,7 +222,15 @@ class _RolloutCures:
             yield from () if early else recreate
         else:
             yield from self._one_node_more()
-        yield from self._of_pod()
+        causes = PendingCauses(self._found.attempts)
+        keys = [key for group in self._found.waiting for key in group.new]
+        decision = causes.decision(keys[0]) if keys else None
+        if decision is not None:
+            found = (each for each in suggest(decision, rollouts=False).proven if _is_harmless(each))
+            for each in islice(found, _MOST_FOR_POD):
+                change = self._in_template(decision, each)
+                if change is not None:
+                    yield change
         yield from self._preferred()
 
     @property
@@ -234,8 +241,28 @@ class _RolloutCures:
             return None
         release = self._cluster.release_choice.release
         spec, labels = template.spec, template.metadata.labels
-        keyed = _keyed_spread(spec, labels) if release.enabled("MatchLabelKeysInPodTopologySpread") else spec
-        keyed = _keyed_anti_affinity(keyed, labels)
+        keyed = spec
+        if release.enabled("MatchLabelKeysInPodTopologySpread"):
+            # Constraints that must hold, and that count the pods themselves.
+            constraints = tuple(
+                replace(each, match_label_keys=(*each.match_label_keys, POD_TEMPLATE_HASH))
+                if each.when_unsatisfiable == "DoNotSchedule"
+                and POD_TEMPLATE_HASH not in each.match_label_keys
+                and _matches_own(each.label_selector, labels)
+                else each
+                for each in spec.topology_spread_constraints
+            )
+            keyed = replace(spec, topology_spread_constraints=constraints)
+        apart = keyed.affinity.pod_anti_affinity if keyed.affinity is not None else None
+        if keyed.affinity is not None and apart is not None:
+            terms = tuple(
+                replace(term, match_label_keys=(*term.match_label_keys, POD_TEMPLATE_HASH))
+                if POD_TEMPLATE_HASH not in term.match_label_keys and _matches_own(term.label_selector, labels)
+                else term
+                for term in apart.required_during_scheduling_ignored_during_execution
+            )
+            changed = replace(apart, required_during_scheduling_ignored_during_execution=terms)
+            keyed = replace(keyed, affinity=replace(keyed.affinity, pod_anti_affinity=changed))
         return keyed if keyed != spec else None
 
     def _one_node_more(self) -> Iterator[_Change]:
@@ -253,19 +280,6 @@ class _RolloutCures:
                 workload=workload,
                 changes=(*remedy.changes, *remedy.follows),
             )
-
-    def _of_pod(self) -> Iterator[_Change]:
-        """Yield the changes with which the first pending pod is scheduled, made in the template."""
-        causes = PendingCauses(self._found.attempts)
-        keys = [key for group in self._found.waiting for key in group.new]
-        decision = causes.decision(keys[0]) if keys else None
-        if decision is None:
-            return
-        found = (each for each in suggest(decision, rollouts=False).proven if _is_harmless(each))
-        for each in islice(found, _MOST_FOR_POD):
-            change = self._in_template(decision, each)
-            if change is not None:
-                yield change
 
     def _in_template(self, decision: Decision, suggestion: Suggestion) -> _Change | None:
         """Return a suggestion for a pod as a change of the template and of other objects; ``None`` if impossible."""
@@ -375,12 +389,6 @@ class _RolloutCures:
         )
 
 
-def _course_in_words(found: Rollout) -> str:
-    """Return the course of a rollout that finishes."""
-    least = f"never fewer than {found.lowest} available" if found.lowest else "at times no pod is available"
-    return f"{counted(len(found.steps), 'step')}, {least}"
-
-
 def _is_of_pod(change: Change) -> bool:
     return isinstance(change, Patch) and change.kind == Pod.__name__
 
@@ -430,34 +438,6 @@ def _is_kept_apart(workload: Rolled) -> bool:
     apart = affinity.pod_anti_affinity if affinity is not None else None
     terms = apart.required_during_scheduling_ignored_during_execution if apart is not None else ()
     return template is not None and any(_matches_own(t.label_selector, template.metadata.labels) for t in terms)
-
-
-def _keyed_spread(spec: PodSpec, labels: Mapping[str, str]) -> PodSpec:
-    """Return the spec with the revision in the spread constraints that must hold and count the pods themselves."""
-    constraints = tuple(
-        replace(each, match_label_keys=(*each.match_label_keys, POD_TEMPLATE_HASH))
-        if each.when_unsatisfiable == "DoNotSchedule"
-        and POD_TEMPLATE_HASH not in each.match_label_keys
-        and _matches_own(each.label_selector, labels)
-        else each
-        for each in spec.topology_spread_constraints
-    )
-    return replace(spec, topology_spread_constraints=constraints)
-
-
-def _keyed_anti_affinity(spec: PodSpec, labels: Mapping[str, str]) -> PodSpec:
-    """Return the spec with the revision in the required anti-affinity terms that match the pods themselves."""
-    apart = spec.affinity.pod_anti_affinity if spec.affinity is not None else None
-    if spec.affinity is None or apart is None:
-        return spec
-    terms = tuple(
-        replace(term, match_label_keys=(*term.match_label_keys, POD_TEMPLATE_HASH))
-        if POD_TEMPLATE_HASH not in term.match_label_keys and _matches_own(term.label_selector, labels)
-        else term
-        for term in apart.required_during_scheduling_ignored_during_execution
-    )
-    changed = replace(apart, required_during_scheduling_ignored_during_execution=terms)
-    return replace(spec, affinity=replace(spec.affinity, pod_anti_affinity=changed))
 
 
 def _softened(spec: PodSpec) -> PodSpec:

@@ -123,35 +123,36 @@ def document(answer: RolledOut, view: View) -> Document:
     yield from header(answer, view.now)
     took = duration(round(answer.seconds)) if answer.seconds >= 1 else "less than a second"
     ended = f"; {took} of virtual time" if answer.finished and answer.steps else ""
-    yield Paragraph(f"{answer.strategy}; {_available(answer)}{ended}", Tone.FAINT)
+    available = f"{answer.available_before} available at first, {answer.available_least} at the lowest"
+    yield Paragraph(f"{answer.strategy}; {available}{ended}", Tone.FAINT)
     yield from diagnosis_section(answer.diagnoses)
     if view.drawn:
         yield from charts_section(answer, view.overview)
-    yield from _obstacles(answer, every=view.wide)
+    if answer.held and answer.steps and not answer.diagnoses:
+        yield from (GAP, Paragraph(answer.held, Tone.BAD))
+    if answer.waiting and not answer.finished:
+        yield Heading("Messages of kube-scheduler for pending pods")
+        for group in answer.waiting:
+            for side, pods in (("new", group.new), ("old", group.old)):
+                if pods:
+                    yield Paragraph(f"{side}: {listed(pods, most=len(pods) if view.wide else _FEW)}", indent=2)
+            yield Verbatim(group.message or "not tried")
     yield from cures_section(answer.suggestions, every=view.wide)
     yield from _steps(answer, every=view.wide)
-    yield from _placements(answer, every=view.wide)
+    if answer.placements and answer.steps:
+        yield Heading("New pods")
+        counts = Counter(placement.node for placement in answer.placements)
+        if view.wide:
+            placed = [(placement.pod, placement.node) for placement in answer.placements]
+            yield table(("pod", "node"), placed, identifiers=(0, 1))
+        else:
+            ordered = [(node, str(n)) for node, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+            yield table(("node", "pods"), ordered[:_FEW_NODES], numeric=(1,), identifiers=(0,))
+            yield from and_more(len(ordered) - _FEW_NODES, " nodes: -o wide")
     yield from group_losses_section(answer.groups)
     yield from cautions(answer)
     if answer.steps and not view.wide:
         yield from next_questions([Question("All steps", "rollout", options={"output": "wide"})])
-
-
-def _available(answer: RolledOut) -> str:
-    return f"{answer.available_before} available at first, {answer.available_least} at the lowest"
-
-
-def _obstacles(answer: RolledOut, *, every: bool) -> Document:
-    if answer.held and answer.steps and not answer.diagnoses:
-        yield from (GAP, Paragraph(answer.held, Tone.BAD))
-    if not answer.waiting or answer.finished:
-        return
-    yield Heading("Messages of kube-scheduler for pending pods")
-    for group in answer.waiting:
-        for side, pods in (("new", group.new), ("old", group.old)):
-            if pods:
-                yield Paragraph(f"{side}: {listed(pods, most=len(pods) if every else _FEW)}", indent=2)
-        yield Verbatim(group.message or "not tried")
 
 
 def _steps(answer: RolledOut, *, every: bool) -> Document:
@@ -173,19 +174,3 @@ def _steps(answer: RolledOut, *, every: bool) -> Document:
     ]
     yield table(("step", "time", "pods", "available", "names"), rows, numeric=(0, 1, 3))
     yield from and_more(len(answer.steps) - len(shown), " steps: -o wide")
-
-
-def _placements(answer: RolledOut, *, every: bool) -> Document:
-    if not answer.placements or not answer.steps:
-        return
-    yield Heading("New pods")
-    if every:
-        rows = [(placement.pod, placement.node) for placement in answer.placements]
-        yield table(("pod", "node"), rows, identifiers=(0, 1))
-        return
-    counts = Counter(placement.node for placement in answer.placements)
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    yield table(
-        ("node", "pods"), [(node, str(count)) for node, count in ordered[:_FEW_NODES]], numeric=(1,), identifiers=(0,)
-    )
-    yield from and_more(len(ordered) - _FEW_NODES, " nodes: -o wide")

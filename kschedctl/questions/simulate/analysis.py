@@ -90,27 +90,25 @@ def _group_outcome(
         cause = next((each.cause for each in diagnose(alone)), "") if gated else ""
     n_placed = len(members) - len(pending)
     least = group.spec.min_count if group is not None else None
+    if not waiting:
+        result = GroupResult.PLACED
+    elif n_placed >= (least or 1):
+        result = GroupResult.PART
+    else:
+        result = GroupResult.GATED if gated else GroupResult.WAITING
     return SimulatedGroupData(
         namespace=namespace,
         name=name,
         min_count=least,
         pods=len(members),
         placed=n_placed,
-        result=_group_result(n_placed, len(waiting), least or 1, gated=gated),
+        result=result,
         attempts=len(tried),
         message=message,
         cause=cause,
         count=count,
         waiting=tuple(pod.key for pod in waiting),
     )
-
-
-def _group_result(n_placed: int, n_waiting: int, least: int, *, gated: bool) -> GroupResult:
-    if not n_waiting:
-        return GroupResult.PLACED
-    if n_placed >= least:
-        return GroupResult.PART
-    return GroupResult.GATED if gated else GroupResult.WAITING
 
 
 def group_attempts(attempts: Iterable[Attempt]) -> Iterator[SimulatedGroupAttemptData]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
 import numpy as np
@@ -22,7 +23,6 @@ from kschedctl.questions.simulate.answer import (
     EvictionData,
     GroupResult,
     Simulated,
-    SimulatedGroupData,
     SlowestPodData,
     UtilisationData,
     WaitingData,
@@ -48,6 +48,14 @@ class SimulateView(View):
     saved: str = ""
 
 
+_GANG_RESULTS: Final = {
+    GroupResult.PLACED: "placed whole",
+    GroupResult.PART: "placed in part",
+    GroupResult.GATED: "not tried: {}",
+    GroupResult.WAITING: "waits: {}",
+}
+
+
 def document(answer: Simulated, view: View) -> Document:
     """Lay out an answer."""
     waits = bool(answer.waiting)
@@ -67,10 +75,28 @@ def document(answer: Simulated, view: View) -> Document:
         yield Paragraph(told, Tone.FAINT)
     if view.drawn:
         yield from _charts(answer, view.overview)
-    yield from _gangs(answer.groups)
+    if answer.groups:
+        yield Heading("Gangs" if all(group.min_count is not None for group in answer.groups) else "Pod groups")
+        rows = [
+            (
+                group.key,
+                str(group.min_count) if group.min_count is not None else "-",
+                f"{group.placed} of {group.pods}",
+                str(group.attempts),
+                _GANG_RESULTS[group.result].format(
+                    (group.cause if group.result is GroupResult.GATED else group.count) or group.message
+                ),
+            )
+            for group in answer.groups
+        ]
+        tones = [Tone.PLAIN if group.result is GroupResult.PLACED else Tone.BAD for group in answer.groups]
+        yield table(("group", "minCount", "placed", "attempts", "result"), rows, numeric=(1, 3), tones=tones)
     yield from waiting_pods(answer.waiting, every=view.wide)
     yield from cures_section(answer.cures, every=view.wide)
-    again = _places(answer)
+    places = {placement.pod: placement.node for placement in answer.placements}
+    members = {attempt.group: attempt.members for attempt in answer.group_attempts}
+    nodes = {group: Counter(places[pod] for pod in pods if pod in places) for group, pods in members.items()}
+    again = places | {f"pod group {group}": _counts(counts, every=False) for group, counts in nodes.items()}
     yield from evictions(answer.evicted, again, every=view.wide)
     yield from _workloads(answer, every=view.wide)
     if answer.placed and not view.drawn:
@@ -105,67 +131,22 @@ def _questions(answer: Simulated, saved: str) -> Iterator[Question]:
         yield Question("Save the final state", "simulate", options={"save": "after"})
 
 
-def _places(answer: Simulated) -> dict[str, str]:
-    """Return the nodes of the pods and pod groups that evict others, by the name under which they do."""
-    places = {placement.pod: placement.node for placement in answer.placements}
-    members = {attempt.group: attempt.members for attempt in answer.group_attempts}
-    nodes = {group: Counter(places[pod] for pod in pods if pod in places) for group, pods in members.items()}
-    return places | {f"pod group {group}": _counts(counts, every=False) for group, counts in nodes.items()}
-
-
-def _gangs(groups: Sequence[SimulatedGroupData]) -> Document:
-    """Lay out the pod groups: how many of their pods got a node, and after how many attempts."""
-    if not groups:
-        return
-    yield Heading("Gangs" if all(group.min_count is not None for group in groups) else "Pod groups")
-    rows = [
-        (
-            group.key,
-            str(group.min_count) if group.min_count is not None else "-",
-            f"{group.placed} of {group.pods}",
-            str(group.attempts),
-            _gang_result(group),
-        )
-        for group in groups
-    ]
-    tones = [Tone.PLAIN if group.result is GroupResult.PLACED else Tone.BAD for group in groups]
-    yield table(("group", "minCount", "placed", "attempts", "result"), rows, numeric=(1, 3), tones=tones)
-
-
-def _gang_result(group: SimulatedGroupData) -> str:
-    match group.result:
-        case GroupResult.PLACED:
-            return "placed whole"
-        case GroupResult.PART:
-            return "placed in part"
-        case GroupResult.GATED:
-            return f"not tried: {group.cause or group.message}"
-    return f"waits: {group.count or group.message}"
-
-
 def waiting_pods(groups: Sequence[WaitingData], *, every: bool) -> Document:
     """Lay out the pending pods by reason."""
     if not groups:
         return
     yield Heading("Pending pods")
-    rows = [(str(len(group.pods)), _waiting_names(group, every=every), _waiting_cause(group)) for group in groups]
+    rows = []
+    for group in groups:
+        names = listed(group.pods, most=len(group.pods) if every else _FEW)
+        if group.group:
+            names = f"group {group.group}: {names}" if every else f"group {group.group}"
+        # The cause and the message of the scheduler, one line each; an error is both.
+        why = tuple(dict.fromkeys(line for line in (group.cause, group.message) if line)) or ("not tried",)
+        if group.gated:
+            why = (f"not tried: {group.cause}" if group.cause else f"gated: {group.message}",)
+        rows.append((str(len(group.pods)), names, why))
     yield table(("pods", "names", "reason"), rows, numeric=(0,))
-
-
-def _waiting_names(group: WaitingData, *, every: bool) -> str:
-    names = listed(group.pods, most=len(group.pods) if every else _FEW)
-    if not group.group:
-        return names
-    return f"group {group.group}: {names}" if every else f"group {group.group}"
-
-
-def _waiting_cause(group: WaitingData) -> Sequence[str]:
-    """Return the cause of a group, and the message of the scheduler, one line each; an error is both."""
-    if group.gated and group.cause:
-        return (f"not tried: {group.cause}",)
-    if group.gated:
-        return (f"gated: {group.message}",)
-    return tuple(dict.fromkeys(line for line in (group.cause, group.message) if line)) or ("not tried",)
 
 
 def slowest_words(slowest: SlowestPodData | None) -> str:
@@ -246,7 +227,9 @@ def timeline(entries: Sequence[TimelineEntry], began: datetime, *, drawn: bool) 
     """
     yield Heading("Timeline")
     rows: list[tuple[str | Sequence[str], ...]] = []
-    for _, alike in groupby(enumerate(entries), key=lambda item: _alike(*item)):
+    # Only neighbouring entries about one attempt at a pod group are in one row.
+    keys = [(entry.time, entry.event, entry.group) if entry.group else i for i, entry in enumerate(entries)]
+    for _, alike in groupby(zip(keys, entries, strict=True), key=itemgetter(0)):
         together = [entry for _, entry in alike]
         first = together[0]
         time, event = f"{(first.time - began).total_seconds():.3f} s", str(first.event)
@@ -255,23 +238,12 @@ def timeline(entries: Sequence[TimelineEntry], began: datetime, *, drawn: bool) 
             continue
         who = f"{counted(len(together), 'pod')} of group {first.group}"
         nodes = Counter(entry.node for entry in together if entry.node)
-        rows.append((time, who, event, _counts(nodes, every=False), _reasons(together)))
+        reasons = Counter(entry.why for entry in together)
+        why = [f"{counted(number, 'pod')}: {why}" for why, number in reasons.items()]
+        rows.append((time, who, event, _counts(nodes, every=False), why if len(why) > 1 else list(reasons)))
     shown = rows[:_ROWS_OF_A_PAGE] if drawn else rows
     yield table(("time", "pod", "event", "node", "reason"), shown, numeric=(0,), identifiers=(1, 3))
     yield from and_more(len(rows) - len(shown))
-
-
-def _alike(position: int, entry: TimelineEntry) -> object:
-    """Return a key that only the neighbouring entries about one attempt at a pod group share."""
-    return (entry.time, entry.event, entry.group) if entry.group else position
-
-
-def _reasons(entries: Sequence[TimelineEntry]) -> Sequence[str]:
-    """Return the reasons, one line each, with the number of pods if they differ."""
-    reasons = Counter(entry.why for entry in entries)
-    if len(reasons) == 1:
-        return tuple(reasons)
-    return tuple(f"{counted(number, 'pod')}: {why}" for why, number in reasons.items())
 
 
 # The document of a simulation, which notebooks show: the outcome so far and the last events.

@@ -12,7 +12,14 @@ def document(info: SnapshotInfo, view: View) -> Document:
     yield Verbatim(f"{', '.join(info.paths)}: a snapshot of {counted(info.objects, 'object')}", indent=0)
     yield from _origin(info, view)
     yield GAP
-    yield from _counts(info)
+    for kind, number in info.kinds.items():
+        yield Verbatim(f"{number:7} {kind}")
+    for kind, number in info.left_out.items():
+        yield Verbatim(f"{number:7} {kind}, not used by scheduling")
+    if info.none_of:
+        yield Verbatim(f"{'none':>7} of {', '.join(info.none_of)}")
+    if info.not_in_it:
+        yield Verbatim(f"not in the snapshot: {', '.join(info.not_in_it)}")
     for warning in info.warnings:
         yield Verbatim(f"warning: {warning}")
     yield GAP
@@ -33,14 +40,3 @@ def _origin(info: SnapshotInfo, view: View) -> Document:
         yield Verbatim(f"{'anonymised':11} {'yes' if info.anonymized else 'no'}")
         if info.context:
             yield Verbatim(f"{'context':11} {info.context}")
-
-
-def _counts(info: SnapshotInfo) -> Document:
-    for kind, number in info.kinds.items():
-        yield Verbatim(f"{number:7} {kind}")
-    for kind, number in info.left_out.items():
-        yield Verbatim(f"{number:7} {kind}, not used by scheduling")
-    if info.none_of:
-        yield Verbatim(f"{'none':>7} of {', '.join(info.none_of)}")
-    if info.not_in_it:
-        yield Verbatim(f"not in the snapshot: {', '.join(info.not_in_it)}")

@@ -216,7 +216,18 @@ def configured(
         if weights:
             score = _inside(_inside(profile, "plugins", dict), "score", dict)
             for plugin, weight in weights.items():
-                _set_weight(score, plugin, weight)
+                for name in ("enabled", "disabled"):
+                    kept = [
+                        each
+                        for each in score.get(name) or ()
+                        if not (isinstance(each, dict) and each.get("name") == plugin)
+                    ]
+                    if kept or name in score:
+                        score[name] = kept
+                if weight:
+                    _inside(score, "enabled", list).append({"name": plugin, "weight": weight})
+                else:
+                    _inside(score, "disabled", list).append({"name": plugin})
         for plugin, own in args.items():
             given = _args(_inside(profile, "pluginConfig", list), plugin)
             for path, value in own.items():
@@ -232,17 +243,6 @@ def _inside(parent: dict[str, Any], name: str, kind: type) -> Any:
     if not isinstance(found, kind):
         raise ConfigError(f"is not {'a list' if kind is list else 'an object'}", path=name)
     return found
-
-
-def _set_weight(score: dict[str, Any], plugin: str, weight: int) -> None:
-    for name in ("enabled", "disabled"):
-        kept = [each for each in score.get(name) or () if not (isinstance(each, dict) and each.get("name") == plugin)]
-        if kept or name in score:
-            score[name] = kept
-    if weight:
-        _inside(score, "enabled", list).append({"name": plugin, "weight": weight})
-    else:
-        _inside(score, "disabled", list).append({"name": plugin})
 
 
 def _args(plugin_config: list[Any], plugin: str) -> dict[str, Any]:
@@ -384,7 +384,14 @@ def _of_type(message: str, value: Any) -> Finding:
     unknown = _UNKNOWN.fullmatch(problem)
     if unknown is None:
         return Finding(problem[:1].lower() + problem[1:], path, "docs/sweep.md lists all fields of a plan")
-    known = _known_fields(path)
+    if not path:
+        known = [field.encode_name for field in msgspec.structs.fields(Plan)]
+    else:
+        last = "axes" if path.startswith("axes[") and path.endswith("]") else path.rpartition(".")[2]
+        kinds = {kind.__name__.lower().removesuffix("plan"): kind for kind in PlanStruct.__subclasses__()}
+        names = {"base": "base", "axes": "axis", "values": "numberrange", "combine": "random"}
+        kind = kinds.get(names.get(last, ""))
+        known = [field.encode_name for field in msgspec.structs.fields(kind)] if kind is not None else []
     close = similar(unknown[1], known)
     hint = f"did you mean {close[0]}?" if close else f"the fields are {', '.join(known)}"
     return Finding(
@@ -410,17 +417,6 @@ def _path_of_wrong_key(path: str, value: Any) -> str:
         except msgspec.ValidationError:
             return f"{before}[{key}]{after}"
     return before
-
-
-def _known_fields(path: str) -> list[str]:
-    """Return the names of the fields that are allowed at a path."""
-    if not path:
-        return [field.encode_name for field in msgspec.structs.fields(Plan)]
-    last = "axes" if path.startswith("axes[") and path.endswith("]") else path.rpartition(".")[2]
-    kinds = {kind.__name__.lower().removesuffix("plan"): kind for kind in PlanStruct.__subclasses__()}
-    names = {"base": "base", "axes": "axis", "values": "numberrange", "combine": "random"}
-    kind = kinds.get(names.get(last, ""))
-    return [field.encode_name for field in msgspec.structs.fields(kind)] if kind is not None else []
 
 
 def _placed(content: bytes, name: str, findings: Iterable[Finding]) -> PlanError:

@@ -28,7 +28,28 @@ def document(answer: Sweep, view: View) -> Document:
     if answer.goals:
         goals = [f"{'more' if goal.aim is Aim.MAXIMISE else 'less'} {goal.column}" for goal in answer.goals]
         yield Paragraph(f"goals: {listed(goals, most=len(goals))}", Tone.FAINT)
-    yield from _table(answer, every=view.wide)
+    told = [case for case in answer.cases if not case.error]
+    if told:
+        # If not all cases are shown, those on the front have priority: they are the result of the sweep.
+        chosen = told if view.wide or len(told) <= _FEW else sorted(told, key=lambda case: not case.front)[:_FEW]
+        shown = sorted(chosen, key=lambda case: case.case)
+        marked = bool(answer.goals)
+        headings = ("case", *(axis.name for axis in answer.axes), *answer.columns, *(("front",) if marked else ()))
+        rows = [
+            (
+                str(case.case),
+                *(_value(case.axes.get(axis.name)) for axis in answer.axes),
+                *(shown_value(column, case.values.get(column)) for column in answer.columns),
+                *(("*" if case.front else "",) if marked else ()),
+            )
+            for case in shown
+        ]
+        first = 1 + len(answer.axes)
+        of_numbers = (i for i, axis in enumerate(answer.axes, 1) if _numbers(case.axes.get(axis.name) for case in told))
+        numeric = (0, *of_numbers, *range(first, first + len(answer.columns)))
+        tones = [Tone.GOOD if case.front else Tone.PLAIN for case in shown]
+        yield from (GAP, table(headings, rows, numeric=numeric, tones=tones, names_split=True, identifiers=(0,)))
+        yield from and_more(len(told) - len(shown), " cases: -o wide, -o csv")
     yield from _failures(answer.cases, every=view.wide)
     found: dict[str, int] = defaultdict(int)
     for case in answer.cases:
@@ -48,32 +69,6 @@ def _questions(answer: Sweep) -> Iterator[Question]:
     if best is not None and tuned:
         text = f"Scheduler configuration of case {best}"
         yield Question(text, "sweep", options={**dict.fromkeys(_OF_A_RUN), "config_of": best})
-
-
-def _table(answer: Sweep, *, every: bool) -> Document:
-    told = [case for case in answer.cases if not case.error]
-    if not told:
-        return
-    # If not all cases are shown, those on the front have priority: they are the result of the sweep.
-    chosen = told if every or len(told) <= _FEW else sorted(told, key=lambda case: not case.front)[:_FEW]
-    shown = sorted(chosen, key=lambda case: case.case)
-    marked = bool(answer.goals)
-    headings = ("case", *(axis.name for axis in answer.axes), *answer.columns, *(("front",) if marked else ()))
-    rows = [
-        (
-            str(case.case),
-            *(_value(case.axes.get(axis.name)) for axis in answer.axes),
-            *(shown_value(column, case.values.get(column)) for column in answer.columns),
-            *(("*" if case.front else "",) if marked else ()),
-        )
-        for case in shown
-    ]
-    first = 1 + len(answer.axes)
-    of_numbers = (i for i, axis in enumerate(answer.axes, 1) if _numbers(case.axes.get(axis.name) for case in told))
-    numeric = (0, *of_numbers, *range(first, first + len(answer.columns)))
-    tones = [Tone.GOOD if case.front else Tone.PLAIN for case in shown]
-    yield from (GAP, table(headings, rows, numeric=numeric, tones=tones, names_split=True, identifiers=(0,)))
-    yield from and_more(len(told) - len(shown), " cases: -o wide, -o csv")
 
 
 def _numbers(values: Iterable[Any]) -> bool:

@@ -33,7 +33,6 @@ from kschedctl.questions.sweep.answer import Ask
 from kschedctl.questions.sweep.cases import BaseKey, ReadPlan, Variation, configured, variation
 from kschedctl.questions.sweep.measurements import CaseResult, measure
 from kschedctl.questions.sweep.plan import EDITS_BY_NAME, texts
-from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.sources.snapshot.files import file_bytes
 from kschedctl.sources.snapshot.load import Snapshot, read_manifest
 from kschedctl.sources.snapshot.pod_choice import is_manifest
@@ -99,16 +98,14 @@ def _explain(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> Cas
             "pods": len(decisions),
             "placed": sum(decision.schedulable for decision in decisions),
             "waiting": sum(not decision.schedulable for decision in decisions),
-            "feasibleNodes": min(map(_n_feasible, decisions), default=None),
+            "feasibleNodes": min(
+                (len(one.statuses.feasible) if one.statuses is not None else 0 for one in decisions), default=None
+            ),
             "score": sum(scores) / len(scores) if scores else None,
         },
         pods=tuple(decision.pod.metadata for decision in decisions),
         doubts=_doubts(Envelope(**envelope(cluster.cluster, provenance(cluster, missing), not_modelled))),
     )
-
-
-def _n_feasible(decision: Decision) -> int:
-    return len(decision.statuses.feasible) if decision.statuses is not None else 0
 
 
 def _capacity(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> CaseResult:

@@ -5,14 +5,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-import numpy as np
-
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import similar
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.controllers.workloads.template import NODE_BOUND
-from kschedctl.objects.core import Node
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.resources import RequestRules
@@ -163,14 +160,7 @@ def _utilisation(answered: CaseResult, resource: str, statistic: str) -> float |
     if not statistic:
         return int(requested.sum()) / int(offered.sum())
     shares = requested[has] / offered[has]
-    match statistic:
-        case "min":
-            return float(shares.min())
-        case "max":
-            return float(shares.max())
-        case "mean":
-            return float(shares.mean())
-    return float(np.std(shares))
+    return float({"min": shares.min(), "max": shares.max(), "mean": shares.mean()}.get(statistic, shares.std()))
 
 
 def _skew(answered: CaseResult, label: str) -> int | None:
@@ -182,7 +172,8 @@ def _skew(answered: CaseResult, label: str) -> int | None:
     cluster = answered.cluster
     wanted = {workload_of(cluster, pod) for pod in answered.pods if pod.controller is not None}
     wanted = {workload for workload in wanted if workload[0] != "DaemonSet"}
-    domains = [_domain(node, label) for node in cluster.nodes.objects]
+    labels = (node.metadata.labels for node in cluster.nodes.objects)
+    domains = [zone_of(own) if label == ZONE else own.get(label, "") for own in labels]
     every = sorted({domain for domain in domains if domain})
     if not wanted or not every:
         return None
@@ -204,8 +195,3 @@ def _skew(answered: CaseResult, label: str) -> int | None:
         if workload in counts:
             counts[workload][domains[row]] += 1
     return max(max(own[domain] for domain in every) - min(own[domain] for domain in every) for own in counts.values())
-
-
-def _domain(node: Node, label: str) -> str:
-    labels = node.metadata.labels
-    return zone_of(labels) if label == ZONE else labels.get(label, "")

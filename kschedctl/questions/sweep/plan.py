@@ -223,7 +223,7 @@ def checker(of: str) -> Callable[[Axis, Any], None] | None:
     if of.startswith(WEIGHT) and of.count(".") == 1 and len(of) > len(WEIGHT):
         return _weight
     if of.startswith(ARGS) and all(part for part in of.split(".")) and of.count(".") >= 2:
-        return _anything
+        return lambda axis, value: None
     return _CHECKS.get(of)
 
 
@@ -240,10 +240,6 @@ def _edit(axis: Axis, value: Any) -> None:
 def _weight(axis: Axis, value: Any) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MOST_WEIGHT:
         raise InputError(f"{value!r} is not a weight", hint="a whole number; 0: the plugin does not score")
-
-
-def _anything(axis: Axis, value: Any) -> None:
-    pass
 
 
 def _text(axis: Axis, value: Any) -> None:

@@ -14,7 +14,6 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.records import PodRecord
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import counted
 from kschedctl.controllers.disruption import without_computed_status
@@ -134,22 +133,18 @@ def deciding_refusal(cluster: Cluster, found: Misplaced) -> tuple[Status, Judgem
 def _judgement(cluster: Cluster, found: Misplaced, status: Status) -> Judgement:
     if found.named_elsewhere:
         return _NAMED_ELSEWHERE
-    if status.plugin == TaintToleration.name and not _tainted_otherwise(cluster, found.pod):
-        return _BY_PLUGIN[NodeUnschedulable.name]
+    if status.plugin == TaintToleration.name:
+        node = cluster.nodes.objects[int(cluster.pods.node_row[found.pod])]
+        cordon = UNSCHEDULABLE_TAINT.key, UNSCHEDULABLE_TAINT.effect
+        others = tuple(taint for taint in node.spec.taints if (taint.key, taint.effect) != cordon)
+        if untolerated_taint(others, cluster.pods.records[found.pod].spec.tolerations) is None:
+            return _BY_PLUGIN[NodeUnschedulable.name]
     # A conflict is resolvable by evictions; an unresolvable refusal is about the claims themselves.
     if status.plugin == VolumeRestrictions.name and status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
         return _BY_PLUGIN[VolumeBinding.name]
     # The status names all plugins that narrowed the nodes down together.
     known = [_BY_PLUGIN.get(plugin, _UNKNOWN) for plugin in status.plugin.split()] or [_UNKNOWN]
     return max(known, key=lambda judgement: _ORDER[judgement.standing])
-
-
-def _tainted_otherwise(cluster: Cluster, pod: int) -> bool:
-    """Report whether the pod's node has an untolerated taint other than that of a cordon."""
-    node = cluster.nodes.objects[int(cluster.pods.node_row[pod])]
-    cordon = UNSCHEDULABLE_TAINT.key, UNSCHEDULABLE_TAINT.effect
-    taints = tuple(taint for taint in node.spec.taints if (taint.key, taint.effect) != cordon)
-    return untolerated_taint(taints, cluster.pods.records[pod].spec.tolerations) is not None
 
 
 def verify(cluster: LoadedCluster, request: VerifyRequest, handle: AnalysisHandle) -> Verification:
@@ -194,9 +189,15 @@ def verify(cluster: LoadedCluster, request: VerifyRequest, handle: AnalysisHandl
         misplaced = {cluster.scheduler.cluster.pods.key(pod.pod) for pod in found.misplaced}
         # The nodes were chosen in the cluster without what-ifs.
         choices = compare_choices(before or cluster.scheduler, misplaced, handle, request.namespace)
+    compared = _with_message(pending) + bound.feasible + bound.infeasible
+    summary = (
+        "There is nothing to compare: no pod runs on a node or has a message of kube-scheduler."
+        if not compared
+        else " ".join([_verdict(pending, bound), *_harmless(pending, bound), *_chosen(choices)])
+    )
     return Verification(
         equal=not (pending.different or bound.different),
-        summary=_verify_summary(pending, bound, choices),
+        summary=summary,
         **envelope(cluster.cluster, provenance(cluster, missing_for_any(cluster.cluster, preempts=False))),
         pending=pending,
         bound=bound,
@@ -233,27 +234,21 @@ def _infeasible_groups(pods: Iterable[InfeasibleGroupData]) -> Iterator[Infeasib
         yield replace(members[0], pods=tuple(pod for member in members for pod in member.pods))
 
 
-def _verify_summary(
-    pending: PendingCountsData, bound: BoundCountsData, choices: tuple[ChosenNodeData, ...] | None
-) -> str:
-    compared = _with_message(pending) + bound.feasible + bound.infeasible
-    if not compared:
-        return "There is nothing to compare: no pod runs on a node or has a message of kube-scheduler."
-    return " ".join([_verdict(pending, bound), *_old_messages(pending), *_explained(bound), *_chosen(choices)])
-
-
 def _with_message(pending: PendingCountsData) -> int:
     return pending.equal + pending.different + pending.nominated + pending.aged
 
 
-def _old_messages(pending: PendingCountsData) -> Iterator[str]:
-    """Yield sentences about messages of before that are no difference."""
-    if pending.aged:
-        verb = "has" if pending.aged == 1 else "have"
-        yield f"{counted(pending.aged, 'pending pod')} {verb} an aged message: pods that now run are younger than it."
-    if pending.nominated:
-        verb = "waits" if pending.nominated == 1 else "wait"
-        yield f"{counted(pending.nominated, 'nominated pod')} {verb} for victims to end, with the message of before."
+def _harmless(pending: PendingCountsData, bound: BoundCountsData) -> Iterator[str]:
+    """Yield sentences about messages of before, and about pods that would not fit any more, that are no difference."""
+    for number, pods, one, many, told in (
+        (pending.aged, "pending pod", "has", "have", "an aged message: pods that now run are younger than it"),
+        (pending.nominated, "nominated pod", "waits", "wait", "for victims to end, with the message of before"),
+        (bound.changed, "running pod", "would", "would", "not fit any more, which a later change may explain"),
+        (bound.cordoned, "running pod", "is", "are", "on cordoned nodes, where running pods stay"),
+        (bound.what_if, "running pod", "would", "would", "not fit with the what-ifs"),
+    ):
+        if number:
+            yield f"{counted(number, pods)} {one if number == 1 else many} {told}."
 
 
 def _verdict(pending: PendingCountsData, bound: BoundCountsData) -> str:
@@ -279,17 +274,6 @@ def _chosen(choices: tuple[ChosenNodeData, ...] | None) -> Iterator[str]:
     yield f"Of the {counted(len(choices), 'pod')} that were scheduled last: {', '.join(parts)}."
 
 
-def _explained(bound: BoundCountsData) -> Iterator[str]:
-    """Yield sentences about pods that would not fit any more without being a difference."""
-    if bound.changed:
-        yield f"{counted(bound.changed, 'running pod')} would not fit any more, which a later change may explain."
-    if bound.cordoned:
-        verb = "is" if bound.cordoned == 1 else "are"
-        yield f"{counted(bound.cordoned, 'running pod')} {verb} on cordoned nodes, where running pods stay."
-    if bound.what_if:
-        yield f"{counted(bound.what_if, 'running pod')} would not fit with the what-ifs."
-
-
 # The nodes of the pods that were scheduled last, compared with the choices of every start of the search.
 #
 # A pod is decided for again in the cluster as it was when the pod was bound, as far as a snapshot shows it: without the
@@ -311,7 +295,20 @@ def compare_choices(
         left_out: The pods not to compare, ``namespace/name``: those that would not fit on their nodes any more.
         namespace: The only namespace to look in; empty for all.
     """
-    pods, newest = scheduler.cluster.pods, _newest_first(scheduler.cluster)
+    records = scheduler.cluster.pods.records
+    bound = [i for i, row in enumerate(scheduler.cluster.pods.node_row.tolist()) if row >= 0]
+
+    def age(index: int) -> tuple[datetime, datetime, int]:
+        record = records[index]
+        scheduled = (each.last_transition_time for each in record.status.conditions if each.type == POD_SCHEDULED)
+        times = (*scheduled, record.status.start_time, record.metadata.creation_timestamp)
+        return (
+            next((time for time in times if time is not None), _LONG_AGO),
+            records[index].metadata.creation_timestamp or _LONG_AGO,
+            index,
+        )
+
+    pods, newest = scheduler.cluster.pods, sorted(bound, key=age, reverse=True)
     asked = (
         place
         for place, index in enumerate(newest)
@@ -329,24 +326,6 @@ def _is_compared(scheduler: Scheduler, index: int) -> bool:
     in_group = scheduler.release.pod_groups and pod.spec.pod_group_name
     static = owner is not None and owner.kind == STATIC_OWNER
     return scheduler.knows(pod) and not (in_group or static or names_nodes(pod.spec))
-
-
-def _newest_first(cluster: Cluster) -> list[int]:
-    """Return the pods on nodes, the one that was bound last first; within a second by creation, then as listed."""
-    records = cluster.pods.records
-    bound = [i for i, row in enumerate(cluster.pods.node_row.tolist()) if row >= 0]
-
-    def age(index: int) -> tuple[datetime, datetime, int]:
-        return _bound_at(records[index]), records[index].metadata.creation_timestamp or _LONG_AGO, index
-
-    return sorted(bound, key=age, reverse=True)
-
-
-def _bound_at(record: PodRecord) -> datetime:
-    """Return the time at which a pod was bound: that of its condition PodScheduled, or else a time close to it."""
-    scheduled = (each.last_transition_time for each in record.status.conditions if each.type == POD_SCHEDULED)
-    times = (*scheduled, record.status.start_time, record.metadata.creation_timestamp)
-    return next((time for time in times if time is not None), _LONG_AGO)
 
 
 def _compared(scheduler: Scheduler, later: list[int]) -> ChosenNodeData:

@@ -74,13 +74,33 @@ def document(found: Verification, view: View) -> Document:
     for standing, heading in _STANDINGS.items():
         yield from _infeasible_section(found, standing, heading, wide=view.wide)
     for choice, heading in _CHOICES.items():
-        yield from _choices_section(found, choice, heading, wide=view.wide)
+        chosen = [each for each in found.choices or () if each.choice is choice]
+        if chosen:
+            yield Heading(heading)
+            if choice is Choice.UNEXPLAINED:
+                yield from _causes_section(_UNEXPLAINED)
+            shown = chosen if view.wide else chosen[:_FEW]
+            rows = [
+                (each.key, each.node, f"{each.starts} of {each.of_starts}", listed(each.best) or "none")
+                for each in shown
+            ]
+            yield table(("pod", "node", "starts", "best of all nodes"), rows, identifiers=(0, 1))
+            yield from and_more(len(chosen) - len(shown))
     if found.recorded is not None:
         yield GAP
         recorded = found.recorded
         told = f"{recorded.path}: the case of {recorded.pod.key}, anonymised, {counted(recorded.objects, 'object')}"
         yield Paragraph(told, Tone.STRONG)
-    left_out = list(_left_out(found))
+    others = found.pending.other_scheduler + found.bound.other_scheduler
+    left_out = [
+        f"{counted(number, pods)} {which}"
+        for number, pods, which in (
+            (others, "pod", "of other schedulers"),
+            (found.bound.static, "static pod", "of kubelets"),
+            (found.bound.lost, "pod", "on nodes that the snapshot does not have"),
+        )
+        if number
+    ]
     if left_out:
         yield from (GAP, Paragraph(f"not compared: {', '.join(left_out)}", Tone.FAINT))
     yield from cautions(found)
@@ -151,30 +171,6 @@ def _infeasible_section(found: Verification, standing: Standing, heading: str, *
         yield from and_more(len(group.pods) - len(shown))
 
 
-def _choices_section(found: Verification, choice: Choice, heading: str, *, wide: bool) -> Document:
-    chosen = [each for each in found.choices or () if each.choice is choice]
-    if not chosen:
-        return
-    yield Heading(heading)
-    if choice is Choice.UNEXPLAINED:
-        yield from _causes_section(_UNEXPLAINED)
-    shown = chosen if wide else chosen[:_FEW]
-    rows = [(each.key, each.node, f"{each.starts} of {each.of_starts}", listed(each.best) or "none") for each in shown]
-    yield table(("pod", "node", "starts", "best of all nodes"), rows, identifiers=(0, 1))
-    yield from and_more(len(chosen) - len(shown))
-
-
 def _pod_names(pods: Sequence[ComparedPodData], *, wide: bool) -> str:
     names = [pod.key for pod in pods]
     return listed(names, most=len(names)) if wide else listed(names)
-
-
-def _left_out(found: Verification) -> Iterator[str]:
-    bound = found.bound
-    others = found.pending.other_scheduler + bound.other_scheduler
-    if others:
-        yield f"{counted(others, 'pod')} of other schedulers"
-    if bound.static:
-        yield f"{counted(bound.static, 'static pod')} of kubelets"
-    if bound.lost:
-        yield f"{counted(bound.lost, 'pod')} on nodes that the snapshot does not have"

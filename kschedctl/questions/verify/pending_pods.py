@@ -209,7 +209,8 @@ def _compared(scheduler: Scheduler, decide: _Decide, index: int, before: _Decide
         held = next((each.cause for each in diagnose(decision)), decision.pre_enqueue.message)
         return PendingGroupData(Match.NOT_TRIED, theirs, ours, (f"not tried any more: {held}",), named)
     causes = tuple(_causes(cluster, condition, decision))
-    if before is not None and _was_same(condition, before(pod)):
+    then = before(pod) if before is not None else None
+    if then is not None and (_same(condition, then) or _waits_for_victims(condition, then)):
         return PendingGroupData(Match.DIFFERENT, theirs, ours, (WHAT_IF, *causes), named)
     # Pods that came later only take capacity: they do not explain that the pod fits.
     younger = 0 if decision.schedulable else _younger_pods(cluster, condition.last_transition_time)
@@ -217,11 +218,6 @@ def _compared(scheduler: Scheduler, decide: _Decide, index: int, before: _Decide
         aged = f"the message is older than {counted(younger, 'running pod')}, which its numbers do not count"
         return PendingGroupData(Match.AGED, theirs, ours, (aged, *causes), named)
     return PendingGroupData(Match.DIFFERENT, theirs, ours, causes, named)
-
-
-def _was_same(condition: Condition, decision: Decision | None) -> bool:
-    """Report whether our answer without the what-ifs equals the stored one."""
-    return decision is not None and (_same(condition, decision) or _waits_for_victims(condition, decision))
 
 
 def decision_text(decision: Decision) -> str:
@@ -250,7 +246,9 @@ def _waits_for_victims(condition: Condition, decision: Decision) -> bool:
     """Report whether the message is that of the cycle that evicted the victims."""
     # No other message follows until the victims are gone.
     own = decision.pod.status.nominated_node_name
-    return bool(own) and _without_placement(condition.message, own) == without_preemption(decision.message)
+    placement = _PLACEMENT.search(condition.message)
+    end = placement.start() if placement and placement[1] == own else None
+    return bool(own) and condition.message[:end] == without_preemption(decision.message)
 
 
 def _messages(decision: Decision) -> set[str]:
@@ -260,12 +258,6 @@ def _messages(decision: Decision) -> set[str]:
     if found is None or not nodes or not decision.release.preemption_names_node:
         return {decision.message}
     return {decision.message.replace(found.placement(nodes[0]), found.placement(node)) for node in nodes}
-
-
-def _without_placement(message: str, node: str) -> str:
-    """Return the message without the placement on a node at its end."""
-    found = _PLACEMENT.search(message)
-    return message[: found.start()] if found and found[1] == node else message
 
 
 def _causes(cluster: Cluster, condition: Condition, decision: Decision) -> Iterator[str]:
@@ -287,12 +279,19 @@ def _causes(cluster: Cluster, condition: Condition, decision: Decision) -> Itera
     nominated = decision.framework.nominated_pods(decision.pod)
     if len(nominated):
         names = [cluster.pods.key(index) for index in nominated.tolist()]
-        yield f"{listed(names)} {_are(names)} nominated to a node, which can change at any moment"
+        are = "is" if len(names) == 1 else "are"
+        yield f"{listed(names)} {are} nominated to a node, which can change at any moment"
     pods = cluster.pods
     terminating = [pods.key(i) for i, r in enumerate(pods.records) if r.metadata.deletion_timestamp is not None]
     if terminating:
-        yield f"{listed(terminating)} {_are(terminating)} being deleted"
-    changes = _changes_since(cluster, condition.last_transition_time)
+        yield f"{listed(terminating)} {'is' if len(terminating) == 1 else 'are'} being deleted"
+    new_nodes = sum(_younger(node.metadata, condition.last_transition_time) for node in cluster.nodes.objects)
+    new_pods = _younger_pods(cluster, condition.last_transition_time)
+    changes = [
+        f"{counted(number, what)} {'was' if number == 1 else 'were'} created"
+        for number, what in ((new_nodes, "node"), (new_pods, "running pod"))
+        if number
+    ]
     if changes:
         yield f"{listed(changes)} after the pod became pending"
     if cluster.taken_at is not None and condition.last_transition_time is not None:
@@ -300,22 +299,6 @@ def _causes(cluster: Cluster, condition: Condition, decision: Decision) -> Itera
         if older.total_seconds() > 0:
             yield f"the snapshot is {counted(int(older.total_seconds()) + 1, 'second')} older than the condition"
     yield "the cluster's scheduler may have another configuration (--config), release or feature gates"
-
-
-def _are(names: list[str]) -> str:
-    return "is" if len(names) == 1 else "are"
-
-
-def _were(number: int) -> str:
-    return "was" if number == 1 else "were"
-
-
-def _changes_since(cluster: Cluster, moment: datetime | None) -> list[str]:
-    """Return the numbers of nodes and running pods that are younger than a moment, as text."""
-    nodes = sum(_younger(node.metadata, moment) for node in cluster.nodes.objects)
-    bound = _younger_pods(cluster, moment)
-    changes = [f"{counted(nodes, 'node')} {_were(nodes)} created"] if nodes else []
-    return [*changes, f"{counted(bound, 'running pod')} {_were(bound)} created"] if bound else changes
 
 
 def _younger_pods(cluster: Cluster, moment: datetime | None) -> int:

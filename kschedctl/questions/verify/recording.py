@@ -147,24 +147,21 @@ def _at(items: list[Any], i: int, keeps: Keeps[list[Any]]) -> Keeps[Any]:
 def _shrunk(value: Any, keeps: Keeps[Any]) -> Any:
     """Return a list or an object with the fewest items and fields, at all levels."""
     if isinstance(value, dict):
-        return _shrunk_fields(value, keeps)
+
+        def chosen(names: list[str]) -> Object:
+            return {name: field for name, field in value.items() if name in _IDENTITY or name in names}
+
+        names = fewest([name for name in value if name not in _IDENTITY], lambda names: keeps(chosen(names)))
+        fields = chosen(names)
+        for name in fields:
+            fields = {**fields, name: _shrunk(fields[name], _with(fields, name, keeps))}
+        return fields
     if isinstance(value, list):
         items = fewest(value, keeps)
         for i in range(len(items)):
             items = [*items[:i], _shrunk(items[i], _at(items, i, keeps)), *items[i + 1 :]]
         return items
     return value
-
-
-def _shrunk_fields(value: Mapping[str, Any], keeps: Keeps[Any]) -> Object:
-    def chosen(names: list[str]) -> Object:
-        return {name: field for name, field in value.items() if name in _IDENTITY or name in names}
-
-    names = fewest([name for name in value if name not in _IDENTITY], lambda names: keeps(chosen(names)))
-    fields = chosen(names)
-    for name in fields:
-        fields = {**fields, name: _shrunk(fields[name], _with(fields, name, keeps))}
-    return fields
 
 
 def fewest(items: list[T], keeps: Keeps[list[T]]) -> list[T]:
@@ -280,7 +277,12 @@ class Narrowing:
         if found.ours or _mentions(found.only_theirs, _ANYWHERE):
             return case
         nodes = [obj["metadata"]["name"] for obj in case["objects"] if obj["kind"] == "Node"]
-        suspects = self._suspects(found)
+        suspects: set[str] = set()
+        if found.only_theirs and not found.only_ours and found.outcome is Outcome.UNSCHEDULABLE:
+            # Any one of these nodes may be the cause of the difference, so they stay.
+            overcounted = self._overcounted
+            suspects = {node for node, said in self._facts.items() if any(text in overcounted for _, text, _ in said)}
+            suspects = suspects or {*self._facts}
         free = [node for node in nodes if node not in suspects]
 
         def only(chosen: Iterable[str]) -> Object:
@@ -288,13 +290,6 @@ class Narrowing:
             return {**case, "objects": [obj for obj in case["objects"] if _node_of_object(obj) not in gone]}
 
         return only(fewest(free, lambda chosen: self.keeps(only(chosen))))
-
-    def _suspects(self, found: Disagreement) -> set[str]:
-        """Return the nodes that stay because any one of them may be the cause of the difference."""
-        if not found.only_theirs or found.only_ours or found.outcome is not Outcome.UNSCHEDULABLE:
-            return set()
-        named = {node for node, said in self._facts.items() if any(text in self._overcounted for _, text, _ in said)}
-        return named or {*self._facts}
 
     def _out_of_reach_only(self, case: Object, found: Disagreement) -> Callable[[Object], bool]:
         """Return the test for objects that always stay."""

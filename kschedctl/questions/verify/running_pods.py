@@ -124,7 +124,14 @@ def _grouped(scheduler: Scheduler, indices: list[int], apart: Container[str]) ->
             found = known[key] = spec, _encode(spec)
         spec, meaning = found
         class_id = int(pods.class_id[index])
-        group_key = class_id, meaning, index if _named_after_pod(spec) or record.metadata.uid in apart else -1
+        group_key = (
+            class_id,
+            meaning,
+            index
+            if (bool(spec.resource_claims) or any(volume.ephemeral is not None for volume in spec.volumes))
+            or record.metadata.uid in apart
+            else -1,
+        )
         group = groups.get(group_key)
         if group is None:
             own = record.status.resource_claim_statuses
@@ -208,11 +215,6 @@ def names_nodes(spec: PodSpec) -> bool:
     """Report whether a pod's required affinity names nodes, as that of the pods of a DaemonSet does."""
     required = _required(spec)
     return required is not None and any(term.match_fields for term in required.node_selector_terms)
-
-
-def _named_after_pod(spec: PodSpec) -> bool:
-    """Report whether the pod's name or status decides its claims: those of ephemeral volumes, and those for devices."""
-    return bool(spec.resource_claims) or any(volume.ephemeral is not None for volume in spec.volumes)
 
 
 def _on_node(spec: PodSpec, node: str) -> PodSpec:

@@ -90,7 +90,11 @@ def claim_answer(
     """Return the answer for one claim; ``on_nodes`` is ``None`` to leave the nodes out."""
     unknown = _volumes_unknown(rests_on) or is_undecidable(cluster, found.claim) or cluster.is_forbidden(Node)
     nodes = _nodes(on_nodes, cluster) if on_nodes is not None and not unknown else None
-    diagnoses = tuple(_diagnoses(found, cluster, rests_on)) if on_nodes is not None else ()
+    # Nothing is wrong with a claim that waits for its pods, and without its class in the snapshot nothing is known.
+    waits = is_delayed(cluster, found.claim) and not found.claim.spec.volume_name
+    settled = found.outcome.action in (ClaimAction.KEEP, ClaimAction.BIND, ClaimAction.LOST)
+    told = on_nodes is not None and not (waits or settled or rests_on.missing)
+    diagnoses = tuple(diagnose_unbound(cluster, (found.claim,))) if told else ()
     return ClaimVolumes(
         **envelope(cluster, rests_on),
         claim=_claim(found, nodes or (), 0, rests_on, cluster),
@@ -104,15 +108,6 @@ def _cures(diagnosis: Diagnosis) -> Iterator[str]:
     """Yield the cures of a diagnosis in words."""
     yield from (remedy.summary for remedy in diagnosis.remedies)
     yield from (advice.summary for advice in diagnosis.advice)
-
-
-def _diagnoses(found: ClaimOverview, cluster: Cluster, rests_on: Provenance) -> Iterator[Diagnosis]:
-    """Yield the causes for which a claim is not bound, unless it waits for its pods or the snapshot lacks its class."""
-    claim = found.claim
-    waits = is_delayed(cluster, claim) and not claim.spec.volume_name
-    settled = found.outcome.action in (ClaimAction.KEEP, ClaimAction.BIND, ClaimAction.LOST)
-    if not (waits or settled or rests_on.missing):
-        yield from diagnose_unbound(cluster, (claim,))
 
 
 def pod_answer(found: PodOverview, cluster: Cluster, rests_on: Provenance) -> PodVolumes:
@@ -138,12 +133,6 @@ def pod_answer(found: PodOverview, cluster: Cluster, rests_on: Provenance) -> Po
     )
 
 
-def _binding_mode(found: ClaimOverview, cluster: Cluster) -> str:
-    if found.storage_class is not None:
-        return found.storage_class.volume_binding_mode
-    return "Unknown" if cluster.is_forbidden(StorageClass) else ""
-
-
 def _claim(
     found: ClaimOverview, nodes: Sequence[NodeVolumesData], position: int, rests_on: Provenance, cluster: Cluster
 ) -> ClaimData:
@@ -153,6 +142,10 @@ def _claim(
     unknown = outcome.action is ClaimAction.LOST and _volumes_unknown(rests_on)
     verdicts = [node.claims[position].verdict for node in nodes]
     may = not verdicts or any(verdict.usable or verdict is ClaimVerdict.IMMEDIATE for verdict in verdicts)
+    if found.storage_class is not None:
+        binding_mode = found.storage_class.volume_binding_mode
+    else:
+        binding_mode = "Unknown" if cluster.is_forbidden(StorageClass) else ""
     return ClaimData(
         name=claim_key(claim),
         summary=(
@@ -164,7 +157,7 @@ def _claim(
         size=str(claim.spec.resources.requests.get("storage", "")),
         access_modes=tuple(claim.spec.access_modes),
         storage_class=claim_class(outcome.claim),
-        binding_mode=_binding_mode(found, cluster),
+        binding_mode=binding_mode,
         volume=claim.spec.volume_name,
         pods=found.pods,
         controller=ControllerData(

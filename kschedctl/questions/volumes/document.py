@@ -102,7 +102,15 @@ def claim_document(answer: ClaimVolumes, view: View) -> Document:
     """Lay out the answer for one claim."""
     claim = answer.claim
     yield from first_line(answer, claim.summary, Tone.GOOD if claim.usable else Tone.BAD)
-    yield Phrases(tuple(_claim_facts(claim)))
+    modes = f", {', '.join(claim.access_modes)}" if claim.access_modes else ""
+    mode = f" ({claim.binding_mode})" if claim.binding_mode else " (which does not exist)"
+    given = ", the default" if claim.controller.default_class else ""
+    facts = (
+        f"wants {claim.size or 'any size'}{modes}",
+        f"class {claim.storage_class}{mode}{given}" if claim.storage_class else "no class",
+        f"used by {listed(claim.pods, most=_NAMED)}" if claim.pods else "used by no pod",
+    )
+    yield Phrases(facts)
     yield from header(answer, view.now)
     yield from diagnosis_section(answer.diagnoses, first_is_told=False)
     for cure in answer.cures[:_MOST_CURES]:
@@ -208,17 +216,6 @@ def _table_section(claims: Sequence[ClaimData], *, with_pods: bool) -> Document:
     yield table(headings, rows, numeric=(1,), identifiers=(0, 3, 5))
 
 
-def _claim_facts(claim: ClaimData) -> Iterator[str]:
-    yield f"wants {claim.size or 'any size'}" + (f", {', '.join(claim.access_modes)}" if claim.access_modes else "")
-    if claim.storage_class:
-        mode = f" ({claim.binding_mode})" if claim.binding_mode else " (which does not exist)"
-        given = ", the default" if claim.controller.default_class else ""
-        yield f"class {claim.storage_class}{mode}{given}"
-    else:
-        yield "no class"
-    yield f"used by {listed(claim.pods, most=_NAMED)}" if claim.pods else "used by no pod"
-
-
 def _trap_section(claims: Sequence[ClaimData]) -> Document:
     # Claims with the same storage class and zones share one paragraph.
     traps = {(c.trap.storage_class, c.trap.zones): c.trap for c in reversed(claims) if c.trap is not None}
@@ -235,14 +232,10 @@ def _controller_section(claim: ClaimData, *, every: bool) -> Document:
         yield Verbatim(controller.message, indent=4)
     if controller.not_taken:
         would_do = _LATER if controller.action in _WAITING else _ANOTHER
-        show = _volumes_one_by_one if every else _volumes_in_groups
-        rows = show(controller.not_taken, would_do)
+        rows: Iterable[tuple[str, Lines]] = _volumes_in_groups(controller.not_taken, would_do)
+        if every:
+            rows = ((one.volume, tuple(map(_mismatch, one.mismatches)) or (would_do,)) for one in controller.not_taken)
         yield from (GAP, table(("volumes", "reason"), rows))
-
-
-def _volumes_one_by_one(volumes: Iterable[NotTakenData], would_do: str) -> Iterator[tuple[str, Lines]]:
-    for volume in volumes:
-        yield volume.volume, tuple(map(_mismatch, volume.mismatches)) or (would_do,)
 
 
 def _volumes_in_groups(volumes: Iterable[NotTakenData], would_do: str) -> Iterator[tuple[str, Lines]]:
@@ -253,7 +246,15 @@ def _volumes_in_groups(volumes: Iterable[NotTakenData], would_do: str) -> Iterat
     for fields, members in sorted(groups.items(), key=lambda item: len(item[0])):
         names = listed([member.volume for member in members], most=_NAMED)
         columns = zip(*(member.mismatches for member in members), strict=True)
-        why = tuple(_merged(column) for column in columns) if fields else (would_do,)
+        merged = (
+            MismatchData(
+                column[0].field,
+                column[0].wanted,
+                listed(list(dict.fromkeys(m.found for m in column)), "or", most=_NAMED),
+            )
+            for column in columns
+        )
+        why = tuple(map(_mismatch, merged)) if fields else (would_do,)
         yield names, why
 
 
@@ -261,15 +262,6 @@ def _mismatch(mismatch: MismatchData) -> str:
     if mismatch.field == "claimRef":
         return f"is reserved for claim {mismatch.found}"
     return f"{mismatch.field}: wants {mismatch.wanted}, has {mismatch.found}"
-
-
-def _merged(mismatches: Sequence[MismatchData]) -> str:
-    found = list(dict.fromkeys(mismatch.found for mismatch in mismatches))
-    if len(found) == 1:
-        return _mismatch(mismatches[0])
-    has = listed(found, "or", most=_NAMED)
-    first = mismatches[0]
-    return _mismatch(MismatchData(first.field, first.wanted, has))
 
 
 def _nodes_section(nodes: Sequence[NodeVolumesData], view: View) -> Document:

@@ -1,6 +1,5 @@
 """The claims and pods that ``volumes`` is about, and the claims and classes that ``devices`` is about."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -46,22 +45,19 @@ class ClaimRequest(SubjectRequest):
         manifests = read_manifests(request, self.cluster, handle, otherwise=PersistentVolumeClaim)
         cluster, pods = manifests.pods(self.cluster.load(handle, manifests.others), handle)
         if not self.named:
-            return cluster, list(self._selected(cluster))
+            require_listed(cluster.cluster, "PersistentVolumeClaim")
+            claims = self.scope.select(cluster.cluster.list(PersistentVolumeClaim), self.selector)
+            if not claims:
+                with_labels = f" with the labels {self.selector}" if self.selector else ""
+                is_all = self.scope.selected is None
+                where = "the snapshot" if is_all else str(self.scope)
+                hint = "" if is_all else "-A includes all namespaces"
+                raise InputError(f"{where} has no claims{with_labels}", hint=hint)
+            return cluster, list(map(ClaimSubject, claims))
         subjects: list[ClaimSubject | PodSubject] = [*pods]
         subjects += [_stored(cluster, asked) for asked in manifests.otherwise]
         subjects += [_claim_or_pod(cluster, name, self.scope) for name in self.names if name not in paths]
         return cluster, subjects
-
-    def _selected(self, cluster: SchedulingCluster) -> Iterable[ClaimSubject]:
-        require_listed(cluster.cluster, "PersistentVolumeClaim")
-        claims = self.scope.select(cluster.cluster.list(PersistentVolumeClaim), self.selector)
-        if not claims:
-            with_labels = f" with the labels {self.selector}" if self.selector else ""
-            is_all = self.scope.selected is None
-            where = "the snapshot" if is_all else str(self.scope)
-            hint = "" if is_all else "-A includes all namespaces"
-            raise InputError(f"{where} has no claims{with_labels}", hint=hint)
-        return map(ClaimSubject, claims)
 
 
 def _stored(cluster: SchedulingCluster, asked: ObjectSubject) -> ClaimSubject:
@@ -90,18 +86,14 @@ def _claim_or_pod(cluster: SchedulingCluster, text: str, scope: NamespaceScope) 
             require_listed(cluster.cluster, "Pod")
         if of_claims or not pods:
             require_listed(cluster.cluster, "PersistentVolumeClaim", namespace or "")
-            raise _no_such_claim(cluster, name, namespace or "")
+            every = list(cluster.cluster.list(PersistentVolumeClaim))
+            close = [name] if any(c.name == name for c in every) else similar(name, (c.name for c in every))
+            keys = [f"{claim.namespace}/{claim.name}" for claim in every if claim.name in close]
+            where = f"{namespace}/{name}" if namespace else name
+            hint = f"the snapshot has {', '.join(keys[:5])}" if keys else "kschedctl volumes -A lists all claims"
+            raise InputError(f"the snapshot has no claim and no pod {where}", hint=hint)
     require_listed(cluster.cluster, "Pod")
     return named_pod(cluster.pods, text, scope)
-
-
-def _no_such_claim(cluster: SchedulingCluster, name: str, namespace: str) -> InputError:
-    claims = list(cluster.cluster.list(PersistentVolumeClaim))
-    close = [name] if any(c.name == name for c in claims) else similar(name, (c.name for c in claims))
-    keys = [f"{claim.namespace}/{claim.name}" for claim in claims if claim.name in close]
-    where = f"{namespace}/{name}" if namespace else name
-    hint = f"the snapshot has {', '.join(keys[:5])}" if keys else "kschedctl volumes -A lists all claims"
-    return InputError(f"the snapshot has no claim and no pod {where}", hint=hint)
 
 
 def device_subject(cluster: SchedulingCluster, text: str, scope: NamespaceScope) -> ResourceClaim | DeviceClass:

@@ -163,7 +163,14 @@ class _Cycle:
         if self._rules.checks_members:
             chosen = self._completed(chosen)
         if chosen.status.code.rejected and self._framework.release.groups_preempt and not chosen.waits:
-            found, chosen = self._preempt(chosen)
+            result = self._post_filter()
+            code, reasons = result.status.code, result.status.reasons
+            if code is Code.ERROR:
+                chosen = replace(chosen, status=GroupStatus(Code.ERROR, reasons))
+            elif code is not Code.SUCCESS or self._rules.says_preemption:
+                chosen = replace(chosen, status=chosen.status.with_reason(result.status.message))
+            if code is Code.SUCCESS:
+                found, chosen = result, replace(chosen, waits=True)
         return self._decision(tries, chosen, found)
 
     # The tries of the group, one per placement.
@@ -187,31 +194,26 @@ class _Cycle:
 
     def _choose(self, framework: Framework, tries: Sequence[_Try]) -> _Try:
         """Return the try that counts: the one that failed with an error, the best success, or the first."""
-        last = tries[-1]
-        no_placement = last.status.reasons == (_NO_PLACEMENT,)
-        if last.status.code is Code.ERROR or not framework.release.places_groups or no_placement:
-            chosen = last
-        else:
-            chosen = self._best_try(framework, tries)
+        chosen = tries[-1]
+        no_placement = chosen.status.reasons == (_NO_PLACEMENT,)
+        if chosen.status.code is not Code.ERROR and framework.release.places_groups and not no_placement:
+            successes = [each for each in tries if each.status.code is Code.SUCCESS or each.waits]
+            if not successes:
+                text = f"0/{len(tries)} placements are available, first placement status: {tries[0].status.error}"
+                status = GroupStatus(Code.UNSCHEDULABLE, (text,), by_group=self._rules.checks_members)
+                chosen = replace(tries[0], status=status)
+            elif len(successes) == 1:
+                chosen = successes[0]
+            else:
+                assignments = [PodGroupAssignments(each.placement, each.proposed) for each in successes]
+                try:
+                    chosen = successes[int(np.argmax(framework.run_placement_score(self._group, assignments)))]
+                except PluginError as error:
+                    chosen = _Try(successes[0].placement, GroupStatus(Code.ERROR, (str(error),)))
         if chosen.status.code is Code.SUCCESS and not chosen.proposed:
             # kube-scheduler requires a node for at least one member.
             return replace(chosen, status=UNSCHEDULABLE)
         return chosen
-
-    def _best_try(self, framework: Framework, tries: Sequence[_Try]) -> _Try:
-        successes = [each for each in tries if each.status.code is Code.SUCCESS or each.waits]
-        if not successes:
-            first = tries[0]
-            text = f"0/{len(tries)} placements are available, first placement status: {first.status.error}"
-            return replace(first, status=GroupStatus(Code.UNSCHEDULABLE, (text,), by_group=self._rules.checks_members))
-        if len(successes) == 1:
-            return successes[0]
-        assignments = [PodGroupAssignments(each.placement, each.proposed) for each in successes]
-        try:
-            totals = framework.run_placement_score(self._group, assignments)
-        except PluginError as error:
-            return _Try(successes[0].placement, GroupStatus(Code.ERROR, (str(error),)))
-        return successes[int(np.argmax(totals))]
 
     def _try_placement(self, framework: Framework, placement: Placement, *, run_post_filter: bool) -> _Try:
         if self._rules.permit_decides:
@@ -234,7 +236,10 @@ class _Cycle:
             else:
                 framework = alike.framework if alike is not None else framework
                 each, framework = self._try_member(framework, pod, placement, run_post_filter=False)
-                alike = self._alike_members(each.member, framework, placement)
+                member, alike = each.member, None
+                # Members like this one are searched together, except after an error or if another rule picks.
+                if self._pick is first_best and not (member.decision is None or member.is_error or member.refused_by):
+                    alike = AlikeMembers(member, member.decision, framework, placement.rows)
             tried.append(each)
             if each.member.is_error:
                 return _Try(placement, _of_member(each), tuple(tried))
@@ -248,12 +253,6 @@ class _Cycle:
         waits = status.code is Code.WAIT
         code = Code.UNSCHEDULABLE if waits else status.code
         return _Try(placement, GroupStatus(code, status.reasons, by_group=waits), tuple(tried))
-
-    def _alike_members(self, member: MemberDecision, after: Framework, placement: Placement) -> AlikeMembers | None:
-        """Return the search for members like one that was tried; ``None`` after an error or if another rule picks."""
-        if self._pick is not first_best or member.decision is None or member.is_error or member.refused_by:
-            return None
-        return AlikeMembers(member, member.decision, after, placement.rows)
 
     def _try_until_permitted(self, framework: Framework, placement: Placement, *, run_post_filter: bool) -> _Try:
         status, waits, evicts = UNSCHEDULABLE, False, False
@@ -310,18 +309,6 @@ class _Cycle:
 
     # Preemption by the group.
 
-    def _preempt(self, chosen: _Try) -> tuple[PodGroupPostFilterResult | None, _Try]:
-        """Run PodGroupPostFilter; return the result if it succeeds, and the try with what it adds to the status."""
-        found = self._post_filter()
-        status = found.status
-        if status.code is Code.ERROR:
-            return None, replace(chosen, status=GroupStatus(Code.ERROR, status.reasons))
-        if status.code is not Code.SUCCESS or self._rules.says_preemption:
-            chosen = replace(chosen, status=chosen.status.with_reason(status.message))
-        if status.code is not Code.SUCCESS:
-            return None, chosen
-        return found, replace(chosen, waits=True)
-
     def _post_filter(self) -> PodGroupPostFilterResult:
         if self._rules.queues_groups:
             return self._framework.run_pod_group_post_filter(self._group, self)
@@ -339,7 +326,8 @@ class _Cycle:
         """Try the whole group in a changed cluster."""
         framework = self._framework.moved(cluster)
         chosen = self._choose(framework, self._tries(framework, run_post_filter=False))
-        return chosen.status.as_status, chosen.proposed
+        reasons = (chosen.status.message,) if chosen.status.code is not Code.SUCCESS else ()
+        return Status(chosen.status.code, reasons), chosen.proposed
 
     def fits(self, cluster: Cluster, proposed: Sequence[tuple[Pod, str]]) -> bool:
         """Report whether members fit on given nodes, one after the other."""

@@ -39,11 +39,6 @@ class GroupStatus(msgspec.Struct, frozen=True):
         """The text that stands for this status inside another one."""
         return GROUP_IS_UNSCHEDULABLE if self.by_group else self.message
 
-    @property
-    def as_status(self) -> Status:
-        """The status as plugins see it."""
-        return Status(self.code, (self.message,) if self.code is not Code.SUCCESS else ())
-
     def with_reason(self, reason: str) -> "GroupStatus":
         """Return the status with one more reason."""
         return msgspec.structs.replace(self, reasons=(*self.reasons, reason))

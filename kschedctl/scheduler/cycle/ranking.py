@@ -94,7 +94,15 @@ class Ranking:
                     if len(self.rows):
                         self._scale(name)
             else:
-                self._set_scores(position, scores)
+                for name, score in zip(self._varying, scores, strict=True):
+                    raw = self._raw[name]
+                    if raw[position] == score:
+                        continue
+                    if name not in self._scaled:
+                        self.total[position] += (score - raw[position]) * self._weights[name]
+                    raw[position] = score
+                    if name in self._scaled:
+                        self._scale(name)
         except PluginError:
             return False
         return True
@@ -105,18 +113,6 @@ class Ranking:
         order = np.lexsort((self._place[open_rows], -self.total[open_rows]))
         rows: Rows = self.rows[open_rows][order[:n_together]]
         return rows if row in rows else np.append(rows, row)
-
-    def _set_scores(self, position: int, scores: tuple[int, ...]) -> None:
-        """Change a node's raw scores."""
-        for name, score in zip(self._varying, scores, strict=True):
-            raw = self._raw[name]
-            if raw[position] == score:
-                continue
-            if name not in self._scaled:
-                self.total[position] += (score - raw[position]) * self._weights[name]
-            raw[position] = score
-            if name in self._scaled:
-                self._scale(name)
 
     def _scale(self, name: str) -> None:
         scaled = normalized_scores(self._framework, name, self._state, self._pod, self._raw[name].copy())

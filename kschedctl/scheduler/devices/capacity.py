@@ -41,10 +41,22 @@ def consumption(
         return None
     out = {}
     for name, capacity in capacities.items():
+        wanted, policy = asked.get(name), capacity.request_policy
         try:
-            out[name] = _consumed(asked.get(name), capacity, exact=exact)
+            if wanted is None:
+                default = None if policy is None else policy.default
+                amount = parse_quantity(capacity.value if default is None else default)
+            else:
+                amount = parse_quantity(wanted)
+                if policy is not None and policy.valid_range is not None and policy.valid_range.min is not None:
+                    amount = _round_up(wanted, policy.valid_range, exact=exact)
+                elif policy is not None and policy.valid_values:
+                    amount = next((each for each in map(parse_quantity, policy.valid_values) if amount <= each), amount)
+            if exact and amount < 0:
+                raise CapacityError("capacity value is negative")
         except CapacityError as error:
             raise CapacityError(f'capacity "{name}": {error}') from None
+        out[name] = amount
     return out
 
 
@@ -65,22 +77,6 @@ def fits(
         and used.get(name, 0) + own.get(name, 0) + consumed[name] <= parse_quantity(capacity.value)
         for name, capacity in capacities.items()
     )
-
-
-def _consumed(asked: str | int | float | None, capacity: DeviceCapacity, *, exact: bool) -> int:
-    policy = capacity.request_policy
-    if asked is None:
-        amount = parse_quantity(policy.default if policy is not None and policy.default is not None else capacity.value)
-    else:
-        amount = parse_quantity(asked)
-        if policy is not None and policy.valid_range is not None and policy.valid_range.min is not None:
-            amount = _round_up(asked, policy.valid_range, exact=exact)
-        elif policy is not None and policy.valid_values:
-            larger = [known for known in map(parse_quantity, policy.valid_values) if amount <= known]
-            amount = larger[0] if larger else amount
-    if exact and amount < 0:
-        raise CapacityError("capacity value is negative")
-    return amount
 
 
 def _round_up(asked: str | int | float, valid: CapacityRequestPolicyRange, *, exact: bool) -> int:

@@ -32,7 +32,6 @@ class AllocationError(Exception):
 KINDS: Final[frozenset[type[ApiObject]]] = frozenset({ResourceSlice, DeviceTaintRule, ResourceClaim, DeviceClass})
 #: The time that a device may take to become ready, unless the configuration says otherwise.
 BINDING_TIMEOUT: Final = timedelta(minutes=10)
-_NODE_OPERATIONS: Final = "DRAOptionalNodeOperations"
 
 
 class ClaimProblemError(Exception):
@@ -110,7 +109,7 @@ def available_on(cluster: Cluster, claim: ResourceClaim, rules: DeviceRules) -> 
     if allocation.node_selector is not None:
         mask = nodes_matching(cluster.nodes, allocation.node_selector)
     if rules.optional_node_operations and any(r.skip_node_operations for r in allocation.devices.results):
-        declared = [_NODE_OPERATIONS in node.status.declared_features for node in cluster.nodes.objects]
+        declared = ["DRAOptionalNodeOperations" in node.status.declared_features for node in cluster.nodes.objects]
         mask = mask & np.array(declared, dtype=np.bool_)
     return mask
 

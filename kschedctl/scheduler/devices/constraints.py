@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from kschedctl.objects.device import CounterSet, Device, DeviceAttribute, DeviceConstraint
 from kschedctl.objects.quantity import parse_quantity
 from kschedctl.objects.releases.rules import DeviceRules
-from kschedctl.scheduler.devices.claims import AllocationError
 
 
 def lookup_attribute(driver: str, device: Device, name: str) -> DeviceAttribute | None:
@@ -156,11 +155,6 @@ def make_constraint(constraint: DeviceConstraint, codes: Sequence[int], rules: D
     if rules.distinct_keeps_all:
         return DistinctFromAll(constraint.requests, codes)
     return DistinctFromLatest(constraint.requests, codes)
-
-
-def unknown_constraint(claim: str, number: int) -> AllocationError:
-    """Return the error for a constraint that the release does not know."""
-    return AllocationError(f"claim {claim}, constraint #{number}: empty constraint (unsupported constraint type?)")
 
 
 # Counters of pools, from which partitions of a device draw. Amounts are in nano-units.

@@ -46,18 +46,15 @@ def backing_classes(cluster: Cluster) -> dict[str, DeviceClass]:
     If two classes name the same resource, the newer one counts, or the first by name if both have the same age.
     """
     out: dict[str, DeviceClass] = {}
-    for device_class in sorted(cluster.list(DeviceClass), key=_by_age):
+    # The class that counts comes last, so names sort in reverse order, character by character.
+    for device_class in sorted(
+        cluster.list(DeviceClass),
+        key=lambda one: (one.metadata.creation_timestamp or _NEVER, [-ord(c) for c in one.name] + [1]),
+    ):
         if device_class.spec.extended_resource_name:
             out[device_class.spec.extended_resource_name] = device_class
         out[CLASS_PREFIX + device_class.name] = device_class
     return out
-
-
-def _by_age(device_class: DeviceClass) -> tuple[datetime, list[int]]:
-    """Return a sort key by which the class that counts comes last."""
-    # Names sort in reverse order, character by character.
-    created = device_class.metadata.creation_timestamp or _NEVER
-    return created, [-ord(c) for c in device_class.name] + [1]
 
 
 def leftover_claim(cluster: Cluster, pod: Pod) -> ResourceClaim | None:

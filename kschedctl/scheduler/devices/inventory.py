@@ -7,7 +7,7 @@ reads (whether a selector matches, an attribute's value, taints) are columns of 
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -84,25 +84,23 @@ def gather_pools(slices: Iterable[ResourceSlice], nodes: Nodes, rules: DeviceRul
         ):
             continue
         by_pool.setdefault(PoolID(one.spec.driver, one.spec.pool.name), []).append(one)
-    views = [view for pool, found in sorted(by_pool.items()) for view in _views(pool, found, nodes, rules)]
+    views = []
+    for pool, found in sorted(by_pool.items()):
+        every = sorted(found, key=lambda one: one.name)
+        for rows, seen, elsewhere in _seen(every, nodes, rules):
+            newest = max(every[i].spec.pool.generation for i in seen)
+            view = _view(pool, rows, [every[i] for i in seen if every[i].spec.pool.generation == newest], every, rules)
+            if view is None:
+                continue
+            names = {every[i].name: i for i in seen}
+            flagged = frozenset(
+                (number, device)
+                for number, one in enumerate(view.slices)
+                for device in range(len(one.spec.devices))
+                if (names[one.name], device) in elsewhere
+            )
+            views.append(replace(view, elsewhere=flagged))
     return sorted(views, key=lambda view: view.has_binding_conditions)
-
-
-def _views(pool: PoolID, slices: list[ResourceSlice], nodes: Nodes, rules: DeviceRules) -> Iterator[PoolView]:
-    slices = sorted(slices, key=lambda one: one.name)
-    for rows, seen, elsewhere in _seen(slices, nodes, rules):
-        newest = max(slices[i].spec.pool.generation for i in seen)
-        view = _view(pool, rows, [slices[i] for i in seen if slices[i].spec.pool.generation == newest], slices, rules)
-        if view is None:
-            continue
-        names = {slices[i].name: i for i in seen}
-        flagged = frozenset(
-            (number, device)
-            for number, one in enumerate(view.slices)
-            for device in range(len(one.spec.devices))
-            if (names[one.name], device) in elsewhere
-        )
-        yield PoolView(pool, rows, view.incomplete, view.invalid, view.slices, flagged, view.others, view.counter_sets)
 
 
 def _seen(
@@ -112,7 +110,9 @@ def _seen(
     local: dict[int, list[int]] = {}
     shared: list[tuple[tuple[int, int], Mask]] = []
     for i, one in enumerate(slices):
-        if _is_left_out(one, rules):
+        counters_only = bool(one.spec.shared_counters) and not rules.counter_slices_count
+        if not rules.partitionable and (one.spec.per_device_node_selection is not None or counters_only):
+            # The release ignores the slice.
             continue
         if one.spec.node_name and not (one.spec.shared_counters and rules.counter_slices_everywhere):
             if (row := nodes.row.get(one.spec.node_name)) is not None:
@@ -150,15 +150,6 @@ def _shared(spec: ResourceSliceSpec, nodes: Nodes, rules: DeviceRules) -> Iterat
         masks = [reach(device, nodes) for device in spec.devices]
         yield -1, np.any(masks, axis=0) if masks else np.zeros(len(nodes), dtype=np.bool_)
         yield from enumerate(masks)
-
-
-def _is_left_out(one: ResourceSlice, rules: DeviceRules) -> bool:
-    """Report whether a release ignores a slice."""
-    if rules.partitionable:
-        return False
-    return one.spec.per_device_node_selection is not None or (
-        bool(one.spec.shared_counters) and not rules.counter_slices_count
-    )
 
 
 def reach(of: DeviceFeatures | object, nodes: Nodes) -> Mask:
@@ -304,10 +295,6 @@ class Inventory:
         """Return the slice that lists a device."""
         return self.slices[bisect_right(self._starts, number)]
 
-    def other_devices(self, view: PoolView) -> list[int]:
-        """Return the numbers of the devices in a pool's slices for other nodes."""
-        return [self._first[one.name] + i for one in view.others for i in range(len(one.spec.devices))]
-
     @cached_property
     def node_pools(self) -> NodePools:
         """The pools of every node."""
@@ -327,21 +314,21 @@ class Inventory:
         Two views with the same code and interchangeable devices give the same result in a search.
         """
         codes: dict[Hashable, int] = {}
-        return np.array(
-            [codes.setdefault(self._form(number), len(codes)) for number in range(len(self.views))], dtype=np.int64
-        )
-
-    def _form(self, number: int) -> Hashable:
-        view = self.views[number]
-        counters = None
-        if self.has_counters and view.counter_sets:
-            counters = tuple(sorted(self.available_counters(number).items()))
-        return view.incomplete, bool(view.invalid), self.view_elsewhere[number].tobytes(), counters
+        forms = []
+        for number, view in enumerate(self.views):
+            counters = None
+            if self.has_counters and view.counter_sets:
+                counters = tuple(sorted(self.available_counters(number).items()))
+            form = view.incomplete, bool(view.invalid), self.view_elsewhere[number].tobytes(), counters
+            forms.append(codes.setdefault(form, len(codes)))
+        return np.array(forms, dtype=np.int64)
 
     def available_counters(self, number: int) -> dict[CounterName, int]:
         """Return the counters of a pool view minus the draw of the pool's allocated devices, in nano-units."""
         view = self.views[number]
-        devices = (*self.view_devices[number].tolist(), *self.other_devices(view))
+        # The slices for other nodes draw on the same counters.
+        others = (self._first[one.name] + i for one in view.others for i in range(len(one.spec.devices)))
+        devices = (*self.view_devices[number].tolist(), *others)
         allocated = (self.devices[i] for i in devices if self.usage.allocated(self.ids[i]))
         return available_counters(view.counter_sets or {}, allocated)
 

@@ -11,7 +11,6 @@ import numpy as np
 from kschedctl.common.arrays import Int64Array
 from kschedctl.objects.device import (
     CapacityRequirements,
-    DeviceRequest,
     DeviceSelector,
     DeviceSubRequest,
     DeviceToleration,
@@ -102,17 +101,15 @@ def plan_claims(claims: Sequence[ResourceClaim], inventory: Inventory) -> tuple[
     return tuple(
         ClaimPlan(
             claim,
-            tuple(_alternatives(claim, request, inventory) for request in claim.spec.devices.requests),
+            tuple(
+                tuple(_alternative(claim, request.name, sub.name, sub, inventory) for sub in request.first_available)
+                or (_alternative(claim, request.name, "", request.exactly or ExactDeviceRequest(), inventory),)
+                for request in claim.spec.devices.requests
+            ),
             tuple(constraint_attribute(each, inventory.rules) for each in claim.spec.devices.constraints),
         )
         for claim in claims
     )
-
-
-def _alternatives(claim: ResourceClaim, request: DeviceRequest, inventory: Inventory) -> tuple[Alternative, ...]:
-    if request.first_available:
-        return tuple(_alternative(claim, request.name, sub.name, sub, inventory) for sub in request.first_available)
-    return (_alternative(claim, request.name, "", request.exactly or ExactDeviceRequest(), inventory),)
 
 
 def _alternative(

@@ -14,7 +14,7 @@ from kschedctl.common.arrays import Int64Array
 from kschedctl.objects.device import ALL, ALLOCATION_RESULTS_MAX, EXACT_COUNT, Device, DeviceTaint, ResourceSlice
 from kschedctl.scheduler.devices.capacity import CapacityError, consumption, fits
 from kschedctl.scheduler.devices.claims import AllocationError, DeviceID, PoolID
-from kschedctl.scheduler.devices.constraints import ConstraintState, counters_of, make_constraint, unknown_constraint
+from kschedctl.scheduler.devices.constraints import ConstraintState, counters_of, make_constraint
 from kschedctl.scheduler.devices.requests import Alternative, ClaimPlan
 from kschedctl.scheduler.devices.taints import untolerated
 
@@ -256,7 +256,8 @@ def claim_work(plan: ClaimPlan, site: NodeDevices) -> list[list[RequestWork]]:
         raise AllocationError(f"claim {plan.claim.key}: number of requested devices {least} {limit}")
     for i, name in enumerate(plan.attributes):
         if name is None:
-            raise unknown_constraint(plan.claim.key, i)
+            where = f"claim {plan.claim.key}, constraint #{i}"
+            raise AllocationError(f"{where}: empty constraint (unsupported constraint type?)")
     return out
 
 
@@ -481,8 +482,10 @@ class Search:
         self, claim: int, request: int, work: RequestWork, device: int, following: tuple[int, int, int], *, must: bool
     ) -> bool:
         """Take a device and search for the rest; release the device if that fails."""
-        site, asked = self._site, work.asked
-        if not self._can_take(claim, asked, device):
+        site, asked, held = self._site, work.asked, self._held.get(device, ())
+        if site.draws_on_counters[device] and not self._rules.partitionable:
+            return False
+        if (claim in held and not site.shareable[device]) if asked.admin_access else (site.in_use[device] or held):
             return False
         draws = site.draws_on_counters[device] and not (site.shareable[device] and site.capacity.is_shared(device))
         if draws and not site.counters.take(device):
@@ -500,14 +503,6 @@ class Search:
                     self._release(self._constraints[claim], asked)
                 if draws:
                     site.counters.give_back(device)
-
-    def _can_take(self, claim: int, asked: Alternative, device: int) -> bool:
-        site, held = self._site, self._held.get(device, ())
-        if site.draws_on_counters[device] and not self._rules.partitionable:
-            return False
-        if asked.admin_access:
-            return bool(site.shareable[device]) or claim not in held
-        return not site.in_use[device] and not held
 
     def _constrain(self, claim: int, asked: Alternative, device: int, *, must: bool) -> bool:
         """Add a device to all constraints of its claim, or to none of them."""

@@ -204,10 +204,19 @@ def _paths(node: Node) -> set[tuple[str, ...]]:
     path = _path(node)
     if path is not None:
         return {path if len(path) == 3 or path[0] not in (ATTRIBUTES, CAPACITY) else path[:1]}
-    out: set[tuple[str, ...]] = set()
-    for part in _subexpressions(node):
-        out |= _paths(part)
-    return out
+    parts: tuple[Node, ...] = ()
+    match node:
+        case Select():
+            parts = (node.operand,)
+        case Call():
+            parts = node.arguments
+        case ListLiteral():
+            parts = node.elements
+        case MapLiteral():
+            parts = tuple(part for key, value, _ in node.entries for part in (key, value))
+        case Comprehension():
+            parts = (node.iterated, node.initial, node.condition, node.step, node.result)
+    return set[tuple[str, ...]]().union(*map(_paths, parts))
 
 
 def _path(node: Node) -> tuple[str, ...] | None:

@@ -52,10 +52,10 @@ def untolerated(taints: Iterable[DeviceTaint], tolerations: Sequence[DeviceToler
 
 
 def _tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
-    if toleration.effect and toleration.effect != taint.effect:
-        return False
-    if toleration.key and toleration.key != taint.key:
-        return False
-    if toleration.operator in ("", "Equal"):
-        return toleration.value == taint.value
-    return toleration.operator == "Exists"
+    return (
+        (not toleration.effect or toleration.effect == taint.effect)
+        and (not toleration.key or toleration.key == taint.key)
+        and (
+            toleration.value == taint.value if toleration.operator in ("", "Equal") else toleration.operator == "Exists"
+        )
+    )

@@ -96,7 +96,6 @@ def _load_certificate(load: Callable[[], None], path: str) -> None:
         raise ConfigError(f"has no readable certificate or key: {why_unreadable(error)}", path=path) from None
 
 
-_OK: Final = 200
 _DEFAULT_TIMEOUT: Final = Duration.seconds(5)
 
 
@@ -193,7 +192,7 @@ class HTTPExtender(Extender):
         """
         url = f"{self.config.url_prefix.rstrip('/')}/{verb}"
         response = self._transport.post(url, msgspec.json.encode(about))
-        if response.status != _OK:
+        if response.status != 200:
             raise ExtenderError(f"failed {verb} with extender at URL {url}, code {response.status}")
         return response
 

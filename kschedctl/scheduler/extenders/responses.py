@@ -22,7 +22,6 @@ from kschedctl.sources.snapshot.decoding import decode
 # JSON decoded as by Go's stream decoder: only the first value counts, and errors have Go's messages.
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
-_LITERALS: Final = ("true", "false", "null")
 _UNEXPECTED_END: Final = "unexpected EOF"
 
 
@@ -105,7 +104,7 @@ def _syntax(text: str, error: json.JSONDecodeError) -> str:
 
 def _literal(text: str, at: int) -> str:
     """Return the error of a misspelled true, false or null; empty without one."""
-    for literal in _LITERALS:
+    for literal in ("true", "false", "null"):
         if text[at] == literal[0]:
             for i, expected in enumerate(literal):
                 if at + i >= len(text):
@@ -284,16 +283,16 @@ def _sent_back_nodes(fields: _Struct) -> tuple[SentBackNode, ...] | None:
         return None
     items = _Struct("NodeList", value, "Nodes.").get("items", list, "[]v1.Node") or []
     try:
-        return tuple(_sent_back_node(msgspec.json.encode(_plain(item or {}))) for item in items)
+        return tuple(
+            SentBackNode(metadata=node.metadata, spec=node.spec, status=node.status, text=text)
+            for item in items
+            for text in (msgspec.json.encode(_plain(item or {})),)
+            for node in (decode(text, Node),)
+        )
     except InputError as error:
         raise ExtenderError(f"its nodes cannot be read: {error}") from None
     except RecursionError:
         raise ExtenderError("its nodes cannot be read: exceeded max depth") from None
-
-
-def _sent_back_node(text: bytes) -> SentBackNode:
-    node = decode(text, Node)
-    return SentBackNode(metadata=node.metadata, spec=node.spec, status=node.status, text=text)
 
 
 def _plain(value: Any) -> Any:

@@ -55,24 +55,25 @@ class ClusterChanges:
         # Declarations of dependencies are class attributes and live as long as the class: their ids are never reused.
         key = id(reads)
         if key not in self._touched:
-            self._touched[key] = self._touched_rows(reads)
+            before, after = self._before, self._after
+            of_pods = reads.pods is not Reach.NOTHING and before.pods != after.pods
+            of_nodes = reads.nodes is not Reach.NOTHING and before.nodes != after.nodes
+            if before is after:
+                rows: Rows | None = _NO_ROWS
+            elif (
+                len(before.row_nodes) != len(after.row_nodes)
+                or (of_pods and reads.pods is Reach.CLUSTER)
+                or (of_nodes and reads.nodes is Reach.CLUSTER)
+                or (
+                    before.kinds is not after.kinds
+                    and any(before.kinds.get(kind) != after.kinds.get(kind) for kind in reads.kinds)
+                )
+            ):
+                rows = None
+            else:
+                rows = self._rows_of(of_pods, of_nodes)
+            self._touched[key] = rows
         return self._touched[key]
-
-    def _touched_rows(self, reads: Dependencies) -> Rows | None:
-        before, after = self._before, self._after
-        if before is after:
-            return _NO_ROWS
-        of_pods = reads.pods is not Reach.NOTHING and before.pods != after.pods
-        of_nodes = reads.nodes is not Reach.NOTHING and before.nodes != after.nodes
-        if len(before.row_nodes) != len(after.row_nodes):
-            return None
-        if (of_pods and reads.pods is Reach.CLUSTER) or (of_nodes and reads.nodes is Reach.CLUSTER):
-            return None
-        if before.kinds is not after.kinds and any(
-            before.kinds.get(kind) != after.kinds.get(kind) for kind in reads.kinds
-        ):
-            return None
-        return self._rows_of(of_pods, of_nodes)
 
     def _rows_of(self, of_pods: bool, of_nodes: bool) -> Rows:
         rows = self._rows.get((of_pods, of_nodes))

@@ -98,17 +98,9 @@ class Handle:
 class PluginsRunner(Protocol):
     """The plugins of a profile over one cluster, for plugins and the result cache (upstream ``PluginsRunner``)."""
 
-    @property
-    def profile(self) -> Profile:
-        """The profile."""
-
-    @property
-    def cluster(self) -> Cluster:
-        """The cluster."""
-
-    @property
-    def handle(self) -> Handle:
-        """The handle of the plugins."""
+    profile: Profile
+    cluster: Cluster
+    handle: Handle
 
     def plugin(self, name: str) -> "Plugin":
         """Return a plugin of the profile by its name."""
@@ -585,3 +577,16 @@ def default_normalize_score(scores: Int64Array, *, reverse: bool) -> Int64Array:
 def explain_default_normalize_score(scores: Int64Array, position: int, *, reverse: bool) -> Arithmetic:
     """Return the arithmetic of ``default_normalize_score`` for one of the scores."""
     return ScaledToHighest(int(scores[position]), int(scores.max(initial=0)), reverse)
+
+
+class ScaledScorePlugin(ScorePlugin):
+    """A Score plugin whose scores ``default_normalize_score`` scales."""
+
+    #: True if low raw scores are better.
+    prefers_low: ClassVar = False
+
+    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
+        return default_normalize_score(scores, reverse=self.prefers_low)
+
+    def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
+        return explain_default_normalize_score(scores, position, reverse=self.prefers_low)

@@ -21,7 +21,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.framework.cycle_state import CycleState, Effects
 from kschedctl.scheduler.framework.dependencies import ClusterChanges, Dependencies
 from kschedctl.scheduler.framework.interface import PluginsRunner, PreFilterResult
-from kschedctl.scheduler.framework.status import Code, Reason, Rejections, Status
+from kschedctl.scheduler.framework.status import Code, Rejections, Status
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -160,7 +160,13 @@ class CachedResults:
                     state.replay(entry.effects)
                 if value is not None:
                     entry.versions, entry.value = cluster.versions, value
-                    return _rejections(value, nodes, ask)
+                    return Rejections(
+                        value.code,
+                        value.reason,
+                        value.texts.__getitem__,
+                        # Details are computed on demand.
+                        lambda position: ask(Overlay(nodes.pods, nodes.rows[position : position + 1])).reasons(0),
+                    )
         said, effects = state.recorded(lambda: ask(nodes))
         filtered = _filtered(said)
         if filtered is None:
@@ -333,15 +339,6 @@ def _patched(known: _Filtered, rows: Rows, again: Rejections) -> _Filtered | Non
         reason_after[rows] = reason
         _fixed(reason_after)
     return _Filtered(code_after, reason_after, texts)
-
-
-def _rejections(value: _Filtered, nodes: Overlay, ask: Callable[[Overlay], Rejections]) -> Rejections:
-    """Return a cached result as ``Rejections``; details are computed on demand."""
-
-    def details(position: int) -> tuple[Reason, ...]:
-        return ask(Overlay(nodes.pods, nodes.rows[position : position + 1])).reasons(0)
-
-    return Rejections(value.code, value.reason, value.texts.__getitem__, details)
 
 
 def _still_known(value: _Scored, touched: Rows, rows: Rows) -> tuple[_Scored, Rows]:

@@ -103,11 +103,9 @@ class NodeName(PreFilterPlugin, FilterPlugin):
         if not wanted:
             return Rejections.everywhere(len(nodes), SUCCESS)
         other = nodes.rows != self.handle.cluster.nodes.row.get(wanted, -1)
-
-        def details(_: int) -> tuple[Reason, ...]:
-            return (Reason(REASON, OtherNodeNamed(wanted)),)
-
-        return Rejections.where(other, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)
+        return Rejections.where(
+            other, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, lambda _: (Reason(REASON, OtherNodeNamed(wanted)),)
+        )
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
         wanted, name = pod.spec.node_name, self.handle.cluster.nodes.names[row]
@@ -159,11 +157,12 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin):
         cordoned = self.handle.cluster.nodes.unschedulable[nodes.rows]
         if tolerated(pod.spec.tolerations, UNSCHEDULABLE_TAINT):
             cordoned = np.zeros_like(cordoned)
-
-        def details(_: int) -> tuple[Reason, ...]:
-            return (Reason(NODE_UNSCHEDULABLE_REASON, Cordoned()),)
-
-        return Rejections.where(cordoned, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, NODE_UNSCHEDULABLE_REASON, details)
+        return Rejections.where(
+            cordoned,
+            Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
+            NODE_UNSCHEDULABLE_REASON,
+            lambda _: (Reason(NODE_UNSCHEDULABLE_REASON, Cordoned()),),
+        )
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
         if not self.handle.cluster.nodes.unschedulable[row]:
@@ -230,22 +229,24 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
         return PreFilterResult()
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        if not self.handle.release.enabled(_GATE):
+        release = self.handle.release
+        if not release.enabled(_GATE):
             return ()
+        pods = self.handle.pods_that_wake(EventResource.TARGET_POD)
+
+        def after_update(pod: Pod, old: Pod, new: Pod) -> bool:
+            return same_pod(pod, new) and needed_features(old, release) != needed_features(new, release)
+
         action = ActionType.ADD | ActionType.UPDATE_NODE_DECLARED_FEATURE
         return (
             registered(EventResource.NODE, action, self._after_node_change),
-            registered(self.handle.pods_that_wake(EventResource.TARGET_POD), ActionType.UPDATE, self._after_update),
+            registered(pods, ActionType.UPDATE, after_update),
         )
 
     def _after_node_change(self, pod: Pod, old: Node | None, new: Node) -> bool:
         needed = needed_features(pod, self.handle.release)
         had = old is not None and needed.issubset(old.status.declared_features)
         return not had and needed.issubset(new.status.declared_features)
-
-    def _after_update(self, pod: Pod, old: Pod, new: Pod) -> bool:
-        release = self.handle.release
-        return same_pod(pod, new) and needed_features(old, release) != needed_features(new, release)
 
     def sign_pod(self, pod: Pod) -> Hashable:
         return needed_features(pod, self.handle.release)

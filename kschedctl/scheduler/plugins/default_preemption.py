@@ -29,7 +29,6 @@ GROUP_UNDER_WAY: Final = "waiting for the preemption for this pod group to be fi
 _NO_GROUP: Final = "preemption: pod group for pod not found"
 _PLACED: Final = "preemption: not eligible due to placement-based pod group scheduling limitation"
 _BY_GROUP: Final = "preemption: not eligible due to workload aware preemption enabled"
-_OF_GROUPS: Final = "pod group preemption: "
 
 
 class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, PodGroupPostFilterPlugin):
@@ -82,7 +81,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, PodGroupPostFilterPl
         rules = self.handle.release.pod_groups
         if rules is None or not rules.says_preemption or not found.status.message:
             return found
-        status = Status(found.status.code, (f"{_OF_GROUPS}{found.status.message}",), self.name)
+        status = Status(found.status.code, (f"pod group preemption: {found.status.message}",), self.name)
         return PodGroupPostFilterResult(status, found.nominated, found.victims)
 
     def _left_to_group(self, pod: Pod) -> str:

@@ -21,7 +21,6 @@ from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array
 from kschedctl.common.wording import show_labels
 from kschedctl.objects.core import Node
-from kschedctl.objects.meta import Labels
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import (
     DOES_NOT_EXIST,
@@ -50,12 +49,10 @@ from kschedctl.scheduler.framework.interface import (
     PreFilterPlugin,
     PreFilterResult,
     PreScorePlugin,
-    ScorePlugin,
-    default_normalize_score,
-    explain_default_normalize_score,
+    ScaledScorePlugin,
 )
 from kschedctl.scheduler.framework.operands import Operands
-from kschedctl.scheduler.framework.remedy import Operation, Remedy, RemedyContext, add_operation, remove_operation
+from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext, add_operation, remove_operation
 from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.framework.runtime import encoded
 from kschedctl.scheduler.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, Status
@@ -183,11 +180,15 @@ def node_label_remedies(
         return
     if not after or not all(one.holds(after.get(one.key, before.get(one.key))) for one in asked):
         return
-    labels = [f"{key}={value}" if value is not None else f"{key}-" for key, value in sorted(after.items())]
-    name, told = context.node.name, ", ".join(labels)
+    changes = sorted(after.items())
+    labels = [f"{key}={value}" if value is not None else f"{key}-" for key, value in changes]
+    name, told, at = context.node.name, ", ".join(labels), ("metadata", "labels")
+    patch = [remove_operation(*at, key) if value is None else add_operation(value, *at, key) for key, value in changes]
+    if not before:
+        patch = [add_operation({key: value for key, value in after.items() if value is not None}, *at)]
     yield context.node_patch(
         f"label node {name} {told}",
-        *_relabelled(before, after),
+        *patch,
         family=("label", told),
         command=f"label node --overwrite {name} {' '.join(labels)}",
         side_of=("label", told),
@@ -207,18 +208,6 @@ def _value_for(requirement: Requirement) -> str | None:
         case op:
             bound = int(requirement.values[0])
             return str(bound + 1 if op == GT else bound - 1)
-
-
-def _relabelled(before: Labels, after: Mapping[str, str | None]) -> Iterator[Operation]:
-    if not before:
-        yield add_operation({key: value for key, value in after.items() if value is not None}, "metadata", "labels")
-        return
-    for key, value in sorted(after.items()):
-        yield (
-            remove_operation("metadata", "labels", key)
-            if value is None
-            else add_operation(value, "metadata", "labels", key)
-        )
 
 
 REASON_POD: Final = "node(s) didn't match Pod's node affinity/selector"
@@ -345,7 +334,7 @@ class _PreScoreState(msgspec.Struct, frozen=True):
     nodes: Nodes
 
 
-class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
+class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScaledScorePlugin):
     """Upstream: plugins/nodeaffinity."""
 
     name = "NodeAffinity"
@@ -445,9 +434,6 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         scores = prepared.scores if prepared is not None else self._preference_scores(preferred_terms(pod))
         return scores[rows]
 
-    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
-        return default_normalize_score(scores, reverse=False)
-
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
         node = self.handle.cluster.nodes.objects[row]
         labels = node.metadata.labels
@@ -460,8 +446,14 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
             for requirement in label_map_selector(pod.spec.node_selector)
         ]
         for what, selector in (("the profile's", self._added_required), ("", required_node_selector(pod.spec))):
-            if selector is not None:
-                checks.append(_term_check(f"{what} affinity".strip(), selector.node_selector_terms, node))
+            if selector is None:
+                continue
+            told = [_described_term(term, node) for term in selector.node_selector_terms]
+            wanted, found = f"{what} affinity".strip(), "it has no terms, so it matches no node"
+            if told:
+                wanted += f" {' or '.join(term for term, _, _ in told)}"
+                found = "; ".join(dict.fromkeys(has for _, has, _ in told))
+            checks.append(FilterCheck(wanted, found, any(ok for *_, ok in told)))
         return tuple(checks)
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
@@ -473,9 +465,6 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
             told, has, matches = _described_term(preferred.preference, node)
             weighed.append(WeighedTerm(told, preferred.weight, has, matches and bool(preferred.weight)))
         return PreferenceScore(tuple(weighed))
-
-    def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
-        return explain_default_normalize_score(scores, position, reverse=False)
 
 
 def _described_term(term: NodeSelectorTerm, node: Node) -> tuple[str, str, bool]:
@@ -493,13 +482,3 @@ def _described_term(term: NodeSelectorTerm, node: Node) -> tuple[str, str, bool]
         has.append(f"metadata.name={node.name}")
     told = ", ".join(map(str, (*parsed.labels, *parsed.fields)))
     return told, f"node has {', '.join(has)}", bool(nodes_matching_term(Nodes((node,)), parsed)[0])
-
-
-def _term_check(what: str, terms: tuple[NodeSelectorTerm, ...], node: Node) -> FilterCheck:
-    told = [_described_term(term, node) for term in terms]
-    if not told:
-        return FilterCheck(what, "it has no terms, so it matches no node", False)
-    found = list(dict.fromkeys(has for _, has, _ in told))
-    return FilterCheck(
-        f"{what} {' or '.join(term for term, _, _ in told)}", "; ".join(found), any(ok for *_, ok in told)
-    )

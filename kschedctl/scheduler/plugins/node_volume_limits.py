@@ -146,7 +146,11 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
             if number:
                 return tuple(Reason(text, operands.get(number)) for text in statuses[number].reasons)
             assert counts is not None
-            return tuple(_limit_reason(counts, int(i), position) for i in np.flatnonzero(counts.exceeded[:, position]))
+            amounts = counts.added, counts.attached, counts.limit
+            return tuple(
+                Reason(REASON, TooManyVolumes(counts.drivers[i], *(int(amount[i, position]) for amount in amounts)))
+                for i in np.flatnonzero(counts.exceeded[:, position]).tolist()
+            )
 
         # Volumes are counted only on nodes that have a limit and on which a volume of the pod counts, as upstream.
         undecided = (which < 0) & attachments.csi_nodes.any_limit[nodes.rows]
@@ -240,8 +244,3 @@ def count_volumes(attachments: Attachments, new: tuple[Attachable, ...], nodes: 
         added[group_of[volume.driver]] += counts
     limit = np.array([attachments.csi_nodes.limit(driver)[nodes.rows] for driver in drivers], dtype=np.int64)
     return DriverCounts(drivers, limit.reshape(len(drivers), len(nodes)), attached.count(group, len(drivers)), added)
-
-
-def _limit_reason(counts: DriverCounts, driver: int, position: int) -> Reason:
-    added, attached, limit = (int(c[driver, position]) for c in (counts.added, counts.attached, counts.limit))
-    return Reason(REASON, TooManyVolumes(counts.drivers[driver], added, attached, limit))

@@ -37,9 +37,7 @@ from kschedctl.scheduler.framework.interface import (
     PreFilterPlugin,
     PreFilterResult,
     PreScorePlugin,
-    ScorePlugin,
-    default_normalize_score,
-    explain_default_normalize_score,
+    ScaledScorePlugin,
     required_state,
 )
 from kschedctl.scheduler.framework.operands import Operands
@@ -194,11 +192,6 @@ def untolerated_taint(taints: tuple[Taint, ...], tolerations: tuple[Toleration, 
     return next((taint for taint in hard if not tolerated(tolerations, taint)), None)
 
 
-def intolerable_soft_taints(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> int:
-    """Return the number of ``PreferNoSchedule`` taints that are not tolerated."""
-    return sum(taint.effect == PREFER_NO_SCHEDULE and not tolerated(tolerations, taint) for taint in taints)
-
-
 class UntoleratedTaint(Operands, frozen=True):
     """The node has a taint that the pod does not tolerate."""
 
@@ -239,10 +232,11 @@ class _State(msgspec.Struct, frozen=True):
     """A mark in the cycle state: PreScore ran."""
 
 
-class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
+class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScaledScorePlugin):
     """Upstream: plugins/tainttoleration."""
 
     name = "TaintToleration"
+    prefers_low = True
     reads = OF_NODE
     prepares_from = OF_NOTHING
 
@@ -274,10 +268,12 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
             taint = untolerated_taint(columns.taint_lists[taint_list[position]], tolerations)
             return (Reason(self._text(taint), UntoleratedTaint(taint) if taint is not None else None),)
 
-        def texts(number: int) -> tuple[str, ...]:
-            return (self._text(untolerated_taint(columns.taint_lists[number], tolerations)),)
-
-        return Rejections(code, taint_list, texts, details)
+        return Rejections(
+            code,
+            taint_list,
+            lambda number: (self._text(untolerated_taint(columns.taint_lists[number], tolerations)),),
+            details,
+        )
 
     def _text(self, taint: Taint | None) -> str:
         """Return the scheduler's message for an untolerated taint."""
@@ -292,10 +288,13 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
         required_state(state, _State, 'reading "PreScoreTaintToleration" from cycleState: not found')
         # Upstream drops tolerations of other effects first. They never match a soft taint, so the count is the same.
-        return self._per_list(lambda taints: intolerable_soft_taints(taints, pod.spec.tolerations), rows)
-
-    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
-        return default_normalize_score(scores, reverse=True)
+        tolerations = pod.spec.tolerations
+        return self._per_list(
+            lambda taints: sum(
+                taint.effect == PREFER_NO_SCHEDULE and not tolerated(tolerations, taint) for taint in taints
+            ),
+            rows,
+        )
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
         taints = self.handle.cluster.nodes.objects[row].spec.taints
@@ -312,9 +311,6 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
             tuple(taint for taint, ok in zip(told, fine, strict=True) if not ok),
             tuple(taint for taint, ok in zip(told, fine, strict=True) if ok),
         )
-
-    def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
-        return explain_default_normalize_score(scores, position, reverse=True)
 
 
 def _taint_check(taint: Taint, tolerations: tuple[Toleration, ...]) -> FilterCheck:

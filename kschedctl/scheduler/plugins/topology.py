@@ -22,8 +22,6 @@ from kschedctl.scheduler.plugins.taint_toleration import without_toleration
 # Remedies of plugins with topology domains: relax constraints and terms, or label the node.
 
 _DO_NOT_SCHEDULE: Final = "DoNotSchedule"
-_SCHEDULE_ANYWAY: Final = "ScheduleAnyway"
-_HONOR: Final = "Honor"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 #: The weight of a preferred term that was required: the highest.
 _WEIGHT: Final = 100
@@ -58,12 +56,12 @@ def spread_remedies(context: RemedyContext, topology_key: str, skew: int = 0) ->
             )
         yield context.pod_patch(
             f"ScheduleAnyway instead of DoNotSchedule in {what}",
-            replace_operation(_SCHEDULE_ANYWAY, *at, "whenUnsatisfiable"),
+            replace_operation("ScheduleAnyway", *at, "whenUnsatisfiable"),
             risk=Risk.REDUCED,
             family=("ScheduleAnyway", i),
         )
         yield context.pod_patch(f"drop {what}", remove_operation(*at), risk=Risk.DROPPED, family=("drop constraint", i))
-    if any(constraint.node_taints_policy == _HONOR for _, constraint in hard):
+    if any(constraint.node_taints_policy == "Honor" for _, constraint in hard):
         # With nodeTaintsPolicy Honor, a toleration may include domains with few pods, which raise the skew elsewhere.
         yield from without_toleration(context)
 

@@ -243,7 +243,19 @@ def select_units_on_nodes(
     fitting = {row: each for row, each in found.items() if each is not None and each.status.code is Code.SUCCESS}
     statuses = others.statuses.with_extenders(verdicts, ())
     none = np.array([row for row, each in found.items() if each is None], dtype=np.int64)
-    victims, violating = _merged_victims(others, fitting)
+    known = others.victims
+    parts = {
+        int(row): (known.pods[known.entries(world)].tolist(), others.violating[known.entries(world)].tolist())
+        for world, row in enumerate(known.rows.tolist())
+    }
+    parts |= {row: (list(each.pods), list(each.violating)) for row, each in fitting.items()}
+    merged = [parts[row] for row in sorted(parts)]
+    victims = PodsInWorlds(
+        np.array(sorted(parts), dtype=np.int64),
+        np.repeat(np.arange(len(merged), dtype=np.int64), [len(pods) for pods, _ in merged]),
+        np.array([pod for pods, _ in merged for pod in pods], dtype=np.int64),
+    )
+    violating = np.array([each for _, flags in merged for each in flags], dtype=np.bool_)
     return SelectedVictims(victims, violating, statuses, np.union1d(others.without_victims, none))
 
 
@@ -284,20 +296,6 @@ def _on_node(
 
 def _pods_of_units(units: dict[VictimUnit, None] | list[VictimUnit]) -> tuple[int, ...]:
     return tuple(chain.from_iterable(unit.pods for unit in units))
-
-
-def _merged_victims(others: SelectedVictims, found: dict[int, _OnNode]) -> tuple[PodsInWorlds, Mask]:
-    known = others.victims
-    parts = {
-        int(row): (known.pods[known.entries(world)].tolist(), others.violating[known.entries(world)].tolist())
-        for world, row in enumerate(known.rows.tolist())
-    }
-    parts |= {row: (list(each.pods), list(each.violating)) for row, each in found.items()}
-    rows = sorted(parts)
-    worlds = np.repeat(np.arange(len(rows), dtype=np.int64), [len(parts[row][0]) for row in rows])
-    pods = np.array([pod for row in rows for pod in parts[row][0]], dtype=np.int64)
-    violating = np.array([each for row in rows for each in parts[row][1]], dtype=np.bool_)
-    return PodsInWorlds(np.array(rows, dtype=np.int64), worlds, pods), violating
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,8 +179,13 @@ def preempt(framework: PluginsRunner, state: CycleState, pod: Pod, statuses: Nod
         return PreemptionResult(cluster, pod, _not_helpful(cluster, Counter(), 0), clears_nomination=True)
     run = dry_run_preemption(framework, state, pod, potential, get_pod_disruption_budgets(cluster))
     if not run.victims.n_worlds:
-        status = _no_candidate(cluster, run)
-        return PreemptionResult(cluster, pod, status, run, clears_nomination=status.code is not Code.ERROR)
+        if errors := dry_run_errors(cluster, run):
+            text = ", ".join(errors)
+            return PreemptionResult(cluster, pod, Status(Code.ERROR, (f"[{text}]" if len(errors) > 1 else text,)), run)
+        reasons = run.statuses.reason_counts()
+        reasons[NO_VICTIMS.reasons[0]] += len(run.without_victims)
+        status = _not_helpful(cluster, +reasons, len(run.looked_at))
+        return PreemptionResult(cluster, pod, status, run, clears_nomination=True)
     try:
         run = call_extenders(framework, state, pod, run)
     except ExtenderError as error:
@@ -189,16 +194,6 @@ def preempt(framework: PluginsRunner, state: CycleState, pod: Pod, statuses: Nod
         return PreemptionResult(cluster, pod, Status(Code.UNSCHEDULABLE, (NO_CANDIDATE,)), run)
     choice = pick_one_node_for_preemption(cluster.pods, run.victims, run.violations)
     return PreemptionResult(cluster, pod, Status(), run, choice)
-
-
-def _no_candidate(cluster: Cluster, run: DryRun) -> Status:
-    errors = dry_run_errors(cluster, run)
-    if errors:
-        text = ", ".join(errors)
-        return Status(Code.ERROR, (f"[{text}]" if len(errors) > 1 else text,))
-    reasons = run.statuses.reason_counts()
-    reasons[NO_VICTIMS.reasons[0]] += len(run.without_victims)
-    return _not_helpful(cluster, +reasons, len(run.looked_at))
 
 
 def _not_helpful(cluster: Cluster, reasons: Counter[str], n_looked_at: int) -> Status:

@@ -56,7 +56,10 @@ def preempt_for_pod_group(
     ]
     if not units:
         return PodGroupPostFilterResult(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (NO_VICTIMS,)))
-    emptied = _without_units(cluster, units, group, rules)
+    removed = [pod for unit in units for pod in unit.pods]
+    own = set() if rules.victims_are_counted else set(group.scheduled(cluster).tolist())
+    moved = [_on(pod, _NOWHERE) for pod in _pods_on_nodes(cluster, own.intersection(removed))]
+    emptied = cluster.with_pods(removed=[pod for pod in removed if pod not in own], added=moved)
     status, proposed = trial.run(emptied)
     if status.code is not Code.SUCCESS:
         return PodGroupPostFilterResult(status)
@@ -141,15 +144,6 @@ def _is_ongoing(cluster: Cluster, group: PodGroupInfo, rules: PodGroupRules) -> 
         for node in nodes
         for pod in cluster.pods.on_node(cluster.nodes.row[node]).tolist()
     )
-
-
-def _without_units(cluster: Cluster, units: Iterable[VictimUnit], group: PodGroupInfo, rules: PodGroupRules) -> Cluster:
-    removed = [pod for unit in units for pod in unit.pods]
-    if rules.victims_are_counted:
-        return cluster.with_pods(removed=removed)
-    own = set(group.scheduled(cluster).tolist())
-    moved = [_on(pod, _NOWHERE) for pod in _pods_on_nodes(cluster, own.intersection(removed))]
-    return cluster.with_pods(removed=[pod for pod in removed if pod not in own], added=moved)
 
 
 def _pods_on_nodes(cluster: Cluster, pods: Iterable[int]) -> list[Pod]:

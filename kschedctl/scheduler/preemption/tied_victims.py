@@ -75,7 +75,16 @@ def possible_victims(framework: PluginsRunner, state: CycleState, pod: Pod, run:
         lower = PodsInWorlds(rows, np.zeros(len(order), dtype=np.int64), np.array(order, dtype=np.int64))
         found = select_victims_on_node(framework, state, pod, rows, run.budgets, lower).victims.pods.tolist()
         outcomes.setdefault(_victims_per_group(found, number, len(alike)))
-    return _possible(alike, tuple(outcomes), complete=orders <= _MOST_ORDERS)
+    n_sets = sum(prod(comb(len(group), n) for group, n in zip(alike, counts, strict=True)) for counts in outcomes)
+    sets = (chosen for counts in outcomes for chosen in _sets(alike, counts))
+    both = [(group, [counts[i] for counts in outcomes]) for i, group in enumerate(alike)]
+    return PossibleVictims(
+        min(n_sets, MOST_COUNTED),
+        orders <= _MOST_ORDERS,
+        tuple(islice(sets, _MOST_SETS)),
+        frozenset(index for group, counts in both if max(counts) for index in group),
+        frozenset(index for group, counts in both if min(counts) == len(group) for index in group),
+    )
 
 
 def _ties(cluster: Cluster, budgets: Sequence[Budget], lower: Sequence[int]) -> list[list[_Alike]]:
@@ -134,17 +143,3 @@ def _sets(alike: Sequence[_Alike], counts: Sequence[int]) -> Iterator[tuple[int,
         return
     for chosen in combinations(alike[0], counts[0]):
         yield from ((*chosen, *others) for others in _sets(alike[1:], counts[1:]))
-
-
-def _possible(alike: Sequence[_Alike], outcomes: Sequence[_Outcome], *, complete: bool) -> PossibleVictims:
-    n_sets = sum(prod(comb(len(group), n) for group, n in zip(alike, counts, strict=True)) for counts in outcomes)
-    sets = (chosen for counts in outcomes for chosen in _sets(alike, counts))
-    most = [max(counts) for counts in zip(*outcomes, strict=True)]
-    fewest = [min(counts) for counts in zip(*outcomes, strict=True)]
-    return PossibleVictims(
-        min(n_sets, MOST_COUNTED),
-        complete,
-        tuple(islice(sets, _MOST_SETS)),
-        frozenset(index for group, n in zip(alike, most, strict=True) if n for index in group),
-        frozenset(index for group, n in zip(alike, fewest, strict=True) if n == len(group) for index in group),
-    )

@@ -1,6 +1,6 @@
 """The volumes attached to each node, as columns, from pods and from VolumeAttachments."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import ClassVar
 
@@ -267,10 +267,14 @@ class Attachments:
         self.level: Int64Array = np.where(self.csi_nodes.present, level, Needs.NOTHING).astype(np.int64)
         self._volumes = _Volumes()
         rows = self._rows_of(cluster.pods.slots)
-        objects = [
-            (NO_POD, node, self._volumes.identified(identity), int(Needs.NOTHING))
-            for node, identity in self._volume_attachments()
-        ]
+        objects = []
+        for attachment in cluster.list(VolumeAttachment):
+            spec = attachment.spec
+            row = cluster.nodes.row.get(spec.node_name)
+            volume = cluster.get(PersistentVolume, spec.source.persistent_volume_name)
+            if row is not None and spec.attacher and volume is not None and volume.spec.csi is not None:
+                number = self._volumes.identified((spec.attacher, volume.spec.csi.volume_handle))
+                objects.append((NO_POD, row, number, int(Needs.NOTHING)))
         self._volumes.settle()
         self._set_columns(np.array([*objects, *rows], dtype=np.int64).reshape(-1, 4))
         self._latest = self
@@ -345,15 +349,6 @@ class Attachments:
                     by_class[own_class] = volumes
             rows += [(slot, node, self._volumes.numbered(volume), int(volume.needs)) for volume in volumes]
         return rows
-
-    def _volume_attachments(self) -> Iterable[tuple[int, tuple[str, str]]]:
-        """Yield the node row, and the driver and handle, of every VolumeAttachment of a CSI volume."""
-        for attachment in self._cluster.list(VolumeAttachment):
-            spec = attachment.spec
-            row = self._cluster.nodes.row.get(spec.node_name)
-            volume = self._cluster.get(PersistentVolume, spec.source.persistent_volume_name)
-            if row is not None and spec.attacher and volume is not None and volume.spec.csi is not None:
-                yield row, (spec.attacher, volume.spec.csi.volume_handle)
 
     def of_drivers(self, drivers: tuple[str, ...]) -> tuple[Int64Array, Int64Array]:
         """Return the volumes of some drivers.

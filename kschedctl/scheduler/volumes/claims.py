@@ -102,11 +102,6 @@ def quantity_in(source: ApiObject, path: str, text: QuantityText) -> int:
         raise SnapshotError(str(error), where=source.ref, path=path) from None
 
 
-def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
-    """Report whether the claim has a volume and the controller has finished binding it."""
-    return bool(claim.spec.volume_name) and BIND_COMPLETED in claim.metadata.annotations
-
-
 def is_delayed(cluster: Cluster, claim: PersistentVolumeClaim) -> bool:
     """Report whether the claim's class waits for the first consumer; false if the class does not exist."""
     storage_class = storage_class_of(cluster, claim)
@@ -191,7 +186,7 @@ def group_claims(cluster: Cluster, claims: Iterable[PersistentVolumeClaim]) -> P
     delayed = []
     immediate = []
     for claim in claims:
-        if is_fully_bound(claim):
+        if claim.spec.volume_name and BIND_COMPLETED in claim.metadata.annotations:
             bound.append(claim)
         elif is_delayed(cluster, claim) and not claim.spec.volume_name:
             delayed.append(claim)

@@ -23,7 +23,6 @@ from kschedctl.scheduler.volumes.claims import required_affinity
 #: The separator of zones in the label of a volume that is in several zones.
 ZONE_DELIMITER: Final = "__"
 MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
-_MANAGED: Final = "managed"
 _UNSPECIFIED: Final = "UNSPECIFIED"
 
 
@@ -111,7 +110,7 @@ def _handle(source: InTreeVolumes) -> str:
         return handle
     if source.azure_disk is not None:
         disk = source.azure_disk
-        if disk.kind.lower() != _MANAGED:
+        if disk.kind.lower() != "managed":
             raise MigrationError(f"kind({disk.kind}) is not supported in csi migration")
         return disk.disk_uri
     if source.cinder is not None:

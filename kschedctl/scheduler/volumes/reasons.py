@@ -79,7 +79,12 @@ def elsewhere_remedies(context: RemedyContext, claim: str, volume: str) -> Itera
     found = context.cluster.get(PersistentVolume, volume)
     labels = context.node.metadata.labels
     if found is not None:
-        patch = [*_zone_labels(found, labels), *_moved_affinity(found, labels)]
+        patch = [
+            replace_operation(labels[key], "metadata", "labels", key)
+            for key, value in found.metadata.labels.items()
+            if key in LABEL_KEYS and labels.get(key, value) != value
+        ]
+        patch += _moved_affinity(found, labels)
         if patch:
             where = labels.get(_zone_key(labels), context.node.name)
             yield Remedy(
@@ -93,12 +98,6 @@ def elsewhere_remedies(context: RemedyContext, claim: str, volume: str) -> Itera
 
 def _zone_key(labels: dict[str, str]) -> str:
     return next((key for key in reversed(LABEL_KEYS) if key in labels and "zone" in key), HOSTNAME)
-
-
-def _zone_labels(volume: PersistentVolume, labels: dict[str, str]) -> Iterator[Operation]:
-    for key, value in volume.metadata.labels.items():
-        if key in LABEL_KEYS and key in labels and labels[key] != value:
-            yield replace_operation(labels[key], "metadata", "labels", key)
 
 
 def _moved_affinity(volume: PersistentVolume, labels: dict[str, str]) -> Iterator[Operation]:

@@ -90,8 +90,17 @@ class OpenSockets:
 
     def __init__(self, pool_manager: Any) -> None:
         self._connections: WeakSet[Any] = WeakSet()
-        pools = pool_manager.pool_classes_by_scheme
-        pool_manager.pool_classes_by_scheme = {scheme: self._remembering(pool) for scheme, pool in pools.items()}
+        connections = self._connections
+        pools = {}
+        for scheme, pool in pool_manager.pool_classes_by_scheme.items():
+
+            class Remembered(pool.ConnectionCls):  # type: ignore[misc, name-defined]
+                def connect(self) -> None:
+                    connections.add(self)
+                    super().connect()
+
+            pools[scheme] = type(pool.__name__, (pool,), {"ConnectionCls": Remembered})
+        pool_manager.pool_classes_by_scheme = pools
 
     def shut_down(self) -> None:
         """Shut down all sockets, so that requests that wait for a response fail at once."""
@@ -101,16 +110,6 @@ class OpenSockets:
                 with suppress(OSError):
                     # ``close`` does not wake a waiting thread. For TLS, the underlying TCP connection is shut down.
                     socket.socket.shutdown(found, socket.SHUT_RDWR)
-
-    def _remembering(self, pool: Any) -> Any:
-        connections = self._connections
-
-        class Remembered(pool.ConnectionCls):  # type: ignore[misc]
-            def connect(self) -> None:
-                connections.add(self)
-                super().connect()
-
-        return type(pool.__name__, (pool,), {"ConnectionCls": Remembered})
 
 
 # Read access to an API server: GET requests with retries, and streamed responses of watches.
@@ -142,7 +141,9 @@ class Connection(ApiServer):
             credentials or responds with another error.
         """
         asked = _query(query)
-        with self._watched(path) as until:
+        until = self.limits.request()
+        self._due[get_ident()] = until, path
+        try:
             for pause in (*_PAUSES, None):
                 if self.limits.ended.is_set():
                     raise ClusterError(f"{self.host} is no longer queried: the connection was closed")
@@ -162,6 +163,8 @@ class Connection(ApiServer):
                 if pause is None or status not in _BUSY:
                     break
                 self._wait(max(pause, _retry_after(headers)), path, until)
+        finally:
+            del self._due[get_ident()]
         raise self._refusal(status, body, path)
 
     @contextmanager
@@ -212,15 +215,6 @@ class Connection(ApiServer):
             asked = f"{self.host}{path} is busy and asks for a retry in {seconds:.0f} s, so the answer did not arrive"
             raise until.too_late(asked)
         self.limits.ended.wait(seconds)
-
-    @contextmanager
-    def _watched(self, path: str) -> Iterator[Deadline]:
-        until = self.limits.request()
-        self._due[get_ident()] = until, path
-        try:
-            yield until
-        finally:
-            del self._due[get_ident()]
 
 
 def _query(given: Mapping[str, str]) -> str:

@@ -92,7 +92,6 @@ def why_unreadable(error: Exception) -> str:
 # other cluster information (tests/live/test_kubeconfig.py::test_plugin_is_told_what_it_needs).
 
 _VERSIONS: Final = tuple(f"client.authentication.k8s.io/{version}" for version in ("v1", "v1beta1"))
-_EXTENSION: Final = "client.authentication.k8s.io/exec"
 _MODES: Final = ("Never", "IfAvailable", "Always")
 _MOST_LINES: Final = 5
 #: Credentials are renewed this long before they expire.
@@ -145,7 +144,7 @@ def run_plugin(user: Entry[UserEntry], cluster: Entry[ClusterEntry], seconds: fl
         }
         spec["cluster"] = {field: given for field, given in told.items() if given}
         for extension in extensions if isinstance(extensions, list) else ():
-            if isinstance(extension, dict) and extension.get("name") == _EXTENSION:
+            if isinstance(extension, dict) and extension.get("name") == "client.authentication.k8s.io/exec":
                 spec["cluster"]["config"] = extension.get("extension")
     environment["KUBERNETES_EXEC_INFO"] = msgspec.json.encode(
         {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}
@@ -209,7 +208,6 @@ def _interactive(user: Entry[UserEntry], plugin: ExecEntry) -> bool:
 
 
 _AUTHORIZATION: Final = "authorization"
-_OIDC: Final = "oidc"
 #: The fields of an OIDC configuration with the issuer's certificate authority.
 _ISSUER_CERTIFICATES: Final = ("idp-certificate-authority", "idp-certificate-authority-data")
 _REMOVED: Final = ("gcp", "azure")
@@ -239,7 +237,14 @@ class Credentials:
         self._seconds = seconds
         self._made: ExecStatus | None = None
         self.impersonated = tuple(_impersonation(user))
-        self._check_provider()
+        provider = user.value.auth_provider
+        if provider is not None and provider.name != "oidc":
+            hint = (
+                "use a credential plugin of the provider (exec), as kubectl does" if provider.name in _REMOVED else ""
+            )
+            raise user.error(f"{provider.name!a} is not a supported auth provider", "auth-provider.name", hint)
+        if provider is not None and not provider.config.get("id-token"):
+            raise user.error("has no id-token", "auth-provider.config", "log in with the provider's program")
         self._given = self._authorization()
         if not self._given and user.value.exec is not None:
             self._made = run_plugin(user, cluster, seconds)
@@ -293,17 +298,6 @@ class Credentials:
             login = f"{value.username}:{value.password}"
             return f"Basic {base64.b64encode(login.encode(errors='surrogateescape')).decode()}"
         return ""
-
-    def _check_provider(self) -> None:
-        provider = self._user.value.auth_provider
-        if provider is None:
-            return
-        if provider.name == _OIDC:
-            if not provider.config.get("id-token"):
-                raise self._user.error("has no id-token", "auth-provider.config", "log in with the provider's program")
-            return
-        hint = "use a credential plugin of the provider (exec), as kubectl does" if provider.name in _REMOVED else ""
-        raise self._user.error(f"{provider.name!a} is not a supported auth provider", "auth-provider.name", hint)
 
 
 def _impersonation(user: Entry[UserEntry]) -> Iterator[Header]:

@@ -11,8 +11,6 @@ from kschedctl.sources.live.api_server import Connection
 from kschedctl.sources.live.failures import ForbiddenError, NotServedError
 
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
-_DISCOVERY_LIST: Final = "APIGroupDiscoveryList"
-_ROOTS: Final = ("/api", "/apis")
 
 
 class Served(NamedTuple):
@@ -72,14 +70,14 @@ def served_kinds(connection: Connection) -> list[Served]:
         discovery.
     """
     found: dict[tuple[str, str], Served] = {}
-    for root in _ROOTS:
+    for root in ("/api", "/apis"):
         try:
             answer = _DECODER.decode(connection.get(root, accept=_AGGREGATED))
         except (ForbiddenError, NotServedError) as error:
             raise ClusterError(f"{connection.host} does not report its kinds: {error}") from None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ClusterError(f"{connection.host}{root} does not respond like an API server: {error}") from None
-        if answer.kind != _DISCOVERY_LIST:
+        if answer.kind != "APIGroupDiscoveryList":
             raise ClusterError(
                 f"{connection.host} is older than Kubernetes 1.27, the oldest version that kschedctl can read"
             )

@@ -251,10 +251,6 @@ DEFAULT_FILE: Final = "~/.kube/config"
 SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
-def _no_progress(text: str) -> None:
-    """Ignore a progress line."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveContext:
     """A running cluster, and the parameters for reading it.
@@ -286,7 +282,7 @@ class LiveContext:
     page_size: int = 500
     request_seconds: float = REQUEST_SECONDS
     max_answer: int = MAX_ANSWER
-    show_progress: Callable[[str], None] = _no_progress
+    show_progress: Callable[[str], None] = lambda _: None
     snapshot_would_do: bool = True
     namespace: str = ""
 

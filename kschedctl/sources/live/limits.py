@@ -47,10 +47,6 @@ class Deadline:
         """True if the deadline has passed."""
         return time.monotonic() >= self.until
 
-    def sooner(self, other: "Deadline") -> "Deadline":
-        """Return the earlier of two deadlines."""
-        return self if self.until <= other.until else other
-
     def too_late(self, what: str) -> ClusterError:
         """Return the error for something that was not finished by the deadline.
 
@@ -86,7 +82,7 @@ class Limits:
 
     def request(self) -> Deadline:
         """Return the deadline of a request that begins at the moment of the call."""
-        return Deadline.after(self._request_seconds).sooner(self.reading)
+        return min(Deadline.after(self._request_seconds), self.reading, key=lambda each: each.until)
 
     def add(self, n_bytes: int, host: str) -> None:
         """Count bytes of a response.

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from datetime import UTC, datetime
+from functools import partial
 from threading import Lock
 from typing import Final, TypeVar
 
@@ -145,7 +146,7 @@ class LiveReader:
             self._progress.begin(len(kinds))
             # The cluster has no objects of the kinds that its server does not serve.
             summary.listed |= {kind: "" for _, kind in KINDS}
-            lists = [(served, threads.submit(self._listing(served))) for served in kinds]
+            lists = [(served, threads.submit(partial(self._listing, served))) for served in kinds]
             while lists:
                 # Drop each list once it has been yielded, to free its memory.
                 yield from self._objects(*lists.pop(0))
@@ -178,21 +179,18 @@ class LiveReader:
         self.summary.n_of_kind[served.kind] += len(found.objects)
         yield from found.objects
 
-    def _listing(self, served: Served) -> Callable[[], Listing]:
-        def listed(so_far: int, to_come: int) -> None:
-            self._progress.listed(served.plural, so_far, to_come)
-
-        def listing(served: Served) -> Listing:
-            return list_objects(
-                self._connection, served, page_size=self._page_size, listed=listed, written=self._written
-            )
-
-        def everywhere_or_in_namespace() -> Listing:
-            try:
-                return listing(served)
-            except ForbiddenError:
-                if not is_namespaced(served.type_):
-                    raise
-                return listing(served.within(self._namespace))._replace(namespace=self._namespace)
-
-        return everywhere_or_in_namespace
+    def _listing(self, served: Served) -> Listing:
+        """List a kind everywhere, or in one namespace if the user is not allowed to."""
+        ask = partial(
+            list_objects,
+            self._connection,
+            page_size=self._page_size,
+            listed=partial(self._progress.listed, served.plural),
+            written=self._written,
+        )
+        try:
+            return ask(served)
+        except ForbiddenError:
+            if not is_namespaced(served.type_):
+                raise
+            return ask(served.within(self._namespace))._replace(namespace=self._namespace)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from kschedctl.common.errors import ClusterError, InputError
@@ -25,7 +26,6 @@ from kschedctl.sources.live.limits import READING_FACTOR, within
 # tests/live/test_kubeconfig.py::test_what_is_wrong_is_named.
 
 _SERVER_SCHEMES: Final = ("http", "https")
-_SOCKS_SCHEMES: Final = ("socks5", "socks5h")
 
 
 def server_address(cluster: Entry[ClusterEntry]) -> str:
@@ -53,7 +53,7 @@ def proxy_address(cluster: Entry[ClusterEntry]) -> str:
     """
     address = cluster.value.proxy_url
     if address:
-        _check_address(cluster, "proxy-url", address, (*_SERVER_SCHEMES, *_SOCKS_SCHEMES))
+        _check_address(cluster, "proxy-url", address, (*_SERVER_SCHEMES, "socks5", "socks5h"))
     return address
 
 
@@ -154,7 +154,15 @@ def client_settings(live: LiveContext) -> ClientSettings:
     name, context = configs.chosen(live.context)
     cluster, user = configs.cluster(context), configs.user(context)
     seconds = live.request_seconds * READING_FACTOR or None
-    entry = _cluster_entry(cluster)
+    entry: dict[str, Any] = {
+        "server": server_address(cluster),
+        "insecure-skip-tls-verify": cluster.value.insecure_skip_tls_verify,
+        "tls-server-name": cluster.value.tls_server_name,
+        "proxy-url": proxy_address(cluster),
+    }
+    authority = cluster.value.certificate_authority, cluster.value.certificate_authority_data
+    entry |= file_or_data(cluster, "certificate-authority", *authority)
+    entry = {field: given for field, given in entry.items() if given}
     credentials = Credentials(user, cluster, seconds)
     provider = credentials.provider
     own = {**credentials.certificates, **({"auth-provider": provider} if provider else {})}
@@ -166,20 +174,6 @@ def client_settings(live: LiveContext) -> ClientSettings:
             f"{user.file}: {user.path}.auth-provider: the login with {provider['name']} returned no token"
         )
     return ClientSettings(name, configuration, credentials.authorization, credentials.impersonated)
-
-
-def _cluster_entry(cluster: Entry[ClusterEntry]) -> dict[str, Any]:
-    """Return a cluster entry for the official client, with absolute paths."""
-    value = cluster.value
-    entry: dict[str, Any] = {
-        "server": server_address(cluster),
-        "insecure-skip-tls-verify": value.insecure_skip_tls_verify,
-        "tls-server-name": value.tls_server_name,
-        "proxy-url": proxy_address(cluster),
-    }
-    authority = value.certificate_authority, value.certificate_authority_data
-    entry |= file_or_data(cluster, "certificate-authority", *authority)
-    return {field: given for field, given in entry.items() if given}
 
 
 def _load_kubeconfig(
@@ -198,9 +192,7 @@ def _load_kubeconfig(
         "users": [{"name": _ONE, "user": own}],
     }
 
-    def load() -> None:
-        load_kube_config_from_dict(given, context=_ONE, client_configuration=configuration)
-
+    load = partial(load_kube_config_from_dict, given, context=_ONE, client_configuration=configuration)
     try:
         if "auth-provider" in own:
             # The renewal of a token sends a request to a server, for which the official client would wait forever:

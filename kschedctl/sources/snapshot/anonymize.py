@@ -24,7 +24,7 @@ from kschedctl.objects.device import ResourceSlice
 from kschedctl.objects.kinds import CAPTURED_KINDS
 from kschedctl.objects.meta import Labels, LabelSelectorRequirement, OwnerReference
 from kschedctl.objects.pod import Pod, Toleration
-from kschedctl.objects.pod_group import DisruptionMode, TypedLocalObjectReference
+from kschedctl.objects.pod_group import TypedLocalObjectReference
 from kschedctl.objects.selectors import NodeSelectorRequirement, parse_int64
 from kschedctl.objects.volume import TopologySelectorLabelRequirement, TypedObjectReference
 from kschedctl.objects.workload import IntOrPercent, StatefulSet
@@ -74,7 +74,6 @@ CHOICES: Final = frozenset(
 )
 _COMPARING: Final = ("Gt", "Lt")
 _MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
-_REVISION: Final = "deployment.kubernetes.io/revision"
 _OTHER_GROUP: Final = "example.com"
 _VERSIONS: Final = frozenset({"", "v1", "v1beta1", "v1beta2", "v1alpha1", "v1alpha2", "v1alpha3", "v2"})
 _PERCENT: Final = re.compile(r"[0-9]{1,9}%", re.ASCII)
@@ -168,7 +167,9 @@ class _Renaming:
             (pod.TopologySpreadConstraint, "match_label_keys"): self._each(names.key),
             (pod.PodSpec, "node_name"): self._category("node"),
             (pod.PodStatus, "conditions"): self._conditions,
-            (pod_group.PodGroupTemplateSpec, "disruption_mode"): self._disruption_mode,
+            (pod_group.PodGroupTemplateSpec, "disruption_mode"): lambda mode: (
+                names.choice(mode) if isinstance(mode, str) else mode
+            ),
             (pod_group.TopologyConstraint, "key"): names.key,
             (pod_group.PodGroupStatus, "conditions"): self._conditions,
             (volume.ImageVolumeSource, "reference"): names.image,
@@ -207,10 +208,11 @@ class _Renaming:
         return Rewriter(self._rule, self._structs)
 
     def _rule(self, type_: type[msgspec.Struct], name: str) -> Replacement | None:
+        names = self._names
         for base in type_.__mro__:
             key = (base, name)
             if key in CHOICES:
-                return self._choices
+                return lambda words: names.choice(words) if isinstance(words, str) else tuple(map(names.choice, words))
             if key in self._fields:
                 return self._fields[key]
         field = next(field for field in msgspec.structs.fields(type_) if field.name == name)
@@ -220,15 +222,21 @@ class _Renaming:
             of = get_args(field.type)[1]
             if of is str:
                 return self._labels
-            return self._renamed_resources if of == QuantityText else self._renamed_keys
+            if of == QuantityText:
+                return lambda amounts: {
+                    names.resource(name): anonymous_amount(amount) for name, amount in amounts.items()
+                }
+            return lambda values: {names.word(name): value for name, value in values.items()}
         if get_origin(field.type) is tuple:
-            return self._each(self._names.word) if get_args(field.type)[0] is str else None
+            return self._each(names.word) if get_args(field.type)[0] is str else None
         if field.type in (QuantityText, QuantityText | None):
             return self._quantity
         if field.type is str or set(get_args(field.type)) == {str, type(None)}:
-            return self._optional
+            return lambda text: None if text is None else names.word(text)
         if field.type == IntOrPercent | None:
-            return self._number_or_percent
+            return lambda value: (
+                names.word(value) if isinstance(value, str) and not _PERCENT.fullmatch(value) else value
+            )
         return None
 
     def _category(self, category: str) -> Replacement:
@@ -237,33 +245,18 @@ class _Renaming:
     def _each(self, replacement: Replacement) -> Replacement:
         return lambda texts: tuple(map(replacement, texts))
 
-    def _choices(self, words: str | tuple[str, ...]) -> str | tuple[str, ...]:
-        return self._names.choice(words) if isinstance(words, str) else tuple(map(self._names.choice, words))
-
-    def _number_or_percent(self, value: int | str | None) -> int | str | None:
-        return self._names.word(value) if isinstance(value, str) and not _PERCENT.fullmatch(value) else value
-
-    def _optional(self, text: str | None) -> str | None:
-        return None if text is None else self._names.word(text)
-
     def _quantity(self, amount: Any) -> Any:
         return None if amount is None else anonymous_amount(amount)
 
     def _labels(self, labels: Labels) -> Labels:
         return {self._names.key(key): self._names.value(key, value) for key, value in labels.items()}
 
-    def _renamed_resources(self, amounts: dict[str, Any]) -> dict[str, Any]:
-        return {self._names.resource(name): anonymous_amount(amount) for name, amount in amounts.items()}
-
-    def _renamed_keys(self, values: dict[str, Any]) -> dict[str, Any]:
-        return {self._names.word(name): value for name, value in values.items()}
-
     def _annotations(self, annotations: Labels) -> Labels:
         return {
             key: ",".join(map(self._names.word, value.split(",")))
             if key == _MIGRATED_PLUGINS
             else value
-            if key == _REVISION and parse_int64(value) is not None
+            if key == "deployment.kubernetes.io/revision" and parse_int64(value) is not None
             else self._leader(value)
             if key == LEADER_ANNOTATION
             else self._names.word(value)
@@ -320,29 +313,18 @@ class _Renaming:
             uid=self._names.uid(owner.uid),
         )
 
-    def _disruption_mode(self, mode: str | DisruptionMode | None) -> str | DisruptionMode | None:
-        return self._names.choice(mode) if isinstance(mode, str) else mode
-
-    def _local_reference(self, reference: TypedLocalObjectReference) -> TypedLocalObjectReference:
+    def _local_reference(self, reference: Any) -> Any:
         return replace(
             reference,
-            api_group=self._renamed_group(reference.api_group),
+            api_group=reference.api_group if is_kept_group(reference.api_group) else _OTHER_GROUP,
             kind=self._renamed_kind(reference.kind),
             name=self._names.word(reference.name),
         )
-
-    def _renamed_group(self, group: str) -> str:
-        return group if is_kept_group(group) else _OTHER_GROUP
 
     def _reference(self, reference: TypedObjectReference) -> TypedObjectReference:
-        return replace(
-            reference,
-            api_group=self._renamed_group(reference.api_group),
-            kind=self._renamed_kind(reference.kind),
-            name=self._names.word(reference.name),
-            namespace=self._names.word(reference.namespace, "namespace"),
-            uid=self._names.uid(reference.uid),
-        )
+        renamed: TypedObjectReference = self._local_reference(reference)
+        namespace, uid = self._names.word(reference.namespace, "namespace"), self._names.uid(reference.uid)
+        return replace(renamed, namespace=namespace, uid=uid)
 
 
 def _all_structs(type_: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:

@@ -182,9 +182,11 @@ class DeviceRenaming:
             device.DeviceTaintSelector,
         )
         return {
-            **{(type_, "driver"): self._driver for type_ in drivers},
+            **{(type_, "driver"): lambda name: None if name is None else self._domain(name) for type_ in drivers},
             (device.CELDeviceSelector, "expression"): self._expressions.expression,
-            (device.DeviceFeatures, "attributes"): self._attributes,
+            (device.DeviceFeatures, "attributes"): lambda attributes: {
+                self._qualified(name): self._attribute(name, value) for name, value in attributes.items()
+            },
             (device.DeviceFeatures, "capacity"): self._capacities,
             (device.CapacityRequirements, "requests"): self._renamed_amounts,
             (device.DeviceRequestAllocationResult, "consumed_capacity"): self._renamed_amounts,
@@ -201,10 +203,10 @@ class DeviceRenaming:
     @property
     def structs(self) -> dict[type[msgspec.Struct], Replacement]:
         """The replacements of whole structs."""
-        return {DeviceTaint: self._taint, DeviceToleration: self._renamed_device_toleration}
-
-    def _driver(self, name: str | None) -> str | None:
-        return None if name is None else self._domain(name)
+        return {
+            DeviceTaint: self._taint,
+            DeviceToleration: lambda one: replace(self._taint(one), operator=self._names.choice(one.operator)),
+        }
 
     def _domain(self, name: str) -> str:
         if name == OWN_DOMAIN:
@@ -235,19 +237,17 @@ class DeviceRenaming:
         return {self._qualified(name): anonymous_amount(amount) for name, amount in amounts.items()}
 
     def _capacities(self, capacities: Mapping[str, DeviceCapacity]) -> dict[str, DeviceCapacity]:
-        return {self._qualified(name): self._renamed_capacity(capacity) for name, capacity in capacities.items()}
-
-    def _renamed_capacity(self, capacity: DeviceCapacity) -> DeviceCapacity:
-        policy = capacity.request_policy
-        return replace(
-            capacity, value=anonymous_amount(capacity.value), request_policy=None if policy is None else _policy(policy)
-        )
+        return {
+            self._qualified(name): replace(
+                capacity,
+                value=anonymous_amount(capacity.value),
+                request_policy=None if capacity.request_policy is None else _policy(capacity.request_policy),
+            )
+            for name, capacity in capacities.items()
+        }
 
     def _counters(self, counters: Mapping[str, Counter]) -> dict[str, Counter]:
         return {self._names.word(name): Counter(value=anonymous_amount(c.value)) for name, c in counters.items()}
-
-    def _attributes(self, attributes: Mapping[str, DeviceAttribute]) -> dict[str, DeviceAttribute]:
-        return {self._qualified(name): self._attribute(name, value) for name, value in attributes.items()}
 
     def _attribute(self, name: str, attribute: DeviceAttribute) -> DeviceAttribute:
         text, version = attribute.string_value, attribute.version_value
@@ -261,10 +261,6 @@ class DeviceRenaming:
         names = self._names
         key, value = names.key(taint.key), names.value(taint.key, taint.value)
         return replace(taint, key=key, value=value, effect=names.choice(taint.effect))
-
-    def _renamed_device_toleration(self, toleration: DeviceToleration) -> DeviceToleration:
-        tolerated: DeviceToleration = self._taint(toleration)
-        return replace(tolerated, operator=self._names.choice(toleration.operator))
 
     def _conditions(self, conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
         return tuple(

@@ -263,7 +263,11 @@ def read_tar(stream: BinaryIO | Any, name: str, unpacking: Unpacking) -> Iterato
                 yield Member(inside, gunzipped(packed, f"{name}:{inside}", unpacking))
             except InputError as error:
                 yield error
-        _check_end(archive)
+        # Data behind the end of the archive would be lost.
+        behind: Any = archive.fileobj
+        while rest := behind.read(_PIECE):
+            if rest.count(0) != len(rest):
+                raise tarfile.ReadError("more data follows its end, as in joined archives: give them one by one")
 
 
 def _strict_members() -> "type[tarfile.TarInfo]":
@@ -284,16 +288,6 @@ def _strict_members() -> "type[tarfile.TarInfo]":
                 raise tarfile.ReadError(f"a member cannot be read: {error}") from None
 
     return StrictMember
-
-
-def _check_end(archive: "tarfile.TarFile") -> None:
-    """Raise an error if data follows the end of the archive, which would be lost."""
-    import tarfile
-
-    stream: Any = archive.fileobj
-    while rest := stream.read(_PIECE):
-        if rest.count(0) != len(rest):
-            raise tarfile.ReadError("more data follows its end, as in joined archives: give them one by one")
 
 
 def read_zip(stream: BinaryIO | Any, name: str, unpacking: Unpacking) -> Iterator[Member | InputError | SkippedFile]:

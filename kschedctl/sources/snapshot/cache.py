@@ -8,7 +8,7 @@ import stat
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -204,7 +204,9 @@ class CacheFile:
         known_by = "\0".join([str(_user()), str(beside), *map(str, paths), *([f"\0{cluster}"] if cluster else [])])
         name = CACHE_PREFIX + _DIGEST(known_by.encode("utf-8", "surrogateescape")).hexdigest()[:16]
         self._beside = beside / name
-        self._of_user = next(_user_folders()) / "kschedctl" / name
+        local = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None
+        home = Path(os.path.expanduser("~"), "Library/Caches" if sys.platform == "darwin" else ".cache")
+        self._of_user = Path(os.environ.get(_VARIABLE) or local or home) / "kschedctl" / name
 
     def read(self, key: bytes) -> bytes | None:
         """Return the content that is stored for a key of 32 bytes, or ``None``."""
@@ -270,14 +272,6 @@ def _replace(path: Path, content: bytes) -> None:
 def _user() -> int:
     """Return the id of the user; 0 where there is none, as ``os.stat`` does."""
     return os.geteuid() if sys.platform != "win32" else 0
-
-
-def _user_folders() -> Iterator[Path]:
-    if os.environ.get(_VARIABLE):
-        yield Path(os.environ[_VARIABLE])
-    if sys.platform == "win32" and os.environ.get("LOCALAPPDATA"):
-        yield Path(os.environ["LOCALAPPDATA"])
-    yield Path(os.path.expanduser("~")) / ("Library/Caches" if sys.platform == "darwin" else ".cache")
 
 
 # The fingerprint of the files of a snapshot: equal fingerprints mean that reading them gives equal results.

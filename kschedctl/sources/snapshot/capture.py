@@ -5,7 +5,6 @@ file. ``kept_fields`` defines the fields that are dropped, and the annotations a
 pods and volumes without a relevant source are dropped.
 """
 
-import dataclasses
 import os
 import tarfile
 import tempfile
@@ -174,10 +173,11 @@ def capture(reader: ObjectReader, *, context: str = "") -> Capture:
         kept = tuple(volume for volume in given if replace(volume, name="") != _NO_SOURCE)
         return tuple(map(volumes.rewrite, kept))
 
-    def rule(type_: type[Any], name: str) -> Replacement | None:
-        return with_source if issubclass(type_, PodSpec) and name == "volumes" else _field_rule(type_, name)
-
-    rewriter = Rewriter(rule)
+    rewriter = Rewriter(
+        lambda type_, name: (
+            with_source if issubclass(type_, PodSpec) and name == "volumes" else _field_rule(type_, name)
+        )
+    )
     found: dict[type[ApiObject], list[ApiObject]] = {type_: [] for type_ in CAPTURED_KINDS.values()}
     for obj, _ in reader:
         finished = isinstance(obj, Pod) and obj.status.phase in _FINISHED
@@ -197,13 +197,8 @@ def capture(reader: ObjectReader, *, context: str = "") -> Capture:
     # A kind that was not queried must not be written as an empty list.
     told = {type_ for type_, kind in _KIND_NAMES.items() if kind in summary.listed or summary.n_of_kind[kind]}
     objects = {type_: objs for type_, objs in found.items() if type_ in told or objs}
-    return with_counts(Capture(header, objects, summary.scheduler_config is not None, tuple(summary.unread())))
-
-
-def with_counts(captured: Capture) -> Capture:
-    """Return the same capture with the number of objects of each kind in its header."""
-    kinds = {_KIND_NAMES[type_]: len(objects) for type_, objects in captured.objects.items()}
-    return dataclasses.replace(captured, header=replace(captured.header, kinds=kinds))
+    header = replace(header, kinds={_KIND_NAMES[type_]: len(objs) for type_, objs in objects.items()})
+    return Capture(header, objects, summary.scheduler_config is not None, tuple(summary.unread()))
 
 
 def _field_rule(type_: type[Any], name: str) -> Replacement | None:

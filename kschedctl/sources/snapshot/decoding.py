@@ -27,7 +27,7 @@ JsonValue: TypeAlias = JsonText | dict[str, Any] | list[Any] | str | int | float
 TEXTS: Final = (msgspec.Raw, memoryview, bytes)
 _MAX_SHOWN: Final = 60
 _ZERO_TIME: Final = "0001-01-01T00:00:00Z"
-_KINDS: Final = ((dict, "an object"), (list, "a list"), (str, "text"), (int | float, "a number"))
+_KINDS: Final = ((bool, "a boolean"), (dict, "an object"), (list, "a list"), (str, "text"), (int | float, "a number"))
 _EXPECTED: Final[dict[Any, str]] = {
     str: "text",
     int: "an integer",
@@ -186,7 +186,8 @@ def _zero(type_: Any) -> Any:
 
 
 def _add_type_finding(value: Any, expected: str, path: str, findings: list[Finding], hint: str = "") -> None:
-    findings.append(Finding(f"{shown(value)} is {_json_kind(value)}, {expected} is expected", path, hint))
+    kind = next(name for kind, name in _KINDS if isinstance(value, kind))
+    findings.append(Finding(f"{shown(value)} is {kind}, {expected} is expected", path, hint))
 
 
 def _conversion_hint(value: Any, type_: Any) -> str:
@@ -201,12 +202,6 @@ def shown(value: Any) -> str:
     """Return a value as JSON, shortened to at most 60 characters for messages."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."
-
-
-def _json_kind(value: Any) -> str:
-    if isinstance(value, bool):
-        return "a boolean"
-    return next(name for kind, name in _KINDS if isinstance(value, kind))
 
 
 # The handling of unknown and duplicate fields in manifests.

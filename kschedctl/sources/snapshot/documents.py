@@ -1,9 +1,9 @@
 """The documents of one file and their positions, and the registry of layouts in which they contain objects."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -15,12 +15,9 @@ from kschedctl.common.text.positions import json_position, position_in_tree
 from kschedctl.common.text.tree import RepeatedKey, Step, YamlNode, read_tree, repeated_in_json, repeated_in_yaml
 from kschedctl.common.text.yaml import yaml_documents, yaml_values
 from kschedctl.common.text.yaml_lines import Shorten, Unread
-from kschedctl.objects.meta import ApiObject
-from kschedctl.sources.snapshot.decoding import TEXTS, JsonValue, decode, elements, plain, shown
-from kschedctl.sources.snapshot.header import HEADER_FIELD, SnapshotHeader
-from kschedctl.sources.snapshot.summary import ReadSummary
+from kschedctl.sources.snapshot.decoding import TEXTS, JsonValue, plain, shown
+from kschedctl.sources.snapshot.header import HEADER_FIELD
 
-_JSON_SUFFIXES: Final = (".json", ".jsonl", ".ndjson")
 T = TypeVar("T")
 
 
@@ -156,7 +153,7 @@ def any_documents(
         if number and not text[broken.start :].startswith(b"---"):
             raise broken.error(text, file) from None
         # Flow style YAML starts like JSON, and YAML documents can be JSON.
-        if file.removesuffix(".gz").lower().endswith(_JSON_SUFFIXES) and not number:
+        if file.removesuffix(".gz").lower().endswith((".json", ".jsonl", ".ndjson")) and not number:
             raise broken.error(text, file) from None
         if not number:
             yield from _yaml(text, file, broken=broken, as_data=as_data)
@@ -236,9 +233,6 @@ def read_envelope(value: JsonValue) -> ObjectHeader[Any]:
 # write streams of objects; ``kschedctl snapshot``, which writes a header and lists; and kube-scheduler-simulator, which
 # writes one object of lists.
 
-Fields: TypeAlias = Mapping[str, JsonValue]
-Objects: TypeAlias = Iterable[tuple[ApiObject, Location]]
-
 #: The lists in an export of kube-scheduler-simulator.
 SIMULATOR_LISTS: Final = {
     "namespaces": ("v1", "Namespace"),
@@ -249,35 +243,16 @@ SIMULATOR_LISTS: Final = {
     "nodes": ("v1", "Node"),
     "pods": ("v1", "Pod"),
 }
-_SIMULATOR_CONFIG: Final = "schedulerConfig"
-
-
-_ITEMS: Final = "items"
-
-
-class LayoutReading(Protocol):
-    """The reading of an input that a document belongs to."""
-
-    summary: ReadSummary
-
-    def note(self, error: InputError) -> None:
-        """Record the problems of an error."""
-
-    def typed_items(
-        self, items: Sequence[JsonValue], api_version: str, kind: str, location: Location
-    ) -> Iterator[tuple[ApiObject, Location]]:
-        """Read the items of a list, with the given version and kind if they have none of their own."""
-
-
-class Layout(NamedTuple):
-    """A layout of documents that have neither kind nor version."""
-
-    #: The name of the layout, for messages.
-    name: str
-    #: The top-level keys that identify the layout; one of them is sufficient.
-    keys: frozenset[str]
-    #: Yields the objects of a document, given its top-level fields.
-    read: Callable[[LayoutReading, Document, Fields], Objects]
+CAPTURE: Final = "header of a captured snapshot"
+SIMULATOR: Final = "export of kube-scheduler-simulator"
+#: The layouts of documents without kind and version, each with its top-level keys, one of which is sufficient.
+#: Documents with both are handled before: an object, ``kind: List``, or a list of one kind (``PodList``), whose items
+#: have no kind.
+LAYOUTS: Final = {
+    CAPTURE: frozenset({HEADER_FIELD}),
+    "kubectl version -o json": frozenset({"serverVersion", "gitVersion"}),
+    SIMULATOR: frozenset({"nodes", "pods"}),
+}
 
 
 def steps_to(location: Location, file: str) -> tuple[Step, ...]:
@@ -288,56 +263,4 @@ def steps_to(location: Location, file: str) -> tuple[Step, ...]:
     """
     if location.item is None:
         return ()
-    return location.file.removeprefix(file).removeprefix(":") or _ITEMS, location.item - 1
-
-
-def layout_of(fields: Fields) -> Layout | None:
-    """Return the first layout that matches a document's top-level fields, or ``None``."""
-    return next((layout for layout in LAYOUTS if not layout.keys.isdisjoint(fields)), None)
-
-
-def _captured_header(reading: LayoutReading, document: Document, _: Fields) -> Objects:
-    header = decode(document.value, SnapshotHeader)
-    summary = reading.summary
-    summary.header = header
-    summary.captured_at = header.captured_at or summary.captured_at
-    summary.git_version = header.server_version.git_version
-    summary.not_listed.update(header.not_listed)
-    summary.announced.update(header.kinds)
-    summary.listed |= {kind: header.listed_in.get(kind, "") for kind in header.kinds}
-    return ()
-
-
-def _version(reading: LayoutReading, document: Document, _: Fields) -> Objects:
-    reading.summary.note_version(plain(document.value))
-    return ()
-
-
-def _simulator_export(
-    reading: LayoutReading, document: Document, fields: Fields
-) -> Iterator[tuple[ApiObject, Location]]:
-    location = document.location
-    config: Any = plain(fields.get(_SIMULATOR_CONFIG))
-    if isinstance(config, dict):
-        reading.summary.scheduler_config = config
-    elif config is not None:
-        reading.note(InputError(f"{shown(config)} is not an object", where=location, path=_SIMULATOR_CONFIG))
-    for key, (api_version, kind) in SIMULATOR_LISTS.items():
-        try:
-            items = elements(fields.get(key))
-        except msgspec.ValidationError:
-            reading.note(InputError(f"{shown(plain(fields[key]))} is not a list", where=location, path=key))
-            continue
-        # Items are numbered per list.
-        place = location._replace(file=f"{location.file}:{key}")
-        reading.summary.listed.setdefault(kind, "")
-        yield from reading.typed_items(items, api_version, kind, place)
-
-
-#: The layouts of documents without kind and version. Documents with both are handled before: an object,
-#: ``kind: List``, or a list of one kind (``PodList``), whose items have no kind.
-LAYOUTS: Final = (
-    Layout("header of a captured snapshot", frozenset({HEADER_FIELD}), _captured_header),
-    Layout("kubectl version -o json", frozenset({"serverVersion", "gitVersion"}), _version),
-    Layout("export of kube-scheduler-simulator", frozenset({"nodes", "pods"}), _simulator_export),
-)
+    return location.file.removeprefix(file).removeprefix(":") or "items", location.item - 1

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Final, Protocol
 
@@ -24,6 +24,7 @@ from kschedctl.sources.snapshot.validation import Validation
 # The entry points for reading the objects of a snapshot or a manifest, each with its location.
 
 
+@dataclass(eq=False)
 class SnapshotReader:
     """A reader over the objects of a snapshot.
 
@@ -40,31 +41,18 @@ class SnapshotReader:
     SnapshotError reports them all.
     """
 
-    def __init__(
-        self,
-        paths: Sequence[str | Path],
-        *,
-        stdin: BinaryIO | None = None,
-        max_unpacked: int | None = None,
-        written: OriginalObjects | None = None,
-        cluster: str = "",
-    ) -> None:
-        self._paths = paths
-        self._stdin = stdin
-        self._max_unpacked = max_unpacked
-        self._written = written
-        self._cluster = cluster
-        self.summary = ReadSummary()
+    paths: Sequence[str | Path]
+    _: KW_ONLY
+    stdin: BinaryIO | None = None
+    max_unpacked: int | None = None
+    written: OriginalObjects | None = None
+    cluster: str = ""
+    summary: ReadSummary = field(init=False, default_factory=ReadSummary)
 
     def __iter__(self) -> Iterator[tuple[ApiObject, Location]]:
-        cluster = find_cluster(self._paths, self._cluster, self._max_unpacked) if self._cluster else ""
+        cluster = find_cluster(self.paths, self.cluster, self.max_unpacked) if self.cluster else ""
         return Reading(
-            self._paths,
-            self._stdin,
-            self.summary,
-            max_unpacked=self._max_unpacked,
-            written=self._written,
-            cluster=cluster,
+            self.paths, self.stdin, self.summary, max_unpacked=self.max_unpacked, written=self.written, cluster=cluster
         ).objects()
 
 

@@ -26,7 +26,6 @@ _REASONS: Final = _SCHEDULER_REASONS | {
         DeadlineExceeded
     """.split(),
 }
-_OTHER_REASON: Final = "Other"
 _STATUSES: Final = frozenset({"True", "False"})
 _PARTS: Final = re.compile(
     r'"(?P<quoted>[^"]*)"|\{(?P<taint>[^{}]*)\}'
@@ -64,7 +63,7 @@ def anonymous_conditions(conditions: tuple[Condition, ...], names: Pseudonyms) -
         replace(
             condition,
             status=condition.status if condition.status in _STATUSES else "Unknown",
-            reason=condition.reason if condition.reason in _REASONS else _OTHER_REASON,
+            reason=condition.reason if condition.reason in _REASONS else "Other",
             message=_anonymous_message(condition, names),
         )
         for condition in conditions

@@ -2,8 +2,8 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Final
@@ -20,13 +20,16 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.sources.snapshot.archives import Unpacking
 from kschedctl.sources.snapshot.clusters import PART_OF_KIND, Part, clusters_in
 from kschedctl.sources.snapshot.content_sniffing import BRACES, meant_kind, seems_object, unrendered
-from kschedctl.sources.snapshot.decoding import TEXTS, JsonValue, decode, json_text, plain, shown, top_level
+from kschedctl.sources.snapshot.decoding import TEXTS, JsonValue, decode, elements, json_text, plain, shown, top_level
 from kschedctl.sources.snapshot.documents import (
+    CAPTURE,
+    LAYOUTS,
+    SIMULATOR,
+    SIMULATOR_LISTS,
     Document,
     NoObjectError,
     ObjectHeader,
     documents,
-    layout_of,
     read_envelope,
 )
 from kschedctl.sources.snapshot.files import (
@@ -37,6 +40,7 @@ from kschedctl.sources.snapshot.files import (
     read_sources,
     whole_source,
 )
+from kschedctl.sources.snapshot.header import SnapshotHeader
 from kschedctl.sources.snapshot.names import SUFFIXES
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
 from kschedctl.sources.snapshot.summary import ReadSummary, SkippedFile
@@ -203,6 +207,7 @@ NO_OBJECTS: Final = "holds no Kubernetes objects"
 EMPTY: Final = "empty"
 
 _LIST: Final = "List"
+_SIMULATOR_CONFIG: Final = "schedulerConfig"
 #: The kind of a document with the control plane's version in ``gitVersion``.
 _VERSION_KIND: Final = "Info"
 _KIND: Final = re.compile("[A-Za-z][A-Za-z0-9-]*", re.ASCII)
@@ -407,7 +412,7 @@ class Reading:
         seems = False
         try:
             is_unread = None if self._as_data else self._is_unread
-            shorten = self._shorten if self._written is None else None
+            shorten = partial(shortened, summary=self.summary) if self._written is None else None
             for document in documents(
                 source.content, source.name, as_data=self._as_data, is_unread=is_unread, shorten=shorten
             ):
@@ -451,10 +456,6 @@ class Reading:
             and not self.summary.may_have_newer(text)
         )
 
-    def _shorten(self, text: bytes) -> bytes | None:
-        """Shorten an object, as ``Shorten`` describes it; called in other processes."""
-        return shortened(text, self.summary)
-
     def _document(self, document: Document) -> Iterable[tuple[ApiObject, Location]] | None:
         """Return the objects of a document, or ``None`` if its format is unknown."""
         location, envelope = document.location, document.envelope
@@ -464,14 +465,38 @@ class Reading:
             return None
         try:
             fields = top_level(document.value)
-            layout = layout_of(fields)
+            layout = next((name for name, keys in LAYOUTS.items() if not keys.isdisjoint(fields)), None)
             if layout is None:
                 return None
-            self.summary.layouts[location.file] = layout.name
-            return layout.read(self, document, fields)
+            self.summary.layouts[location.file] = layout
+            if layout == SIMULATOR:
+                return self._simulator_export(fields, location)
+            if layout == CAPTURE:
+                self.summary.note_header(decode(document.value, SnapshotHeader))
+            else:
+                self.summary.note_version(plain(document.value))
         except InputError as error:
             self.note(error, location)
-            return ()
+        return ()
+
+    def _simulator_export(
+        self, fields: Mapping[str, JsonValue], location: Location
+    ) -> Iterator[tuple[ApiObject, Location]]:
+        config: Any = plain(fields.get(_SIMULATOR_CONFIG))
+        if isinstance(config, dict):
+            self.summary.scheduler_config = config
+        elif config is not None:
+            self.note(InputError(f"{shown(config)} is not an object", where=location, path=_SIMULATOR_CONFIG))
+        for key, (api_version, kind) in SIMULATOR_LISTS.items():
+            try:
+                items = elements(fields.get(key))
+            except msgspec.ValidationError:
+                self.note(InputError(f"{shown(plain(fields[key]))} is not a list", where=location, path=key))
+                continue
+            # Items are numbered per list.
+            place = location._replace(file=f"{location.file}:{key}")
+            self.summary.listed.setdefault(kind, "")
+            yield from self.typed_items(items, api_version, kind, place)
 
     def _by_kind(
         self, value: JsonValue, envelope: ObjectHeader[Any], location: Location
@@ -571,7 +596,9 @@ class Reading:
             hint = "a kind has letters and digits alone, such as Pod"
             self.note(InputError(f"{shown(kind)} is not a kind", where=where, path="kind", hint=hint))
             return
-        if (reason := CARRIERS.get((group, kind), "")) and (kind != _STATUS or _is_failure(value)):
+        if (reason := CARRIERS.get((group, kind), "")) and (
+            kind != _STATUS or (isinstance(status := _python_value(value), dict) and status.get("status") == "Failure")
+        ):
             self.summary.passed.append(SkippedFile(str(location), reason, True))
             return
         if meant := meant_kind(api_version, kind):
@@ -599,11 +626,6 @@ def is_only_counted(api_version: str, kind: str) -> bool:
         or _KIND.fullmatch(kind) is None
         or meant_kind(api_version, kind)
     )
-
-
-def _is_failure(value: JsonValue) -> bool:
-    data = _python_value(value)
-    return isinstance(data, dict) and data.get("status") == "Failure"
 
 
 def _python_value(value: JsonValue) -> Any:

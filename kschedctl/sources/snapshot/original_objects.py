@@ -50,22 +50,18 @@ class OriginalObjects:
         if isinstance(original, bytes):
             original = decode(original, type(obj)), msgspec.json.decode(original)
         before, written = original
-        whole = completed(obj, _as_kept(before), written)
+        if isinstance(before, Pod):
+            # A cluster stores a pod with defaults, and without fields that scheduling does not depend on.
+            record = PodInterner().record(before)
+            spec = replace(record.spec, node_name=record.node_name)
+            before = Pod(metadata=record.metadata, spec=spec, status=record.status)
+        whole = completed(obj, before, written)
         for field in ("kind", "apiVersion"):
             # Go's Node and Pod types are encoded without these fields.
             whole.pop(field, None)
         if isinstance(obj, Pod):
             whole.get("metadata", {}).pop(_MANAGED_FIELDS, None)
         return whole
-
-
-def _as_kept(obj: ApiObject) -> ApiObject:
-    """Return an object as a cluster stores it: with defaults, and without fields that scheduling does not depend on."""
-    if not isinstance(obj, Pod):
-        return obj
-    record = PodInterner().record(obj)
-    spec = replace(record.spec, node_name=record.node_name)
-    return Pod(metadata=record.metadata, spec=spec, status=record.status)
 
 
 def completed(now: msgspec.Struct, before: msgspec.Struct | None, written: Any) -> dict[str, Any]:

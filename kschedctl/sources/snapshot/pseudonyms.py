@@ -27,12 +27,8 @@ _GCE_ZONE: Final = re.compile(r"([a-z]+-[a-z]+[0-9]+)-([a-z])", re.ASCII)
 _NUMBERED: Final = re.compile(r"(.+)-([0-9]+)")
 _ANY_ADDRESSES: Final = frozenset({"", "0.0.0.0", "::", "127.0.0.1", "::1"})
 _LATEST: Final = "latest"
-_UNIQUE: Final = "_"
-_RESOURCE_PREFIXES: Final = ("requests.", "limits.")
-_CLASS_QUOTA: Final = ".storageclass.storage.k8s.io/"
 _HUGE_PAGES: Final = "hugepages-"
 _NATIVE: Final = "kubernetes.io/"
-_OTHER_DOMAIN: Final = "example.com"
 _ATTACHABLE: Final = "attachable-volumes-csi-"
 _DEVICE_CLASS: Final = "deviceclass.resource.kubernetes.io/"
 _FORMS: Final[dict[str, Callable[[int, int], str]]] = {
@@ -95,9 +91,9 @@ class Pseudonyms:
 
     def resource(self, name: str) -> str:
         """Return the pseudonym of a resource; extended resources stay extended resources."""
-        prefix = next((prefix for prefix in _RESOURCE_PREFIXES if name.startswith(prefix)), "")
+        prefix = next((prefix for prefix in ("requests.", "limits.") if name.startswith(prefix)), "")
         rest = name.removeprefix(prefix)
-        storage_class, of_class, what = rest.partition(_CLASS_QUOTA)
+        storage_class, of_class, what = rest.partition(".storageclass.storage.k8s.io/")
         if of_class:
             return f"{self.word(storage_class)}{of_class}{what}"
         if rest.startswith(_ATTACHABLE):
@@ -111,7 +107,7 @@ class Pseudonyms:
             domain = _HUGE_PAGES
         else:
             # Kubernetes treats these names as native resources, which the scheduler does not count.
-            domain = _NATIVE if "/" not in rest or _NATIVE in rest else f"{_OTHER_DOMAIN}/"
+            domain = _NATIVE if "/" not in rest or _NATIVE in rest else "example.com/"
         return name if self._settled is None else f"{prefix}{domain}{pseudonym}"
 
     def choice(self, text: str) -> str:
@@ -138,7 +134,7 @@ class Pseudonyms:
 
     def holder(self, identity: str) -> str:
         """Return the pseudonym of a lease holder: a host or pod name, often followed by ``_`` and a unique id."""
-        host, underline, unique = identity.partition(_UNIQUE)
+        host, underline, unique = identity.partition("_")
         return f"{self.word(host)}{underline}{self.uid(unique)}"
 
     def known(self, text: str) -> str | None:

@@ -53,7 +53,6 @@ _GROUPS: Final = frozenset({group for group, _ in KINDS} | {"autoscaling", "snap
 _COUNTED: Final = frozenset(
     {f"{plural(kind.lower())}.{group}".rstrip(".") for group, kind in KINDS} | {"configmaps", "secrets"}
 )
-_COUNT: Final = "count"
 _RESOURCES: Final = frozenset(
     {
         "",
@@ -108,7 +107,7 @@ def is_kept_resource(name: str) -> bool:
     """
     domain, slash, what = name.rpartition("/")
     if slash:
-        return domain == _COUNT and what in _COUNTED
+        return domain == "count" and what in _COUNTED
     return name in _RESOURCES or _HUGE_PAGE.fullmatch(name) is not None
 
 

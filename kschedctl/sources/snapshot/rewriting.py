@@ -1,6 +1,6 @@
 """Replacement of fields in objects, at any depth."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Final, TypeVar, get_args
 
@@ -50,17 +50,15 @@ class Rewriter:
         """Return the fields that may change, with their replacements."""
         plan = self._plans.get(type_)
         if plan is None:
-            plan = tuple(self._made_plan(type_))
-            self._plans[type_] = plan
+            changes: list[tuple[str, Replacement]] = []
+            for field in msgspec.structs.fields(type_):
+                replacement = self._field_rule(type_, field.name)
+                if replacement is not None:
+                    changes.append((field.name, replacement))
+                elif any(part in self._struct_rules or self._plan(part) for part in structs_in(field.type)):
+                    changes.append((field.name, self._parts))
+            plan = self._plans[type_] = tuple(changes)
         return plan
-
-    def _made_plan(self, type_: type[msgspec.Struct]) -> Iterator[tuple[str, Replacement]]:
-        for field in msgspec.structs.fields(type_):
-            replacement = self._field_rule(type_, field.name)
-            if replacement is not None:
-                yield field.name, replacement
-            elif any(part in self._struct_rules or self._plan(part) for part in structs_in(field.type)):
-                yield field.name, self._parts
 
     def _parts(self, value: Any) -> Any:
         if isinstance(value, msgspec.Struct):

@@ -109,6 +109,15 @@ class ReadSummary:
         """Report whether a text, JSON or not, contains any time newer than the newest past time."""
         return any(text[at.start() - 10 : at.start() + 9] > self.newest for at in _TIME.finditer(text))
 
+    def note_header(self, header: SnapshotHeader) -> None:
+        """Record the header of a captured snapshot."""
+        self.header = header
+        self.captured_at = header.captured_at or self.captured_at
+        self.git_version = header.server_version.git_version
+        self.not_listed.update(header.not_listed)
+        self.announced.update(header.kinds)
+        self.listed |= {kind: header.listed_in.get(kind, "") for kind in header.kinds}
+
     def note_version(self, value: dict[str, Any]) -> None:
         """Record the server version from the output of ``kubectl version`` or of an API server's ``/version``."""
         server = value.get("serverVersion", value)

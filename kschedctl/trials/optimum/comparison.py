@@ -282,17 +282,16 @@ def _requested(pod: Pod, resource: str) -> int:
 
 
 def _cut(pod: Pod, resource: str, share: int) -> Pod:
-    containers = tuple(_cut_container(container, resource, share) for container in pod.spec.containers)
-    return replace(pod, spec=replace(pod.spec, containers=containers))
-
-
-def _cut_container(container: Container, resource: str, share: int) -> Container:
-    requests = container.resources.requests
-    if resource not in requests:
-        return container
-    nanos = parse_quantity(requests[resource]) * share // 100
-    amount = f"{nanos // _MILLI}m" if resource == CPU else str(nanos // NANO)
-    return replace(container, resources=replace(container.resources, requests={**requests, resource: amount}))
+    containers: list[Container] = []
+    for container in pod.spec.containers:
+        requests = container.resources.requests
+        if resource in requests:
+            nanos = parse_quantity(requests[resource]) * share // 100
+            amount = f"{nanos // _MILLI}m" if resource == CPU else str(nanos // NANO)
+            cut = replace(container.resources, requests={**requests, resource: amount})
+            container = replace(container, resources=cut)
+        containers.append(container)
+    return replace(pod, spec=replace(pod.spec, containers=tuple(containers)))
 
 
 def _cut_in_words(pod: Pod, resource: str, share: int) -> str:

@@ -285,7 +285,17 @@ class Model:
         for k, kind in enumerate(kinds):
             for domains in kind.filters.spread:
                 # Kinds with the same constraint are counted together; for other kinds the last pod is unknown.
-                same = [r for r, other in enumerate(kinds) if r == k or _same_constraint(domains, other.filters.spread)]
+                same = [
+                    r
+                    for r, other in enumerate(kinds)
+                    if r == k
+                    or any(
+                        other.constraint == domains.constraint
+                        and bool((other.included == domains.included).all())
+                        and bool((other.moved == domains.moved).all())
+                        for other in other.filters.spread
+                    )
+                ]
                 if domains.constraint.selector:
                     # A constraint without a selector, or with an empty one, counts no placed pods.
                     own = [r for r in same if domains.self_match and domains.moved[kinds[r].class_id]]
@@ -320,7 +330,10 @@ class Model:
         for code, sites in self._domains[key].items():
             if code == _INNER:
                 for s in sites:
-                    self._even_inside(k, s, domains, least)
+                    site = self.sites[s]
+                    room = domains.constraint.max_skew - int(domains.counts[domains.column.codes[site.row]])
+                    if (k, s) in self.placed and domains.included[site.row] and domains.self_match and room >= 0:
+                        self.program.add(self.placed[k, s] <= site.n_nodes * (room + least))
                 continue
             here = self._present(k, key, code) if code >= 0 else None
             if here is None or not any(domains.included[self.sites[s].row] for s in sites):
@@ -328,13 +341,6 @@ class Model:
             own = [x for r in together for x in self._included(domains, code, r)]
             count = int(domains.counts[code]) + total(own) + total(staying.get(code, ()))
             self.program.add(count - least <= constraint.max_skew, when=here)
-
-    def _even_inside(self, k: int, s: int, domains: DomainCounts, least: Linear) -> None:
-        """Spread a kind over the nodes of a site that are domains of their own."""
-        site = self.sites[s]
-        room = domains.constraint.max_skew - int(domains.counts[domains.column.codes[site.row]])
-        if (k, s) in self.placed and domains.included[site.row] and domains.self_match and room >= 0:
-            self.program.add(self.placed[k, s] <= site.n_nodes * (room + least))
 
     def _place_gang(self, gang: Gang) -> None:
         own = [(s, x) for (k, s), x in self.placed.items() if k in gang.kinds]
@@ -363,15 +369,6 @@ class Model:
     def _included(self, domains: DomainCounts, code: int, r: int) -> list[Linear]:
         sites = self._domains[domains.constraint.topology_key].get(code, ())
         return [self.placed[r, s] for s in sites if (r, s) in self.placed and domains.included[self.sites[s].row]]
-
-
-def _same_constraint(domains: DomainCounts, others: Iterable[DomainCounts]) -> bool:
-    return any(
-        other.constraint == domains.constraint
-        and bool((other.included == domains.included).all())
-        and bool((other.moved == domains.moved).all())
-        for other in others
-    )
 
 
 def _conflict(wanted: Iterable[HostPort], used: Iterable[HostPort]) -> bool:

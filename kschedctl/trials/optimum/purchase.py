@@ -12,7 +12,7 @@
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
 from decimal import Decimal, InvalidOperation
@@ -31,7 +31,6 @@ from kschedctl.controllers.workloads.pods import pods_of
 from kschedctl.objects.core import Node, NodeSpec, NodeStatus, Taint
 from kschedctl.objects.meta import ApiStruct, ObjectMeta
 from kschedctl.objects.names import label_value_problems, qualified_name_problems, subdomain_problems
-from kschedctl.objects.pod import Pod
 from kschedctl.objects.quantity import QUANTITY_HINT, parse_quantity, quantity_problem
 from kschedctl.objects.resources import CPU, MEMORY, PODS
 from kschedctl.objects.well_known import HOSTNAME
@@ -161,7 +160,6 @@ def _findings(catalog: Catalog) -> Iterator[Finding]:
         if kind.most is not None and kind.most < 0:
             yield Finding("must not be negative", f"{path}.most")
         yield from _offer_findings(kind, path)
-        yield from _label_findings(kind, path)
 
 
 def _offer_findings(kind: NodeKind, path: str) -> Iterator[Finding]:
@@ -174,9 +172,6 @@ def _offer_findings(kind: NodeKind, path: str) -> Iterator[Finding]:
     for resource in (CPU, MEMORY, PODS):
         if resource not in kind.allocatable:
             yield Finding(f"{resource} is missing", f"{path}.allocatable", "cpu, memory and pods are required")
-
-
-def _label_findings(kind: NodeKind, path: str) -> Iterator[Finding]:
     for key, value in kind.labels.items():
         for problem in (*qualified_name_problems(key), *label_value_problems(value)):
             yield Finding(problem, f"{path}.labels[{key}]")
@@ -253,7 +248,10 @@ def buy(scheduler: Scheduler, catalog: Catalog, *, seconds: float, choose: Choos
     bought = tuple((kind, node) for kind, node in offers if row[node.name] in found.placement.rows)
     there = scheduler.moved(with_nodes(scheduler.cluster, [node for _, node in bought]))
     own = pose(there, no_evictions)
-    proof = prove(own, _transferred(question, own, found.placement))
+    names, row = question.cluster.nodes.names, own.cluster.nodes.row
+    kinds = {pod.key: k for k, kind in enumerate(own.kinds) for pod in kind.pods}
+    of = [kinds[kind.pods[0].key] for kind in question.kinds]
+    proof = prove(own, Placement({(of[k], row[names[at]]): n for (k, at), n in found.placement.placed.items() if n}))
     # Bounds do not hold if nodes of the catalog add domains to a spread constraint.
     offered = np.zeros(len(question.cluster.nodes), dtype=np.bool_)
     offered[list(prices)] = True
@@ -271,21 +269,11 @@ def with_nodes(cluster: Cluster, nodes: Sequence[Node]) -> Cluster:
     if not nodes:
         return cluster
     larger = cluster.with_nodes((*cluster.nodes.objects, *nodes))
-    return larger.with_pods(added=_daemons(larger, {node.name for node in nodes}))
-
-
-def _daemons(cluster: Cluster, nodes: set[str]) -> Iterable[Pod]:
-    for daemon_set in cluster.list(DaemonSet):
-        for made in pods_of(daemon_set, cluster):
-            if made.node in nodes:
-                name = f"{daemon_set.name}-{made.node}"
-                pod = replace(made.pod, metadata=replace(made.pod.metadata, name=name, uid=""))
-                yield running(on_node(pod, made.node))
-
-
-def _transferred(question: PlacementQuestion, own: PlacementQuestion, placement: Placement) -> Placement:
-    """Return a placement in terms of another question, in which kinds and nodes have other numbers."""
-    names, row = question.cluster.nodes.names, own.cluster.nodes.row
-    kinds = {pod.key: k for k, kind in enumerate(own.kinds) for pod in kind.pods}
-    of = [kinds[kind.pods[0].key] for kind in question.kinds]
-    return Placement({(of[k], row[names[at]]): n for (k, at), n in placement.placed.items() if n})
+    names = {node.name for node in nodes}
+    daemons = (
+        (made.node, replace(made.pod, metadata=replace(made.pod.metadata, name=f"{owner.name}-{made.node}", uid="")))
+        for owner in larger.list(DaemonSet)
+        for made in pods_of(owner, larger)
+        if made.node in names
+    )
+    return larger.with_pods(added=[running(on_node(pod, name)) for name, pod in daemons])

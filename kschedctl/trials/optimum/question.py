@@ -6,6 +6,7 @@ pods that may be evicted: a pod that fits on no node of that cluster fits on no 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -103,7 +104,9 @@ def pose(scheduler: Scheduler, may_leave: MayLeave | None = None, *, waiting: bo
     preempts = may_leave is None
     if may_leave is None:
         highest = max((pod.spec.priority or 0 for pod in found if _preempts(scheduler, pod)), default=None)
-        may_leave = no_evictions if highest is None else _of_lower_priority(highest, scheduler.release.pod_groups)
+        may_leave = (
+            no_evictions if highest is None else partial(_has_lower_priority, highest, scheduler.release.pod_groups)
+        )
     cluster = scheduler.cluster
     leaving = [index for index in np.flatnonzero(cluster.pods.node_row >= 0).tolist() if may_leave(cluster, index)]
     if preempts:
@@ -183,25 +186,18 @@ def _pending(scheduler: Scheduler) -> tuple[list[Pod], list[str]]:
 
 def _preempts(scheduler: Scheduler, pod: Pod) -> bool:
     framework = scheduler.framework(pod.spec.scheduler_name)
-    runs = _PREEMPTION in framework.plugin_names(ExtensionPoint.POST_FILTER, Plugin)
-    return runs and pod.spec.preemption_policy != "Never" and not _is_constrained(scheduler, pod)
-
-
-def _is_constrained(scheduler: Scheduler, pod: Pod) -> bool:
-    """Report whether a pod must not preempt because of the topology constraint of its group."""
     release, rules = scheduler.release, scheduler.release.pod_groups
-    if rules is None or rules.preempts_in_placements or not release.places_groups or not pod.spec.pod_group_name:
-        return False
-    group = scheduler.cluster.get(PodGroup, pod.spec.pod_group_name, pod.namespace)
-    return group is not None and bool(group.spec.topology_keys)
+    group = None
+    if rules is not None and not rules.preempts_in_placements and release.places_groups and pod.spec.pod_group_name:
+        group = scheduler.cluster.get(PodGroup, pod.spec.pod_group_name, pod.namespace)
+    # A pod must not preempt if its group has a topology constraint.
+    may = pod.spec.preemption_policy != "Never" and (group is None or not group.spec.topology_keys)
+    return may and _PREEMPTION in framework.plugin_names(ExtensionPoint.POST_FILTER, Plugin)
 
 
-def _of_lower_priority(highest: int, rules: PodGroupRules | None) -> MayLeave:
-    def may_leave(cluster: Cluster, index: int) -> bool:
-        is_ending = cluster.pods.records[index].metadata.deletion_timestamp is not None
-        return not is_ending and pod_priority(cluster, index, rules) < highest
-
-    return may_leave
+def _has_lower_priority(highest: int, rules: PodGroupRules | None, cluster: Cluster, index: int) -> bool:
+    is_ending = cluster.pods.records[index].metadata.deletion_timestamp is not None
+    return not is_ending and pod_priority(cluster, index, rules) < highest
 
 
 def _occupants(

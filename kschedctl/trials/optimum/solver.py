@@ -67,7 +67,12 @@ def solve(
 
     Returns: ``None`` if no solution was found in time, or there is no goal to solve.
     """
-    start = {} if known is None else _start_values(model, known)
+    start: dict[int, int] = {}
+    if known is not None:
+        at_start = model.counts_by_site(known)
+        values = [(x, at_start[key]) for key, x in model.placed.items()]
+        values += [(x, known.leaving.get(o, 0)) for o, x in enumerate(model.leaving) if x is not None]
+        start = {x.terms[0][0]: n for x, n in values}
     found: Solved | None = None
     reached: list[GoalResult] = []
     for goal in goals:
@@ -103,14 +108,6 @@ def solve(
         value = reached[-1].value
         model.program.add(expression >= value if goal.maximize else expression <= value)
     return None if found is None else replace(found, standings=tuple(reached))
-
-
-def _start_values(model: Model, placement: Placement) -> dict[int, int]:
-    """Return the values of variables at a placement."""
-    counts = model.counts_by_site(placement)
-    values = [(x, counts[key]) for key, x in model.placed.items()]
-    values += [(x, placement.leaving.get(o, 0)) for o, x in enumerate(model.leaving) if x is not None]
-    return {x.terms[0][0]: n for x, n in values}
 
 
 # Distribution of a solution over sites to single nodes.

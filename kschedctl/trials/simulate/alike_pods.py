@@ -4,7 +4,7 @@ A pod that was bound changes nothing for pods like it but the results for its ow
 holds as long as nothing else changes the cluster, and no plugin has anything to do when such a pod is bound.
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -124,17 +124,13 @@ class AlikePods:
         if first.pod.status.nominated_node_name or first.scores is None:
             return None
         reaches = reaches_of_copies(first.framework, first.pod, _POINTS)
-        if reaches is None or _reads_budgets(first.framework, reaches):
+        plugins = [first.framework.plugin(name) for name in reaches or ()]
+        reads = [each for plugin in plugins for each in (plugin.reads, plugin.prepares_from) if each is not None]
+        # The status of disruption budgets follows from the pods bound.
+        if reaches is None or any(PodDisruptionBudget in each.kinds for each in reads):
             self._is_related = True
             return None
         return Ranking(first.framework, first, first.scores, reaches)
-
-
-def _reads_budgets(framework: Framework, names: Iterable[str]) -> bool:
-    """Report whether one of some plugins depends on disruption budgets, whose status follows from the pods bound."""
-    plugins = [framework.plugin(name) for name in names]
-    reads = [each for plugin in plugins for each in (plugin.reads, plugin.prepares_from) if each is not None]
-    return any(PodDisruptionBudget in each.kinds for each in reads)
 
 
 # Opportunistic batching (KEP-5598): consecutive pods with the same signature are placed by the scores of the first.
@@ -189,7 +185,15 @@ class OpportunisticBatch:
             return ()
         code = code_of(search, row)
         if code is Code.SUCCESS and rescores:
-            self._kept = kept = _with_last(kept, search, row)
+            # The cached nodes together with the node chosen last, all of them scored again.
+            rows = np.insert(kept.rows, np.searchsorted(kept.rows, row), row)
+            scores = _total_scores(search)
+            if scores is not None and np.array_equal(rows, scores.rows):
+                total = scores.total.copy()
+            else:
+                decision = search if isinstance(search, Decision) else search.decision
+                total = run_score(decision.framework, decision.state, decision.pod, rows).total
+            self._kept = kept = _Kept(kept.signature, rows, total, kept.since)
         elif not code.rejected:
             return ()
         best = kept.rows[kept.total == kept.total.max()]
@@ -233,15 +237,3 @@ def _total_scores(search: Decision | RankedDecision) -> Scores | RankedDecision 
 def _without_row(kept: _Kept, row: int) -> _Kept:
     left = kept.rows != row
     return _Kept(kept.signature, kept.rows[left], kept.total[left], kept.since)
-
-
-def _with_last(kept: _Kept, search: Decision | RankedDecision, row: int) -> _Kept:
-    """Return the cached nodes together with the node chosen last, all of them scored again."""
-    rows = np.insert(kept.rows, np.searchsorted(kept.rows, row), row)
-    scores = _total_scores(search)
-    if scores is not None and np.array_equal(rows, scores.rows):
-        return _Kept(kept.signature, rows, scores.total.copy(), kept.since)
-    decision = search if isinstance(search, Decision) else search.decision
-    return _Kept(
-        kept.signature, rows, run_score(decision.framework, decision.state, decision.pod, rows).total, kept.since
-    )

@@ -393,11 +393,22 @@ class PodGroupAttempts(Consequences):
         group.decision = decision
         group.condition = decision.condition
         group.victims = tuple(sorted({pod.key for pod in victims} | {v.key for each in tried for v in each.victims}))
-        self._write_condition(decision)
+        if pod_group is not None and (condition := decision.condition) is not None:
+            others = tuple(each for each in pod_group.status.conditions if each.type != condition.type)
+            status = replace(pod_group.status, conditions=(*others, condition))
+            self.update_group(pod_group, replace(pod_group, status=status))
         if isinstance(entry, QueuedPodGroupInfo) and isinstance(self.queue, PodGroupQueue):
             self.queue.add_attempted_group(entry, decision.status.code)
         for each in tried:
-            self._renominate(each)
+            info, member = each.info, each.member
+            if member.node or member.nominated is None:
+                continue
+            lower = []
+            if each.victims and member.decision is not None:
+                lower = self._lower_nominated(member.decision, member.preempts_on, each.victims)
+            self._nominate(info.pod, member.nominated)
+            for pod in lower:
+                self._nominate(pod, "")
         if pod_group is not None:
             self._evict(pod_group, victims)
         for each in tried:
@@ -480,24 +491,6 @@ class PodGroupAttempts(Consequences):
     def _untried(self, member: MemberDecision) -> Decision:
         framework = self.scheduler.framework(member.pod.spec.scheduler_name)
         return Decision.untried(framework, member.pod, member.message, is_error=member.is_error)
-
-    def _renominate(self, each: _Tried) -> None:
-        info, member = each.info, each.member
-        if member.node or member.nominated is None:
-            return
-        lower = []
-        if each.victims and member.decision is not None:
-            lower = self._lower_nominated(member.decision, member.preempts_on, each.victims)
-        self._nominate(info.pod, member.nominated)
-        for pod in lower:
-            self._nominate(pod, "")
-
-    def _write_condition(self, decision: PodGroupDecision) -> None:
-        group, condition = decision.group.pod_group, decision.condition
-        if group is None or condition is None:
-            return
-        others = tuple(each for each in group.status.conditions if each.type != condition.type)
-        self.update_group(group, replace(group, status=replace(group.status, conditions=(*others, condition))))
 
     def update_group(self, old: PodGroup, new: PodGroup) -> None:
         """Change a PodGroup, and notify the queue."""

@@ -246,7 +246,15 @@ class RollingDeployment:
         """Take the controller's next action; return false if there is nothing to do."""
         if self._keep():
             return True
-        return self._recreate() if self._rolling.recreate else self._roll()
+        if not self._rolling.recreate:
+            return self._roll()
+        if self._old.total():
+            self._old = Counter(dict.fromkeys(self._old, 0))
+        elif self._revisions.pods(Side.OLD):
+            return False
+        else:
+            self._new = self._replicas
+        return self._keep()
 
     def _keep(self) -> bool:
         """Bring the first ReplicaSet that differs to its wanted number of pods; return whether one differed."""
@@ -302,15 +310,6 @@ class RollingDeployment:
         # If a quota refuses the new pods, the next action may still delete old ones.
         self._keep()
         return True
-
-    def _recreate(self) -> bool:
-        if self._old.total():
-            self._old = Counter(dict.fromkeys(self._old, 0))
-        elif self._revisions.pods(Side.OLD):
-            return False
-        else:
-            self._new = self._replicas
-        return self._keep()
 
     def _again(self, replica_set: str, number: int) -> Iterator[Pod]:
         """Yield pods like the last one of an old ReplicaSet."""
@@ -403,7 +402,24 @@ class RollingStatefulSet:
                 return False
             self._revisions.delete(left[:1], self._revisions.side(left[0].name))
             return True
-        return not self._rolling.on_delete and self._update(there)
+        if self._rolling.on_delete:
+            return False
+        several = self._rolling.max_unavailable
+        unavailable = sum(not self._revisions.is_available(each) for each in there.values())
+        room = several - unavailable if several > 1 else 1
+        chosen: list[Pod] = []
+        for ordinal in sorted(self._updated, reverse=True):
+            old = there[self._names[ordinal]]
+            if len(chosen) >= room:
+                break
+            if self._revisions.side(old.name) is Side.OLD and old.metadata.deletion_timestamp is None:
+                chosen.append(old)
+            elif several == 1 and not self._revisions.is_available(old):
+                # With maxUnavailable 1 the next pod is only deleted once this one is available again.
+                break
+        if chosen:
+            self._revisions.delete(chosen, Side.OLD)
+        return bool(chosen)
 
     def _create(self, ordinal: int) -> None:
         name = self._names[ordinal]
@@ -413,25 +429,6 @@ class RollingStatefulSet:
             simulation = self._revisions.simulation
             old = successor(self._old[name], simulation.cluster, release=simulation.scheduler.release)
             self._revisions.create([replacement(old, lambda _: False)], Side.OLD)
-
-    def _update(self, there: dict[str, Pod]) -> bool:
-        """Delete the next old pods that ``maxUnavailable`` allows; return whether any was deleted."""
-        several = self._rolling.max_unavailable
-        unavailable = sum(not self._revisions.is_available(pod) for pod in there.values())
-        room = several - unavailable if several > 1 else 1
-        chosen: list[Pod] = []
-        for ordinal in sorted(self._updated, reverse=True):
-            pod = there[self._names[ordinal]]
-            if len(chosen) >= room:
-                break
-            if self._revisions.side(pod.name) is Side.OLD and pod.metadata.deletion_timestamp is None:
-                chosen.append(pod)
-            elif several == 1 and not self._revisions.is_available(pod):
-                # With maxUnavailable 1 the next pod is only deleted once this one is available again.
-                break
-        if chosen:
-            self._revisions.delete(chosen, Side.OLD)
-        return bool(chosen)
 
     def _ordinal(self, pod: Pod) -> int:
         """Return the ordinal in a pod's name; -1 if there is none, so that the controller ignores the pod."""

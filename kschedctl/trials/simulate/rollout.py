@@ -135,18 +135,15 @@ def waiting_pods(simulation: Simulation, revisions: Revisions, attempts: Sequenc
     groups: dict[str, dict[Side, list[str]]] = defaultdict(lambda: {Side.NEW: [], Side.OLD: []})
     for pod in revisions.active():
         if not pod.spec.node_name:
-            message = said.get(pod.key) or _unasked(simulation, pod)
+            message = said.get(pod.key, "")
+            if not message and not simulation.scheduler.knows(pod):
+                message = f"assigned to another scheduler: {pod.spec.scheduler_name}"
+            elif not message:
+                gate = simulation.scheduler.framework(pod.spec.scheduler_name).run_pre_enqueue(pod)
+                message = gate.message if gate.code is not Code.SUCCESS else ""
             groups[message][revisions.side(pod.name)].append(pod.key)
     found = [RolloutWaiting(text, tuple(own[Side.NEW]), tuple(own[Side.OLD])) for text, own in groups.items()]
     return sorted(found, key=lambda group: (-len(group.new) - len(group.old), group.message))
-
-
-def _unasked(simulation: Simulation, pod: Pod) -> str:
-    """Return the reason why the scheduler has not tried a pod; empty if there is none."""
-    if not simulation.scheduler.knows(pod):
-        return f"assigned to another scheduler: {pod.spec.scheduler_name}"
-    gate = simulation.scheduler.framework(pod.spec.scheduler_name).run_pre_enqueue(pod)
-    return gate.message if gate.code is not Code.SUCCESS else ""
 
 
 def owned_by(owners: Iterable[tuple[str, str, str]]) -> Callable[[Pod], bool]:

@@ -283,21 +283,16 @@ class SchedulingQueue:
         self._return(info)
 
     def _return(self, info: QueuedPodInfo) -> None:
-        self._requeue(info, self._strategy_in_flight(info))
-        self.done(info)
-
-    def _strategy_in_flight(self, info: QueuedPodInfo) -> _Strategy:
         # Members of a group are retried after their back-off, whatever happened meanwhile.
-        if not info.rejectors or (info.pod.spec.pod_group_name and self.scheduler.release.pod_groups is not None):
-            return _Strategy.AFTER_BACKOFF
-        best = _Strategy.SKIP
-        for each in self._happened[self._in_flight.get(info.key, 0) :]:
+        waits = not info.rejectors or (info.pod.spec.pod_group_name and self.scheduler.release.pod_groups is not None)
+        best = _Strategy.AFTER_BACKOFF if waits else _Strategy.SKIP
+        for each in () if waits else self._happened[self._in_flight.get(info.key, 0) :]:
             strategy = self._worth_requeuing(info, self._hints_for(info, each.event), each.event, each.old, each.new)
-            if strategy is _Strategy.IMMEDIATELY:
-                return strategy
-            if strategy is _Strategy.AFTER_BACKOFF:
-                best = strategy
-        return best
+            best = max(best, strategy, key=lambda one: one.value)
+            if best is _Strategy.IMMEDIATELY:
+                break
+        self._requeue(info, best)
+        self.done(info)
 
     def update(self, old: Pod, new: Pod) -> None:
         """Record the change of a pod in the queue."""
@@ -364,7 +359,11 @@ class SchedulingQueue:
             old, new: The object before and after the event; ``None`` if it did not exist.
             pre_check: Selects the pods that the event is for; by default all.
         """
-        if self._unschedulable and self._is_of_interest(event):
+        frameworks = map(self._framework, self.scheduler.configuration.profiles)
+        if self._unschedulable and (
+            event.is_wild_card
+            or any(each.event.matches(event) for framework in frameworks for _, each in framework.queueing_hints)
+        ):
             waiting = [
                 info
                 for info in self.unschedulable
@@ -392,8 +391,10 @@ class SchedulingQueue:
         # All pods of a profile share the hints that are registered for an event.
         hints: _Hints = {}
         for info in infos:
-            if info.gating_plugin and not self._ends_gate(info, event):
-                continue
+            if info.gating_plugin:
+                registered = self._framework(info.sorted_as.spec.scheduler_name).queueing_hints
+                if not any(name == info.gating_plugin and each.event.matches(event) for name, each in registered):
+                    continue
             strategy = self._entry_worth_requeuing(info, event, old, new, hints)
             if strategy is not _Strategy.SKIP:
                 self._unschedulable.pop(info.key, None)
@@ -417,16 +418,6 @@ class SchedulingQueue:
             strategy = self._worth_requeuing(info, known[profile], event, old, new)
             best = max(best, strategy, key=lambda each: each.value)
         return best
-
-    def _is_of_interest(self, event: ClusterEvent) -> bool:
-        if event.is_wild_card:
-            return True
-        profiles = self.scheduler.configuration.profiles
-        return any(each.event.matches(event) for name in profiles for _, each in self._framework(name).queueing_hints)
-
-    def _ends_gate(self, info: QueueEntry, event: ClusterEvent) -> bool:
-        hints = self._framework(info.sorted_as.spec.scheduler_name).queueing_hints
-        return any(name == info.gating_plugin and each.event.matches(event) for name, each in hints)
 
     def _framework(self, scheduler_name: str) -> Framework:
         return self.scheduler.framework(scheduler_name)
@@ -496,21 +487,17 @@ class SchedulingQueue:
     def _run_pre_enqueue(self, entry: QueueEntry) -> None:
         gating = ""
         for info in entry.members:
-            self._run_pre_enqueue_for(info)
+            framework = self._framework(info.pod.spec.scheduler_name)
+            plugins = framework.plugins(ExtensionPoint.PRE_ENQUEUE, PreEnqueuePlugin)
+            # The plugin that gated the pod runs first.
+            ordered = sorted(plugins, key=lambda plugin: plugin.name != info.gating_plugin)
+            gates = (plugin.name for plugin in ordered if plugin.pre_enqueue(info.pod).code is not Code.SUCCESS)
+            info.gating_plugin = next(gates, "")
+            if info.gating_plugin:
+                info.unschedulable_plugins.add(info.gating_plugin)
             # A gated member holds back its whole group.
             gating = info.gating_plugin or gating
         entry.gating_plugin = gating
-
-    def _run_pre_enqueue_for(self, info: QueuedPodInfo) -> None:
-        framework = self._framework(info.pod.spec.scheduler_name)
-        plugins = framework.plugins(ExtensionPoint.PRE_ENQUEUE, PreEnqueuePlugin)
-        # The plugin that gated the pod runs first.
-        for plugin in sorted(plugins, key=lambda plugin: plugin.name != info.gating_plugin):
-            if plugin.pre_enqueue(info.pod).code is not Code.SUCCESS:
-                info.unschedulable_plugins.add(plugin.name)
-                info.gating_plugin = plugin.name
-                return
-        info.gating_plugin = ""
 
 
 # The plugins that rejected a pod; it waits for their events (upstream ``Diagnosis.UnschedulablePlugins``).

@@ -77,12 +77,10 @@ def is_wanted(cluster: Cluster, pod: Pod) -> bool:
         return next(iter(cluster.list(kind)), None) is None
     if stored.metadata.deletion_timestamp is not None:
         return False
-    return not isinstance(stored, StatefulSet) or _has_ordinal(stored, pod)
-
-
-def _has_ordinal(stateful_set: StatefulSet, pod: Pod) -> bool:
-    start, ordinal = stateful_set.spec.ordinals.start, pod.name.rpartition("-")[2]
-    return ordinal.isdecimal() and start <= int(ordinal) < start + wanted_replicas(stateful_set)
+    if not isinstance(stored, StatefulSet):
+        return True
+    start, ordinal = stored.spec.ordinals.start, pod.name.rpartition("-")[2]
+    return ordinal.isdecimal() and start <= int(ordinal) < start + wanted_replicas(stored)
 
 
 def _is_unreachable(node: Node) -> bool:

@@ -285,13 +285,17 @@ class SetReplicas(Edit):
 # Base class of edits of nodes, which name one node or all nodes that match a glob such as ``gke-*``.
 
 
+@dataclass(frozen=True, slots=True)
 class NodeEdit(Edit):
     """A change of one node, or of all nodes that match a glob."""
 
-    __slots__ = ()
-
     #: The node's name, or a glob with ``*``, ``?`` and ``[...]``, which no node name can contain.
     node: str
+
+    @classmethod
+    def parse(cls, text: str, namespace: str = "") -> Self:
+        """Parse ``NODE`` or a glob."""
+        return cls(text)
 
     @abstractmethod
     def things_of(self, node: str) -> Iterator[Thing]:
@@ -340,15 +344,8 @@ class Cordon(NodeEdit):
         "--cordon", "NODE", "Answer as if the node were cordoned; 'gke-*' means all matching nodes."
     )
 
-    node: str
-
     def __str__(self) -> str:
         return f"cordon {self.node}"
-
-    @classmethod
-    def parse(cls, text: str, namespace: str = "") -> Self:
-        """Parse ``NODE`` or a glob."""
-        return cls(text)
 
     def apply(self, cluster: Cluster, *, release: Release) -> Changed:
         """Mark the nodes unschedulable."""
@@ -382,15 +379,8 @@ class Drain(NodeEdit):
         "--drain", "NODE", "Answer as if the node were drained; disruption budgets are ignored."
     )
 
-    node: str
-
     def __str__(self) -> str:
         return f"drain {self.node}"
-
-    @classmethod
-    def parse(cls, text: str, namespace: str = "") -> Self:
-        """Parse ``NODE`` or a glob."""
-        return cls(text)
 
     def apply(self, cluster: Cluster, *, release: Release) -> Changed:
         """Mark the nodes unschedulable and evict their pods."""
@@ -466,7 +456,6 @@ class LabelNode(NodeEdit):
         "--label", "NODE:KEY=VALUE", "Answer as if the node had this label; NODE:KEY- removes it."
     )
 
-    node: str
     key: str
     value: str | None
 
@@ -488,17 +477,10 @@ class LabelNode(NodeEdit):
         >>> LabelNode.parse("node-1:disk=ssd"), LabelNode.parse("node-1:disk-")
         (LabelNode(node='node-1', key='disk', value='ssd'), LabelNode(node='node-1', key='disk', value=None))
         """
-        from kschedctl.trials.whatif.targets import check_label, split_node
+        from kschedctl.trials.whatif.targets import split_entry, split_node
 
         node, label = split_node(text, "NODE:KEY=VALUE or NODE:KEY-, such as node-1:disk=ssd")
-        key, equals, value = label.partition("=")
-        if not equals and not key.endswith("-"):
-            raise InputError(
-                f'"{text}" has no value for the label', hint="NODE:KEY=VALUE sets a label, NODE:KEY- removes it"
-            )
-        key = key if equals else key.removesuffix("-")
-        check_label(text, key, value)
-        return cls(node, key, value if equals else None)
+        return cls(node, *split_entry(text, label, "label", "NODE:KEY=VALUE sets a label, NODE:KEY- removes it"))
 
     def apply(self, cluster: Cluster, *, release: Release) -> Changed:
         """Set the label or remove it.
@@ -564,7 +546,6 @@ class TaintNode(NodeEdit):
         "--taint", "NODE:KEY=VALUE:EFFECT", "Answer as if the node had this taint; a trailing - removes it."
     )
 
-    node: str
     taint: Taint
     remove: bool = False
 

@@ -86,8 +86,15 @@ def apply(
         cluster = cluster.with_objects(kind, (before | after).values())
         if kind in MAKERS:
             for obj in laid.list(kind):
-                cluster, told, n_added = _with_its_pods(cluster, obj, release, n_pods)
-                changes.append(told)
+                # Its existing pods stay: a snapshot does not model a rollout.
+                own = pods_made_by(cluster, kind, obj.namespace, obj.name)
+                cluster, n_added = with_pods_of(cluster, obj, release=release, where=obj.ref, n_before=n_pods)
+                told = []
+                if own:
+                    told.append(f"{counted(len(own), 'pod')} {'is' if len(own) == 1 else 'are'} unchanged")
+                if n_added or not own:
+                    told.append(f"{counted(n_added, 'pod')} {'is' if n_added == 1 else 'are'} pending")
+                changes.append(f"{kind.__name__} {_key(obj)}: {', '.join(told)}")
                 n_pods += n_added
     pods = [_stored(obj, cluster, place, release) for obj, place in objects if isinstance(obj, Pod)]
     if pods:
@@ -120,18 +127,6 @@ def _admitted(obj: ApiObject, cluster: Cluster, places: Mapping[str, Place], rel
             return replace(obj, status=replace(obj.status, update_revision=revision))
         case _:
             return obj
-
-
-def _with_its_pods(cluster: Cluster, workload: ApiObject, release: Release, n_before: int) -> tuple[Cluster, str, int]:
-    """Add the missing pods of a workload. Its existing pods stay: a snapshot does not model a rollout."""
-    own = pods_made_by(cluster, type(workload), workload.namespace, workload.name)
-    cluster, n_added = with_pods_of(cluster, workload, release=release, where=workload.ref, n_before=n_before)
-    told = []
-    if own:
-        told.append(f"{counted(len(own), 'pod')} {'is' if len(own) == 1 else 'are'} unchanged")
-    if n_added or not own:
-        told.append(f"{counted(n_added, 'pod')} {'is' if n_added == 1 else 'are'} pending")
-    return cluster, f"{type(workload).__name__} {_key(workload)}: {', '.join(told)}", n_added
 
 
 def _copied(cluster: Cluster, laid: Cluster, objects: Sequence[Placed], copies: int, release: Release) -> Changed:

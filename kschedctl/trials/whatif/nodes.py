@@ -25,12 +25,12 @@ def with_replaced(cluster: Cluster, replaced: Mapping[int, Node]) -> Cluster:
 
 def cordoned(cluster: Cluster, rows: Collection[int]) -> Cluster:
     """Return the cluster with nodes marked unschedulable and tainted ``node.kubernetes.io/unschedulable``."""
-    return with_replaced(cluster, {row: _cordoned(cluster.nodes.objects[row]) for row in rows})
-
-
-def _cordoned(node: Node) -> Node:
-    taints = (*(taint for taint in node.spec.taints if taint != UNSCHEDULABLE_TAINT), UNSCHEDULABLE_TAINT)
-    return replace(node, spec=replace(node.spec, unschedulable=True, taints=taints))
+    changed: dict[int, Node] = {}
+    for row in rows:
+        node = cluster.nodes.objects[row]
+        taints = (*(taint for taint in node.spec.taints if taint != UNSCHEDULABLE_TAINT), UNSCHEDULABLE_TAINT)
+        changed[row] = replace(node, spec=replace(node.spec, unschedulable=True, taints=taints))
+    return with_replaced(cluster, changed)
 
 
 def without_nodes(cluster: Cluster, rows: Collection[int], *, release: Release) -> Evicted:

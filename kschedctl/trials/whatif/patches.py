@@ -51,7 +51,19 @@ def apply_patch(document: Any, patch: Iterable[Operation]) -> Any:
         *parents, last = [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
         for part in parents:
             target = _member(target, part, path)
-        _change_member(target, last, op, value, path)
+        if isinstance(target, list) and op == "add":
+            if last != "-" and not (_INDEX.fullmatch(last) and int(last) <= len(target)):
+                raise PatchError(f"there is no {path}")
+            target.insert(len(target) if last == "-" else int(last), value)
+            continue
+        if op != "add" or not isinstance(target, dict):
+            # Only what exists is replaced or removed.
+            _member(target, last, path)
+        key: Any = int(last) if isinstance(target, list) else last
+        if op == "remove":
+            del target[key]
+        else:
+            target[key] = value
     return document
 
 
@@ -62,23 +74,6 @@ def _member(target: Any, part: str, path: str) -> Any:
     if isinstance(target, list) and _INDEX.fullmatch(part) and int(part) < len(target):
         return target[int(part)]
     raise PatchError(f"there is no {path}")
-
-
-def _change_member(target: Any, last: str, op: str, value: Any, path: str) -> None:
-    """Perform an operation on a member of an object or an array."""
-    if isinstance(target, list) and op == "add":
-        if last != "-" and not (_INDEX.fullmatch(last) and int(last) <= len(target)):
-            raise PatchError(f"there is no {path}")
-        target.insert(len(target) if last == "-" else int(last), value)
-        return
-    if op != "add" or not isinstance(target, dict):
-        # Only what exists is replaced or removed.
-        _member(target, last, path)
-    key: Any = int(last) if isinstance(target, list) else last
-    if op == "remove":
-        del target[key]
-    else:
-        target[key] = value
 
 
 T = TypeVar("T", bound=ApiObject)
@@ -107,7 +102,11 @@ def make_changes(cluster: Cluster, pod: Pod, changes: Iterable[Change]) -> Patch
     new: list[ApiObject] = []
     for change in changes:
         if isinstance(change, Create):
-            new.append(_object_of_manifest(change.create))
+            key = ObjectKey(str(change.create.get("apiVersion", "")), str(change.create.get("kind", "")), "")
+            try:
+                new.append(msgspec.convert(change.create, _known_type(key)))
+            except msgspec.ValidationError as error:
+                raise InputError(f"{key.kind}: {error}") from None
             continue
         # Successive creations are added to the cluster in one step.
         cluster, new = _with_created(cluster, new), []
@@ -117,7 +116,13 @@ def make_changes(cluster: Cluster, pod: Pod, changes: Iterable[Change]) -> Patch
             case Patch():
                 cluster = _replaced(cluster, _patched(_object_with_key(cluster, change), change.patch))
             case ObjectDeletion():
-                cluster = _without_object(cluster, change.delete)
+                obj = _object_with_key(cluster, change.delete)
+                if isinstance(obj, Node):
+                    cluster = cluster.with_nodes(node for node in cluster.nodes.objects if node is not obj)
+                elif isinstance(obj, Pod):
+                    cluster = cluster.with_pods(removed=[cluster.pods.index[obj.namespace, obj.name]])
+                else:
+                    cluster = cluster.without([obj])
     return Patched(_with_created(cluster, new), pod)
 
 
@@ -153,14 +158,6 @@ def _patched(obj: T, patch: tuple[Operation, ...]) -> T:
         raise InputError(f"{type(obj).__name__} {obj.name} cannot be patched: {error}") from None
 
 
-def _object_of_manifest(manifest: dict[str, Any]) -> ApiObject:
-    key = ObjectKey(str(manifest.get("apiVersion", "")), str(manifest.get("kind", "")), "")
-    try:
-        return msgspec.convert(manifest, _known_type(key))
-    except msgspec.ValidationError as error:
-        raise InputError(f"{key.kind}: {error}") from None
-
-
 def _replaced(cluster: Cluster, obj: ApiObject) -> Cluster:
     if isinstance(obj, Node):
         return cluster.with_nodes(obj if node.name == obj.name else node for node in cluster.nodes.objects)
@@ -177,12 +174,3 @@ def _with_created(cluster: Cluster, objects: Sequence[ApiObject]) -> Cluster:
     if others:
         cluster = cluster.with_added(others)
     return cluster.with_pods(added=pods) if pods else cluster
-
-
-def _without_object(cluster: Cluster, key: ObjectKey) -> Cluster:
-    obj = _object_with_key(cluster, key)
-    if isinstance(obj, Node):
-        return cluster.with_nodes(node for node in cluster.nodes.objects if node is not obj)
-    if isinstance(obj, Pod):
-        return cluster.with_pods(removed=[cluster.pods.index[key.namespace, key.name]])
-    return cluster.without([obj])

@@ -13,11 +13,10 @@ from kschedctl.trials.whatif.edit import PodEdit, Thing
 
 if TYPE_CHECKING:
     from kschedctl.cluster.cluster import Cluster
-    from kschedctl.objects.pod import Affinity, Container, ContainerStatus, Pod, PodAffinity, ResourceRequirements
+    from kschedctl.objects.pod import Container, ContainerStatus, Pod, PodAffinity, ResourceRequirements
     from kschedctl.objects.policies import PriorityClass
 
 
-_FLAG: Final = "--drop-constraint"
 SPREAD: Final = "spread"
 AFFINITY: Final = "affinity"
 ANTI_AFFINITY: Final = "anti-affinity"
@@ -44,7 +43,7 @@ class DropConstraint(PodEdit):
     """
 
     option: ClassVar[Option] = Option(
-        _FLAG,
+        "--drop-constraint",
         "KIND",
         "Answer as if the pod had no such constraint: spread[:TOPOLOGYKEY], affinity, anti-affinity or node-affinity.",
     )
@@ -73,9 +72,9 @@ class DropConstraint(PodEdit):
 
         constraint, colon, key = text.partition(":")
         if constraint not in _IN_WORDS or (colon and constraint == NODE_AFFINITY):
-            raise InputError(f'"{text}" is not a constraint', where=_FLAG, hint=_EXPECTED)
+            raise InputError(f'"{text}" is not a constraint', where=cls.option.flag, hint=_EXPECTED)
         if colon:
-            check_label(text, key, "", where=_FLAG)
+            check_label(text, key, "", where=cls.option.flag)
         return cls(constraint, key)
 
     def apply_to_pod(self, pod: Pod, cluster: Cluster) -> Pod:
@@ -86,9 +85,16 @@ class DropConstraint(PodEdit):
         if self.constraint == SPREAD:
             kept = tuple(c for c in spec.topology_spread_constraints if not self._is_meant(c.topology_key))
             return replace(pod, spec=replace(spec, topology_spread_constraints=kept))
-        if spec.affinity is None:
+        affinity = spec.affinity
+        if affinity is None:
             return pod
-        return replace(pod, spec=replace(spec, affinity=self._without_terms(spec.affinity)))
+        if self.constraint == AFFINITY:
+            affinity = replace(affinity, pod_affinity=self._remaining_terms(affinity.pod_affinity))
+        elif self.constraint == ANTI_AFFINITY:
+            affinity = replace(affinity, pod_anti_affinity=self._remaining_terms(affinity.pod_anti_affinity))
+        else:
+            affinity = replace(affinity, node_affinity=None)
+        return replace(pod, spec=replace(spec, affinity=affinity))
 
     def told(self, cluster: Cluster) -> str:
         """Describe the constraints that the pod lacks after the change."""
@@ -101,17 +107,6 @@ class DropConstraint(PodEdit):
 
     def _is_meant(self, topology_key: str) -> bool:
         return self.topology_key in ("", topology_key)
-
-    def _without_terms(self, affinity: Affinity) -> Affinity:
-        from msgspec.structs import replace
-
-        match self.constraint:
-            case "affinity":
-                return replace(affinity, pod_affinity=self._remaining_terms(affinity.pod_affinity))
-            case "anti-affinity":
-                return replace(affinity, pod_anti_affinity=self._remaining_terms(affinity.pod_anti_affinity))
-            case _:
-                return replace(affinity, node_affinity=None)
 
     def _remaining_terms(self, terms: PodAffinity | None) -> PodAffinity | None:
         """Return the terms without those that the edit removes."""
@@ -134,8 +129,6 @@ class DropConstraint(PodEdit):
 
 # ``--node-selector KEY=VALUE``: adds an entry to the nodeSelector of the pods, or removes it.
 
-_NODE_SELECTOR_FLAG: Final = "--node-selector"
-
 
 @dataclass(frozen=True, slots=True)
 class SetNodeSelector(PodEdit):
@@ -145,7 +138,7 @@ class SetNodeSelector(PodEdit):
     """
 
     option: ClassVar[Option] = Option(
-        _NODE_SELECTOR_FLAG, "KEY=VALUE", "Answer as if the pod had this nodeSelector entry; KEY- removes it."
+        "--node-selector", "KEY=VALUE", "Answer as if the pod had this nodeSelector entry; KEY- removes it."
     )
 
     key: str
@@ -169,15 +162,10 @@ class SetNodeSelector(PodEdit):
         >>> print(SetNodeSelector.parse("disk=ssd"), SetNodeSelector.parse("disk-"), sep=" | ")
         node selector disk=ssd | node selector disk-
         """
-        from kschedctl.trials.whatif.targets import check_label
+        from kschedctl.trials.whatif.targets import split_entry
 
-        key, equals, value = text.partition("=")
-        if not equals and not key.endswith("-"):
-            hint = "KEY=VALUE sets an entry, KEY- removes it, such as disk=ssd"
-            raise InputError(f'"{text}" has no value for the nodeSelector entry', where=_NODE_SELECTOR_FLAG, hint=hint)
-        key = key if equals else key.removesuffix("-")
-        check_label(text, key, value, where=_NODE_SELECTOR_FLAG)
-        return cls(key, value if equals else None)
+        hint = "KEY=VALUE sets an entry, KEY- removes it, such as disk=ssd"
+        return cls(*split_entry(text, text, "nodeSelector entry", hint, where=cls.option.flag))
 
     def apply_to_pod(self, pod: Pod, cluster: Cluster) -> Pod:
         """Set the entry or remove it."""
@@ -206,7 +194,6 @@ class SetNodeSelector(PodEdit):
 # rejects a manifest with a priority that no class defines, so a number applies after admission; ResourceQuotas with a
 # PriorityClass scope therefore count the pod under the class that its manifest names.
 
-_SET_PRIORITY_FLAG: Final = "--set-priority"
 _SET_PRIORITY_EXPECTED: Final = "a whole number, such as 1000, or the name of a PriorityClass"
 _INT32: Final = range(-(2**31), 2**31)
 
@@ -222,7 +209,7 @@ class SetPriority(PodEdit):
     """
 
     option: ClassVar[Option] = Option(
-        _SET_PRIORITY_FLAG, "N|CLASS", "Answer as if the pod had this priority or this PriorityClass."
+        "--set-priority", "N|CLASS", "Answer as if the pod had this priority or this PriorityClass."
     )
 
     priority: int | str
@@ -249,7 +236,7 @@ class SetPriority(PodEdit):
         if re.fullmatch(r"-?[0-9]{1,10}", text, re.ASCII) and int(text) in _INT32:
             return cls(int(text))
         if re.fullmatch(r"[-+]?[0-9.]+", text, re.ASCII) or subdomain_problems(text):
-            raise InputError(f'"{text}" is not a priority', where=_SET_PRIORITY_FLAG, hint=_SET_PRIORITY_EXPECTED)
+            raise InputError(f'"{text}" is not a priority', where=cls.option.flag, hint=_SET_PRIORITY_EXPECTED)
         return cls(text)
 
     @property
@@ -319,7 +306,6 @@ def _class_named(cluster: Cluster, name: str) -> PriorityClass:
 # request is raised to the request. The limit of extended resources and huge pages is always set to the request, because
 # an API server requires them to be equal.
 
-_SET_REQUEST_FLAG: Final = "--set-request"
 _SET_REQUEST_EXPECTED: Final = "RESOURCE=QUANTITY or CONTAINER:RESOURCE=QUANTITY, such as cpu=500m or app:memory=2Gi"
 
 
@@ -339,7 +325,7 @@ class SetRequest(PodEdit):
     """
 
     option: ClassVar[Option] = Option(
-        _SET_REQUEST_FLAG,
+        "--set-request",
         "RESOURCE=QUANTITY",
         "Answer as if the pod requested this; CONTAINER:RESOURCE=QUANTITY if it has several containers.",
     )
@@ -372,19 +358,19 @@ class SetRequest(PodEdit):
         container, colon, resource = target.rpartition(":")
         if not equals or not resource or (colon and not container):
             raise InputError(
-                f'"{text}" lacks a resource or a quantity', where=_SET_REQUEST_FLAG, hint=_SET_REQUEST_EXPECTED
+                f'"{text}" lacks a resource or a quantity', where=cls.option.flag, hint=_SET_REQUEST_EXPECTED
             )
         is_extended = is_extended_resource(resource)
         if not (is_extended or resource in (CPU, MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGEPAGES_PREFIX)):
             hint = "give cpu, memory, ephemeral-storage, hugepages-SIZE or an extended resource such as nvidia.com/gpu"
-            raise InputError(f'"{text}": "{resource}" is not a resource', where=_SET_REQUEST_FLAG, hint=hint)
+            raise InputError(f'"{text}": "{resource}" is not a resource', where=cls.option.flag, hint=hint)
         try:
             nanos = parse_quantity(quantity)
         except QuantityError as error:
-            raise InputError(f'"{text}": {error}', where=_SET_REQUEST_FLAG, hint=QUANTITY_HINT) from None
+            raise InputError(f'"{text}": {error}', where=cls.option.flag, hint=QUANTITY_HINT) from None
         if nanos < 0 or (is_extended and nanos % NANO):
             problem = "a fraction cannot be requested" if nanos > 0 else "a negative amount cannot be requested"
-            raise InputError(f'"{text}": {problem}', where=_SET_REQUEST_FLAG, hint=_SET_REQUEST_EXPECTED)
+            raise InputError(f'"{text}": {problem}', where=cls.option.flag, hint=_SET_REQUEST_EXPECTED)
         return cls(resource, quantity, container)
 
     def apply_to_pod(self, pod: Pod, cluster: Cluster) -> Pod:
@@ -487,7 +473,6 @@ class SetRequest(PodEdit):
 # Without a value the toleration matches every value of the key (``operator: Exists``); without an effect it matches
 # every effect. The admission plugin DefaultTolerationSeconds still adds its two tolerations to a new pod.
 
-_TOLERATE_FLAG: Final = "--tolerate"
 _TOLERATE_EXPECTED: Final = (
     "KEY, KEY=VALUE, KEY:EFFECT or KEY=VALUE:EFFECT, such as gpu:NoSchedule; KEY- removes the tolerations of KEY"
 )
@@ -511,7 +496,7 @@ class Tolerate(PodEdit):
     """
 
     option: ClassVar[Option] = Option(
-        _TOLERATE_FLAG,
+        "--tolerate",
         "KEY=VALUE:EFFECT",
         "Answer as if the pod tolerated this taint; value and effect are optional; KEY- removes the tolerations.",
     )
@@ -544,10 +529,10 @@ class Tolerate(PodEdit):
         label, colon, effect = text.removesuffix("-").partition(":")
         key, equals, value = label.partition("=")
         if not key or (remove and equals):
-            raise InputError(f'"{text}" is not a toleration', where=_TOLERATE_FLAG, hint=_TOLERATE_EXPECTED)
+            raise InputError(f'"{text}" is not a toleration', where=cls.option.flag, hint=_TOLERATE_EXPECTED)
         if colon:
-            check_effect(text, effect, where=_TOLERATE_FLAG)
-        check_label(text, key, value, where=_TOLERATE_FLAG)
+            check_effect(text, effect, where=cls.option.flag)
+        check_label(text, key, value, where=cls.option.flag)
         return cls(key, value if equals else None, effect, remove)
 
     def apply_to_pod(self, pod: Pod, cluster: Cluster) -> Pod:

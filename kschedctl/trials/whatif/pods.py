@@ -35,7 +35,7 @@ from kschedctl.controllers.workloads.template import (
 from kschedctl.objects.defaults import default_object
 from kschedctl.objects.device import ResourceClaim, ResourceClaimConsumerReference, ResourceClaimStatus
 from kschedctl.objects.kinds import kind_by_name
-from kschedctl.objects.meta import ApiObject, OwnerReference
+from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod, PodSpec
 from kschedctl.objects.quantity import QUANTITY_HINT, QuantityError
 from kschedctl.objects.releases.release import Release
@@ -237,7 +237,8 @@ def _replicas(
     else:
         (one,) = pods_of(workload, cluster, where=where)
         owner = one.pod.metadata.controller
-        same = (pod for pod in existing if _names_owner(pod, owner))
+        owners = ((pod, pod.metadata.controller) for pod in existing if owner is not None)
+        same = (pod for pod, own in owners if own and owner and (own.kind, own.name) == (owner.kind, owner.name))
         # The template of a Deployment's ReplicaSet and of a Job never changes. That of another owner may have.
         like = next(same, None) if not isinstance(workload, ReplicaSet | ReplicationController) else None
         one = _completed(one, like, cluster)
@@ -253,11 +254,6 @@ def _knows_template(cluster: Cluster, workload: Scalable, pod: Pod) -> bool:
         return workload.spec.template is not None
     replica_set = cluster.get(ReplicaSet, owner.name, pod.namespace)
     return replica_set is not None and replica_set.spec.template is not None
-
-
-def _names_owner(pod: Pod, owner: OwnerReference | None) -> bool:
-    own = pod.metadata.controller
-    return own is not None and owner is not None and (own.kind, own.name) == (owner.kind, owner.name)
 
 
 def _ordinals(

@@ -141,6 +141,19 @@ def split_node(text: str, expected: str) -> tuple[str, str]:
     return node, rest
 
 
+def split_entry(text: str, entry: str, what: str, hint: str, *, where: str = "") -> tuple[str, str | None]:
+    """Split ``KEY=VALUE`` into key and value, and ``KEY-``, which removes the entry, into the key and ``None``.
+
+    Raises InputError if the entry has neither form, or the key or the value is not valid.
+    """
+    key, equals, value = entry.partition("=")
+    if not equals and not key.endswith("-"):
+        raise InputError(f'"{text}" has no value for the {what}', where=where, hint=hint)
+    key = key if equals else key.removesuffix("-")
+    check_label(text, key, value, where=where)
+    return key, value if equals else None
+
+
 def check_label(text: str, key: str, value: str, *, where: str = "") -> None:
     """Check the key and value of a label or taint.
 

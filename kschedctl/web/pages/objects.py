@@ -45,7 +45,12 @@ def pod_page(cluster: SchedulingCluster, visit: Visit, handle: AnalysisHandle) -
     parts = [sheet.part(explanation, shown)]
     if explanation.preemption is not None and explanation.preemption.nominated:
         parts.append(sheet.attempt("Preemption", "preempt_pod", names))
-    parts += _volumes_part(sheet, names)
+    try:
+        volumes: PodVolumes = sheet.answer("show_pod_volumes", names)
+    except KschedctlError as error:
+        parts.append(sheet.laid_out(error_blocks(error), "Volumes"))
+    else:
+        parts += [sheet.part(volumes, sheet.view(), "Volumes")] if volumes.claims else []
     actions = tuple(_belongs_to(sheet, visit))
     return sheet.html("answer.html.j2", f"Pod {query.namespace}/{query.name}", parts, actions=actions)
 
@@ -63,17 +68,6 @@ def _belongs_to(sheet: Sheet, visit: Visit) -> Iterator[tuple[str, str]]:
     if pod.workload:
         yield pod.workload, sheet.links(pod.workload)
     yield "Capacity for more copies", visit.address("/capacity", (("pod", pod.key),))
-
-
-def _volumes_part(sheet: Sheet, names: Values) -> Iterator[Part]:
-    """Yield the part about the claims of a pod, if it has any."""
-    try:
-        volumes: PodVolumes = sheet.answer("show_pod_volumes", names)
-    except KschedctlError as error:
-        yield sheet.laid_out(error_blocks(error), "Volumes")
-        return
-    if volumes.claims:
-        yield sheet.part(volumes, sheet.view(), "Volumes")
 
 
 #: The pages of one answer: path, question, title, and whether its tables are wide.
@@ -177,26 +171,19 @@ def pending_part(sheet: Sheet, values: Values, heading: str = "", only: Collecti
     Args:
         only: The types of blocks that are shown after the first one; all by default.
     """
-    n_owners = _owners_of_pending(sheet.cluster)
+    pods = sheet.cluster.pods
+    pending = (pods.records[i].metadata for i in (pods.node_row == PENDING).nonzero()[0])
+    # The pods of one owner are mostly alike, and decided together.
+    owners = {(pod.namespace, pod.controller.uid if pod.controller is not None else pod.name) for pod in pending}
+    n_owners = len(owners)
     if n_owners * len(sheet.cluster.nodes) <= _MOST:
         return sheet.attempt(heading, "show_pending", values, only)
-    pods: PodsOverview = sheet.answer("show_pods", (*values, ("pending", "true"), ("limit", "20")))
-    part = sheet.part(pods, sheet.view(), heading)
+    shown: PodsOverview = sheet.answer("show_pods", (*values, ("pending", "true"), ("limit", "20")))
+    part = sheet.part(shown, sheet.view(), heading)
     size = f"{counted(n_owners, 'workload')} on {counted(len(sheet.cluster.nodes), 'node')}"
     reason = f"The causes are not shown here, because finding them for {size} takes too long for a page."
     part.page.sections[-1].blocks.append(Paragraph(reason))
     return part
-
-
-def _owners_of_pending(cluster: SchedulingCluster) -> int:
-    """Return the number of owners of pending pods: the pods of one owner are mostly alike, and decided together."""
-    pods = cluster.pods
-    owners = set()
-    for i in (pods.node_row == PENDING).nonzero()[0]:
-        owner = pods.owner(i)
-        metadata = pods.records[i].metadata
-        owners.add((metadata.namespace, owner.uid if owner is not None else metadata.name))
-    return len(owners)
 
 
 PENDING_PODS: Final = Router("/", route_handlers=[page("/pending", pending_page)])

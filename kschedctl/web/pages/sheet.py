@@ -15,7 +15,6 @@ from kschedctl.common.text.characters import is_invisible, printable
 from kschedctl.output.page.page import Page, environment, nowhere, page_of
 from kschedctl.questions.answer import Answer
 from kschedctl.questions.document import Block, Paragraph, Provenance, Tone
-from kschedctl.questions.document import Question as NextQuestion
 from kschedctl.questions.documents import document
 from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.frame import View
@@ -136,7 +135,7 @@ class Sheet:
 
 def laid_out(blocks: Iterable[Block], links: Links | None = None, heading: str = "") -> Part:
     """Return blocks as a part of a page, with next questions for which there is a page."""
-    return Part(page_of(blocks, _no_command, links.question if links is not None else nowhere), heading)
+    return Part(page_of(blocks, lambda _: "", links.question if links is not None else nowhere), heading)
 
 
 def framed(template: str, visit: Visit, link: object = None, **values: object) -> str:
@@ -192,10 +191,6 @@ def _reference(found: re.Match[str]) -> str:
         return character
     # Browsers read references to these as other characters.
     return printable(character) if character == "\0" or "\x80" <= character <= "\x9f" else f"&#x{ord(character):x};"
-
-
-def _no_command(_: NextQuestion) -> str:
-    return ""
 
 
 def _no_link(_: str) -> str:

@@ -1,6 +1,6 @@
 """A request for a page: its address, its what-ifs, and the state of the server that the frame of the page shows."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qsl, quote, urlencode
@@ -270,7 +270,12 @@ class Links:
 
     def question(self, question: Question) -> str:
         """Return the address of the page that answers a next question; empty if there is none."""
-        values = tuple(_page_parameters(question))
+        values = tuple(
+            (name.replace("_", "-"), "true" if one is True else str(one))
+            for name, value in question.options.items()
+            if name in _OPTIONS and value is not None
+            for one in (value if isinstance(value, tuple) else (value,))
+        )
         if len(values) < sum(value is not None for value in question.options.values()) or question.snapshot:
             return ""
         page = self(question.about) if question.about else ""
@@ -306,12 +311,3 @@ class Links:
                 if found is None:
                     found = _workloads[cluster] = frozenset(pods_by_workload(cluster))
                 return (kind, namespace, name) in found
-
-
-def _page_parameters(question: Question) -> Iterator[tuple[str, str]]:
-    """Yield the options of a question as parameters of a page."""
-    for name, value in question.options.items():
-        if name not in _OPTIONS or value is None:
-            continue
-        for one in value if isinstance(value, tuple) else (value,):
-            yield name.replace("_", "-"), "true" if one is True else str(one)

@@ -227,7 +227,15 @@ class Question:
         try:
             query = msgspec.convert(data, self.asks, strict=False)
         except msgspec.ValidationError as error:
-            raise _wrong_value(error) from None
+            problem, _, place = str(error).partition(" - at `$.")
+            missing = _MISSING.fullmatch(problem)
+            if missing:
+                refusal = InputError("is missing", path=missing[1])
+            else:
+                for kind, words in _KINDS.items():
+                    problem = problem.replace(f"Expected `{kind} | null`", words).replace(f"Expected `{kind}`", words)
+                refusal = InputError(problem.partition(", got")[0], path=place.rstrip("`").partition("[")[0])
+            raise refusal from None
         content = body if self.body is not Body.NONE else b""
         if self.of_request is None:
             return Asked(query, texts, content, compare)
@@ -292,17 +300,6 @@ def _is_list(field: msgspec.structs.FieldInfo) -> bool:
     return isinstance(
         found.type if isinstance(found, msgspec.inspect.Metadata) else found, msgspec.inspect.VarTupleType
     )
-
-
-def _wrong_value(error: msgspec.ValidationError) -> InputError:
-    """Return the error for parameters that msgspec refuses, in plain words."""
-    problem, _, place = str(error).partition(" - at `$.")
-    missing = _MISSING.fullmatch(problem)
-    if missing:
-        return InputError("is missing", path=missing[1])
-    for kind, words in _KINDS.items():
-        problem = problem.replace(f"Expected `{kind} | null`", words).replace(f"Expected `{kind}`", words)
-    return InputError(problem.partition(", got")[0], path=place.rstrip("`").partition("[")[0])
 
 
 # The parameters of a request, from its address or from a form.

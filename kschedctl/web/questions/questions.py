@@ -30,7 +30,6 @@ from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.inventory.analysis import (
     MOST_FOUND,
     PodsRequest,
-    WorkloadsRequest,
     cluster_summary,
     describe_budget,
     describe_workload,
@@ -132,8 +131,7 @@ def show_pods(cluster: SchedulingCluster, asked: Asked[PodsQuery], handle: Analy
 def show_workloads(cluster: SchedulingCluster, asked: Asked[ListQuery], handle: AnalysisHandle) -> Answer:
     """List workloads, those with most pending pods first."""
     query = asked.query
-    request = WorkloadsRequest(namespace=query.namespace, text=query.q, most=query.limit)
-    return list_workloads(asked.over(cluster, handle), request)
+    return list_workloads(asked.over(cluster, handle), query.namespace, query.q, query.limit)
 
 
 def show_workload(cluster: SchedulingCluster, asked: Asked[WorkloadQuery], handle: AnalysisHandle) -> Answer:

@@ -1,7 +1,5 @@
 """``--cluster``: one cluster of a snapshot that holds several, for every command that takes a snapshot."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``--max-unpacked`` allows more, or less, wherever files are read, and stands in the commands that are shown."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

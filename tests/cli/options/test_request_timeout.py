@@ -1,7 +1,5 @@
 """``--request-timeout`` is read as kubectl reads it, and stands in the commands that are shown."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The places of values: equal from both parsers where a text is JSON, and whole where only one value is needed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

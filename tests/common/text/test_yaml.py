@@ -1,7 +1,5 @@
 """Expected values are those of sigs.k8s.io/yaml 1.6 (go-yaml v2), which kubectl uses."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """The line reader gives the same documents, numbers and errors as libyaml's events, or leaves the text to libyaml."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 from typing import Any

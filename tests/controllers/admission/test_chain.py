@@ -1,7 +1,5 @@
 """All of admission together: the order, what is told, and that it can be done again."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """The text of a change by an admission plugin, by table."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

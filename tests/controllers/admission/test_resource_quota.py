@@ -1,7 +1,5 @@
 """ResourceQuota by table: what is counted, whom it is about, and the words of its refusal."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

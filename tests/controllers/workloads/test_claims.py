@@ -1,7 +1,5 @@
 """Claims that are made for pods."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.controllers.workloads.claims import replica_named

@@ -1,7 +1,5 @@
 """Pods that belong to a workload, even if the owners in between are not in the snapshot."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """Pods of every kind that creates pods, and the messages about all other kinds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

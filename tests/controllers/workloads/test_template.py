@@ -1,7 +1,5 @@
 """Stand-ins for names and hashes."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

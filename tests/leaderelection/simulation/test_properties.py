@@ -1,7 +1,5 @@
 """Random faults on the virtual clock: two leaders only outside the bounds, and a new leader in time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from math import inf

@@ -1,7 +1,5 @@
 """Comparison of one step of the real scheduler with kschedctl's decisions about the pods it placed or rejected."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -43,7 +41,7 @@ class Outcome:
         return self.message, self.nominated
 
     @classmethod
-    def of(cls, pod: Object) -> Outcome:
+    def of(cls, pod: Object) -> "Outcome":
         """Return the outcome in a pod's spec and status."""
         meta, node = pod["metadata"], pod["spec"].get("nodeName", "")
         return cls(

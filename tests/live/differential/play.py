@@ -1,7 +1,5 @@
 """A whole run: pods get their turns one after another, victims end, and every step is compared."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec

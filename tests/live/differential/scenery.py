@@ -1,7 +1,5 @@
 """Random clusters and workloads, as users would create them; a seed gives the same ones on every machine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final
 

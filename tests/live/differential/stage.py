@@ -1,7 +1,5 @@
 """A control plane on which one thing happens at a time: the real scheduler is paused while an object is changed."""
 
-from __future__ import annotations
-
 import datetime
 import http.client
 import json

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from kschedctl.common.findings import Finding
 from kschedctl.objects.releases.release import RELEASES, Release
 from kschedctl.objects.schema.schema import UNREADABLE, unknown_fields
+from kschedctl.objects.validation.part import WARNING
 from kschedctl.objects.validation.pod_rejections import FAILED_CREATE, FORBIDDEN
 from kschedctl.objects.validation.validate import refuses, validate
-from kschedctl.objects.validation.warnings import WARNING
 
 RELEASE = RELEASES["1.36"]
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")

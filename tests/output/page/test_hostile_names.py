@@ -1,7 +1,5 @@
 """Names from a cluster stay text: in HTML, attributes, drawings and scripts of every page."""
 
-from __future__ import annotations
-
 import json
 import re
 import tempfile

@@ -1,7 +1,5 @@
 """Pages: structure, escapes, and a policy that allows only the page's own style and script."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """Pages of large clusters are small enough to be attached to a ticket."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

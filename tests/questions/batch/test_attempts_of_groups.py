@@ -1,7 +1,5 @@
 """The limit of attempts in a case of many pods: an attempt at a group counts once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """The number of copies of a pod that fit, as data."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 

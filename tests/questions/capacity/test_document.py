@@ -1,7 +1,5 @@
 """The charts of capacity: copies by node, and what rejects the next copy."""
 
-from __future__ import annotations
-
 from kschedctl.questions.capacity.answer import CapacityList
 from kschedctl.questions.capacity.document import capacity_map, copies_bars, workloads_bars
 from tests.builders import make_cluster, make_loaded, make_node, make_pod

@@ -1,7 +1,5 @@
 """Devices, claims and classes, as data."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

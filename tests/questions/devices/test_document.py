@@ -1,7 +1,5 @@
 """The charts of devices: devices of pools by state, and the nodes that can use them."""
 
-from __future__ import annotations
-
 from kschedctl.questions.devices.answer import DevicesOverview, DeviceSupply
 from kschedctl.questions.devices.document import devices_map, pools_bars, supply_map
 from tests.builders import make_cluster, make_loaded, make_node

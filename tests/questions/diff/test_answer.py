@@ -1,7 +1,5 @@
 """Differences for pods between two sides, as data and in words."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Nodes compared as columns, held against comparing them one by one."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The answer of ``drain``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

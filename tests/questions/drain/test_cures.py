@@ -1,7 +1,5 @@
 """Blocked drains: the cause in the first line, and the changes with which the drain finishes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

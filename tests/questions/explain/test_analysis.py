@@ -1,7 +1,5 @@
 """The search for feasible nodes in the answer of ``explain``, with and without samples."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

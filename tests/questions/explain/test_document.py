@@ -1,7 +1,5 @@
 """Answers as text keep to the width of the terminal; what is to be copied stays whole."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The charts of an explanation: which there are, and scores of any sign."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

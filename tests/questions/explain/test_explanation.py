@@ -1,7 +1,5 @@
 """The form of ``-o json`` is what its schema says."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The number of failures that a pod can survive, compared with trying every set of nodes."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import Any
 

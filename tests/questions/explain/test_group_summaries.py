@@ -1,7 +1,5 @@
 """First lines about members of pod groups: members that are not tried, the rest of a group, members that disagree."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Answers for members of pod groups, over the example cluster of gangs."""
 
-from __future__ import annotations
-
 import pytest
 
 import kschedctl

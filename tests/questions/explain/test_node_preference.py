@@ -1,7 +1,5 @@
 """Changes that move a pod to a node: each is applied to the object, and the pod is decided again from scratch."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

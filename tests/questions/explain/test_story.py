@@ -1,7 +1,5 @@
 """The explanation of a node's score compared with the score itself, over the recorded cases of the real scheduler."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

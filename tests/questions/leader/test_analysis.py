@@ -1,7 +1,5 @@
 """The leader of an election, as data."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

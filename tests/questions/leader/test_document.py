@@ -1,7 +1,5 @@
 """The table of elections with holders and times of any size."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

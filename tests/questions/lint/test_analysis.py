@@ -1,7 +1,5 @@
 """The pages of rules as data and as text."""
 
-from __future__ import annotations
-
 import json
 
 from kschedctl.linter.rules import RULES

@@ -1,7 +1,5 @@
 """The page of findings: numbers by rule, and tables of all findings and their rules."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import lxml.html

@@ -1,7 +1,5 @@
 """The capacity of nodes: what the scheduler counts, by node and by group."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

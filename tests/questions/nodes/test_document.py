@@ -1,7 +1,5 @@
 """The document of nodes."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.questions.charts import Bars

@@ -1,7 +1,5 @@
 """The best placement, what to buy and which nodes to empty, as data and as text."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """The pods that wait, as data."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The charts of pending pods: the pods of each group by outcome, and the map of the nodes."""
 
-from __future__ import annotations
-
 from kschedctl.questions.charts import Bars, NodeMap
 from kschedctl.questions.pending.document import document
 from tests.builders import make_cluster, make_loaded, make_node, make_pod

@@ -1,7 +1,5 @@
 """Victims of a preemption, as data and in words."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The charts of preemption: the part of each node, and what decided between candidates."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.questions.preempt.document import candidates_bars, criteria_table, document, preemption_map

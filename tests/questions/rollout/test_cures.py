@@ -1,7 +1,5 @@
 """Rollouts that hang: the cause in the first line, and the changes with which the rollout finishes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

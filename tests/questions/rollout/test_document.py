@@ -1,7 +1,5 @@
 """Charts of rollouts: the pods over time, and the available pods after each step."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.questions.charts import Bars, Timeline

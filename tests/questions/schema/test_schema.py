@@ -1,7 +1,5 @@
 """The JSON Schema of all answers."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The answer of ``simulate``."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """The content of a snapshot, as data and as text."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from datetime import UTC, datetime

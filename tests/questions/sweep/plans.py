@@ -1,7 +1,5 @@
 """Sweep plans for tests: a folder with a small cluster and a plan."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

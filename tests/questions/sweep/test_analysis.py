@@ -1,7 +1,5 @@
 """The table of a sweep, as data, in every form."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Cases: which values come together."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """Cases over processes: the same rows whatever their number, and what becomes of those whose process dies."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Rows of cases: what each axis changes, and that it is what the command of the question says of it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

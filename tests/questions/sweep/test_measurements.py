@@ -1,7 +1,5 @@
 """Columns of the cluster, worked out by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest

@@ -1,7 +1,5 @@
 """Axes: their values, and what is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The file of results: what is done is not done again, and another sweep's file is not touched."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The nodes of the pods that were scheduled last, explained by samples or not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The comparison with kube-scheduler as data and as text."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 

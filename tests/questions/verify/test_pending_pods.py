@@ -1,7 +1,5 @@
 """In which way messages differ."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.questions.verify.pending_pods import Disagreement, Theirs, disagreement, overcounted

@@ -1,7 +1,5 @@
 """Cases that are handed in: the difference shows in them, what does not bear on it is gone, and no name is left."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

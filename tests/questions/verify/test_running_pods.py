@@ -1,7 +1,5 @@
 """Feasibility of all running pods at once equals that of each pod alone."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 
 from kschedctl.cluster.cluster import Cluster

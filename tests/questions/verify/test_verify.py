@@ -1,7 +1,5 @@
 """kschedctl's messages compared with those in a snapshot, and the reasons for differences."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from typing import Any, TypeVar

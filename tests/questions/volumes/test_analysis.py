@@ -1,7 +1,5 @@
 """Claims and their volumes, as data and in words."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The charts of volumes: the nodes on which claims can be used, and claims by storage class."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest

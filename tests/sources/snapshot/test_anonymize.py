@@ -1,7 +1,5 @@
 """Anonymised clusters decide as the original ones, and give nothing away."""
 
-from __future__ import annotations
-
 import json
 import stat
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A small file does not fill the memory, and what has no end is not waited for."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

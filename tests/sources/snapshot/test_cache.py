@@ -1,7 +1,5 @@
 """A cached snapshot is the snapshot that reading gives, and a cache file that is not exactly right does not count."""
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import hashlib

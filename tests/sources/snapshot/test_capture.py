@@ -1,7 +1,5 @@
 """The content of a captured snapshot, which can be loaded again."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import tarfile

@@ -1,7 +1,5 @@
 """Folders and archives that hold several clusters are refused, and one of them is chosen by its name or path."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

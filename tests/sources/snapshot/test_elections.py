@@ -1,7 +1,5 @@
 """Leases, and what elections had before them, go into a captured snapshot; who holds them is still told apart."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

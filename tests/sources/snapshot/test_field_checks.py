@@ -1,7 +1,5 @@
 """Treatment of manifest fields that an API server rejects; fields of snapshots are not checked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Whatever is given, the answer is objects or a sentence about the input, within bounds of time and memory."""
 
-from __future__ import annotations
-
 import io
 import json
 import struct

@@ -1,7 +1,5 @@
 """From files to a cluster."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

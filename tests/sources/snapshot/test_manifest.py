@@ -1,7 +1,5 @@
 """A manifest is read once: one parse of its text, one decoding to its type, one decoding like an API server's."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter

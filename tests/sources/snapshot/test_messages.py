@@ -1,7 +1,5 @@
 """The scheduler's messages with other names in them."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.objects.core import Condition

@@ -1,7 +1,5 @@
 """Large lists piece by piece: the same items as when read as a whole, or a refusal."""
 
-from __future__ import annotations
-
 import json
 from io import BytesIO
 from pathlib import Path

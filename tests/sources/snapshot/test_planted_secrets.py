@@ -1,7 +1,5 @@
 """Secrets planted in every text of objects of all kinds: a capture contains at most those in its kept fields."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

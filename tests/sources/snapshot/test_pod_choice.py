@@ -1,7 +1,5 @@
 """The choice of the pod to explain."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

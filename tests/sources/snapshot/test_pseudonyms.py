@@ -1,7 +1,5 @@
 """Properties of names that their pseudonyms preserve."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Fields are replaced wherever they are, and what is not touched stays the same object."""
 
-from __future__ import annotations
-
 from kschedctl.objects.pod import Container, Pod, PodSpec
 from kschedctl.sources.snapshot.rewriting import Rewriter, structs_in
 from tests.builders import make_container, make_node, make_pod

@@ -1,7 +1,5 @@
 """The time of a snapshot's state: the newest past time in its objects, whatever is done with its files."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from datetime import UTC, datetime

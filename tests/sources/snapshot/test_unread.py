@@ -1,7 +1,5 @@
 """Nothing that a person would take for part of the cluster is left out without a word."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import io

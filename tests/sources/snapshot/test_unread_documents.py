@@ -1,7 +1,5 @@
 """Documents of kinds that are only counted are not parsed, and the result is that of parsing every document."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

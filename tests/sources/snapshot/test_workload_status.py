@@ -1,7 +1,5 @@
 """The status of workloads in a captured snapshot: what the rules about missing pods read."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.objects.core import Condition

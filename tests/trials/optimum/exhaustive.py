@@ -1,7 +1,5 @@
 """The slow reference: every placement that the real filters accept, in any order, with every allowed set of victims."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """The best placement beside the multi-step answer: never worse, and told where the scheduler comes to no end."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kschedctl.scheduler.cycle.scheduler import Scheduler

@@ -1,7 +1,5 @@
 """Nodes that could be emptied: the drain gets through, budgets are kept, and no placement needs fewer."""
 
-from __future__ import annotations
-
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The optimum is what exhaustive search over all placements finds, and never worse than the multi-step answer."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest.mock import patch
 

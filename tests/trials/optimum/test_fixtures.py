@@ -1,7 +1,5 @@
 """The scenarios of ``fixtures/optimum``: the scheduler's placement pod after pod, and the best placement."""
 
-from __future__ import annotations
-
 import pytest
 
 import kschedctl

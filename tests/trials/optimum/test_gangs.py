@@ -1,7 +1,5 @@
 """The best placement of pods in groups: gangs whole or not at all, in one domain, and evicted as a whole."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

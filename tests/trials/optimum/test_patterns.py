@@ -1,7 +1,5 @@
 """Patterns: their bound is one, and what they find is a placement."""
 
-from __future__ import annotations
-
 import time
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Integer programs: the solution is the best of all values, its bound is one, and the solver prints nothing."""
 
-from __future__ import annotations
-
 import random
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """In a large question, the nodes that the solution over fractions uses suffice for the best placement."""
 
-from __future__ import annotations
-
 from unittest.mock import patch
 
 import pytest

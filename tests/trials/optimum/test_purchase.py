@@ -1,7 +1,5 @@
 """Catalogs: valid content, and problems with their lines."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The question for the solver: equivalent pods, evictable pods, and nodes that are one variable."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kschedctl.scheduler.cycle.scheduler import Scheduler

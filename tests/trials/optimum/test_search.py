@@ -1,7 +1,5 @@
 """Placements that the model allows but the real filters reject are excluded, and the model is solved again."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

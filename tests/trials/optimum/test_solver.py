@@ -1,7 +1,5 @@
 """The solver is an extra: without it there is one line that says what to do."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

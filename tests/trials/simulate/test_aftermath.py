@@ -1,7 +1,5 @@
 """Consequences of a preemption, and pods that threaten a pod."""
 
-from __future__ import annotations
-
 from kschedctl.cluster.placed_pods import pending_pods
 from kschedctl.objects.policies import PriorityClass
 from kschedctl.questions.preempt.analysis import exposure

@@ -1,7 +1,5 @@
 """Pods that are alike and follow each other are placed as if each of them ran its own scheduling cycle."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import islice
 from typing import Any, ClassVar

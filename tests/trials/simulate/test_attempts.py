@@ -1,7 +1,5 @@
 """Attempts at groups in a simulation: who is tried together, and what becomes of members, victims and conditions."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any

@@ -1,7 +1,5 @@
 """The number of copies that fit: in closed form if only the node decides, otherwise one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 import pytest

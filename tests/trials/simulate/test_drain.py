@@ -1,7 +1,5 @@
 """Draining nodes: kubectl's refusals, budgets that hold it up or block it, and rolling upgrades."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Simulations with an extender that is called over HTTP."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kschedctl.trials.simulate.simulation import Simulation

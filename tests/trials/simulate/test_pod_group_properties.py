@@ -1,7 +1,5 @@
 """Invariants of simulations with pod groups, on random clusters in which nodes and pods are lost and plugins fail."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 

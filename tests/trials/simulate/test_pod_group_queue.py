@@ -1,7 +1,5 @@
 """The queue of 1.37, whose entries are groups: who is in it, in which order, and how long a group backs off."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

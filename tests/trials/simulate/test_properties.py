@@ -1,7 +1,5 @@
 """Invariants of every simulation, whatever the pods."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 from hypothesis import given, settings

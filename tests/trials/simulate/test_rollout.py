@@ -1,7 +1,5 @@
 """Rollouts: what the strategy of a workload does pod by pod, where it stands still, and what is available meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

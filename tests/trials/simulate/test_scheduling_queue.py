@@ -1,7 +1,5 @@
 """The scheduling queue: who comes next, who waits for what, and which events let a pod go on."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

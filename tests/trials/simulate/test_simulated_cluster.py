@@ -1,7 +1,5 @@
 """Pods that are being deleted in the snapshot: when they go, who takes their place, and who stays."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any

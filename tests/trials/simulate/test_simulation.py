@@ -1,7 +1,5 @@
 """Simulations: what becomes of pods, one after another, with grace, controllers, budgets, Permit and volumes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

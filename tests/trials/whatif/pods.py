@@ -1,7 +1,5 @@
 """Pod manifests changed by hand and by an edit, for tests of pod edits."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """The effect of every edit on a cluster, its text, and its rejections."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Changes as data, made to a cluster: what is patched, created and deleted."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Edits of the pods that are asked about: the same as editing the manifest by hand, and what stored pods keep."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any

@@ -1,7 +1,5 @@
 """ResourceClaims when pods are removed and added."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The API answers each question as the command line does with ``-o json``, and refuses what it cannot read."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

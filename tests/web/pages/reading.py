@@ -1,7 +1,5 @@
 """The reading of pages: elements, texts and links."""
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import lxml.html

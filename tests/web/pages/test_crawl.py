@@ -1,7 +1,5 @@
 """Every link of every page leads to a page."""
 
-from __future__ import annotations
-
 from collections import deque
 from pathlib import Path
 from typing import Any

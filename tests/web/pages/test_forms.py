@@ -1,7 +1,5 @@
 """Forms start jobs, whose pages show progress and then the answer."""
 
-from __future__ import annotations
-
 import json
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """Names from a cluster and from requests stay text: in elements, attributes and addresses."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Each address has its page, with the answer and links to the objects that it names."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

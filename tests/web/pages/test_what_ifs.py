@@ -1,7 +1,5 @@
 """What-ifs are part of the address: links keep them, chips remove them, and users do not share them."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 

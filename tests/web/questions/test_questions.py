@@ -1,7 +1,5 @@
 """Questions that take long."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Functions that tests run in worker processes."""
 
-from __future__ import annotations
-
 import os
 import time
 

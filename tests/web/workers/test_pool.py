@@ -1,7 +1,5 @@
 """The pool of worker processes: limits, time, cancellation, and processes that die."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

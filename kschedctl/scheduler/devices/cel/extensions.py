@@ -77,16 +77,11 @@ def _semver(text: Any, normalize: Any = False) -> Semver:
 
 def _normalized(text: str) -> str:
     """Return a version without ``v``, with all three numbers, and without leading zeros in these."""
-    core, separator, rest = _split_version(text.removeprefix("v"))
+    core, separator, rest = (*re.split(r"([-+])", text.removeprefix("v"), maxsplit=1), "", "")[:3]
     parts = [part.lstrip("0") or "0" if part.isdecimal() else part for part in core.split(".", 2)]
     while len(parts) < 3 and not separator:
         parts.append("0")
     return ".".join(parts) + separator + rest
-
-
-def _split_version(text: str) -> tuple[str, str, str]:
-    match = re.search(r"[-+]", text)
-    return (text, "", "") if match is None else (text[: match.start()], match[0], text[match.end() :])
 
 
 def _index_of(target: Any, part: Any, start: Any = 0) -> int:
@@ -160,11 +155,6 @@ def _find_all(text: Any, regex: Any, limit: Any = -1) -> list[str]:
     return found if limit < 0 else found[:limit]
 
 
-def _find_first(text: Any, regex: Any) -> str:
-    match = pattern(regex).search(text)
-    return "" if match is None else match[0]
-
-
 def _subset(part: Any, whole: Any) -> bool:
     return all(any(equal(value, other) for other in whole) for value in part)
 
@@ -200,7 +190,7 @@ EXTENSIONS: Final[dict[str, Function]] = {
     "sum": lambda values: sum(values),
     "min": lambda values: _extreme(values, -1),
     "max": lambda values: _extreme(values, 1),
-    "find": matching(str, str)(_find_first),
+    "find": matching(str, str)(lambda text, regex: found[0] if (found := pattern(regex).search(text)) else ""),
     "findAll": _find_all,
     "sets.contains": lambda whole, part: _subset(part, whole),
     "sets.equivalent": lambda left, right: _subset(left, right) and _subset(right, left),

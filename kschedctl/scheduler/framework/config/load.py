@@ -158,7 +158,17 @@ class Decoder:
             return UNSET
 
     def _record_type_error(self, path: str, wanted: str, data: Any) -> Any:
-        self._problems.add(path, f"expected {wanted}, got {_described_value(data)}")
+        """Record a value of a wrong type; booleans, strings and numbers are named with the value itself."""
+        match data:
+            case bool():
+                found = f"bool {go_json(data)}"
+            case str():
+                found = f"string {go_json(data)}"
+            case int() | float():
+                found = f"number {data}"
+            case _:
+                found = "object" if isinstance(data, Mapping) else "null" if data is None else "array"
+        self._problems.add(path, f"expected {wanted}, got {found}")
         return UNSET
 
 
@@ -167,23 +177,6 @@ def _fields(cls: type[msgspec.Struct]) -> dict[str, inspect.Field]:
     info = inspect.type_info(cls)
     assert isinstance(info, inspect.StructType)
     return {field.encode_name: field for field in info.fields}
-
-
-def _described_value(data: Any) -> str:
-    """Describe the type of a JSON value, with the value itself for booleans, strings and numbers."""
-    match data:
-        case bool():
-            return f"bool {go_json(data)}"
-        case str():
-            return f"string {go_json(data)}"
-        case int() | float():
-            return f"number {data}"
-        case Mapping():
-            return "object"
-        case None:
-            return "null"
-        case _:
-            return "array"
 
 
 #: In-tree plugins of some release that do not affect the scheduling of a single pod.

@@ -140,11 +140,6 @@ class State(msgspec.Struct):
         """True if the pod needs no device."""
         return not self.claims and self.extended is None
 
-    @property
-    def open_claims(self) -> list[ResourceClaim]:
-        """The claims in the pod's spec that are not allocated."""
-        return [claim for claim in self.claims if claim.status.allocation is None]
-
 
 NOT_AVAILABLE: Final = "resourceclaim not available on the node"
 LEFTOVER: Final = "cannot schedule extended resource claim"
@@ -176,7 +171,14 @@ def _verdicts(state: State, inventory: Inventory, rows: Int64Array) -> list[tupl
     for number, pattern in enumerate(patterns.T.tolist()):
         members = rows[~misfit][pattern_of.reshape(-1) == number]
         resources = [name for name, bit in zip(names, pattern, strict=True) if bit]
-        out.append((_with_resources(state, state.extended, inventory, resources, members), members))
+        verdict = AllocationVerdict()
+        if resources or state.claims:
+            if state.extended.leftover is None or state.extended.leftover.status.allocation is None:
+                if state.template is None:
+                    raise AssertionError("a pod with extended resources has a template for their claim")
+                verdict.extended_claim = new_claim(state.template, resources, state.extended.classes)
+            verdict = _allocated(state, inventory, members, verdict)
+        out.append((verdict, members))
     return out
 
 
@@ -200,22 +202,11 @@ def _served(cluster: Cluster, extended: Extended, rows: Int64Array) -> tuple[Mas
     return delegated, misfit
 
 
-def _with_resources(
-    state: State, extended: Extended, inventory: Inventory, resources: list[str], rows: Int64Array
-) -> AllocationVerdict:
-    if not resources and not state.claims:
-        return AllocationVerdict()
-    verdict = AllocationVerdict()
-    if extended.leftover is None or extended.leftover.status.allocation is None:
-        if state.template is None:
-            raise AssertionError("a pod with extended resources has a template for their claim")
-        verdict.extended_claim = new_claim(state.template, resources, extended.classes)
-    return _allocated(state, inventory, rows, verdict)
-
-
 def _allocated(state: State, inventory: Inventory, rows: Int64Array, verdict: AllocationVerdict) -> AllocationVerdict:
     """Allocate the unallocated claims on each of the nodes, and store the result in the verdict."""
-    claims = [*state.open_claims, *([verdict.extended_claim] if verdict.extended_claim is not None else [])]
+    claims = [claim for claim in state.claims if claim.status.allocation is None]
+    if verdict.extended_claim is not None:
+        claims.append(verdict.extended_claim)
     if claims:
         verdict.allocations = allocate(claims, inventory, rows)
     return verdict

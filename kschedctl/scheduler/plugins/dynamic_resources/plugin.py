@@ -48,9 +48,7 @@ from kschedctl.scheduler.framework.interface import (
     PreFilterPlugin,
     PreFilterResult,
     ReservePlugin,
-    ScorePlugin,
-    default_normalize_score,
-    explain_default_normalize_score,
+    ScaledScorePlugin,
     required_state,
 )
 from kschedctl.scheduler.framework.node_statuses import NodeStatuses
@@ -76,7 +74,7 @@ class DynamicResources(
     FilterPlugin,
     PostFilterPlugin,
     PodGroupPostFilterPlugin,
-    ScorePlugin,
+    ScaledScorePlugin,
     ReservePlugin,
     PreBindPlugin,
 ):
@@ -269,17 +267,11 @@ class DynamicResources(
         examine(found, self.inventory, rows)
         return raw_scores(found, rows, needs_new_allocations=self.handle.release.devices.score_needs_new_allocations)
 
-    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
-        return default_normalize_score(scores, reverse=False)
-
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
         from kschedctl.scheduler.plugins.dynamic_resources.scoring import explain_scores
 
         found = state.read(State)
         return explain_scores(found if found is not None and not found.is_empty else None, row)
-
-    def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
-        return explain_default_normalize_score(scores, position, reverse=False)
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         return SUCCESS

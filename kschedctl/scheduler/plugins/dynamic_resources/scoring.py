@@ -105,17 +105,11 @@ def explain_scores(state: State | None, row: int) -> AlternativesScore:
     if found is None:
         return AlternativesScore(())
     claims = [*state.claims, *([verdict.extended_claim] if verdict.extended_claim is not None else ())]
+    chosen = _chosen_alternatives(claims, found.outcomes[int(found.outcome_of[state.place_of[row]])])
+    alternatives = [(claim, tuple(dict.fromkeys(requests))) for claim, requests in chosen]
     return AlternativesScore(
         tuple(
-            ChosenAlternative(claim.name, tuple(dict.fromkeys(chosen)), _per_request(claim, chosen))
-            for claim, chosen in _chosen_alternatives(
-                claims, found.outcomes[int(found.outcome_of[state.place_of[row]])]
-            )
+            ChosenAlternative(claim.name, names, tuple(filter(None, (alternatives_score(claim, [n]) for n in names))))
+            for claim, names in alternatives
         )
     )
-
-
-def _per_request(claim: ResourceClaim, chosen: Sequence[str]) -> tuple[int, ...]:
-    """Return the nonzero terms of ``alternatives_score``, one per chosen alternative."""
-    scores = (alternatives_score(claim, [name]) for name in dict.fromkeys(chosen))
-    return tuple(score for score in scores if score)

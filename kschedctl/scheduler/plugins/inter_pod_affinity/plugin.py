@@ -45,8 +45,8 @@ from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import (
     word_reason,
 )
 from kschedctl.scheduler.plugins.inter_pod_affinity.scoring import (
+    RescaledScore,
     affinity_scores,
-    explain_normalized,
     explain_scores,
     normalize,
 )
@@ -252,4 +252,4 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return explain_scores(cluster, existing, self._merged_terms(pod), pod, row, hard_pod_affinity_weight=weight)
 
     def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
-        return explain_normalized(scores, position)
+        return RescaledScore(int(scores[position]), int(scores.min()), int(scores.max()))

@@ -176,8 +176,3 @@ def explain_scores(
             kind = "affinity" if weight > 0 else "anti-affinity"
             add(f"pods there that prefer {kind} to the pod", key, class_ids[weights == weight], weight)
     return AffinityScore(tuple(parts))
-
-
-def explain_normalized(scores: Int64Array, position: int) -> RescaledScore:
-    """Return the arithmetic of ``normalize`` for one of the scores."""
-    return RescaledScore(int(scores[position]), int(scores.min()), int(scores.max()))

@@ -197,14 +197,16 @@ class StrategyScore(Arithmetic, frozen=True):
 
     def steps(self) -> Iterator[Step]:
         for resource in self.resources:
-            if not resource.allocatable:
-                yield Step(resource.name, "0", 0, resource.note)
-            elif self.strategy == RATIO:
-                yield from ratio_steps(
-                    resource.name, resource.requested, resource.allocatable, self.shape, resource.score, resource.note
-                )
-            else:
-                yield Step(resource.name, self._expression(resource), resource.score, resource.note)
+            requested, allocatable = resource.requested, resource.allocatable
+            if self.strategy == RATIO and allocatable:
+                yield from ratio_steps(resource.name, requested, allocatable, self.shape, resource.score, resource.note)
+                continue
+            expression = "0"
+            if allocatable and self.strategy == "MostAllocated":
+                expression = f"100 * min({requested}, {allocatable}) // {allocatable}"
+            elif allocatable and requested <= allocatable:
+                expression = f"100 * ({allocatable} - {requested}) // {allocatable}"
+            yield Step(resource.name, expression, resource.score if allocatable else 0, resource.note)
         ratio = self.strategy == RATIO
         counted = [one for one in self.resources if one.allocatable and (one.score > 0 or not ratio)]
         if not counted:
@@ -214,12 +216,6 @@ class StrategyScore(Arithmetic, frozen=True):
         weights = sum_expression(str(one.weight) for one in counted)
         expression = f"round(({total}) / ({weights}))" if ratio else f"({total}) // ({weights})"
         yield Step("score", expression, self.score, "the weighted mean")
-
-    def _expression(self, resource: ScoredResource) -> str:
-        requested, allocatable = resource.requested, resource.allocatable
-        if self.strategy == "MostAllocated":
-            return f"100 * min({requested}, {allocatable}) // {allocatable}"
-        return f"100 * ({allocatable} - {requested}) // {allocatable}" if requested <= allocatable else "0"
 
 
 def ratio_steps(

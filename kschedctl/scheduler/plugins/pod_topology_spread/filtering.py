@@ -262,22 +262,20 @@ def reject_nodes(domains: tuple[DomainCounts, ...], nodes: Overlay) -> Rejection
         counts = domains[i]
         if missing:
             return (Reason(REASON_LABEL, NoTopologyLabel(counts.constraint.topology_key)),)
-        domain = counts.column.values[counts.column.codes[nodes.rows[position]]]
-        return (_skew_reason(counts, domain, *(int(values[position]) for values in skews[i])),)
+        wanted, values = counts.constraint, counts.column.values
+        shown: dict[str, int] | UnsetType = UNSET
+        if len(values) <= _SHOWN_DOMAINS:
+            shown = {value: int(counts.counts[j]) for j, value in enumerate(values) if counts.exists[j]}
+        domain = values[counts.column.codes[nodes.rows[position]]]
+        matching, minimum, skew = (int(column[position]) for column in skews[i])
+        told = SkewTooHigh(wanted.topology_key, domain, matching, minimum, skew, wanted.max_skew, shown)
+        return (Reason(REASON, told),)
 
     statuses = (_SKEW, _LABEL)
     code = np.array([_SKEW.code, _LABEL.code], dtype=np.int8)
     return Rejections(
         np.where(which < 0, 0, code[which % 2]).astype(np.int8), which % 2, lambda i: statuses[i].reasons, details
     )
-
-
-def _skew_reason(counts: DomainCounts, domain: str, matching: int, minimum: int, skew: int) -> Reason:
-    domains: dict[str, int] | UnsetType = UNSET
-    if len(counts.column.values) <= _SHOWN_DOMAINS:
-        domains = {v: int(counts.counts[i]) for i, v in enumerate(counts.column.values) if counts.exists[i]}
-    wanted = counts.constraint
-    return Reason(REASON, SkewTooHigh(wanted.topology_key, domain, matching, minimum, skew, wanted.max_skew, domains))
 
 
 def explain_skew(counts: DomainCounts, nodes: Overlay) -> FilterCheck:

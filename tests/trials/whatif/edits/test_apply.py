@@ -1,7 +1,5 @@
 """``--apply`` as it is written; what it makes of a cluster is in ``tests/trials/whatif/test_editing.py``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

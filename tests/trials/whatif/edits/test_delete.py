@@ -1,7 +1,5 @@
 """``--delete`` as it is written; what it makes of a cluster is in ``tests/trials/whatif/test_editing.py``."""
 
-from __future__ import annotations
-
 import pytest
 
 from kschedctl.common.errors import InputError
