@@ -22,7 +22,8 @@ from kschedctl.objects.defaults import default_pod
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.optimum.comparison import placement_of, simulate_pending
-from kschedctl.trials.optimum.goals import FinalGoal, goals_of
+from kschedctl.trials.optimum.final_goal import FinalGoal
+from kschedctl.trials.optimum.goals import goals_of
 from kschedctl.trials.optimum.question import no_evictions, pose
 from kschedctl.trials.optimum.search import best
 from kschedctl.trials.simulate.timeline import TimelineEvent

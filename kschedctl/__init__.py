@@ -29,17 +29,16 @@ if TYPE_CHECKING:
     from kschedctl.questions.diff.answer import Diff
     from kschedctl.questions.drain.answer import Drained
     from kschedctl.questions.explain.answer import Explanation
-    from kschedctl.questions.face import SchedulingCluster
     from kschedctl.questions.functions import case_configuration, decide_cases, lint, rules, run_sweep
     from kschedctl.questions.handle import AnalysisHandle, CancelledError
     from kschedctl.questions.leader.answer import LeaderOverview
     from kschedctl.questions.lint.answer import LintReport, RulePages
-    from kschedctl.questions.loading import load
     from kschedctl.questions.nodes.answer import NodeDescription, NodesOverview
     from kschedctl.questions.optimum.answer import Emptied, Optimum, Purchased
     from kschedctl.questions.pending.answer import Pending
     from kschedctl.questions.preempt.answer import Preemption, Threat
     from kschedctl.questions.rollout.answer import RolledOut
+    from kschedctl.questions.scheduling_cluster import NodeList, PodList, SchedulingCluster, load
     from kschedctl.questions.simulate.answer import Simulated
     from kschedctl.questions.snapshot.analysis import snapshot_info
     from kschedctl.questions.snapshot.answer import SnapshotInfo
@@ -60,7 +59,6 @@ if TYPE_CHECKING:
     from kschedctl.trials.optimum.purchase import Catalog
     from kschedctl.trials.simulate.aftermath import Aftermath
     from kschedctl.trials.simulate.attempts import Attempt
-    from kschedctl.trials.simulate.drain import DrainOptions
     from kschedctl.trials.simulate.simulation import Simulation
     from kschedctl.trials.simulate.timeline import TimelineEntry
     from kschedctl.trials.simulate.world import World
@@ -106,7 +104,6 @@ __all__ = [
     "DevicesOverview",
     "Diff",
     "Drain",
-    "DrainOptions",
     "Drained",
     "DropConstraint",
     "Edit",
@@ -126,6 +123,7 @@ __all__ = [
     "MadePod",
     "Missing",
     "NodeDescription",
+    "NodeList",
     "NodeVerdict",
     "Nodes",
     "NodesOverview",
@@ -137,6 +135,7 @@ __all__ = [
     "Pod",
     "PodCapacity",
     "PodEdit",
+    "PodList",
     "PodVolumes",
     "Pods",
     "Preemption",
@@ -198,7 +197,6 @@ _HOMES = {
     "DevicesOverview": "kschedctl.questions.devices.answer",
     "Diff": "kschedctl.questions.diff.answer",
     "Drain": "kschedctl.trials.whatif.edits",
-    "DrainOptions": "kschedctl.trials.simulate.drain",
     "Drained": "kschedctl.questions.drain.answer",
     "DropConstraint": "kschedctl.trials.whatif.edits",
     "Edit": "kschedctl.trials.whatif.edits",
@@ -218,6 +216,8 @@ _HOMES = {
     "Location": "kschedctl.common.findings",
     "MadePod": "kschedctl.controllers.workloads.template",
     "Missing": "kschedctl.trials.completeness",
+    "NodeList": "kschedctl.questions.scheduling_cluster",
+    "PodList": "kschedctl.questions.scheduling_cluster",
     "NodeDescription": "kschedctl.questions.nodes.answer",
     "NodeVerdict": "kschedctl.scheduler.cycle.decision",
     "Nodes": "kschedctl.cluster.nodes",
@@ -241,7 +241,7 @@ _HOMES = {
     "RulePages": "kschedctl.questions.lint.answer",
     "Scheduler": "kschedctl.scheduler.cycle.scheduler",
     "SchedulerConfiguration": "kschedctl.scheduler.framework.config.load",
-    "SchedulingCluster": "kschedctl.questions.face",
+    "SchedulingCluster": "kschedctl.questions.scheduling_cluster",
     "SetNodeSelector": "kschedctl.trials.whatif.edits",
     "SetPriority": "kschedctl.trials.whatif.edits",
     "SetReplicas": "kschedctl.trials.whatif.edits",
@@ -263,7 +263,7 @@ _HOMES = {
     "case_configuration": "kschedctl.questions.functions",
     "decide_cases": "kschedctl.questions.functions",
     "lint": "kschedctl.questions.functions",
-    "load": "kschedctl.questions.loading",
+    "load": "kschedctl.questions.scheduling_cluster",
     "rules": "kschedctl.questions.functions",
     "run_sweep": "kschedctl.questions.functions",
     "snapshot_info": "kschedctl.questions.snapshot.analysis",

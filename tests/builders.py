@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+import kschedctl
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.core import Namespace, Node
@@ -23,7 +24,6 @@ from kschedctl.objects.releases.choice import choose_release
 from kschedctl.objects.releases.release import LATEST, RELEASES, Release
 from kschedctl.objects.releases.rules import GROUP_PREEMPTION_POLICY, TOPOLOGY_AWARE
 from kschedctl.objects.volume import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.config.load import load_configuration
@@ -35,6 +35,7 @@ from kschedctl.scheduler.framework.status import Reason, Status
 from kschedctl.scheduler.plugins.registry import in_tree_registry
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.testing.plugin_checks import check_operands
+from kschedctl.trials.loaded_cluster import LoadedCluster
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
@@ -370,10 +371,15 @@ def make_cluster(nodes: Iterable[Node] = (), pods: Iterable[Pod] = (), *objects:
     return builder.build()
 
 
-def make_loaded(cluster: Cluster, version: str = "1.36") -> SchedulingCluster:
+def make_loaded(cluster: Cluster, version: str = "1.36") -> LoadedCluster:
     """Return a cluster as if loaded from a snapshot, with the rules of a release."""
     snapshot = Snapshot(cluster=cluster, paths=("here",), scheduler_config=None, left_out={})
-    return SchedulingCluster(snapshot, choose_release(version, "", ()))
+    return LoadedCluster(snapshot, choose_release(version, "", ()))
+
+
+def load_engine(*paths: str | Path, **options: Any) -> LoadedCluster:
+    """Return the scheduler over a cluster that ``kschedctl.load`` loads."""
+    return kschedctl.load(*paths, **options).engine
 
 
 def write_snapshot(folder: Path, *objects: Iterable[ApiObject]) -> Path:

@@ -9,8 +9,8 @@ from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.choice import ChosenBy, ReleaseChoice
 from kschedctl.objects.releases.release import RELEASES
 from kschedctl.objects.releases.rules import GENERIC_WORKLOAD, TOPOLOGY_AWARE
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.sources.snapshot.load import Snapshot
+from kschedctl.trials.loaded_cluster import LoadedCluster
 from tests.builders import make_object, make_pod
 
 RACK: Final = "example.com/rack"
@@ -59,7 +59,7 @@ def make_members(number: int, group: str = "gang", *, node: str = "", **fields: 
         yield make_pod(f"{group}-{i}", node=node, schedulingGroup={"podGroupName": group}, **fields)
 
 
-def make_grouping(cluster: Cluster, version: str = "1.37") -> SchedulingCluster:
+def make_grouping(cluster: Cluster, version: str = "1.37") -> LoadedCluster:
     """Return a cluster as if loaded from a snapshot, with the rules of a release that schedules groups."""
     snapshot = Snapshot(cluster=cluster, paths=("here",), scheduler_config=None, left_out={})
-    return SchedulingCluster(snapshot, ReleaseChoice(GROUPING[version], ChosenBy.OPTION))
+    return LoadedCluster(snapshot, ReleaseChoice(GROUPING[version], ChosenBy.OPTION))

@@ -6,13 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
-import kschedctl
 from kschedctl.objects.core import Node
 from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from kschedctl.objects.pod import Pod
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.scheduler.devices.inventory import Inventory
-from tests.builders import GPU, make_container, make_node, make_object, make_pod
+from kschedctl.trials.loaded_cluster import LoadedCluster
+from tests.builders import GPU, load_engine, make_container, make_node, make_object, make_pod
 from tests.scheduler.devices.builders import claiming_pod, make_claim, make_class, make_device, make_slice, request
 
 A_GPU = make_container(resources={"requests": {GPU: "1"}, "limits": {GPU: "1"}})
@@ -29,17 +28,17 @@ KINDS: dict[Any, tuple[str, str]] = {
 }
 
 
-def loaded(*objects: Any) -> SchedulingCluster:
+def loaded(*objects: Any) -> LoadedCluster:
     nodes = [make_node("a"), make_node("b")]
     given = [
         {"apiVersion": KINDS[type(obj)][0], "kind": KINDS[type(obj)][1], **msgspec.to_builtins(obj)}
         for obj in (*nodes, make_class(), *objects)
     ]
     text = b"\n".join(map(msgspec.json.encode, given))
-    return kschedctl.load("-", stdin=BytesIO(text), kubernetes_version="1.36")
+    return load_engine("-", stdin=BytesIO(text), kubernetes_version="1.36")
 
 
-def placed(cluster: SchedulingCluster, *pods: Pod) -> list[str]:
+def placed(cluster: LoadedCluster, *pods: Pod) -> list[str]:
     """Return the nodes of pods that are placed one after another; empty for a pod that fits nowhere."""
     out = []
     for pod in pods:

@@ -10,9 +10,9 @@ import pytest
 
 import kschedctl
 from kschedctl.cli.commands import COMMANDS
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.functions import case_configuration, decide_cases, lint, rules, run_sweep
 from kschedctl.questions.loading import load
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.scheduler.cycle.decision import Decision, NodeVerdict
 
 OFFERED = [SchedulingCluster, Decision, NodeVerdict]

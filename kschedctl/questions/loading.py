@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from kschedctl.cluster.pod_groups import pod_group_gates
-from kschedctl.common.argument_types import checked_arguments
 from kschedctl.common.errors import ConfigError, SnapshotError
 from kschedctl.common.findings import Location
 from kschedctl.controllers.disruption import with_computed_status
@@ -18,7 +17,6 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.releases.rules import GENERIC_WORKLOAD
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.scheduler.framework.config.load import load_configuration
 from kschedctl.scheduler.framework.config.types import KubeSchedulerConfiguration
@@ -28,102 +26,12 @@ from kschedctl.sources.snapshot.files import STDIN, file_bytes, open_stdin
 from kschedctl.sources.snapshot.load import Snapshot, load_snapshot
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
 from kschedctl.trials.completeness import require_listed
+from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.whatif.edit import Edit
 from kschedctl.trials.whatif.edits import Apply, WhatIfs
 
 if TYPE_CHECKING:
     from kschedctl.sources.live.kubeconfig import LiveContext
-
-
-@checked_arguments
-def load(
-    *paths: str | Path,
-    kubernetes_version: str = "",
-    feature_gates: Mapping[str, bool] | None = None,
-    config: str | Path | Mapping[str, Any] | None = None,
-    stdin: BinaryIO | None = None,
-    more: Iterable[tuple[ApiObject, Location]] = (),
-    live: LiveContext | None = None,
-    edits: Sequence[Edit] = (),
-    admission: bool = True,
-    max_unpacked: int | None = None,
-    call_extenders: bool = False,
-    cluster: str = "",
-) -> SchedulingCluster:
-    """Load a cluster from a snapshot, or without one from the cluster of a kubectl context.
-
-    Parameters
-    ----------
-    *paths : str or Path
-        Files, folders and archives; ``-`` is standard input.
-    kubernetes_version : str, optional
-        The release whose rules apply, such as ``1.36``; by default the cluster's own version.
-    feature_gates : mapping of str to bool, optional
-        The scheduler's feature gates that differ from their defaults. The gates of pod groups are on by default if the
-        cluster has PodGroups, and GenericWorkload is not given.
-    config : str, Path or mapping, optional
-        A KubeSchedulerConfiguration, as a file or as data.
-    stdin : BinaryIO, optional
-        Standard input.
-    more : iterable of (object, place), optional
-        Objects to add to those of the snapshot.
-    live : LiveContext, optional
-        The cluster to read if no paths are given; by default that of kubectl's current context.
-    edits : sequence of Edit, optional
-        Changes to try (``kschedctl.trials.whatif.edits``), made one after the other: changes of the cluster, and of the
-        pods
-        that questions are about.
-    admission : bool
-        True if new pods go through admission before they are decided for; otherwise they only get their defaults.
-    max_unpacked : int, optional
-        The most bytes to unpack, or to read from a stream without a known end; by default 4 GiB, and no file may
-        unpack to more than 250 times its size.
-    call_extenders : bool
-        True to call the configuration's extenders over HTTP; otherwise answers state that they were not called.
-    cluster : str, optional
-        The cluster to read, by its name or its path inside, if a folder or archive holds several.
-
-    Raises
-    ------
-    InputError
-        If an argument, or a file that it names, is invalid.
-    ClusterError
-        If a running cluster cannot be read.
-    UnsupportedError
-        If a version or feature gate is not modelled.
-
-    Notes
-    -----
-    On Linux, several processes read a YAML file of 8 MiB or more, one per core, if the program runs no other threads.
-
-    Examples
-    --------
-    >>> import kschedctl
-    >>> cluster = kschedctl.load("fixtures/shop/cluster", kubernetes_version="1.36")
-    >>> cluster
-    <SchedulingCluster: 15 nodes, 77 pods, rules of Kubernetes 1.36>
-    >>> decision = cluster.decide("shop/web-7")
-    >>> decision.best, decision.message
-    (('node-8',), '')
-    """
-    snapshot = read_snapshot(
-        *paths,
-        stdin=stdin,
-        more=more,
-        live=live,
-        max_unpacked=max_unpacked,
-        call_extenders=call_extenders,
-        cluster=cluster,
-    )
-    return scheduling_cluster(
-        snapshot,
-        kubernetes_version=kubernetes_version,
-        feature_gates=feature_gates,
-        config=config,
-        edits=edits,
-        admission=admission,
-        call_extenders=call_extenders,
-    )
 
 
 def read_snapshot(
@@ -136,7 +44,7 @@ def read_snapshot(
     note_of_cache: Callable[[str], None] | None = None,
     cluster: str = "",
 ) -> Snapshot:
-    """Read the snapshot that ``load`` runs a scheduler on; parameters and errors are those of ``load``.
+    """Read the snapshot that `kschedctl.load` runs a scheduler on, whose parameters and errors these are.
 
     ``note_of_cache`` receives notes about the cache file; without it, none is used.
     """
@@ -170,7 +78,7 @@ def load_settings(config: str | Path) -> KubeSchedulerConfiguration:
     return load_configuration(data, release=LATEST, implements=points, where=str(config)).settings
 
 
-def scheduling_cluster(
+def loaded_cluster(
     snapshot: Snapshot,
     *,
     kubernetes_version: str = "",
@@ -180,8 +88,8 @@ def scheduling_cluster(
     admission: bool = True,
     call_extenders: bool = False,
     written: OriginalObjects | None = None,
-) -> SchedulingCluster:
-    """Return a scheduler over a snapshot; parameters and errors are those of ``load``.
+) -> LoadedCluster:
+    """Return a scheduler over a snapshot; parameters and errors are those of ``kschedctl.load``.
 
     Disruption budgets without a current status get the one that the disruption controller would write.
 
@@ -224,8 +132,8 @@ def scheduling_cluster(
 
         whole = (snapshot.written or OriginalObjects()).beside(written)
         extenders = http_extenders(configuration, whole, where=where)
-    loaded = SchedulingCluster(snapshot, choice, configuration, registry, admission=admission, extenders=extenders)
-    return loaded.what_if(*edits) if edits else loaded
+    loaded = LoadedCluster(snapshot, choice, configuration, registry, admission=admission, extenders=extenders)
+    return loaded.with_edits(*edits) if edits else loaded
 
 
 # The cluster that a request names: its source, the rules that apply to it, and the changes to try.
@@ -338,10 +246,10 @@ class ClusterRequest:
         handle: AnalysisHandle,
         manifests: Sequence[tuple[ApiObject, Location]] = (),
         written: OriginalObjects | None = None,
-    ) -> SchedulingCluster:
+    ) -> LoadedCluster:
         """Return a scheduler over a snapshot, with the manifests' objects applied first and then the changes to try."""
         applied = (Apply(tuple(manifests), source="manifests"),) if manifests else ()
-        return scheduling_cluster(
+        return loaded_cluster(
             snapshot,
             kubernetes_version=self.kubernetes_version,
             feature_gates=self.feature_gates,
@@ -357,7 +265,7 @@ class ClusterRequest:
         handle: AnalysisHandle,
         manifests: Sequence[tuple[ApiObject, Location]] = (),
         written: OriginalObjects | None = None,
-    ) -> SchedulingCluster:
+    ) -> LoadedCluster:
         """Load the cluster, with the objects of manifests that are about to be applied overlaid on it.
 
         Args:
@@ -367,7 +275,7 @@ class ClusterRequest:
         """
         return self.over(self.read(handle), handle, manifests, written)
 
-    def load_with_pods(self, handle: AnalysisHandle) -> SchedulingCluster:
+    def load_with_pods(self, handle: AnalysisHandle) -> LoadedCluster:
         """Load the cluster for a question about nodes and pods.
 
         Raises KschedctlError as ``kschedctl.load``, and if the cluster has no nodes or its pods could not be
@@ -377,7 +285,7 @@ class ClusterRequest:
         require_listed(cluster.cluster, "Pod")
         return cluster
 
-    def require_nodes(self, cluster: SchedulingCluster) -> SchedulingCluster:
+    def require_nodes(self, cluster: LoadedCluster) -> LoadedCluster:
         """Return the cluster, for a question whose answer is about nodes.
 
         Raises SnapshotError if the files hold no nodes, and state neither that there are none nor that they could

@@ -19,7 +19,6 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import CronJob, DaemonSet, Job
 from kschedctl.questions.explain.answer import WorkloadData
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.loading import ClusterRequest
 from kschedctl.questions.provenance import Arguments, PodSubject, pods_asked_about
@@ -29,6 +28,7 @@ from kschedctl.sources.snapshot.manifest import ManifestObject, ManifestSet, ref
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
 from kschedctl.sources.snapshot.validation import Validation
 from kschedctl.trials.completeness import require_listed
+from kschedctl.trials.loaded_cluster import LoadedCluster
 
 T = TypeVar("T", bound=ApiObject)
 
@@ -58,7 +58,7 @@ class ObjectSubject:
         """The kind and name of the object."""
         return str(self.obj.ref)
 
-    def pods(self, cluster: SchedulingCluster) -> tuple[Sequence[MadePod], list[PodSubject]]:
+    def pods(self, cluster: LoadedCluster) -> tuple[Sequence[MadePod], list[PodSubject]]:
         """Return the pods that a controller creates, and all pods that the question is about.
 
         These are the pods of a manifest. Of a workload of the cluster they are its pending pods, and those that its
@@ -129,7 +129,7 @@ class Manifests:
         """Return a copy that also holds workloads of the cluster that the question is about."""
         return replace(self, asked=(*self.asked, *asked))
 
-    def accepted(self, cluster: SchedulingCluster, handle: AnalysisHandle) -> "Manifests":
+    def accepted(self, cluster: LoadedCluster, handle: AnalysisHandle) -> "Manifests":
         """Validate all objects by the rules of the cluster's release, and return a copy without ``new``.
 
         No API server is called. Warnings are passed to ``handle``.
@@ -140,7 +140,7 @@ class Manifests:
             handle.warn_of(warning)
         return replace(self, new=())
 
-    def pods(self, cluster: SchedulingCluster, handle: AnalysisHandle) -> tuple[SchedulingCluster, list[PodSubject]]:
+    def pods(self, cluster: LoadedCluster, handle: AnalysisHandle) -> tuple[LoadedCluster, list[PodSubject]]:
         """Return the cluster with the pods' own objects created, and the pods of the manifests.
 
         Raises ManifestError if an API server would refuse one of the objects, or none of them makes a pod.
@@ -221,7 +221,7 @@ def read_manifests(
     return Manifests(tuple(asked), tuple(others.values()), tuple(others_asked), read.written, read.read)
 
 
-def load_with_manifests(request: ManifestRequest, cluster: ClusterRequest, handle: AnalysisHandle) -> SchedulingCluster:
+def load_with_manifests(request: ManifestRequest, cluster: ClusterRequest, handle: AnalysisHandle) -> LoadedCluster:
     """Load the cluster with the pods and workloads of manifests created in it, if an API server accepts them.
 
     Raises InputError if the cluster or a manifest cannot be read, or the cluster has no nodes, or its pods could

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 
 from kschedctl.common.argument_types import require_type
 from kschedctl.common.errors import InputError
@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 A = TypeVar("A")
 P = ParamSpec("P")
+
+
+class HasEngine(Protocol):
+    """An object with a cluster behind it."""
+
+    engine: "LoadedCluster"
 
 
 class Method(Generic[P, A]):
@@ -29,14 +35,14 @@ class Method(Generic[P, A]):
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, cluster: "LoadedCluster | None", owner: type) -> Callable[P, A]:
+    def __get__(self, cluster: "HasEngine | None", owner: type) -> Callable[P, A]:
         kind: type[AnalysisRequest[A]] = self._request
 
         def ask(*values: P.args, **named: P.kwargs) -> A:
             assert cluster is not None
             request: AnalysisRequest[A] = self._request(*values, **named)
             check_values(request)
-            return request.answer(cluster, request.handle or AnalysisHandle())
+            return request.answer(cluster.engine, request.handle or AnalysisHandle())
 
         ask.__name__, ask.__qualname__ = self._name, f"{owner.__name__}.{self._name}"
         ask.__module__, ask.__doc__ = kind.__module__, method_text(kind)

@@ -21,7 +21,6 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.selectors import matches, parse_label_query
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.loading import ClusterRequest, ClusterSource
 from kschedctl.questions.manifests import ManifestRequest, Manifests, ObjectSubject, read_manifests
@@ -29,6 +28,7 @@ from kschedctl.questions.provenance import PodSubject
 from kschedctl.sources.snapshot.pod_choice import find_pod, is_manifest
 from kschedctl.sources.snapshot.validation import Validation
 from kschedctl.trials.completeness import require_listed
+from kschedctl.trials.loaded_cluster import LoadedCluster
 
 # The namespaces that a request is about, with kubectl's meaning of names, ``-n`` and ``-A``.
 
@@ -249,7 +249,7 @@ class PodRequest(SubjectRequest):
         )
         return read_manifests(request, cluster, handle)
 
-    def load(self, handle: AnalysisHandle) -> tuple[SchedulingCluster, list[PodSubject]]:
+    def load(self, handle: AnalysisHandle) -> tuple[LoadedCluster, list[PodSubject]]:
         """Load the cluster and find the pods.
 
         Raises KschedctlError if the cluster or a manifest cannot be read, or there is no such pod, or the pods
@@ -388,7 +388,7 @@ class WorkloadRequest:
     #: The handling of unknown and duplicate fields of manifests, as with kubectl's ``--validate``.
     validation: Validation = Validation.STRICT
 
-    def load(self, handle: AnalysisHandle) -> tuple[SchedulingCluster, ObjectSubject]:
+    def load(self, handle: AnalysisHandle) -> tuple[LoadedCluster, ObjectSubject]:
         """Load the cluster and find the workload with its new template.
 
         Raises KschedctlError if the cluster or a manifest cannot be read, or the request names no workload or

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from kschedctl.controllers.workloads.template import MadePod
     from kschedctl.trials.simulate.simulation import Simulation
     from kschedctl.trials.simulate.world import World
+    from kschedctl.trials.whatif.edit import Edit
 
 
 class LoadedCluster:
@@ -346,6 +347,26 @@ class LoadedCluster:
             pod_edits=self.pod_edits,
             extenders=self.scheduler.extenders,
         )
+
+    def with_edits(self, *edits: "Edit") -> Self:
+        """Return the cluster with changes to try.
+
+        Raises InputError if a change cannot be made.
+        """
+        # Most runs try no changes.
+        from kschedctl.controllers.disruption import with_computed_status
+        from kschedctl.trials.simulate.simulated_cluster import newly_pending_pods
+        from kschedctl.trials.whatif.edits import apply_edits
+
+        made = apply_edits(self.cluster, edits, release=self.release_choice.release)
+        new = self.moved(with_computed_status(made.cluster))
+        new.pod_edits = (*self.pod_edits, *made.pod_edits)
+        new.snapshot = replace(
+            new.snapshot,
+            changes=(*self.snapshot.changes, *made.changes),
+            made_pending=self.snapshot.made_pending.union(newly_pending_pods(self.cluster, made.cluster)),
+        )
+        return new
 
     def missing(
         self, pod: Pod | Mapping[str, Any] | str | Path, decision: Decision | None = None

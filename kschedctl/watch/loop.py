@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Final
 
 from kschedctl.common.wording import counted
-from kschedctl.questions.face import SchedulingCluster
+from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.watch.cache import FEW_CHANGES, Cache, LeftOut
 from kschedctl.watch.feed import Feed
 from kschedctl.watch.leadership import Leadership
@@ -154,7 +154,7 @@ class Loop:
 
     def __init__(
         self,
-        cluster: SchedulingCluster,
+        cluster: LoadedCluster,
         feed: Feed,
         answers: PodAnswers,
         leadership: Leadership,

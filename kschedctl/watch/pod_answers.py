@@ -20,11 +20,11 @@ from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import KschedctlError
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.pod import Pod
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import GroupOutcome, Outcome
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.framework.status import Code
+from kschedctl.trials.loaded_cluster import LoadedCluster
 
 Name = tuple[str, str]
 #: The cause for a pending pod that fits: the scheduler has not tried it again yet.
@@ -69,7 +69,7 @@ class PendingReport:
     answer: PodAnswer
     #: The decision for this pod or for one that differs only in its name; ``None`` if deciding fails.
     decision: Decision | None
-    cluster: SchedulingCluster
+    cluster: LoadedCluster
     #: True if another answer for the pod was reported before.
     again: bool
     #: The PodGroup that the pod is tried with, ``namespace/name``; empty for a pod that is tried by itself.
@@ -151,7 +151,7 @@ class PodAnswers:
         """Forget all answers, so that the next round reports every pending pod."""
         self._last.clear()
 
-    def round(self, cluster: SchedulingCluster) -> Round:
+    def round(self, cluster: LoadedCluster) -> Round:
         """Decide for the pending pods, and return the new answers. Each pod group is decided for once."""
         out = Round()
         out.told += self._left(cluster)
@@ -193,7 +193,7 @@ class PodAnswers:
         last.answer = answer
         return True
 
-    def _waiting(self, cluster: SchedulingCluster) -> Iterator[Pod]:
+    def _waiting(self, cluster: LoadedCluster) -> Iterator[Pod]:
         pods, profiles = cluster.pods, cluster.configuration.profiles
         for index in np.flatnonzero(pods.node_row == PENDING).tolist():
             record = pods.records[index]
@@ -201,7 +201,7 @@ class PodAnswers:
             if known and self._chosen(record.metadata):
                 yield pods.pod(index)
 
-    def _left(self, cluster: SchedulingCluster) -> Iterator[Placed | Gone]:
+    def _left(self, cluster: LoadedCluster) -> Iterator[Placed | Gone]:
         """Yield the reported pods that have been bound or deleted.
 
         These are forgotten, and so are pods that have left the selection.
@@ -223,7 +223,7 @@ class PodAnswers:
                 del self._last[name]
 
 
-def _answer_key(cluster: SchedulingCluster, pod: Pod) -> object:
+def _answer_key(cluster: LoadedCluster, pod: Pod) -> object:
     """Return a key that is equal for pods that get the same answer.
 
     The members of a pod group get that of the group, apart from those with scheduling gates, which some releases leave
@@ -236,13 +236,13 @@ def _answer_key(cluster: SchedulingCluster, pod: Pod) -> object:
     return pod.key if own else cluster.kind(pod)
 
 
-def _group_of_attempt(cluster: SchedulingCluster, pod: Pod) -> str:
+def _group_of_attempt(cluster: LoadedCluster, pod: Pod) -> str:
     """Return the PodGroup that a pod is tried with, ``namespace/name``; empty for a pod that is tried by itself."""
     name = pod.spec.pod_group_name
     return f"{pod.namespace}/{name}" if name and cluster.scheduler.release.pod_groups is not None else ""
 
 
-def _decided(cluster: SchedulingCluster, pod: Pod) -> tuple[Decision | None, PodAnswer, str]:
+def _decided(cluster: LoadedCluster, pod: Pod) -> tuple[Decision | None, PodAnswer, str]:
     try:
         decision = cluster.decide(pod)
     except KschedctlError as error:

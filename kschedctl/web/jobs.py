@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from kschedctl.common.errors import KschedctlError
 from kschedctl.questions.answer import Answer
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.loading import ClusterRequest
 from kschedctl.questions.nodes.analysis import nodes_overview
 from kschedctl.questions.nodes.answer import NodesOverview
 from kschedctl.questions.nodes.request import NodesRequest
+from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.web.errors import BrokenWorkerError, BusyError, NotFoundError
 from kschedctl.web.events import Event
 from kschedctl.web.questions.question import Asked, Question
@@ -218,7 +218,7 @@ def begin_job(
     return jobs.begin(question.path.strip("/"), _answer, question.run, asked, about=about, user=user)
 
 
-def _answer(cluster: SchedulingCluster, run: Any, asked: Asked[Any], handle: AnalysisHandle) -> bytes:
+def _answer(cluster: LoadedCluster, run: Any, asked: Asked[Any], handle: AnalysisHandle) -> bytes:
     answer = run(cluster, asked, handle)
     # The map on the page shows the nodes that the answer is about: with the what-ifs, and as they were.
     changed = asked.over(cluster, handle)
@@ -235,6 +235,6 @@ def read_answer(result: bytes) -> tuple[Answer, NodesOverview | None]:
     return answer
 
 
-def job_json(cluster: SchedulingCluster, result: bytes, handle: AnalysisHandle) -> bytes:
+def job_json(cluster: LoadedCluster, result: bytes, handle: AnalysisHandle) -> bytes:
     """Return the answer in the result of a job as JSON, with the fields of ``-o json``."""
     return read_answer(result)[0].to_json()

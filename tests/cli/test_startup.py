@@ -166,7 +166,13 @@ def test_lint_without_a_snapshot_needs_no_engine(tmp_path: Path) -> None:
     returned, modules = imported("lint", str(tmp_path), "-o", "json")
     assert returned == 0
     assert not modules.intersection(
-        {"numpy", "kschedctl.scheduler.cycle.scheduler", "kschedctl.questions.face", "kubernetes", "cel_expr_python"}
+        {
+            "numpy",
+            "kschedctl.scheduler.cycle.scheduler",
+            "kschedctl.questions.scheduling_cluster",
+            "kubernetes",
+            "cel_expr_python",
+        }
     )
 
 

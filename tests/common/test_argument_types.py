@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import kschedctl
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
 
 CLUSTER = make_loaded(make_cluster([make_node("a")], [make_pod("p", node="a")]))
@@ -60,12 +61,14 @@ def test_functions_say_it_too(function: Any, arguments: list[Any], problem: str)
 
 def test_right_types_pass() -> None:
     """Integers where floats are declared, subclasses, iterators and texts as iterables of text are right."""
-    assert CLUSTER.explain(CLUSTER.pods.pod(0)).verdict.nodes == ("a",)
-    assert CLUSTER.explain({"metadata": {"name": "q"}, "spec": {"containers": [{"name": "c"}]}}).verdict.nodes == ("a",)
-    assert CLUSTER.drain(iter(["a"])).nodes[0].node == "a"
-    assert CLUSTER.capacity("default/p", most=1).copies == 1
+    assert SchedulingCluster(CLUSTER).explain(CLUSTER.pods.pod(0)).verdict.nodes == ("a",)
+    assert SchedulingCluster(CLUSTER).explain(
+        {"metadata": {"name": "q"}, "spec": {"containers": [{"name": "c"}]}}
+    ).verdict.nodes == ("a",)
+    assert SchedulingCluster(CLUSTER).drain(iter(["a"])).nodes[0].node == "a"
+    assert SchedulingCluster(CLUSTER).capacity("default/p", most=1).copies == 1
 
 
 def test_a_wrong_name_stays_a_type_error() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'sed'"):
-        CLUSTER.explain("default/p", sed=1)  # type: ignore[call-arg]
+        SchedulingCluster(CLUSTER).explain("default/p", sed=1)  # type: ignore[call-arg]

@@ -61,7 +61,9 @@ SMALL = {
     "kschedctl.sources.snapshot.positions": "reads a file again, for errors only",
 }
 #: Modules above 700 lines, with the reason why they are not split.
-LARGE = {"kschedctl.questions.face": "one class: the public methods of a cluster, with their documentation"}
+LARGE = {
+    "kschedctl.questions.scheduling_cluster": "one class: the public methods of a cluster, with their documentation"
+}
 #: Registries import these by name: a command, and the document of a question.
 REGISTERED = re.compile(r"kschedctl\.(cli\.[a-z]+|questions\.[a-z]+\.document)")
 

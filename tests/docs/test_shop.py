@@ -4,11 +4,12 @@ import pytest
 
 import kschedctl
 from kschedctl.objects.releases.release import RELEASES
+from tests.builders import load_engine
 from tests.paths import ROOT
 
 SHOP = ROOT / "fixtures" / "shop"
 GPU = "nvidia.com/gpu"
-CLUSTERS = {version: kschedctl.load(SHOP / "cluster", kubernetes_version=version) for version in RELEASES}
+CLUSTERS = {version: load_engine(SHOP / "cluster", kubernetes_version=version) for version in RELEASES}
 CLUSTER = CLUSTERS["1.36"]
 PODS = [f"{namespace}/{name}" for namespace, name in CLUSTER.pods.index]
 DAEMONS = ("kube-proxy", "node-exporter")

@@ -20,7 +20,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
-import kschedctl
 from kschedctl.common.errors import InputError, KschedctlError
 from kschedctl.common.text.yaml import documents_by_events, yaml_documents
 from kschedctl.linter.applied_fixes import apply_fixes
@@ -44,6 +43,7 @@ from kschedctl.scheduler.framework.extender import ExtenderError
 from kschedctl.sources.snapshot.capture import capture
 from kschedctl.sources.snapshot.decoding import decode
 from kschedctl.sources.snapshot.load import SnapshotReader, load_snapshot, read_manifest
+from tests.builders import load_engine
 from tests.cli.in_process import run as run_command
 from tests.fuzz import seeds
 from tests.fuzz.every_kind import COMMANDS, EVERY_KIND
@@ -81,12 +81,12 @@ def read_folder(content: bytes) -> None:
 def explain_manifest(content: bytes) -> None:
     """Explain a pod with the content as its manifest."""
     read_manifest(FILE)
-    kschedctl.load("-", stdin=io.BytesIO(seeds.NODE.encode())).decide(Path(FILE))
+    load_engine("-", stdin=io.BytesIO(seeds.NODE.encode())).decide(Path(FILE))
 
 
 def configure(content: bytes) -> None:
     """Read the content as a scheduler configuration."""
-    kschedctl.load("-", stdin=io.BytesIO(seeds.NODE.encode()), config=FILE)
+    load_engine("-", stdin=io.BytesIO(seeds.NODE.encode()), config=FILE)
 
 
 def decide_case(content: bytes) -> None:

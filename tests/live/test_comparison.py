@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-import kschedctl
-from kschedctl.questions.face import SchedulingCluster
-from tests.builders import LONG_AGO, make_node, make_pod, write_snapshot
+from kschedctl.trials.loaded_cluster import LoadedCluster
+from tests.builders import LONG_AGO, load_engine, make_node, make_pod, write_snapshot
 from tests.live.differential.comparison import differences
 from tests.live.differential.scenery import APPS, GATE, Scenery
 
@@ -27,12 +26,12 @@ def pod(name: str, version: int, *, node: str = "", message: str = "", **meta: A
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> SchedulingCluster:
+def cluster(tmp_path: Path) -> LoadedCluster:
     """Return a cluster with free capacity for one pod of 1 CPU on node a, and two on node b."""
     nodes = [make_node("a", cpu="1"), make_node("b", cpu="2")]
     waiting = [make_pod(name, requests={"cpu": "1"}) for name in ("one", "two", "three", "four")]
     write_snapshot(tmp_path, nodes, [*waiting, make_pod("large", requests={"cpu": "9"})])
-    return kschedctl.load(tmp_path, kubernetes_version="1.37")
+    return load_engine(tmp_path, kubernetes_version="1.37")
 
 
 @pytest.mark.parametrize(
@@ -48,7 +47,7 @@ def cluster(tmp_path: Path) -> SchedulingCluster:
         ),
     ],
 )
-def test_a_pod_has_its_turn(cluster: SchedulingCluster, after: list[dict[str, Any]], found: list[str]) -> None:
+def test_a_pod_has_its_turn(cluster: LoadedCluster, after: list[dict[str, Any]], found: list[str]) -> None:
     before = [pod(each["metadata"]["name"], 1) for each in after]
     said = differences(before, after, cluster, "one")
     assert [text.startswith(f"(default/one's turn) {start}") for text, start in zip(said, found, strict=True)] == [
@@ -64,7 +63,7 @@ def test_a_pod_has_its_turn(cluster: SchedulingCluster, after: list[dict[str, An
         pytest.param("", True, True, id="nothing said"),
     ],
 )
-def test_pods_that_wait(cluster: SchedulingCluster, message: str, all_were_tried: bool, differs: bool) -> None:
+def test_pods_that_wait(cluster: LoadedCluster, message: str, all_were_tried: bool, differs: bool) -> None:
     pods = [pod("large", 1, message=message)]
     assert bool(differences(pods, pods, cluster, all_were_tried=all_were_tried)) is differs
 
@@ -82,7 +81,7 @@ def test_victims(tmp_path: Path, was_going: tuple[str, ...], is_going: tuple[str
     high = make_pod("high", requests={"cpu": "1"}, priority=10)
     low = make_pod("low", node="a", requests={"cpu": "1"}, terminating="low" in was_going)
     write_snapshot(tmp_path, [make_node("a", cpu="1")], [high, low, make_pod("other", node="a", priority=10)])
-    cluster = kschedctl.load(tmp_path, kubernetes_version="1.37")
+    cluster = load_engine(tmp_path, kubernetes_version="1.37")
 
     def pods(version: int, going: tuple[str, ...], message: str) -> list[dict[str, Any]]:
         gone = {"deletionTimestamp": LONG_AGO}
@@ -94,7 +93,7 @@ def test_victims(tmp_path: Path, was_going: tuple[str, ...], is_going: tuple[str
     assert bool(differences(pods(1, was_going, ""), after, cluster, "high")) is differs
 
 
-def test_pods_at_the_gate_are_left_out(cluster: SchedulingCluster) -> None:
+def test_pods_at_the_gate_are_left_out(cluster: LoadedCluster) -> None:
     held = pod("one", 2, node="a")
     held["spec"]["schedulingGates"] = [{"name": GATE}]
     assert differences([pod("one", 1)], [held], cluster, all_were_tried=True) == []

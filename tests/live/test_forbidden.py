@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-import kschedctl
 from kschedctl.common.errors import ClusterError
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
+from tests.builders import load_engine
 from tests.cli import in_process
 from tests.cli.in_process import Printed
 from tests.live.plain_server import Answer, discovery, serving
@@ -202,8 +203,12 @@ def test_captured_snapshot_remembers(tmp_path: Path) -> None:
     done = run(tmp_path, "pods", "snapshot", "-o", "captured")
     assert done.code == 0, done.err
     assert f"warning: {PODS}: they take no capacity on nodes" in done.err
-    cluster = kschedctl.load(tmp_path / "captured")
-    for ask in (cluster.verify, lambda: cluster.decide("default/waits"), lambda: cluster.threat("default/waits")):
+    cluster = load_engine(tmp_path / "captured")
+    for ask in (
+        cluster.verify,
+        lambda: cluster.decide("default/waits"),
+        lambda: SchedulingCluster(cluster).threat("default/waits"),
+    ):
         with pytest.raises(ClusterError, match=PODS):
             ask()
 

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-import kschedctl
 from kschedctl.common.errors import ClusterError
 from kschedctl.objects.releases.choice import ChosenBy
 from kschedctl.sources.live.limits import Limits
 from kschedctl.sources.live.reader import LiveReader, load_live
+from tests.builders import load_engine
 from tests.live.hostile_server import Talk, talking
 from tests.live.plain_server import discovery, page
 
@@ -298,7 +298,7 @@ def test_version_that_nobody_knows(tmp_path: Path, version: str) -> None:
                 talk.usual()
 
     with talking(handle, tmp_path) as (live, _):
-        assert kschedctl.load(live=live).release_choice.chosen_by is ChosenBy.DEFAULT
+        assert load_engine(live=live).release_choice.chosen_by is ChosenBy.DEFAULT
 
 
 def test_kinds_that_nobody_knows_are_passed_over(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
-import kschedctl
+from tests.builders import load_engine
 from tests.cli.in_process import Printed, run
 from tests.live.conftest import node
 from tests.live.control_plane import ControlPlane
@@ -165,7 +165,7 @@ def test_the_role_of_the_page_suffices(plane: ControlPlane, grant: Any, tmp_path
     plane.kubectl("apply", "-f", "-", given=yaml.safe_load(text))
     grant("kschedctl-read")
     assert as_nobody(plane, "snapshot", "-o", "mine", folder=tmp_path).err.count("cannot be listed") == 0
-    mine = kschedctl.load(tmp_path / "mine").cluster
+    mine = load_engine(tmp_path / "mine").cluster
     assert mine.not_listed == frozenset()
     assert mine.listed.keys() >= {"Node", "Pod", "PodDisruptionBudget", "DeviceTaintRule"}
     assert as_nobody(plane, "drain", "rights-1", "--force", "--strict").code == 1

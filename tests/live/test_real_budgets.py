@@ -9,10 +9,10 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-import kschedctl
 from kschedctl.controllers.disruption import counted_budget
 from kschedctl.objects.workload import PodDisruptionBudget, PodDisruptionBudgetStatus
 from kschedctl.sources.live.kubeconfig import LiveContext
+from tests.builders import load_engine
 from tests.live.conftest import node, wait_for
 from tests.live.control_plane import ControlPlane, missing_assets
 
@@ -123,7 +123,7 @@ def _counts(budget: PodDisruptionBudget) -> Counts:
 
 def _statuses(plane: ControlPlane) -> tuple[dict[str, Counts], dict[str, Counts]]:
     """Return the statuses on the server and the computed ones, by budget."""
-    cluster = kschedctl.load(live=LiveContext(kubeconfig=str(plane.kubeconfig))).cluster
+    cluster = load_engine(live=LiveContext(kubeconfig=str(plane.kubeconfig))).cluster
     told = {f"{name} {_BUDGETS[int(name[2:])]}": budget for budget in _stored(plane) for name in [budget.name]}
     bare = {key: replace(budget, status=PodDisruptionBudgetStatus()) for key, budget in told.items()}
     computed = {key: _counts(counted_budget(cluster, budget)) for key, budget in bare.items()}

@@ -12,10 +12,9 @@ from typing import Any
 import msgspec
 import pytest
 
-import kschedctl
 from kschedctl.objects.device import AllocationResult
 from kschedctl.objects.quantity import parse_quantity
-from kschedctl.questions.face import SchedulingCluster
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.questions.verify.answer import Match
 from kschedctl.scheduler.devices.allocator import ClaimAllocation
 from kschedctl.scheduler.plugins.dynamic_resources.filtering import allocations_on
@@ -23,6 +22,8 @@ from kschedctl.sources.live.kubeconfig import LiveContext
 from kschedctl.sources.live.reader import LiveReader
 from kschedctl.sources.snapshot.anonymize import anonymized
 from kschedctl.sources.snapshot.capture import capture, write_capture
+from kschedctl.trials.loaded_cluster import LoadedCluster
+from tests.builders import load_engine
 from tests.live.conftest import is_settled, node, wait_for
 from tests.live.control_plane import ControlPlane, missing_assets
 
@@ -230,8 +231,8 @@ def decided(plane: ControlPlane) -> dict[str, tuple[dict[str, Any], tuple[ClaimA
     return out
 
 
-def load(plane: ControlPlane) -> SchedulingCluster:
-    return kschedctl.load(live=LiveContext(kubeconfig=str(plane.kubeconfig)))
+def load(plane: ControlPlane) -> LoadedCluster:
+    return load_engine(live=LiveContext(kubeconfig=str(plane.kubeconfig)))
 
 
 def release(plane: ControlPlane, name: str) -> None:
@@ -317,7 +318,7 @@ def test_messages_of_pods_that_fit_nowhere_are_ours(plane: ControlPlane, decided
         release(plane, name)
     wait_for(lambda: all(is_settled(_pod(plane, name)) for name in WAITING), "the scheduler to have tried all pods")
     cluster = load(plane)
-    found = cluster.verify()
+    found = SchedulingCluster(cluster).verify()
     told = {pod.key: each for each in found.pending_groups for pod in each.pods}
     assert {name: told[f"ml/{name}"].outcome for name in WAITING} == dict.fromkeys(WAITING, Match.EQUAL)
     assert [(each.theirs, each.ours) for each in found.pending_groups if each.outcome is Match.DIFFERENT] == []
@@ -328,7 +329,7 @@ def test_messages_of_pods_that_fit_nowhere_are_ours(plane: ControlPlane, decided
 def test_anonymised_capture_verifies_too(plane: ControlPlane, tmp_path: Path) -> None:
     reader = LiveReader(LiveContext(kubeconfig=str(plane.kubeconfig)))
     write_capture(anonymized(capture(reader, context=reader.name)), tmp_path / "anonymous")
-    found = kschedctl.load(tmp_path / "anonymous").verify()
+    found = SchedulingCluster(load_engine(tmp_path / "anonymous")).verify()
     assert [(each.theirs, each.ours) for each in found.pending_groups if each.outcome is Match.DIFFERENT] == []
     assert found.equal
     assert sum(len(each.pods) for each in found.pending_groups) == len(WAITING)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-import kschedctl
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.sources.live.kubeconfig import LiveContext
+from kschedctl.trials.loaded_cluster import LoadedCluster
+from tests.builders import load_engine
 from tests.live.conftest import node, pod, wait_for
 from tests.live.control_plane import ControlPlane, missing_assets
 from tests.scheduler.extenders.server import Answer, Asked, ExtenderServer, leaving
@@ -154,9 +154,9 @@ def run(
         plane.kubectl("delete", "pod", name, "-n", "shop", "--force", "--grace-period=0")
 
 
-def load(plane: ControlPlane, config: dict[str, Any]) -> SchedulingCluster:
+def load(plane: ControlPlane, config: dict[str, Any]) -> LoadedCluster:
     live = LiveContext(kubeconfig=str(plane.kubeconfig))
-    return kschedctl.load(live=live, config=config, call_extenders=True)
+    return load_engine(live=live, config=config, call_extenders=True)
 
 
 def _settled(plane: ControlPlane, name: str) -> Said | None:

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import pytest
 
-import kschedctl
 from conformance.generate.groups_parts import APIS
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.sources.live.kubeconfig import LiveContext
 from kschedctl.trials.simulate.simulation import Simulation
+from tests.builders import load_engine
 from tests.live.conftest import node, pod, settled
 from tests.live.control_plane import ControlPlane, assets_release, missing_assets
 from tests.objects.validation.groups import GATES
@@ -132,7 +132,7 @@ def messages_of(plane: ControlPlane) -> set[tuple[str, str]]:
 
 def simulated(plane: ControlPlane) -> tuple[Simulation, list[tuple[str, str]]]:
     """Return a simulation after its end, and the messages of the attempts with the names of their pods."""
-    simulation = kschedctl.load(live=LiveContext(kubeconfig=str(plane.kubeconfig))).simulation()
+    simulation = load_engine(live=LiveContext(kubeconfig=str(plane.kubeconfig))).simulation()
     attempts = list(simulation)
     return simulation, [(each.pod.partition("/")[2], each.message) for each in attempts]
 

@@ -10,17 +10,18 @@ from typing import Any
 
 import pytest
 
-import kschedctl
 from kschedctl.common.errors import ClusterError
 from kschedctl.common.text.yaml_lines import LineReader
 from kschedctl.questions.explain.explanation import explanation
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.provenance import Provenance
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.questions.verify.answer import Match
 from kschedctl.sources.live.kubeconfig import LiveContext
 from kschedctl.sources.live.reader import LiveReader, load_live
 from kschedctl.sources.snapshot.anonymize import anonymized
 from kschedctl.sources.snapshot.capture import capture, write_capture
+from kschedctl.trials.loaded_cluster import LoadedCluster
+from tests.builders import load_engine
 from tests.live.conftest import OBJECTS, PODS, node, pod, wait_for
 from tests.live.control_plane import ControlPlane
 
@@ -35,11 +36,11 @@ def live(plane: ControlPlane, **options: Any) -> LiveContext:
     return LiveContext(kubeconfig=str(plane.kubeconfig), **options)
 
 
-def load(plane: ControlPlane, **options: Any) -> SchedulingCluster:
-    return kschedctl.load(live=live(plane, **options))
+def load(plane: ControlPlane, **options: Any) -> LoadedCluster:
+    return load_engine(live=live(plane, **options))
 
 
-def answers(cluster: SchedulingCluster) -> dict[str, Any]:
+def answers(cluster: LoadedCluster) -> dict[str, Any]:
     """The explanation of every pod, without where the snapshot is from."""
     out = {}
     for index in range(len(cluster.pods)):
@@ -72,7 +73,7 @@ def captured(scheduled: ControlPlane, tmp_path_factory: pytest.TempPathFactory) 
 
 def test_verify_finds_no_difference(scheduled: ControlPlane) -> None:
     cluster = load(scheduled)
-    found = cluster.verify()
+    found = SchedulingCluster(cluster).verify()
     outcomes = {pod.key: each for each in found.pending_groups for pod in each.pods}
     for name in PENDING:
         each = outcomes[f"shop/{name}"]
@@ -122,8 +123,8 @@ def test_live_captured_and_kubectl_get_give_the_same_answers(
     (tmp_path / "version.json").write_text(scheduled.kubectl("version", "-o", "json"))
     from_live = answers(load(scheduled))
     assert len(from_live) == len(PODS) - 1
-    assert answers(kschedctl.load(captured)) == from_live
-    assert answers(kschedctl.load(tmp_path)) == from_live
+    assert answers(load_engine(captured)) == from_live
+    assert answers(load_engine(tmp_path)) == from_live
 
 
 def test_nothing_confidential_is_captured(captured: Path, tmp_path: Path) -> None:
@@ -137,10 +138,10 @@ def test_anonymised_capture_verifies_too(scheduled: ControlPlane, tmp_path: Path
     reader = LiveReader(live(scheduled))
     target = tmp_path / "anonymous"
     write_capture(anonymized(capture(reader, context=reader.name)), target)
-    found = kschedctl.load(target).verify()
+    found = SchedulingCluster(load_engine(target)).verify()
     assert [(each.theirs, each.ours) for each in found.pending_groups if each.outcome is Match.DIFFERENT] == []
     assert found.equal
-    original = load(scheduled).verify()
+    original = SchedulingCluster(load(scheduled)).verify()
     assert found.pending == original.pending
     assert found.bound.feasible == original.bound.feasible
     text = "".join(path.read_text() for path in target.iterdir())
@@ -232,7 +233,7 @@ def test_victims_of_the_real_scheduler_are_ours(scheduled: ControlPlane) -> None
     assert {f"{each['namespace']}/{each['name']}" for each in terminating} == victims
     assert _status_of(scheduled, "evicts")["nominatedNodeName"] == candidate.node
     cluster = load(scheduled)
-    found = {pod.key: each for each in cluster.verify().pending_groups for pod in each.pods}
+    found = {pod.key: each for each in SchedulingCluster(cluster).verify().pending_groups for pod in each.pods}
     assert found["shop/evicts"].outcome is Match.NOMINATED
     # The others find the cluster as it was.
     scheduled.stop("kube-scheduler")

@@ -12,13 +12,13 @@ from typing import Any, Final
 import pytest
 from msgspec.structs import replace
 
-import kschedctl
 from conformance.generate.chance import Chance
 from kschedctl.objects.pod import Pod
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.sources.live.kubeconfig import LiveContext
+from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.alike_pods import GATE as BATCHING
 from kschedctl.trials.simulate.world import SCHEDULER_ALONE
+from tests.builders import load_engine
 from tests.live.busy import attempts_so_far
 from tests.live.conftest import node, wait_for
 from tests.live.control_plane import ControlPlane, free_ports, missing_assets
@@ -247,10 +247,10 @@ class Waves:
         (self._port,) = free_ports(1)
         self._n_attempts = 0
 
-    def load(self) -> SchedulingCluster:
+    def load(self) -> LoadedCluster:
         """Return the current cluster."""
         live = LiveContext(kubeconfig=str(self._plane.kubeconfig))
-        return kschedctl.load(live=live, config=CONFIG, feature_gates={BATCHING: False})
+        return load_engine(live=live, config=CONFIG, feature_gates={BATCHING: False})
 
     def restart(self) -> Record:
         """Let a new scheduler try all pending pods."""
@@ -332,13 +332,13 @@ class Replay:
 
     Parameters
     ----------
-    before : SchedulingCluster
+    before : LoadedCluster
         The cluster at the start of a real scheduler.
     first : Record
         The actions of that scheduler on all pending pods.
     """
 
-    def __init__(self, before: SchedulingCluster, first: Record) -> None:
+    def __init__(self, before: LoadedCluster, first: Record) -> None:
         self._record = first
         self._said: dict[str, str] = {}
         cluster = _arrived(before, list(dict.fromkeys(first.attempts)))
@@ -407,7 +407,7 @@ def test_waves_of_pods_are_placed_as_in_our_simulation(plane: ControlPlane) -> N
     assert victims
 
 
-def _arrived(cluster: SchedulingCluster, order: Sequence[str]) -> SchedulingCluster:
+def _arrived(cluster: LoadedCluster, order: Sequence[str]) -> LoadedCluster:
     """Return the cluster with its pending pods created in that order, those of low priority before all others.
 
     A starting scheduler receives the pods in random order, and sorts them by priority first.
@@ -420,7 +420,7 @@ def _arrived(cluster: SchedulingCluster, order: Sequence[str]) -> SchedulingClus
         for pod, moment in zip(pods, moments, strict=True)
     ]
     changed = cluster.cluster.with_pods(added=came)
-    return SchedulingCluster(dataclasses.replace(cluster.snapshot, cluster=changed), cluster.release_choice)
+    return LoadedCluster(dataclasses.replace(cluster.snapshot, cluster=changed), cluster.release_choice)
 
 
 def _key(pod: Object) -> str:

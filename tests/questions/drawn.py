@@ -1,13 +1,14 @@
 """Charts of a document, as texts that a table of cases can name."""
 
 from kschedctl.questions.charts import Bars, NodeMap
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.frame import View
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
+from kschedctl.trials.loaded_cluster import LoadedCluster
 
 
-def view_of(cluster: SchedulingCluster) -> View:
+def view_of(cluster: LoadedCluster) -> View:
     """Return the view of formats that draw."""
-    return View(wide=True, drawn=True, overview=cluster.nodes_overview(), describe=cluster.describe_node)
+    return View(wide=True, drawn=True, overview=SchedulingCluster(cluster).nodes(), describe=cluster.describe_node)
 
 
 def parts(bars: Bars) -> dict[str, list[str]]:

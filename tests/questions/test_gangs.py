@@ -7,23 +7,24 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-import kschedctl
 from kschedctl.common.errors import InputError
 from kschedctl.objects.core import Condition
 from kschedctl.output.data_forms import as_json
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.frame import View
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.loading import ClusterRequest, ClusterSource
 from kschedctl.questions.manifests import ManifestRequest, load_with_manifests
 from kschedctl.questions.pending.answer import GroupData, Pending
 from kschedctl.questions.pending.document import document as pending_document
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.questions.simulate.answer import GroupResult, Simulated
 from kschedctl.questions.simulate.document import document as simulate_document
 from kschedctl.questions.verify.answer import Match
 from kschedctl.questions.verify.recording import recorded_case
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
+from kschedctl.trials.loaded_cluster import LoadedCluster
 from tests.answer_schema import validate
+from tests.builders import load_engine
 from tests.questions.printing import lines
 
 GANGS = Path("fixtures/gangs/cluster")
@@ -32,18 +33,18 @@ OFF = {"GenericWorkload": False}
 
 
 @cache
-def cluster(*, gates: bool = True) -> SchedulingCluster:
-    return kschedctl.load(GANGS, feature_gates=GATES if gates else OFF)
+def cluster(*, gates: bool = True) -> LoadedCluster:
+    return load_engine(GANGS, feature_gates=GATES if gates else OFF)
 
 
 @cache
 def pending() -> Pending:
-    return cluster().pending()
+    return SchedulingCluster(cluster()).pending()
 
 
 @cache
 def simulated() -> Simulated:
-    return cluster().simulate()
+    return SchedulingCluster(cluster()).simulate()
 
 
 def groups() -> dict[str, GroupData]:
@@ -97,10 +98,10 @@ def test_a_gang_that_fits_is_placed_without_a_change() -> None:
 
 
 def test_without_gates_pods_are_tried_by_themselves() -> None:
-    found = cluster(gates=False).pending(changes=0)
+    found = SchedulingCluster(cluster(gates=False)).pending(changes=0)
     assert {group.kind for group in found.groups} == {"Job"}
     assert all(group.result == "scheduled" for group in found.groups)
-    run = cluster(gates=False).simulate()
+    run = SchedulingCluster(cluster(gates=False)).simulate()
     # Seven GPUs are free, and the pods of prepare need none.
     assert (run.placed, run.groups, run.group_attempts) == (11, (), ())
     assert all(not attempt.group for attempt in run.attempts)
@@ -166,7 +167,7 @@ def test_the_text_of_a_simulation_has_one_row_per_attempt_at_a_gang() -> None:
 def test_a_gang_of_a_manifest_evicts_and_is_placed_whole() -> None:
     request = ClusterRequest(source=ClusterSource(paths=(str(GANGS),)), feature_gates=GATES)
     manifests = ManifestRequest(filenames=("fixtures/gangs/manifests/urgent.yaml",))
-    found = load_with_manifests(manifests, request, AnalysisHandle()).simulate()
+    found = SchedulingCluster(load_with_manifests(manifests, request, AnalysisHandle())).simulate()
     urgent = next(group for group in found.groups if group.name == "urgent")
     assert (urgent.result, urgent.placed, urgent.attempts) == (GroupResult.PLACED, 4, 2)
     assert [each.outcome for each in found.group_attempts if each.group == "ml/urgent"] == [
@@ -192,7 +193,7 @@ NO_RACK = f"pod group is unschedulable, 0/2 placements are available, first plac
 OF_RING = NO_RACK.format("minCount (6) cannot be satisfied: 5 scheduled, 0 remaining")
 
 
-def stored(cluster: SchedulingCluster, messages: dict[str, str]) -> SchedulingCluster:
+def stored(cluster: LoadedCluster, messages: dict[str, str]) -> LoadedCluster:
     """Return the cluster with messages of kube-scheduler on pods."""
     pods = []
     for key, message in messages.items():
@@ -207,17 +208,21 @@ def test_members_are_compared_with_the_decision_for_their_group() -> None:
     # The scheduler repeats the text of the group behind its own beginning for members that found a node.
     messages = {f"ml/ring-{i}": f"pod group is unschedulable, {OF_RING}" for i in range(5)}
     last = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
-    found = stored(cluster(), {**messages, "ml/ring-5": last}).verify()
+    found = SchedulingCluster(stored(cluster(), {**messages, "ml/ring-5": last})).verify()
     assert (found.equal, found.pending.equal, found.pending.different) == (True, 6, 0)
 
 
 def test_a_member_with_another_message_differs() -> None:
-    found = stored(cluster(), {"ml/train-0": "0/4 nodes are available: 4 Insufficient cpu."}).verify()
+    found = SchedulingCluster(
+        stored(cluster(), {"ml/train-0": "0/4 nodes are available: 4 Insufficient cpu."})
+    ).verify()
     assert (found.equal, found.pending.different) == (False, 1)
 
 
 def test_the_message_of_a_gang_that_is_not_tried_any_more_is_no_difference() -> None:
-    found = stored(cluster(), {"ml/sweep-0": "0/4 nodes are available: 4 Insufficient cpu."}).verify()
+    found = SchedulingCluster(
+        stored(cluster(), {"ml/sweep-0": "0/4 nodes are available: 4 Insufficient cpu."})
+    ).verify()
     group = next(each for each in found.pending_groups if each.pods[0].name == "sweep-0")
     assert (found.equal, group.outcome) == (True, Match.NOT_TRIED)
     assert group.causes == ("not tried any more: 3 of the 8 pods that gang ml/sweep needs exist",)

@@ -7,6 +7,7 @@ from kschedctl.questions.answer import RulesData, SnapshotData
 from kschedctl.questions.charts import Bars, Colouring, Kind, utilisation_bars, zone_bars
 from kschedctl.questions.node_map import NodeChange, NodeResult, explained_map, nodes_map, pods_map, results_map
 from kschedctl.questions.nodes.answer import NodeEntryData, NodesOverview
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.questions.simulate.answer import UtilisationData
 from tests.builders import GPU, make_cluster, make_loaded, make_node, make_pod
 from tests.questions.drawn import about, coloured
@@ -17,7 +18,7 @@ NODES = [
     make_node("c", cpu="8", zone="z2", unschedulable=True, offers={GPU: 2}),
 ]
 CLUSTER = make_loaded(make_cluster(NODES, [make_pod("old", requests={"cpu": "3"}, node="a"), make_pod("new")]))
-OVERVIEW = CLUSTER.nodes_overview()
+OVERVIEW = SchedulingCluster(CLUSTER).nodes()
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,7 @@ def test_only_properties_that_nodes_have_group_them() -> None:
 
 
 def test_an_explanation_colours_nodes_by_plugin() -> None:
-    chart = explained_map(CLUSTER.explain("default/new"), OVERVIEW)
+    chart = explained_map(SchedulingCluster(CLUSTER).explain("default/new"), OVERVIEW)
     assert coloured(chart) == {"a": "best node", "b": "TaintToleration", "c": "NodeUnschedulable"}
     assert about(chart)["b"][0] == "taint x=y:NoSchedule is not tolerated"
 

@@ -6,7 +6,7 @@ from msgspec import UNSET
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.questions.answer import Envelope, merged_envelope
-from kschedctl.questions.loading import scheduling_cluster
+from kschedctl.questions.loading import loaded_cluster
 from kschedctl.questions.provenance import Provenance, envelope, provenance
 from kschedctl.questions.verify.analysis import as_stored
 from kschedctl.scheduler.framework.cycle_state import NotModelled
@@ -66,7 +66,7 @@ def test_a_computed_status_of_a_budget_is_said_where_budgets_matter() -> None:
     budget = make_object(PodDisruptionBudget, "web", namespace="shop", spec=spec)
     pods = [make_pod(name, namespace="shop", node="a", labels={"app": "web"}) for name in ("web-1", "web-2")]
     here = Snapshot(make_cluster([make_node("a")], pods, budget), ("here",), None, {})
-    cluster = scheduling_cluster(here, kubernetes_version="1.36")
+    cluster = loaded_cluster(here, kubernetes_version="1.36")
     assert provenance(cluster).warnings == ()
     (warning,) = provenance(cluster, many=True).warnings
     assert warning == (

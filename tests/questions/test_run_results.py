@@ -16,6 +16,7 @@ from kschedctl.questions.drain.document import document
 from kschedctl.questions.drain.request import DrainRequest
 from kschedctl.questions.frame import View
 from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.questions.simulate.analysis import simulate
 from kschedctl.questions.simulate.answer import SlowestPodData
 from kschedctl.questions.simulate.document import document as pending_causes_document
@@ -166,7 +167,7 @@ def test_rollout(version: str) -> None:
         for pod in stateful_pods(["n0", "n1", "n0"])
     ]
     cluster = make_grouping(make_cluster(nodes(2), pods, db, make_group(min_count=3)), version)
-    answer = cluster.rollout(restarted(db))
+    answer = SchedulingCluster(cluster).rollout(restarted(db))
     assert answer.finished
     assert [(each.before, each.fewest, each.after, len(each.evicted)) for each in answer.groups] == [(3, 2, 3, 3)]
 
@@ -248,7 +249,7 @@ def test_each_group_has_its_cause_before_the_message() -> None:
 
 
 def test_preempt_says_the_cause_first() -> None:
-    answer = make_loaded(make_cluster(NODES, PODS)).preempt("default/large")
+    answer = SchedulingCluster(make_loaded(make_cluster(NODES, PODS))).preempt("default/large")
     assert answer.verdict.summary == (
         "default/large fits on none of 2 nodes: no node has 8 cpu, the largest offers 4. Evicting pods does not help."
     )

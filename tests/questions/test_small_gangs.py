@@ -5,13 +5,14 @@ import pytest
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.questions.face import SchedulingCluster
-from kschedctl.questions.loading import scheduling_cluster
+from kschedctl.questions.loading import loaded_cluster
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.questions.simulate.answer import GroupResult, SimulatedGroupData
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.pod_group_cycle import DecidedGroups
 from kschedctl.sources.snapshot.load import Snapshot
+from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.watch.pod_answers import PodAnswer
 from tests.builders import make_cluster, make_node, make_pod, make_pod_group
 
@@ -29,12 +30,12 @@ def member(of: str, number: int, *, priority: int = 0) -> Pod:
     return make_pod(f"{of}-{number}", requests={"cpu": "2"}, priority=priority, schedulingGroup={"podGroupName": of})
 
 
-def loaded(version: str, *objects: ApiObject) -> SchedulingCluster:
+def loaded(version: str, *objects: ApiObject) -> LoadedCluster:
     pods = [each for each in objects if isinstance(each, Pod)]
     groups = [each for each in objects if isinstance(each, PodGroup)]
     cluster = make_cluster([make_node("a", cpu="4")], pods, *groups)
     snapshot = Snapshot(cluster=cluster, paths=("here",), scheduler_config=None, left_out={})
-    return scheduling_cluster(snapshot, kubernetes_version=version, feature_gates=GATES[version])
+    return loaded_cluster(snapshot, kubernetes_version=version, feature_gates=GATES[version])
 
 
 FITS = group("g", 2), member("g", 0), member("g", 1)
@@ -51,11 +52,11 @@ def test_an_attempt_that_ends_with_an_error_is_told_in_the_words_of_the_schedule
     problem = "all pods in a single pod group should have the same priority as the pod group's priority, got 5 and 0"
     _, found = outcome("1.37", *objects)
     assert (found.result, found.cause, found.count, found.message) == (GroupResult.WAITING, problem, "", problem)
-    assert loaded("1.37", *objects).pending(changes=0).groups[0].why == problem
+    assert SchedulingCluster(loaded("1.37", *objects)).pending(changes=0).groups[0].why == problem
 
 
 def outcome(version: str, *objects: ApiObject) -> tuple[str, SimulatedGroupData]:
-    answer = loaded(version, *objects).simulate()
+    answer = SchedulingCluster(loaded(version, *objects)).simulate()
     assert len(answer.groups) == 1
     return answer.summary, answer.groups[0]
 
@@ -83,7 +84,7 @@ def test_the_outcome_of_a_simulation(
 
 @pytest.mark.parametrize("version", ["1.36", "1.37"])
 def test_a_gang_for_which_preemption_helps_says_so(version: str) -> None:
-    only = loaded(version, *EVICTS).pending(changes=0).groups[0]
+    only = SchedulingCluster(loaded(version, *EVICTS)).pending(changes=0).groups[0]
     assert only.preempts
     assert only.why.startswith("1 of 2 members find a node, 2 are needed") or only.why.startswith("0 of 2 members")
     assert only.why.endswith("; preemption would help")
@@ -92,7 +93,7 @@ def test_a_gang_for_which_preemption_helps_says_so(version: str) -> None:
 def test_changes_for_a_gang_are_those_without_preemption() -> None:
     # The priority of a group counts for its members on nodes too, and so does their policy.
     started = make_pod("g-9", node="a", requests={"cpu": "1"}, schedulingGroup={"podGroupName": "g"})
-    found = loaded("1.37", *TOO_LARGE, started).pending()
+    found = SchedulingCluster(loaded("1.37", *TOO_LARGE, started)).pending()
     assert [(change.summary, len(change.would_place)) for change in found.changes] == [("add a node like a", 3)]
 
 

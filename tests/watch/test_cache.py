@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kschedctl.objects.core import Namespace, Node, Service
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.questions.loading import scheduling_cluster
+from kschedctl.questions.loading import loaded_cluster
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.watch.cache import Cache
 from kschedctl.watch.feed import FeedChanges, Name
@@ -54,7 +54,7 @@ def answers(cluster: Any) -> dict[str, tuple[str, str, bool]]:
 
 
 def scheduling(cluster: Any) -> Any:
-    return scheduling_cluster(Snapshot(cluster=cluster, paths=(), scheduler_config=None, left_out={}))
+    return loaded_cluster(Snapshot(cluster=cluster, paths=(), scheduler_config=None, left_out={}))
 
 
 @given(worlds("requests", "spread", "podAffinity", "tolerations", pending=3), st.data())

@@ -6,29 +6,29 @@ from datetime import UTC, datetime
 import msgspec
 from msgspec.structs import replace
 
-import kschedctl
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.watch.answer import GroupWaits
 from kschedctl.questions.watch.document import said_lines
 from kschedctl.scheduler.cycle.outcome import Outcome
+from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.watch.answer_lines import Lines
 from kschedctl.watch.pod_answers import PendingReport, Placed, PodAnswers
 from tests.answer_schema import validate
+from tests.builders import load_engine
 
 GATES = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True}
 AT = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)
 
 
-def gangs() -> SchedulingCluster:
-    return kschedctl.load("fixtures/gangs/cluster", feature_gates=GATES)
+def gangs() -> LoadedCluster:
+    return load_engine("fixtures/gangs/cluster", feature_gates=GATES)
 
 
 def answers() -> PodAnswers:
     return PodAnswers(lambda metadata: True)
 
 
-def with_min_count(cluster: SchedulingCluster, name: str, least: int) -> SchedulingCluster:
+def with_min_count(cluster: LoadedCluster, name: str, least: int) -> LoadedCluster:
     group = cluster.cluster.get(PodGroup, name, "ml")
     assert group is not None
     policy = msgspec.convert({"gang": {"minCount": least}}, type(group.spec.scheduling_policy))

@@ -10,9 +10,9 @@ from kschedctl.objects.core import Node
 from kschedctl.objects.meta import ApiObject, ObjectMeta
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.policies import LimitRange
-from kschedctl.questions.face import SchedulingCluster
-from kschedctl.questions.loading import scheduling_cluster
+from kschedctl.questions.loading import loaded_cluster
 from kschedctl.sources.snapshot.load import Snapshot
+from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.watch.pod_answers import Gone, PendingReport, Placed, PodAnswers, PodReport, said_of_nodes
 from tests.builders import LONG_AGO, make_cluster, make_node, make_object, make_pod
 
@@ -21,9 +21,9 @@ SMALL = make_pod("small", requests={"cpu": "1"})
 GATED = make_pod("gated", schedulingGates=[{"name": "example.com/wait"}])
 
 
-def scheduling(nodes: Iterable[Node], pods: Iterable[ApiObject]) -> SchedulingCluster:
+def scheduling(nodes: Iterable[Node], pods: Iterable[ApiObject]) -> LoadedCluster:
     snapshot = Snapshot(cluster=make_cluster(nodes, (), *pods), paths=(), scheduler_config=None, left_out={})
-    return scheduling_cluster(snapshot)
+    return loaded_cluster(snapshot)
 
 
 def everything(metadata: ObjectMeta) -> bool:

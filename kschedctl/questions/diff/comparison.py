@@ -6,7 +6,6 @@ from functools import partial
 
 from kschedctl.common.errors import InputError
 from kschedctl.questions.diff.analysis import DiffRequest, Key, found_on
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.loading import ClusterRequest
 from kschedctl.questions.manifests import Manifests, ObjectSubject
@@ -27,7 +26,7 @@ class ComparisonRequest:
     #: True to select running pods as well as pending ones.
     all_pods: bool = False
 
-    def load(self, handle: AnalysisHandle) -> tuple[SchedulingCluster, DiffRequest]:
+    def load(self, handle: AnalysisHandle) -> tuple[LoadedCluster, DiffRequest]:
         """Load both clusters and find the pods; each pod is in at least one of the clusters.
 
         Raises KschedctlError as ``PodRequest.load``.
@@ -62,7 +61,7 @@ class ComparisonRequest:
 
     def _keys(
         self,
-        sides: tuple[SchedulingCluster, SchedulingCluster],
+        sides: tuple[LoadedCluster, LoadedCluster],
         new_pods: tuple[Mapping[Key, PodSubject], Mapping[Key, PodSubject]],
         handle: AnalysisHandle,
     ) -> tuple[Key, ...]:
@@ -100,8 +99,8 @@ def _workload(pods: PodRequest, name: str, side: LoadedCluster) -> ObjectSubject
 
 
 def _with_pods(
-    side: SchedulingCluster, manifests: Manifests, handle: AnalysisHandle
-) -> tuple[SchedulingCluster, dict[Key, PodSubject]]:
+    side: LoadedCluster, manifests: Manifests, handle: AnalysisHandle
+) -> tuple[LoadedCluster, dict[Key, PodSubject]]:
     """Return a side with the pods' own objects created, and its pods by key; a DaemonSet's pods are keyed by node."""
     side, asked = manifests.pods(side, handle)
     return side, {

@@ -145,16 +145,14 @@ def _load(
     if not paths:
         return None
     # Without a cluster lint needs no engine.
-    from kschedctl.questions.loading import load
+    from kschedctl.questions.loading import loaded_cluster, read_snapshot
 
     with handle.busy("reading the snapshot"):
-        return load(
-            *paths,
+        return loaded_cluster(
+            read_snapshot(*paths, max_unpacked=manifests.max_bytes, cluster=name),
             kubernetes_version=manifests.kubernetes_version,
             feature_gates=manifests.feature_gates,
             config=manifests.config or None,
-            max_unpacked=manifests.max_bytes,
-            cluster=name,
         )
 
 

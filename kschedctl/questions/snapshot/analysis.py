@@ -7,7 +7,7 @@ from pathlib import Path
 from kschedctl.objects.kinds import KINDS
 from kschedctl.objects.meta import ApiObject
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.loading import ClusterSource, scheduling_cluster
+from kschedctl.questions.loading import ClusterSource, loaded_cluster
 from kschedctl.questions.snapshot.answer import SnapshotInfo
 from kschedctl.sources.snapshot.capture import Capture, ClusterReader, capture
 from kschedctl.sources.snapshot.files import STDIN, open_stdin
@@ -105,5 +105,5 @@ def captured_cluster(source: ClusterSource, what_ifs: WhatIfs, handle: AnalysisH
 def _changed(reader: ObjectReader, paths: tuple[str, ...], what_ifs: WhatIfs, handle: AnalysisHandle) -> ObjectReader:
     if not what_ifs.given:
         return reader
-    changed = scheduling_cluster(build_snapshot(reader, paths), edits=what_ifs.edits(handle.warn_of))
+    changed = loaded_cluster(build_snapshot(reader, paths), edits=what_ifs.edits(handle.warn_of))
     return ClusterReader(changed.cluster, reader.summary)

@@ -23,9 +23,8 @@ from kschedctl.questions.drain.request import DrainRequest
 from kschedctl.questions.drain.run import run_drain
 from kschedctl.questions.explain.analysis import decide_together
 from kschedctl.questions.explain.answer import WorkloadData
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.loading import read_snapshot, scheduling_cluster
+from kschedctl.questions.loading import loaded_cluster, read_snapshot
 from kschedctl.questions.provenance import PodSubject, envelope, pods_asked_about, provenance
 from kschedctl.questions.simulate.analysis import run_simulation, simulation_answer
 from kschedctl.questions.simulate.request import SimulateRequest
@@ -270,7 +269,7 @@ class SweepJob:
         keyed = [(first.setdefault(self.variation(number).base, number), number) for number in numbers]
         return [number for _, number in sorted(keyed)]
 
-    def cluster(self, number: int) -> tuple[SchedulingCluster, tuple[str, ...]]:
+    def cluster(self, number: int) -> tuple[LoadedCluster, tuple[str, ...]]:
         """Return the cluster of a case, and warnings.
 
         Raises KschedctlError if the cluster cannot be loaded or the what-ifs cannot be applied.
@@ -281,7 +280,7 @@ class SweepJob:
         config: str | Mapping[str, Any] | None = self.path(case.config) if case.config else None
         if case.weights or case.args:
             config = self._configuration(case, start)
-        cluster = scheduling_cluster(
+        cluster = loaded_cluster(
             start.snapshot,
             kubernetes_version=case.kubernetes_version,
             feature_gates=dict(case.feature_gates),
@@ -364,7 +363,7 @@ class SweepJob:
         given = [(name, text) for name, value in self.read.plan.base.what_if.items() for text in texts(value)]
         order = list(EDITS_BY_NAME)
         edits = self._edits(sorted(given, key=lambda edit: order.index(edit[0])))
-        made = scheduling_cluster(snapshot, kubernetes_version=version, feature_gates=dict(gates), edits=edits)
+        made = loaded_cluster(snapshot, kubernetes_version=version, feature_gates=dict(gates), edits=edits)
         return Start(made.snapshot, made.pod_edits, _warnings(edits))
 
     def _edits(self, given: Iterable[tuple[str, str]]) -> list[Edit]:

@@ -7,7 +7,6 @@ from kschedctl.common.errors import InputError
 from kschedctl.common.wording import similar
 from kschedctl.objects.device import DeviceClass, ResourceClaim
 from kschedctl.objects.volume import PersistentVolumeClaim
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.manifests import ManifestRequest, ObjectSubject, read_manifests
 from kschedctl.questions.pod_selection import POD_PREFIXES, NamespaceScope, SubjectRequest, named_pod
@@ -15,6 +14,7 @@ from kschedctl.questions.provenance import PodSubject
 from kschedctl.questions.volumes.analysis import ClaimSubject
 from kschedctl.sources.snapshot.pod_choice import is_manifest
 from kschedctl.trials.completeness import require_listed
+from kschedctl.trials.loaded_cluster import LoadedCluster
 
 _CLAIM_PREFIXES: Final = ("pvc/", "persistentvolumeclaim/", "persistentvolumeclaims/")
 _CLAIM_FORMS: Final = "NAMESPACE/NAME, pvc/NAME, pod/NAME, NAME or the path of a manifest"
@@ -27,7 +27,7 @@ _DEVICE_FORMS: Final = "NAMESPACE/NAME, claim/NAME, class/NAME or NAME"
 class ClaimRequest(SubjectRequest):
     """The claims and pods that ``volumes`` is about; all claims in scope if none are named."""
 
-    def load(self, handle: AnalysisHandle) -> tuple[SchedulingCluster, list[ClaimSubject | PodSubject]]:
+    def load(self, handle: AnalysisHandle) -> tuple[LoadedCluster, list[ClaimSubject | PodSubject]]:
         """Load the cluster and find the claims and pods.
 
         Raises KschedctlError if the cluster or a manifest cannot be read, or there is no such claim or pod.
@@ -60,13 +60,13 @@ class ClaimRequest(SubjectRequest):
         return cluster, subjects
 
 
-def _stored(cluster: SchedulingCluster, asked: ObjectSubject) -> ClaimSubject:
+def _stored(cluster: LoadedCluster, asked: ObjectSubject) -> ClaimSubject:
     """Return a manifest's claim as the cluster stores it, with defaults set."""
     own = cast("PersistentVolumeClaim", asked.obj)
     return ClaimSubject(cluster.cluster.get(PersistentVolumeClaim, own.name, own.namespace) or own, asked.arguments)
 
 
-def _claim_or_pod(cluster: SchedulingCluster, text: str, scope: NamespaceScope) -> ClaimSubject | PodSubject:
+def _claim_or_pod(cluster: LoadedCluster, text: str, scope: NamespaceScope) -> ClaimSubject | PodSubject:
     """Return the claim or pod that an argument names; the claim if there are both."""
     of_claims = text.startswith(_CLAIM_PREFIXES)
     if not text.startswith(POD_PREFIXES):
@@ -96,7 +96,7 @@ def _claim_or_pod(cluster: SchedulingCluster, text: str, scope: NamespaceScope) 
     return named_pod(cluster.pods, text, scope)
 
 
-def device_subject(cluster: SchedulingCluster, text: str, scope: NamespaceScope) -> ResourceClaim | DeviceClass:
+def device_subject(cluster: LoadedCluster, text: str, scope: NamespaceScope) -> ResourceClaim | DeviceClass:
     """Return the ResourceClaim or DeviceClass that an argument names; the claim if there are both.
 
     Raises InputError if there is no object of the name, or there are several claims of it.
@@ -124,7 +124,7 @@ def device_subject(cluster: SchedulingCluster, text: str, scope: NamespaceScope)
     raise _no_such_subject(cluster, text)
 
 
-def _no_such_subject(cluster: SchedulingCluster, text: str) -> InputError:
+def _no_such_subject(cluster: LoadedCluster, text: str) -> InputError:
     claims = [claim.key for claim in cluster.cluster.list(ResourceClaim)]
     classes = [f"class/{one.name}" for one in cluster.cluster.list(DeviceClass)]
     name = text.rpartition("/")[2]

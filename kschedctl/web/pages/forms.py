@@ -19,11 +19,11 @@ from kschedctl.questions.diff.answer import Diff
 from kschedctl.questions.diff.document import DiffView
 from kschedctl.questions.document import Block, Document
 from kschedctl.questions.documents import document
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.frame import View
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.lint.analysis import report
 from kschedctl.questions.lint.document import LintView
+from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.web.access import COOKIE, Access, local_address, session_of, user_of
 from kschedctl.web.jobs import Job, begin_job, read_answer
 from kschedctl.web.pages.sheet import Part, Sheet, error_blocks, framed, laid_out
@@ -65,7 +65,7 @@ def fields_of(question: Question) -> Iterator[Field]:
         yield Field(name, _CONTROLS.get(kind, "text"), told)
 
 
-def form_page(cluster: SchedulingCluster, visit: Visit, name: str, title: str, handle: AnalysisHandle) -> str:
+def form_page(cluster: LoadedCluster, visit: Visit, name: str, title: str, handle: AnalysisHandle) -> str:
     """Return the page with the form of a question."""
     question = BY_NAME[name]
     sheet = Sheet(cluster, visit, handle)
@@ -138,7 +138,7 @@ class ShownJob:
         )
 
 
-def job_page(cluster: SchedulingCluster, visit: Visit, job: ShownJob, handle: AnalysisHandle) -> str:
+def job_page(cluster: LoadedCluster, visit: Visit, job: ShownJob, handle: AnalysisHandle) -> str:
     """Return the page of a job that has an answer."""
     # The what-ifs are those of the job: they are in the links, and need not fit the cluster of now.
     links = Links(visit, cluster.cluster)
@@ -218,12 +218,12 @@ spec:
 """
 
 
-def try_page(cluster: SchedulingCluster, visit: Visit, handle: AnalysisHandle) -> str:
+def try_page(cluster: LoadedCluster, visit: Visit, handle: AnalysisHandle) -> str:
     """Return the page with an example in the box."""
     return Sheet(cluster, visit, handle).html("try.html.j2", "Try a manifest", manifest=_EXAMPLE)
 
 
-def tried_page(cluster: SchedulingCluster, visit: Visit, manifest: str, handle: AnalysisHandle) -> str:
+def tried_page(cluster: LoadedCluster, visit: Visit, manifest: str, handle: AnalysisHandle) -> str:
     """Return the page with the answers about a manifest."""
     sheet = Sheet(cluster, visit, handle)
     text = manifest.encode()

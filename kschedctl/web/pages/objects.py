@@ -14,17 +14,17 @@ from kschedctl.questions.charts import Bars, NodeMap
 from kschedctl.questions.document import Paragraph, Provenance, Questions, Table
 from kschedctl.questions.explain.answer import Explanation
 from kschedctl.questions.explain.document import ExplainView
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.inventory.analysis import pod_items
 from kschedctl.questions.inventory.answer import BudgetsOverview, PodsOverview, SearchResults
 from kschedctl.questions.volumes.answer import PodVolumes, VolumesList
+from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.web.pages.sheet import Part, Sheet, error_blocks
 from kschedctl.web.pages.visit import Values, Visit, page
 from kschedctl.web.questions.question import AskedRequest
 
 
-def pod_page(cluster: SchedulingCluster, visit: Visit, handle: AnalysisHandle) -> str:
+def pod_page(cluster: LoadedCluster, visit: Visit, handle: AnalysisHandle) -> str:
     """Return the page of a pod: its decision, its victims, its volumes, and the objects that it belongs to."""
     sheet = Sheet(cluster, visit, handle)
     asked = sheet.asked("explain_pod", visit.asked)
@@ -80,7 +80,7 @@ _OBJECTS: Final = (
 
 
 def object_page(
-    cluster: SchedulingCluster, visit: Visit, question: str, title: str, wide: bool, handle: AnalysisHandle
+    cluster: LoadedCluster, visit: Visit, question: str, title: str, wide: bool, handle: AnalysisHandle
 ) -> str:
     """Return the page of a node, a workload, a claim or a disruption budget."""
     sheet = Sheet(cluster, visit, handle)
@@ -110,7 +110,7 @@ _LISTS: Final = (
 
 
 def list_page(
-    cluster: SchedulingCluster,
+    cluster: LoadedCluster,
     visit: Visit,
     question: str,
     title: str,
@@ -136,7 +136,7 @@ def namespaces(sheet: Sheet) -> list[str]:
     return sorted(known | {namespace for namespace, _ in sheet.cluster.pods.index})
 
 
-def search_page(cluster: SchedulingCluster, visit: Visit, handle: AnalysisHandle) -> str:
+def search_page(cluster: LoadedCluster, visit: Visit, handle: AnalysisHandle) -> str:
     """Return the objects that a search found, the best ones first."""
     sheet = Sheet(cluster, visit, handle)
     found: SearchResults = sheet.answer("find_objects", visit.asked or (("q", ""),))
@@ -156,7 +156,7 @@ _MOST: Final = 25_000
 _FIELDS: Final = ("namespace", "selector")
 
 
-def pending_page(cluster: SchedulingCluster, visit: Visit, handle: AnalysisHandle) -> str:
+def pending_page(cluster: LoadedCluster, visit: Visit, handle: AnalysisHandle) -> str:
     """Return the page about pending pods."""
     sheet = Sheet(cluster, visit, handle)
     part = pending_part(sheet, visit.asked)
@@ -192,7 +192,7 @@ PENDING_PODS: Final = Router("/", route_handlers=[page("/pending", pending_page)
 # The first page: pending pods by cause, the map of the nodes, budgets that block, and elections.
 
 
-def overview_page(cluster: SchedulingCluster, visit: Visit, handle: AnalysisHandle) -> str:
+def overview_page(cluster: LoadedCluster, visit: Visit, handle: AnalysisHandle) -> str:
     """Return the first page."""
     sheet = Sheet(cluster, visit, handle)
     size = sheet.part(sheet.answer("show_cluster", visit.asked), sheet.view(), only=(Provenance,))

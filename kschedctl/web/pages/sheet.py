@@ -16,13 +16,13 @@ from kschedctl.output.page.page import Page, environment, nowhere, page_of
 from kschedctl.questions.answer import Answer
 from kschedctl.questions.document import Block, Paragraph, Provenance, Tone
 from kschedctl.questions.documents import document
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.frame import View
 from kschedctl.questions.frame import age as age_in_words
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.nodes.analysis import describe_node, nodes_overview
 from kschedctl.questions.nodes.answer import NodesOverview
 from kschedctl.questions.nodes.request import NodesRequest
+from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.web.pages.visit import Links, ServerState, Values, Visit, address_values, local_path
 from kschedctl.web.questions.question import OFFERED, Asked, Query
 from kschedctl.web.questions.registry import BY_NAME
@@ -53,9 +53,7 @@ class Sheet:
     Raises InputError if a what-if cannot be applied.
     """
 
-    def __init__(
-        self, cluster: SchedulingCluster, visit: Visit, handle: AnalysisHandle, *, prefer: str = "Pod"
-    ) -> None:
+    def __init__(self, cluster: LoadedCluster, visit: Visit, handle: AnalysisHandle, *, prefer: str = "Pod") -> None:
         self.cluster = BY_NAME["show_cluster"].asked({}, visit.what_ifs, b"").over(cluster, handle)
         self.links = Links(visit, self.cluster.cluster, prefer)
         self._visit = visit

@@ -18,12 +18,12 @@ from kschedctl.common.findings import Location
 from kschedctl.common.wording import listed, similar
 from kschedctl.objects.meta import ApiObject
 from kschedctl.questions.answer import Answer
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.loading import ClusterRequest, ClusterSource
 from kschedctl.questions.manifests import ManifestRequest, Manifests, read_manifests
 from kschedctl.questions.request import AnalysisRequest, RequestError, declared
 from kschedctl.sources.snapshot.files import STDIN
+from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.whatif.edit import Edit, FileEdit
 from kschedctl.trials.whatif.edits import EDITS, Apply, WhatIfs
 
@@ -71,15 +71,15 @@ class Asked(Generic[Q]):
     compare: tuple[ClusterRequest, ...] = ()
 
     def over(
-        self, cluster: SchedulingCluster, handle: AnalysisHandle, manifests: Sequence[tuple[ApiObject, Location]] = ()
-    ) -> SchedulingCluster:
+        self, cluster: LoadedCluster, handle: AnalysisHandle, manifests: Sequence[tuple[ApiObject, Location]] = ()
+    ) -> LoadedCluster:
         """Return the cluster with the manifests' objects applied first, and then the changes to try.
 
         Raises InputError if a change cannot be made.
         """
         edits: list[Edit] = [Apply(tuple(manifests), source="manifests")] if manifests else []
         edits += WhatIfs(texts=self.what_ifs).edits(handle.warn_of)
-        return cluster.what_if(*edits) if edits else cluster
+        return cluster.with_edits(*edits) if edits else cluster
 
     def content(self) -> bytes:
         """Return the text of the manifests.
@@ -138,7 +138,7 @@ class Question:
     #: The path below ``/api/v1``, with the names of parameters in braces.
     path: str
     #: The function that answers it in a worker process.
-    run: Callable[[SchedulingCluster, Any, AnalysisHandle], Answer]
+    run: Callable[[LoadedCluster, Any, AnalysisHandle], Answer]
     answers: tuple[type[msgspec.Struct], ...]
     _: KW_ONLY
     method: Literal["GET", "POST"] = "GET"
@@ -278,7 +278,7 @@ def _requested(kind: type[AnalysisRequest[Any]], query: Query) -> AnalysisReques
 
 
 def answer_request(
-    cluster: SchedulingCluster, asked: AskedRequest[NoParameters, AnalysisRequest[Any]], handle: AnalysisHandle
+    cluster: LoadedCluster, asked: AskedRequest[NoParameters, AnalysisRequest[Any]], handle: AnalysisHandle
 ) -> Answer:
     """Answer the question that a request declares."""
     answer: Answer = asked.request.answer(asked.over(cluster, handle), handle)
@@ -286,8 +286,8 @@ def answer_request(
 
 
 def answered(
-    cluster: SchedulingCluster,
-    run: Callable[[SchedulingCluster, Any, AnalysisHandle], Answer],
+    cluster: LoadedCluster,
+    run: Callable[[LoadedCluster, Any, AnalysisHandle], Answer],
     asked: Asked[Any],
     handle: AnalysisHandle,
 ) -> bytes:

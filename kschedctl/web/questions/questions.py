@@ -25,7 +25,6 @@ from kschedctl.questions.diff.analysis import DiffRequest, diff
 from kschedctl.questions.explain.analysis import explain
 from kschedctl.questions.explain.answer import ExplanationList
 from kschedctl.questions.explain.request import ExplainRequest
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.inventory.analysis import (
     MOST_FOUND,
@@ -56,6 +55,7 @@ from kschedctl.questions.volumes.request import VolumesRequest
 from kschedctl.sources.snapshot.files import STDIN
 from kschedctl.sources.snapshot.pod_choice import find_pod
 from kschedctl.trials.completeness import require_listed
+from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.web.errors import NotFoundError, not_found
 from kschedctl.web.questions.question import (
     MOST_UNPACKED,
@@ -109,12 +109,12 @@ class SearchQuery(Query, frozen=True, kw_only=True):
     limit: _Limit = MOST_FOUND
 
 
-def show_cluster(cluster: SchedulingCluster, asked: Asked[NoParameters], handle: AnalysisHandle) -> Answer:
+def show_cluster(cluster: LoadedCluster, asked: Asked[NoParameters], handle: AnalysisHandle) -> Answer:
     """Count the objects of the cluster."""
     return cluster_summary(asked.over(cluster, handle))
 
 
-def show_pods(cluster: SchedulingCluster, asked: Asked[PodsQuery], handle: AnalysisHandle) -> Answer:
+def show_pods(cluster: LoadedCluster, asked: Asked[PodsQuery], handle: AnalysisHandle) -> Answer:
     """List pods, the pending ones first."""
     query = asked.query
     request = PodsRequest(
@@ -128,13 +128,13 @@ def show_pods(cluster: SchedulingCluster, asked: Asked[PodsQuery], handle: Analy
     return list_pods(asked.over(cluster, handle), request)
 
 
-def show_workloads(cluster: SchedulingCluster, asked: Asked[ListQuery], handle: AnalysisHandle) -> Answer:
+def show_workloads(cluster: LoadedCluster, asked: Asked[ListQuery], handle: AnalysisHandle) -> Answer:
     """List workloads, those with most pending pods first."""
     query = asked.query
     return list_workloads(asked.over(cluster, handle), query.namespace, query.q, query.limit)
 
 
-def show_workload(cluster: SchedulingCluster, asked: Asked[WorkloadQuery], handle: AnalysisHandle) -> Answer:
+def show_workload(cluster: LoadedCluster, asked: Asked[WorkloadQuery], handle: AnalysisHandle) -> Answer:
     """Describe a workload and its pods."""
     query = asked.query
     changed = asked.over(cluster, handle)
@@ -142,20 +142,20 @@ def show_workload(cluster: SchedulingCluster, asked: Asked[WorkloadQuery], handl
         return describe_workload(changed, query.kind, query.namespace, query.name, query.limit)
 
 
-def show_budgets(cluster: SchedulingCluster, asked: Asked[ListQuery], handle: AnalysisHandle) -> Answer:
+def show_budgets(cluster: LoadedCluster, asked: Asked[ListQuery], handle: AnalysisHandle) -> Answer:
     """List disruption budgets, those that allow no eviction first."""
     query = asked.query
     return list_budgets(asked.over(cluster, handle), query.namespace, query.q, query.limit)
 
 
-def show_budget(cluster: SchedulingCluster, asked: Asked[ObjectQuery], handle: AnalysisHandle) -> Answer:
+def show_budget(cluster: LoadedCluster, asked: Asked[ObjectQuery], handle: AnalysisHandle) -> Answer:
     """Describe a disruption budget and the pods that it selects."""
     changed = asked.over(cluster, handle)
     with not_found():
         return describe_budget(changed, asked.query.namespace, asked.query.name)
 
 
-def find_objects(cluster: SchedulingCluster, asked: Asked[SearchQuery], handle: AnalysisHandle) -> Answer:
+def find_objects(cluster: LoadedCluster, asked: Asked[SearchQuery], handle: AnalysisHandle) -> Answer:
     """Find objects by a part of their names."""
     return search(asked.over(cluster, handle), asked.query.q, asked.query.limit)
 
@@ -170,7 +170,7 @@ class NodeQuery(Query, frozen=True, kw_only=True):
 
 
 def list_nodes(
-    cluster: SchedulingCluster, asked: AskedRequest[NoParameters, NodesGrouping], handle: AnalysisHandle
+    cluster: LoadedCluster, asked: AskedRequest[NoParameters, NodesGrouping], handle: AnalysisHandle
 ) -> Answer:
     """Show the free and allocatable capacity of nodes, one by one and in groups."""
     grouping = asked.request
@@ -178,7 +178,7 @@ def list_nodes(
     return nodes_overview(asked.over(cluster, handle), request, handle)
 
 
-def show_node(cluster: SchedulingCluster, asked: Asked[NodeQuery], handle: AnalysisHandle) -> Answer:
+def show_node(cluster: LoadedCluster, asked: Asked[NodeQuery], handle: AnalysisHandle) -> Answer:
     """Show the capacity of a node, the workloads on it, its conditions and taints."""
     changed = asked.over(cluster, handle)
     with not_found():
@@ -202,24 +202,24 @@ class LintQuery(Query, frozen=True, kw_only=True):
 
 
 def show_pending(
-    cluster: SchedulingCluster, asked: AskedRequest[NoParameters, PendingPods], handle: AnalysisHandle
+    cluster: LoadedCluster, asked: AskedRequest[NoParameters, PendingPods], handle: AnalysisHandle
 ) -> Answer:
     """List pending pods by cause and age."""
     request = PendingRequest(namespace=asked.request.namespace, selector=asked.request.selector, changes=0)
     return pending(asked.over(cluster, handle), request, handle)
 
 
-def show_leaders(cluster: SchedulingCluster, asked: Asked[NoParameters], handle: AnalysisHandle) -> Answer:
+def show_leaders(cluster: LoadedCluster, asked: Asked[NoParameters], handle: AnalysisHandle) -> Answer:
     """Show the leader of every election, and when another candidate would take over."""
     return leader(cluster)
 
 
-def lint_manifest(cluster: SchedulingCluster, asked: Asked[LintQuery], handle: AnalysisHandle) -> Answer:
+def lint_manifest(cluster: LoadedCluster, asked: Asked[LintQuery], handle: AnalysisHandle) -> Answer:
     """Find the problems of manifests before they are applied to the cluster."""
     return report(linted_manifest(cluster, asked, handle))
 
 
-def linted_manifest(cluster: SchedulingCluster, asked: Asked[LintQuery], handle: AnalysisHandle) -> LintResult:
+def linted_manifest(cluster: LoadedCluster, asked: Asked[LintQuery], handle: AnalysisHandle) -> LintResult:
     """Check the manifests of a request.
 
     Raises InputError if there are none.
@@ -253,7 +253,7 @@ class ManifestQuery(Query, frozen=True, kw_only=True):
 
 
 def explain_pod(
-    cluster: SchedulingCluster, asked: AskedRequest[ObjectQuery, ExplainRequest], handle: AnalysisHandle
+    cluster: LoadedCluster, asked: AskedRequest[ObjectQuery, ExplainRequest], handle: AnalysisHandle
 ) -> Answer:
     """Explain where kube-scheduler would schedule a pod of the cluster, or why it cannot."""
     changed = asked.over(cluster, handle)
@@ -262,7 +262,7 @@ def explain_pod(
 
 
 def explain_manifest(
-    cluster: SchedulingCluster, asked: AskedRequest[ManifestQuery, ExplainRequest], handle: AnalysisHandle
+    cluster: LoadedCluster, asked: AskedRequest[ManifestQuery, ExplainRequest], handle: AnalysisHandle
 ) -> Answer:
     """Explain where kube-scheduler would schedule the pods of a manifest, or why it cannot."""
     changed, pods = new_pods(cluster, asked, asked.query.namespace, handle)
@@ -271,7 +271,7 @@ def explain_manifest(
 
 
 def preempt_pod(
-    cluster: SchedulingCluster, asked: AskedRequest[ObjectQuery, PreemptRequest], handle: AnalysisHandle
+    cluster: LoadedCluster, asked: AskedRequest[ObjectQuery, PreemptRequest], handle: AnalysisHandle
 ) -> Answer:
     """Show which pods kube-scheduler would evict to schedule a pod of the cluster, on which node, and why."""
     changed = asked.over(cluster, handle)
@@ -280,7 +280,7 @@ def preempt_pod(
     return answers[0] if len(answers) == 1 else PreemptionList(items=answers)
 
 
-def pod_of(cluster: SchedulingCluster, namespace: str, name: str) -> PodSubject:
+def pod_of(cluster: LoadedCluster, namespace: str, name: str) -> PodSubject:
     """Return a pod of the cluster.
 
     Raises NotFoundError if there is no such pod.
@@ -292,8 +292,8 @@ def pod_of(cluster: SchedulingCluster, namespace: str, name: str) -> PodSubject:
 
 
 def new_pods(
-    cluster: SchedulingCluster, asked: Asked[Query], namespace: str, handle: AnalysisHandle
-) -> tuple[SchedulingCluster, list[PodSubject]]:
+    cluster: LoadedCluster, asked: Asked[Query], namespace: str, handle: AnalysisHandle
+) -> tuple[LoadedCluster, list[PodSubject]]:
     """Return the cluster with the changes to try and the manifests' other objects, and the pods of the manifests.
 
     Raises InputError if the manifests cannot be read, or an API server would refuse them.
@@ -322,7 +322,7 @@ class DeviceClassQuery(Query, frozen=True, kw_only=True):
     name: Name
 
 
-def show_claims(cluster: SchedulingCluster, asked: Asked[ClaimsQuery], handle: AnalysisHandle) -> Answer:
+def show_claims(cluster: LoadedCluster, asked: Asked[ClaimsQuery], handle: AnalysisHandle) -> Answer:
     """List volume claims, and the volume that each has or would get."""
     changed = asked.over(cluster, handle)
     require_listed(changed.cluster, "PersistentVolumeClaim")
@@ -338,39 +338,39 @@ def show_claims(cluster: SchedulingCluster, asked: Asked[ClaimsQuery], handle: A
     return VolumesList(items=volumes(changed, VolumesRequest(subjects=subjects, by_node=False), handle))
 
 
-def show_claim(cluster: SchedulingCluster, asked: Asked[ObjectQuery], handle: AnalysisHandle) -> Answer:
+def show_claim(cluster: LoadedCluster, asked: Asked[ObjectQuery], handle: AnalysisHandle) -> Answer:
     """Show the volume that a claim has or would get, and the nodes from which it can be used."""
     changed = asked.over(cluster, handle)
     subject = ClaimSubject(_object(changed, PersistentVolumeClaim, asked.query.name, asked.query.namespace))
     return volumes(changed, VolumesRequest(subjects=(subject,)), handle)[0]
 
 
-def show_pod_volumes(cluster: SchedulingCluster, asked: Asked[ObjectQuery], handle: AnalysisHandle) -> Answer:
+def show_pod_volumes(cluster: LoadedCluster, asked: Asked[ObjectQuery], handle: AnalysisHandle) -> Answer:
     """Show the volumes of a pod's claims, and the nodes on which all can be used together."""
     changed = asked.over(cluster, handle)
     subject: PodSubject = pod_of(changed, asked.query.namespace, asked.query.name)
     return volumes(changed, VolumesRequest(subjects=(subject,)), handle)[0]
 
 
-def show_devices(cluster: SchedulingCluster, asked: Asked[NoParameters], handle: AnalysisHandle) -> Answer:
+def show_devices(cluster: LoadedCluster, asked: Asked[NoParameters], handle: AnalysisHandle) -> Answer:
     """Show all devices, the claims that hold them, and pools that are not used."""
     return devices(asked.over(cluster, handle), DevicesRequest(), handle)[0]
 
 
-def show_device_claim(cluster: SchedulingCluster, asked: Asked[ObjectQuery], handle: AnalysisHandle) -> Answer:
+def show_device_claim(cluster: LoadedCluster, asked: Asked[ObjectQuery], handle: AnalysisHandle) -> Answer:
     """Show the nodes on which a ResourceClaim can be allocated."""
     changed = asked.over(cluster, handle)
     subject = _object(changed, ResourceClaim, asked.query.name, asked.query.namespace)
     return devices(changed, DevicesRequest(subjects=(subject,)), handle)[0]
 
 
-def show_device_class(cluster: SchedulingCluster, asked: Asked[DeviceClassQuery], handle: AnalysisHandle) -> Answer:
+def show_device_class(cluster: LoadedCluster, asked: Asked[DeviceClassQuery], handle: AnalysisHandle) -> Answer:
     """Show the nodes on which a device of a DeviceClass can be allocated."""
     changed = asked.over(cluster, handle)
     return devices(changed, DevicesRequest(subjects=(_object(changed, DeviceClass, asked.query.name),)), handle)[0]
 
 
-def _object(cluster: SchedulingCluster, kind: type[T], name: str, namespace: str = "") -> T:
+def _object(cluster: LoadedCluster, kind: type[T], name: str, namespace: str = "") -> T:
     require_listed(cluster.cluster, kind.__name__, namespace)
     found = cluster.cluster.get(kind, name, namespace)
     if found is None:
@@ -388,7 +388,7 @@ class CapacityQuery(ManifestQuery, frozen=True, kw_only=True):
 
 
 #: The other snapshots, by path: a process reads each once.
-_LOADED: Final[dict[str, SchedulingCluster]] = {}
+_LOADED: Final[dict[str, LoadedCluster]] = {}
 
 
 class CompareQuery(Query, frozen=True, kw_only=True):
@@ -398,7 +398,7 @@ class CompareQuery(Query, frozen=True, kw_only=True):
 
 
 def simulate_queue(
-    cluster: SchedulingCluster, asked: AskedRequest[ManifestQuery, SimulateRequest], handle: AnalysisHandle
+    cluster: LoadedCluster, asked: AskedRequest[ManifestQuery, SimulateRequest], handle: AnalysisHandle
 ) -> Answer:
     """Schedule the pending pods, and those of a manifest, one after another."""
     if asked.body.strip():
@@ -412,7 +412,7 @@ def simulate_queue(
 
 
 def count_copies(
-    cluster: SchedulingCluster, asked: AskedRequest[CapacityQuery, CapacityRequest], handle: AnalysisHandle
+    cluster: LoadedCluster, asked: AskedRequest[CapacityQuery, CapacityRequest], handle: AnalysisHandle
 ) -> Answer:
     """Count how many more copies of a pod or workload fit, and show what stops the next copy."""
     query = asked.query
@@ -428,7 +428,7 @@ def count_copies(
     return answers[0] if len(answers) == 1 else CapacityList(items=answers)
 
 
-def compare(cluster: SchedulingCluster, asked: Asked[CompareQuery], handle: AnalysisHandle) -> Answer:
+def compare(cluster: LoadedCluster, asked: Asked[CompareQuery], handle: AnalysisHandle) -> Answer:
     """Show what changes for the pending pods from the cluster to another snapshot."""
     # Paths come from whoever started the server, never from a request.
     others = {other.source.paths[0]: other for other in asked.compare}

@@ -17,8 +17,8 @@ from time import monotonic
 from typing import Any, Final, TypeVar
 
 from kschedctl.common.errors import InputError, KschedctlError
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.watch.cache import Cache
 from kschedctl.watch.feed import FeedChanges
 from kschedctl.web.workers.messages import CancelTask, Failure, Progress, Result, Task, WorkerStart
@@ -37,13 +37,13 @@ class FollowedCluster:
     """
 
     def __init__(self, start: WorkerStart) -> None:
-        self.cluster: SchedulingCluster = start.request.over(start.snapshot, AnalysisHandle())
+        self.cluster: LoadedCluster = start.request.over(start.snapshot, AnalysisHandle())
         self._cache = Cache(self.cluster.cluster, left_out=start.left_out)
         self._compactions = 0
         self._is_live = not start.request.source.paths
 
     @property
-    def now(self) -> SchedulingCluster:
+    def now(self) -> LoadedCluster:
         """The current cluster, from which ages are computed up to this moment if it is a running one."""
         if not self._is_live:
             return self.cluster
@@ -121,7 +121,7 @@ def work(pipe: Connection) -> None:
                 pipe.send(_done(followed.now, message, WorkerHandle(pipe, message.number)))
 
 
-def _done(cluster: SchedulingCluster, task: Task, handle: WorkerHandle) -> Result | Failure:
+def _done(cluster: LoadedCluster, task: Task, handle: WorkerHandle) -> Result | Failure:
     try:
         value: Any = task.function(cluster, *task.arguments, handle)
         return Result(value, task.version, tuple(handle.notices))

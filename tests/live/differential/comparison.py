@@ -6,8 +6,8 @@ from itertools import combinations
 from typing import Final
 
 from kschedctl.cluster.placed_pods import without_nomination
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.trials.loaded_cluster import LoadedCluster
 from tests.live.differential.scenery import Object
 from tests.live.differential.stage import condition, is_gated
 
@@ -62,7 +62,7 @@ NEW: Final = Outcome("", 0, "", "", "", False)
 def differences(
     before: Iterable[Object],
     after: Iterable[Object],
-    cluster: SchedulingCluster,
+    cluster: LoadedCluster,
     first: str = "",
     *,
     all_were_tried: bool = False,
@@ -73,7 +73,7 @@ def differences(
     ----------
     before, after : iterable of object
         All pods before the step and after it.
-    cluster : SchedulingCluster
+    cluster : LoadedCluster
         The cluster state at the start of the step.
     first : str
         The uid of the pod whose turn it was: it was tried first, and its outcome moved the others to activeQ.
@@ -96,7 +96,7 @@ def differences(
     # A pod that was tried without success may have lost its nomination in between, even if it has one at the end.
     lost = [now[uid].key for uid in tried if was.get(uid, NEW).nominated][:_MOST_NOMINATIONS]
 
-    def judge(uid: str, among: Iterable[SchedulingCluster]) -> list[str]:
+    def judge(uid: str, among: Iterable[LoadedCluster]) -> list[str]:
         had, has = was.get(uid, NEW), now[uid]
         first_said: list[str] | None = None
         for state in among:
@@ -114,13 +114,13 @@ def differences(
     return [f"({named}'s turn) {text}" for text in found]
 
 
-def _without_nominations(cluster: SchedulingCluster, pods: list[str]) -> Iterator[SchedulingCluster]:
+def _without_nominations(cluster: LoadedCluster, pods: list[str]) -> Iterator[LoadedCluster]:
     """Yield the cluster without the nominations of each subset of these pods, smallest subsets first."""
     for number in range(len(pods) + 1):
         for gone in combinations(pods, number):
             found = [without_nomination(cluster.pods.pod(cluster.pods.index[_names(key)])) for key in gone]
             changed = cluster.cluster.with_pods(added=found) if found else cluster.cluster
-            yield SchedulingCluster(replace(cluster.snapshot, cluster=changed), cluster.release_choice)
+            yield LoadedCluster(replace(cluster.snapshot, cluster=changed), cluster.release_choice)
 
 
 def _names(key: str) -> tuple[str, str]:

@@ -7,7 +7,7 @@ import msgspec
 from conformance.generate.chance import Chance
 from kschedctl.objects.kinds import kind_type
 from kschedctl.objects.meta import ApiObject
-from kschedctl.questions.face import SchedulingCluster
+from kschedctl.trials.loaded_cluster import LoadedCluster
 from tests.live.differential.comparison import differences
 from tests.live.differential.scenery import Object, Scenery
 from tests.live.differential.stage import Stage, is_gated
@@ -72,7 +72,7 @@ class Play:
         self.n_victims += len(going[1] - going[0])
         self.n_refused += bool(first) and first not in on_node[1]
 
-    def _admission(self, pod: Object, cluster: SchedulingCluster) -> list[str]:
+    def _admission(self, pod: Object, cluster: LoadedCluster) -> list[str]:
         """Compare the decision about a workload's first pod with that about its manifest after our admission."""
         owner = next((key for key in self._new if _key(pod).startswith(f"{key}-")), None)
         if owner is None or self._new[owner]["kind"] == "DaemonSet":

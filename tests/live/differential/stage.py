@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import kschedctl
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.sources.live.kubeconfig import LiveContext
+from kschedctl.trials.loaded_cluster import LoadedCluster
+from tests.builders import load_engine
 from tests.live.busy import attempts_so_far
 from tests.live.control_plane import ControlPlane, free_ports
 from tests.live.differential.scenery import GATE, Object, Scenery
@@ -53,16 +53,16 @@ class Stage:
         self.wait(lambda: self._made(scenery) and self._is_still(), "the pods of all workloads")
         self._start_scheduler()
 
-    def snapshot(self) -> SchedulingCluster:
+    def snapshot(self) -> LoadedCluster:
         """Return the current cluster."""
-        return kschedctl.load(live=LiveContext(kubeconfig=str(self._plane.kubeconfig)))
+        return load_engine(live=LiveContext(kubeconfig=str(self._plane.kubeconfig)))
 
     def pods(self) -> list[Object]:
         """Return the current state of all pods."""
         found: list[Object] = self._request("GET", "/api/v1/pods")["items"]
         return found
 
-    def open_gate(self, pod: Object) -> SchedulingCluster:
+    def open_gate(self, pod: Object) -> LoadedCluster:
         """Remove a pod's gate; return the cluster that the scheduler will find."""
 
         def change() -> None:
@@ -70,7 +70,7 @@ class Stage:
 
         return self._unseen(change)
 
-    def remove(self, pod: Object) -> SchedulingCluster:
+    def remove(self, pod: Object) -> LoadedCluster:
         """Delete a pod like a kubelet that has stopped it; return the cluster that the scheduler will find."""
 
         def change() -> None:
@@ -90,7 +90,7 @@ class Stage:
         self.wait(is_over, "the scheduler to come to rest")
         return self.pods()
 
-    def restart(self) -> tuple[SchedulingCluster, list[Object]]:
+    def restart(self) -> tuple[LoadedCluster, list[Object]]:
         """Let a new scheduler try all pending pods; return the cluster before and all pods afterwards."""
         self._plane.stop(SCHEDULER)
         cluster = self.snapshot()
@@ -114,7 +114,7 @@ class Stage:
                 self._request("PATCH", f"{_path(pod)}/status", {"status": status})
         self.wait(self._is_quiet, "the scheduler to see pods run")
 
-    def _unseen(self, change: Callable[[], None]) -> SchedulingCluster:
+    def _unseen(self, change: Callable[[], None]) -> LoadedCluster:
         self._plane.pause(SCHEDULER)
         change()
         # Controllers react to the change as well.

@@ -91,7 +91,7 @@ def test_the_copies_of_a_stateful_set_have_claims_of_their_own() -> None:
     )
     found = pods_asked_about(cluster, own)
     asked = PodSubject(found.missing[0].pod, workload=WorkloadData("StatefulSet", "default", "db", 1))
-    (answer,) = count(cluster.with_made(found.missing), CapacityRequest(pods=(asked,)), AnalysisHandle())
+    (answer,) = count(cluster.with_made(found.missing), CapacityRequest((asked,)), AnalysisHandle())
     assert answer.summary == "StatefulSet default/db: 3 more pods fit, on 1 node, the first for 1 pod that it lacks"
 
 
@@ -115,7 +115,7 @@ def made_by(kind: str, replicas: int, name: str = "job") -> PodSubject:
 
 def gang_capacity_ask(*asked: PodSubject, topology: str = "", there: list[Pod] = RUNNING) -> PodCapacity:
     cluster = make_grouping(make_cluster(NODES, there, make_group(min_count=4, topology=topology)))
-    (answer,) = gang_capacity_capacity(cluster, CapacityRequest(pods=asked), AnalysisHandle())
+    (answer,) = gang_capacity_capacity(cluster, CapacityRequest(asked), AnalysisHandle())
     return answer
 
 
@@ -173,7 +173,7 @@ def test_the_domains_and_what_stops_the_next_gang() -> None:
 def test_a_group_that_nobody_created() -> None:
     alone = make_pod("alone", requests=ONE, schedulingGroup={"podGroupName": "missing"})
     cluster = make_grouping(make_cluster(NODES, [alone]))
-    (answer,) = gang_capacity_capacity(cluster, CapacityRequest(pods=(PodSubject(alone),)), AnalysisHandle())
+    (answer,) = gang_capacity_capacity(cluster, CapacityRequest((PodSubject(alone),)), AnalysisHandle())
     assert (answer.copies, answer.gang) == (0, None)
     assert answer.message == ""
     assert answer.gate == 'waiting for pods\'s pod group "missing" to appear in scheduling queue'
@@ -183,9 +183,9 @@ def test_without_gates_members_are_pods_as_any_other() -> None:
     member, other = RUNNING[0], make_pod("gang-0", requests=ONE)
     with_group = make_cluster(NODES, [], make_group(min_count=4))
     answers = [
-        gang_capacity_capacity(
-            make_loaded(with_group, "1.37"), CapacityRequest(pods=(PodSubject(pod),)), AnalysisHandle()
-        )[0]
+        gang_capacity_capacity(make_loaded(with_group, "1.37"), CapacityRequest((PodSubject(pod),)), AnalysisHandle())[
+            0
+        ]
         for pod in (member, other)
     ]
     assert "GenericWorkload" not in RELEASES["1.37"].features or not RELEASES["1.37"].features["GenericWorkload"]

@@ -2,6 +2,7 @@
 
 from kschedctl.questions.devices.answer import DevicesOverview, DeviceSupply
 from kschedctl.questions.devices.document import devices_map, pools_bars, supply_map
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from tests.builders import make_cluster, make_loaded, make_node
 from tests.questions.drawn import about, cells, coloured, parts
 from tests.scheduler.devices.builders import make_claim, make_class, make_device, make_slice, request
@@ -24,7 +25,7 @@ CLUSTER = make_loaded(
 
 
 def test_devices_of_pools_by_state() -> None:
-    answer = CLUSTER.devices()
+    answer = SchedulingCluster(CLUSTER).devices()
     assert isinstance(answer, DevicesOverview)
     chart = pools_bars(answer)
     assert [row[1:] for row in cells(chart)] == [
@@ -40,9 +41,9 @@ def test_devices_of_pools_by_state() -> None:
 
 
 def test_nodes_by_their_free_devices() -> None:
-    answer = CLUSTER.devices()
+    answer = SchedulingCluster(CLUSTER).devices()
     assert isinstance(answer, DevicesOverview)
-    chart = devices_map(answer, CLUSTER.nodes_overview())
+    chart = devices_map(answer, SchedulingCluster(CLUSTER).nodes())
     expected = {"a": "some devices free", "b": "all devices free", "c": "no devices", "d": "no devices"}
     assert coloured(chart) == expected
     assert about(chart)["a"][0].endswith("/a: 1 of 3 devices free")
@@ -50,8 +51,8 @@ def test_nodes_by_their_free_devices() -> None:
 
 
 def test_nodes_on_which_a_claim_can_be_allocated() -> None:
-    answer = CLUSTER.devices("default/wanted")
+    answer = SchedulingCluster(CLUSTER).devices("default/wanted")
     assert isinstance(answer, DeviceSupply)
-    chart = supply_map(answer, CLUSTER.nodes_overview())
+    chart = supply_map(answer, SchedulingCluster(CLUSTER).nodes())
     assert {name for name, kind in coloured(chart).items() if kind == "can be allocated"} == {"a", "b"}
     assert set(coloured(chart).values()) == {"can be allocated", "cannot allocate all claims"}

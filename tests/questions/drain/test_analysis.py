@@ -14,8 +14,9 @@ from kschedctl.questions.drain.analysis import drain
 from kschedctl.questions.drain.answer import Drained
 from kschedctl.questions.drain.request import DrainRequest
 from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.trials.simulate.drain import DrainOptions
-from tests.builders import make_cluster, make_loaded, make_node, make_pod
+from tests.builders import load_engine, make_cluster, make_loaded, make_node, make_pod
 from tests.scheduler.preemption.small_clusters import budget
 from tests.trials.simulate.test_drain import web
 from tests.trials.simulate.test_simulated_cluster import NOON, ending
@@ -81,12 +82,12 @@ def test_pods_without_a_controller_are_lost() -> None:
 @pytest.mark.parametrize("node", ["node-2", "node-4", "node-8"])
 def test_a_drain_agrees_with_the_what_if(node: str) -> None:
     """Compare the new nodes with those of ``diff --drain``, for nodes whose pods preempt no other pod."""
-    before = kschedctl.load("fixtures/shop/cluster")
-    after = kschedctl.load("fixtures/shop/cluster", edits=[kschedctl.Drain(node)])
+    before = load_engine("fixtures/shop/cluster")
+    after = load_engine("fixtures/shop/cluster", edits=[kschedctl.Drain(node)])
     options = DrainOptions(ignore_daemonsets=True, delete_emptydir_data=True, force=True)
-    (drained,) = before.drain(node, options=options).nodes
+    (drained,) = SchedulingCluster(before).drain(node, options=options).nodes
     on_node = [before.pods.key(i) for i in before.pods.on_node(before.nodes.row[node]).tolist()]
-    changed = {f"{each.namespace}/{each.name}": each for each in before.diff(after, on_node).changed}
+    changed = {f"{each.namespace}/{each.name}": each for each in SchedulingCluster(before).diff(after, on_node).changed}
     assert {pod.pod for pod in drained.moved} == set(on_node) - set(drained.staying)
     for pod in drained.moved:
         nodes = changed[pod.pod].after.nodes
@@ -95,7 +96,7 @@ def test_a_drain_agrees_with_the_what_if(node: str) -> None:
 
 def test_victims_that_are_recreated_are_not_counted_as_pending() -> None:
     request = DrainRequest(nodes=("node-9",), ignore_daemonsets=True, place_pending_first=True)
-    answer = drain(kschedctl.load("fixtures/shop/cluster"), request, AnalysisHandle())
+    answer = drain(load_engine("fixtures/shop/cluster"), request, AnalysisHandle())
     assert answer.summary.endswith("; 3 pending pods are placed first, evicting batch/report-6")
     placed = {each.pod: each.in_place_of for each in answer.placed_first if each.in_place_of}
     assert placed == {"batch/report-6-xxxxx": "batch/report-6"}
@@ -199,5 +200,5 @@ def test_the_pod_in_place_of_a_resized_one_is_made_from_the_template(objects: li
     cluster = make_cluster([make_node("n1", cpu="2"), make_node("n2", cpu="2")], [resized, other], *objects)
     answer = drain(make_loaded(cluster), DrainRequest(nodes=("n1",)), AnalysisHandle())
     assert sum(len(group.pods) for group in answer.waiting) == pending
-    what_if = make_loaded(cluster).what_if(drain="n1")
+    what_if = SchedulingCluster(make_loaded(cluster)).what_if(drain="n1")
     assert what_if.explain("default/web-1-0").schedulable == (not pending)

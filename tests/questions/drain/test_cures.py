@@ -9,6 +9,7 @@ from kschedctl.questions.drain.analysis import drain
 from kschedctl.questions.drain.answer import Drained
 from kschedctl.questions.drain.request import DrainRequest
 from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from tests.builders import make_claim, make_cluster, make_loaded, make_node, make_object, make_pod, make_volume
 
 RUNS = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
@@ -230,7 +231,7 @@ def test_a_suggested_number_of_replicas_works_as_a_what_if() -> None:
     pods = [each for each in objects if type(each).__name__ == "Pod"]
     others = [each for each in objects if type(each).__name__ != "Pod"]
     cluster = make_loaded(make_cluster([make_node(name) for name in "abc"], [*pods, PENDING], *others))
-    answer = cluster.what_if(set_replicas="deploy/web=4").drain("a")
+    answer = SchedulingCluster(cluster).what_if(set_replicas="deploy/web=4").drain("a")
     assert answer.summary.startswith("a can be drained: 1 pod moves")
     assert [each.pod for each in answer.placed_first] == ["default/web-1-xxxxx"]
     assert answer.left_pending == 1

@@ -7,6 +7,7 @@ import pytest
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.questions.explain.document import ExplainView, document
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.scheduler.cycle.outcome import SearchScope
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
 from tests.questions.printing import lines
@@ -58,13 +59,13 @@ def same_nodes(number: int) -> list[Node]:
     ],
 )
 def test_the_first_line_with_samples(pod: Pod, nodes: list[Node], end: str) -> None:
-    answer = make_loaded(make_cluster(nodes)).explain(pod, sampling=True)
+    answer = SchedulingCluster(make_loaded(make_cluster(nodes))).explain(pod, sampling=True)
     assert answer.verdict.summary.partition("nodes and ")[2] == end
 
 
 def test_the_data_of_samples() -> None:
     cluster = make_loaded(make_cluster([*same_nodes(150), make_node("z", cpu="64")]))
-    answer = cluster.explain(WEB, sampling=True)
+    answer = SchedulingCluster(cluster).explain(WEB, sampling=True)
     search = answer.search
     assert search is not None
     assert (search.scope, search.percentage, search.starts, search.nodes_to_find) == (SearchScope.SAMPLE, 0, 151, 100)
@@ -108,7 +109,7 @@ def test_the_table_of_samples() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_a_seed_picks_a_node_of_a_sample(seed: int) -> None:
     cluster = make_loaded(make_cluster(many_nodes()))
-    answer, again = (cluster.explain(WEB, sampling=True, seed=seed) for _ in range(2))
+    answer, again = (SchedulingCluster(cluster).explain(WEB, sampling=True, seed=seed) for _ in range(2))
     assert answer.search is not None
     assert answer.verdict.picked in {node.name for node in answer.search.nodes}
     assert answer.verdict == again.verdict
@@ -118,5 +119,7 @@ def test_a_seed_picks_a_node_of_a_sample(seed: int) -> None:
 
 def test_seeds_of_a_small_cluster_pick_as_without_samples() -> None:
     cluster = make_loaded(make_cluster(same_nodes(5)))
-    picked: list[Any] = [cluster.explain(WEB, sampling=each, seed=3).verdict.picked for each in (True, False)]
+    picked: list[Any] = [
+        SchedulingCluster(cluster).explain(WEB, sampling=each, seed=3).verdict.picked for each in (True, False)
+    ]
     assert picked[0] == picked[1]

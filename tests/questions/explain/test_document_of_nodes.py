@@ -35,6 +35,7 @@ from kschedctl.questions.explain.document_of_nodes import (
     score_bars,
 )
 from kschedctl.questions.explain.story import story_data
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Reason
@@ -59,7 +60,11 @@ CLUSTER = make_loaded(
 def titles(pod: str, **options: object) -> list[str]:
     base = view_of(CLUSTER)
     view = ExplainView(wide=True, drawn=True, overview=base.overview, describe=base.describe, **options)  # type: ignore[arg-type]
-    return [each.title for each in document(CLUSTER.explain(pod), view) if isinstance(each, NodeMap | Bars)]
+    return [
+        each.title
+        for each in document(SchedulingCluster(CLUSTER).explain(pod), view)
+        if isinstance(each, NodeMap | Bars)
+    ]
 
 
 @pytest.mark.parametrize(

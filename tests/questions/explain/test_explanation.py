@@ -27,6 +27,7 @@ from kschedctl.questions.explain.answer import (
 )
 from kschedctl.questions.explain.explanation import explanation, node_data, summary, usage_data
 from kschedctl.questions.provenance import Provenance
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.preemption.result import NEVER
@@ -110,9 +111,9 @@ def test_kube_scheduler_writes_no_message_for_a_pod_that_it_does_not_try() -> No
         'default/pod is not tried: pod "default/pod": ResourceClaim not created yet'
     )
     assert (answer.verdict.result, answer.message) == (Outcome.GATED, "")
-    assert cluster.preempt("default/pod").preemption_message == ""
-    assert [group.message for group in cluster.pending().groups] == [""]
-    capacity = cluster.capacity("default/pod")
+    assert SchedulingCluster(cluster).preempt("default/pod").preemption_message == ""
+    assert [group.message for group in SchedulingCluster(cluster).pending().groups] == [""]
+    capacity = SchedulingCluster(cluster).capacity("default/pod")
     assert (capacity.message, capacity.gate) == ("", 'pod "default/pod+1": ResourceClaim not created yet')
 
 

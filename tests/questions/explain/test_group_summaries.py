@@ -89,5 +89,5 @@ def workers(number: int, *, cpu: int = 1, node: str = "", priority: int = 0) -> 
 def test_first_line(version: str, group: PodGroup, members: Sequence[Pod], expected: str) -> None:
     cluster = make_grouping(make_cluster(NODES, members, group), version)
     pending = next(pod for pod in members if not pod.spec.node_name)
-    (answer,) = explain(cluster, ExplainRequest(pods=(PodSubject(pending),)), AnalysisHandle())
+    (answer,) = explain(cluster, ExplainRequest((PodSubject(pending),)), AnalysisHandle())
     assert answer.verdict.summary == expected

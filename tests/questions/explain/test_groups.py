@@ -2,7 +2,7 @@
 
 import pytest
 
-import kschedctl
+from tests.builders import load_engine
 from tests.cli.in_process import run
 from tests.paths import ROOT
 
@@ -128,7 +128,7 @@ def test_a_suggestion_for_a_member_that_does_not_wait_deletes_no_pod_of_a_group_
     ("gates", "outcome"), [(None, "unschedulable"), ({"GenericWorkload": False}, "scheduled")], ids=["shown", "given"]
 )
 def test_pod_groups_show_that_their_gates_are_on(gates: dict[str, bool] | None, outcome: str) -> None:
-    cluster = kschedctl.load(GANGS / "cluster", feature_gates=gates)
+    cluster = load_engine(GANGS / "cluster", feature_gates=gates)
     assert cluster.decide("ml/train-0").outcome == outcome
     assert cluster.release_choice.shown_gates == (
         () if gates else ("GenericWorkload", "TopologyAwareWorkloadScheduling")
@@ -136,7 +136,7 @@ def test_pod_groups_show_that_their_gates_are_on(gates: dict[str, bool] | None, 
 
 
 def test_gates_that_depend_on_one_that_is_given_as_off_are_off() -> None:
-    cluster = kschedctl.load(GANGS / "cluster", kubernetes_version="1.36", feature_gates={"GangScheduling": False})
+    cluster = load_engine(GANGS / "cluster", kubernetes_version="1.36", feature_gates={"GangScheduling": False})
     assert cluster.release_choice.shown_gates == ("GenericWorkload", "TopologyAwareWorkloadScheduling")
     assert cluster.decide("ml/train-0").outcome == "scheduled"
 

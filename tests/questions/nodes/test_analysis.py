@@ -7,6 +7,7 @@ import pytest
 from kschedctl.common.errors import InputError
 from kschedctl.output.data_forms import as_json
 from kschedctl.questions.nodes.answer import NodeDescription, NodesOverview
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from tests.answer_schema import validate
 from tests.builders import GPU, make_cluster, make_loaded, make_node, make_pod
 
@@ -32,7 +33,7 @@ CLUSTER = make_loaded(make_cluster(NODES, PODS))
 
 
 def overview(**options: str) -> NodesOverview:
-    return CLUSTER.nodes_overview(**options)
+    return SchedulingCluster(CLUSTER).nodes(**options)
 
 
 def amounts(answer: NodesOverview, node: str, resource: str) -> tuple[str, str, str, str]:
@@ -140,7 +141,7 @@ def test_namespaces_that_use_the_nodes() -> None:
 
 
 def test_a_description_names_the_workloads_and_the_nominated_pods() -> None:
-    answer = CLUSTER.describe_node("a1")
+    answer = SchedulingCluster(CLUSTER).nodes("a1")
     assert answer.summary == "a1 is ready; free: 0.5 of 4 cpu and 7Gi of 8Gi memory."
     assert [(each.owner, each.pods) for each in answer.owners] == [
         ("Pod shop/web-2", ("shop/web-2",)),
@@ -151,22 +152,22 @@ def test_a_description_names_the_workloads_and_the_nominated_pods() -> None:
 
 @pytest.mark.parametrize(("node", "yes", "available"), [("a1", True, True), ("b2", True, False), ("b3", False, False)])
 def test_only_unhealthy_nodes_are_a_problem(node: str, yes: bool, available: bool) -> None:
-    answer = CLUSTER.describe_node(node)
+    answer = SchedulingCluster(CLUSTER).nodes(node)
     assert (answer.yes, answer.node.available) == (yes, available)
     assert overview(nodes=node).yes is yes
 
 
 def test_a_node_that_reports_no_capacity() -> None:
     bare = make_loaded(make_cluster([make_node("a", cpu=None, memory=None, pods=None)], []))
-    assert bare.nodes_overview().summary == "1 node; no allocatable cpu or memory."
-    assert bare.describe_node("a").summary == "a; no allocatable cpu or memory."
+    assert SchedulingCluster(bare).nodes().summary == "1 node; no allocatable cpu or memory."
+    assert SchedulingCluster(bare).nodes("a").summary == "a; no allocatable cpu or memory."
 
 
 def test_a_snapshot_without_pods_is_incomplete() -> None:
-    answer = make_loaded(make_cluster(NODES, [])).nodes_overview()
+    answer = SchedulingCluster(make_loaded(make_cluster(NODES, []))).nodes()
     assert [each.needed_for for each in answer.missing] == ["the snapshot has no pods"]
 
 
-@pytest.mark.parametrize("answer", [overview(), overview(by="zone"), CLUSTER.describe_node("b3")])
+@pytest.mark.parametrize("answer", [overview(), overview(by="zone"), SchedulingCluster(CLUSTER).nodes("b3")])
 def test_answers_are_valid_by_the_schema(answer: NodesOverview | NodeDescription) -> None:
     validate(json.loads(as_json(answer)))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-import kschedctl
 from kschedctl.cluster.placed_pods import pending_pods
 from kschedctl.common.errors import InputError
 from kschedctl.diagnosis.why.unblocking_changes import group_pending_pods, unblock
@@ -20,6 +19,7 @@ from kschedctl.questions.pending.request import PendingRequest
 from kschedctl.questions.provenance import provenance
 from tests.answer_schema import validate
 from tests.builders import (
+    load_engine,
     make_claim,
     make_namespace,
     make_node,
@@ -34,7 +34,7 @@ NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 
 def answer(most: int) -> Pending:
-    cluster = kschedctl.load("fixtures/pending/cluster.yaml")
+    cluster = load_engine("fixtures/pending/cluster.yaml")
     scheduler = cluster.scheduler
     pods = [scheduler.cluster.pods.pod(index) for index in pending_pods(scheduler.cluster)]
     groups = group_pending_pods(scheduler, pods)
@@ -61,7 +61,7 @@ def test_names_are_those_of_the_pods() -> None:
 
 
 def report(tmp_path: Path, *objects: ApiObject, namespace: str = "") -> Pending:
-    cluster = kschedctl.load(write_snapshot(tmp_path, objects))
+    cluster = load_engine(write_snapshot(tmp_path, objects))
     return pending(cluster, PendingRequest(namespace=namespace), AnalysisHandle())
 
 

@@ -2,6 +2,7 @@
 
 from kschedctl.questions.charts import Bars, NodeMap
 from kschedctl.questions.pending.document import document
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
 from tests.questions.drawn import cells, parts, view_of
 
@@ -18,7 +19,7 @@ CLUSTER = make_loaded(
         ],
     )
 )
-BLOCKS = list(document(CLUSTER.pending(), view_of(CLUSTER)))
+BLOCKS = list(document(SchedulingCluster(CLUSTER).pending(), view_of(CLUSTER)))
 
 
 def test_pods_of_groups_by_outcome() -> None:
@@ -41,7 +42,7 @@ def test_pods_that_wait_for_victims_do_not_fit_now() -> None:
     urgent = make_pod("urgent", requests={"cpu": "3"}, priority=9, nominated="a")
     small = make_pod("small", priority=9)
     cluster = make_loaded(make_cluster([make_node("a", cpu="5")], [victim, urgent, small]))
-    blocks = list(document(cluster.pending(), view_of(cluster)))
+    blocks = list(document(SchedulingCluster(cluster).pending(), view_of(cluster)))
     (chart,) = [block for block in blocks if isinstance(block, Bars)]
     assert parts(chart)["default/urgent"] == ["fits once pods have ended: 1 pod"]
     assert parts(chart)["default/small"] == ["fits now: 1 pod"]

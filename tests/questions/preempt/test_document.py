@@ -3,6 +3,7 @@
 import pytest
 
 from kschedctl.questions.preempt.document import candidates_bars, criteria_table, document, preemption_map
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from tests.builders import make_cluster, make_loaded, make_node, make_pod
 from tests.questions.drawn import about, cells, coloured, parts, view_of
 
@@ -20,12 +21,12 @@ CLUSTER = make_loaded(
         ],
     )
 )
-ANSWER = CLUSTER.preempt("default/big")
+ANSWER = SchedulingCluster(CLUSTER).preempt("default/big")
 LOST = "2. lower highest priority of a victim"
 
 
 def test_nodes_are_coloured_by_their_part() -> None:
-    chart = preemption_map(ANSWER, CLUSTER.nodes_overview())
+    chart = preemption_map(ANSWER, SchedulingCluster(CLUSTER).nodes())
     assert coloured(chart) == {
         "a": "best candidate",
         "b": f"lost at {LOST}",
@@ -56,7 +57,7 @@ def test_bars_are_limited_and_say_so(n_nodes: int) -> None:
     nodes = [make_node(f"n{i}", cpu="4") for i in range(n_nodes)]
     pods = [make_pod(f"p{i}", requests={"cpu": "4"}, node=f"n{i}", status=STATUS) for i in range(n_nodes)]
     cluster = make_loaded(make_cluster(nodes, [*pods, make_pod("big", requests={"cpu": "4"}, priority=100)]))
-    chart = candidates_bars(cluster.preempt("default/big"))
+    chart = candidates_bars(SchedulingCluster(cluster).preempt("default/big"))
     assert len(chart.rows) == 20
     assert chart.note == ("" if n_nodes == 20 else "the best 20 of 25 candidates")
 

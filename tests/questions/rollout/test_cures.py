@@ -11,6 +11,7 @@ from kschedctl.objects.pod import PodStatus
 from kschedctl.objects.policies import ResourceQuota
 from kschedctl.objects.volume import CSIDriver, VolumeAttachment
 from kschedctl.questions.rollout.answer import RolledOut
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.trials.simulate.rollout import restarted
 from tests.builders import (
     make_claim,
@@ -50,7 +51,7 @@ def disk(mode: str = "ReadWriteOnce", **volume: Any) -> list[Any]:
 
 def ask(web: Any, pods: list[Any], *objects: Any, n: int = 2) -> RolledOut:
     cluster = make_cluster(nodes(n), [let_in(pod) for pod in pods], web, *objects)
-    return make_loaded(cluster).rollout(restarted(web))
+    return SchedulingCluster(make_loaded(cluster)).rollout(restarted(web))
 
 
 def quota(cpu: str) -> ResourceQuota:
@@ -126,7 +127,7 @@ def test_a_node_to_add_is_suggested_once_with_its_alternatives() -> None:
     web = deployment(2, surge(1, 0), HALF)
     zones = [make_node(f"n{i}", zone=f"z{i}") for i in range(2)]
     cluster = make_cluster(zones, [let_in(pod) for pod in pods_of(web, ON_2)], web)
-    found = [one.summary for one in make_loaded(cluster).rollout(restarted(web)).suggestions]
+    found = [one.summary for one in SchedulingCluster(make_loaded(cluster)).rollout(restarted(web)).suggestions]
     assert [one for one in found if one.startswith(NODE)] == ["add a node like n0 in z0, or in z1"]
 
 

@@ -7,6 +7,7 @@ import pytest
 from kschedctl.objects.pod import Pod
 from kschedctl.questions.frame import View
 from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.questions.simulate.analysis import simulate
 from kschedctl.questions.simulate.answer import Simulated
 from kschedctl.questions.simulate.document import document
@@ -110,11 +111,14 @@ def test_a_cancelled_run_answers_with_the_part_that_was_done() -> None:
 
 def test_a_seed_draws_and_the_answer_names_it() -> None:
     cluster = make_loaded(make_cluster([make_node(name) for name in "abcdefgh"], [make_pod("p")]))
-    drawn = [cluster.simulate(seed=seed) for seed in (1, 1, 2, 3, 4)]
+    drawn = [SchedulingCluster(cluster).simulate(seed=seed) for seed in (1, 1, 2, 3, 4)]
     assert drawn[0].placements == drawn[1].placements
     assert len({answer.placements for answer in drawn}) > 1
-    assert [cluster.simulate().chance, drawn[0].chance] == ["the first by name is chosen", "seed 1 chooses"]
-    assert cluster.simulate().names() == ("pod/default/p node/a",)
+    assert [SchedulingCluster(cluster).simulate().chance, drawn[0].chance] == [
+        "the first by name is chosen",
+        "seed 1 chooses",
+    ]
+    assert SchedulingCluster(cluster).simulate().names() == ("pod/default/p node/a",)
 
 
 def test_an_order_of_creation_decides_which_pods_are_placed() -> None:

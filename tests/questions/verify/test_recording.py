@@ -12,7 +12,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.questions.batch.cases import Case, decide
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.loading import scheduling_cluster
+from kschedctl.questions.loading import loaded_cluster
 from kschedctl.questions.verify.analysis import verify
 from kschedctl.questions.verify.pending_pods import Theirs, disagreement
 from kschedctl.questions.verify.recording import differing_pod, fewest, recorded_case, smallest_case
@@ -36,7 +36,7 @@ def pending(message: str, name: str = "acme-waits", **more: Any) -> Pod:
 def recorded(*nodes: Any, pods: list[Pod], config: Mapping[str, Any] | None = None) -> dict[str, Any]:
     data = {"apiVersion": API_VERSION, "kind": KIND, **config} if config is not None else None
     snapshot = Snapshot(cluster=make_cluster(nodes, pods), paths=(), scheduler_config=data, left_out={})
-    cluster = scheduling_cluster(snapshot)
+    cluster = loaded_cluster(snapshot)
     found = verify(cluster, VerifyRequest(), AnalysisHandle())
     return recorded_case(cluster.scheduler, differing_pod(cluster.cluster, found), {})
 

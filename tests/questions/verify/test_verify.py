@@ -13,7 +13,7 @@ from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.questions.frame import View
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.loading import scheduling_cluster
+from kschedctl.questions.loading import loaded_cluster
 from kschedctl.questions.verify.analysis import verify
 from kschedctl.questions.verify.answer import Match, PendingGroupData, Standing, Verification
 from kschedctl.questions.verify.document import document
@@ -46,7 +46,7 @@ def pending(message: str, *, reason: str = "Unschedulable", cpu: str = "64", **s
 
 
 def loaded(cluster: Cluster) -> LoadedCluster:
-    return scheduling_cluster(Snapshot(cluster=cluster, paths=(), scheduler_config=None, left_out={}))
+    return loaded_cluster(Snapshot(cluster=cluster, paths=(), scheduler_config=None, left_out={}))
 
 
 def verified(cluster: Cluster, before: Cluster | None = None, namespace: str = "") -> Verification:

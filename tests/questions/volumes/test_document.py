@@ -6,6 +6,7 @@ import pytest
 
 from kschedctl.questions.charts import Bars, NodeMap
 from kschedctl.questions.document import Block, Table
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.questions.volumes.answer import ClaimVolumes, PodVolumes, VolumesList
 from kschedctl.questions.volumes.document import document, list_document
 from tests.builders import (
@@ -46,9 +47,9 @@ def charts(blocks: Iterable[Block]) -> tuple[list[NodeMap], list[Bars], list[Tab
 @pytest.mark.parametrize(
     ("answer", "b1", "lines"),
     [
-        (CLUSTER.claim("default/data"), "volume cannot be reached", 1),
-        (CLUSTER.claim("default/new"), "usable", 1),
-        (CLUSTER.volumes("default/web"), "volume cannot be reached", 2),
+        (SchedulingCluster(CLUSTER).volumes(claim="default/data"), "volume cannot be reached", 1),
+        (SchedulingCluster(CLUSTER).volumes(claim="default/new"), "usable", 1),
+        (SchedulingCluster(CLUSTER).volumes("default/web"), "volume cannot be reached", 2),
     ],
 )
 def test_nodes_are_coloured_by_use(answer: ClaimVolumes | PodVolumes, b1: str, lines: int) -> None:
@@ -60,7 +61,7 @@ def test_nodes_are_coloured_by_use(answer: ClaimVolumes | PodVolumes, b1: str, l
 
 
 def test_claims_by_storage_class() -> None:
-    answers = tuple(CLUSTER.claim(f"default/{name}") for name in ("data", "new", "lost"))
+    answers = tuple(SchedulingCluster(CLUSTER).volumes(claim=f"default/{name}") for name in ("data", "new", "lost"))
     _, (chart,), _ = charts(list_document(VolumesList(items=answers), view_of(CLUSTER)))
     assert cells(chart) == [("late", "2 claims"), ("none", "1 claim")]
     assert parts(chart) == {

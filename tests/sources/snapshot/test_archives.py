@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-import kschedctl
 from kschedctl.cli.batch import print_answers
 from kschedctl.common.errors import InputError, SnapshotError
 from kschedctl.sources.snapshot.archives import MAX_RATIO, RATIO_FROM, bounded_lines, parse_size
 from kschedctl.sources.snapshot.load import SnapshotReader, load_snapshot
+from tests.builders import load_engine
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -108,17 +108,17 @@ def test_the_size_is_limited_and_the_limit_a_parameter(size: int) -> None:
     Path("s.yaml.gz").write_bytes(gzip.compress(NODE))
     if size == len(NODE):
         assert [obj.name for obj, _ in SnapshotReader(["s.yaml.gz"], max_unpacked=size)] == ["node-1"]
-        assert len(kschedctl.load("s.yaml.gz", max_unpacked=size).nodes) == 1
+        assert len(load_engine("s.yaml.gz", max_unpacked=size).nodes) == 1
     else:
         with pytest.raises(SnapshotError, match=f"unpacks to more than {size} bytes"):
-            kschedctl.load("s.yaml.gz", max_unpacked=size)
+            load_engine("s.yaml.gz", max_unpacked=size)
         with pytest.raises(SnapshotError, match=f"standard input: is more than {size} bytes"):
-            kschedctl.load("-", stdin=io.BytesIO(NODE), max_unpacked=size)
+            load_engine("-", stdin=io.BytesIO(NODE), max_unpacked=size)
 
 
 def test_with_a_size_of_the_users_own_any_ratio_is_taken() -> None:
     Path("s.yaml.gz").write_bytes(gzip.compress(NODE + b"\n" * SIZE, 9))
-    assert len(kschedctl.load("s.yaml.gz", max_unpacked=2 * SIZE).nodes) == 1
+    assert len(load_engine("s.yaml.gz", max_unpacked=2 * SIZE).nodes) == 1
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "many"])

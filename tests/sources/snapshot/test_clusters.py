@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-import kschedctl
 from kschedctl.common.errors import SnapshotError
 from kschedctl.questions.snapshot.analysis import snapshot_info
 from kschedctl.sources.snapshot.cache import load_cached
 from kschedctl.sources.snapshot.capture import capture, write_capture
 from kschedctl.sources.snapshot.load import SnapshotReader, names_of_clusters, read_manifest
+from tests.builders import load_engine
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -227,7 +227,7 @@ def test_manifests_are_those_of_any_clusters() -> None:
 
 def test_programs_choose_a_cluster() -> None:
     path = written({**dump("eu", "eu"), **dump("us", "us")}, "tar")
-    assert kschedctl.load(path, cluster="us").nodes.names == ("us-node",)
+    assert load_engine(path, cluster="us").nodes.names == ("us-node",)
     assert snapshot_info(path, cluster="us").kinds == {"Node": 1, "Pod": 2}
 
 

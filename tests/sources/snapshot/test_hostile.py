@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-import kschedctl
 from kschedctl.cli.batch import print_answers
 from kschedctl.common.errors import InputError, KschedctlError, SnapshotError
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.objects.selectors import parse_int64
 from kschedctl.output.jsonpath import parse_steps, walk
 from kschedctl.sources.snapshot.load import SnapshotReader, load_snapshot
+from tests.builders import load_engine
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -69,7 +69,7 @@ def test_cases_nested_thousands_deep(depth: int, opening: str, capsys: pytest.Ca
         with pytest.raises(SnapshotError):
             load_snapshot(["s.json"])
         with pytest.raises(KschedctlError):
-            kschedctl.load("-", stdin=io.BytesIO(NODE), config="s.json")
+            load_engine("-", stdin=io.BytesIO(NODE), config="s.json")
 
 
 def zip_of(method: int, content: bytes, flags: int = 0) -> bytes:

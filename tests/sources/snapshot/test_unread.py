@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-import kschedctl
 from kschedctl.common.errors import ManifestError, SnapshotError
 from kschedctl.linter.lint_files import read_files
 from kschedctl.sources.snapshot.load import SnapshotReader, load_snapshot, read_manifest
+from tests.builders import load_engine
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -138,7 +138,7 @@ def test_what_a_folder_has_besides_is_named_and_the_answer_is_incomplete(
 ) -> None:
     write({"s/nodes.yaml": NODE, **{f"s/{name}": text for name, text in files.items()}})
     assert unread("s") == [("File", what)]
-    cluster = kschedctl.load("s")
+    cluster = load_engine("s")
     assert what in [missing.needed_for for missing in cluster.missing({"metadata": {"name": "new"}})]
 
 

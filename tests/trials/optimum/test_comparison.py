@@ -4,7 +4,8 @@ from typing import Any
 
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.optimum.comparison import Comparison, compare, find_adjustments, stranded
-from kschedctl.trials.optimum.goals import FinalGoal, Opened, goal_values
+from kschedctl.trials.optimum.final_goal import FinalGoal
+from kschedctl.trials.optimum.goals import Opened, goal_values
 from tests.builders import HOSTNAME, ZONE, make_cluster, make_node, make_pod
 
 RS = ("apps/v1", "ReplicaSet", "some")

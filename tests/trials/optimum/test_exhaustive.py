@@ -14,7 +14,8 @@ from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.optimum import program, search
 from kschedctl.trials.optimum.comparison import placement_of, simulate_pending
-from kschedctl.trials.optimum.goals import FinalGoal, goal_values, goals_of
+from kschedctl.trials.optimum.final_goal import FinalGoal
+from kschedctl.trials.optimum.goals import goal_values, goals_of
 from kschedctl.trials.optimum.question import pose
 from kschedctl.trials.optimum.search import best
 from tests.builders import HOSTNAME, ZONE, make_cluster, make_container, make_node, make_pod

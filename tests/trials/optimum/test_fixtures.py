@@ -5,6 +5,7 @@ import pytest
 import kschedctl
 from kschedctl.trials.optimum.comparison import Comparison, compare, find_adjustments, stranded
 from kschedctl.trials.optimum.levers import Lever
+from tests.builders import load_engine
 from tests.paths import ROOT
 
 FIXTURES = ROOT / "fixtures" / "optimum"
@@ -12,7 +13,7 @@ FIXTURES = ROOT / "fixtures" / "optimum"
 
 def ask(name: str) -> Comparison:
     folder = FIXTURES / name
-    cluster = kschedctl.load(str(folder / "cluster.yaml"), edits=[kschedctl.Apply.parse(str(folder / "waiting.yaml"))])
+    cluster = load_engine(str(folder / "cluster.yaml"), edits=[kschedctl.Apply.parse(str(folder / "waiting.yaml"))])
     return compare(cluster.simulation().scheduler, seconds=600)
 
 

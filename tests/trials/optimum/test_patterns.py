@@ -6,7 +6,8 @@ from hypothesis import given, settings
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.trials.optimum.goals import FinalGoal, Goal, Opened, goals_of
+from kschedctl.trials.optimum.final_goal import FinalGoal
+from kschedctl.trials.optimum.goals import Goal, Opened, goals_of
 from kschedctl.trials.optimum.patterns import Patterns
 from kschedctl.trials.optimum.question import no_evictions, pose
 from kschedctl.trials.optimum.search import best

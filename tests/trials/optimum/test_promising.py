@@ -7,7 +7,7 @@ import pytest
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.optimum import search
-from kschedctl.trials.optimum.goals import FinalGoal
+from kschedctl.trials.optimum.final_goal import FinalGoal
 from kschedctl.trials.optimum.question import pose
 from kschedctl.trials.optimum.search import best
 from tests.builders import make_cluster, make_node, make_pod

@@ -7,7 +7,7 @@ import pytest
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.trials.optimum.goals import FinalGoal
+from kschedctl.trials.optimum.final_goal import FinalGoal
 from kschedctl.trials.optimum.question import pose
 from kschedctl.trials.optimum.search import Best, best
 from tests.builders import (

@@ -13,9 +13,10 @@ from kschedctl.objects.core import Namespace, Node
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.questions.batch.cases import answer
+from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.whatif.edit import Edit, PodEdit
 from kschedctl.trials.whatif.edits import apply_pod_edits
-from tests.builders import make_cluster
+from tests.builders import load_engine, make_cluster
 
 CLASSES: tuple[dict[str, Any], ...] = (
     {"metadata": {"name": "high"}, "value": 1000},
@@ -23,13 +24,13 @@ CLASSES: tuple[dict[str, Any], ...] = (
 )
 
 
-def loaded(objects: Iterable[ApiObject], *edits: Edit, **options: Any) -> kschedctl.SchedulingCluster:
+def loaded(objects: Iterable[ApiObject], *edits: Edit, **options: Any) -> LoadedCluster:
     """Return a cluster of objects and the PriorityClasses ``high`` (1000) and ``meek`` (500, never preempts)."""
     kinds = {Node: "Node", Pod: "Pod", Namespace: "Namespace"}
     given = [{"apiVersion": "v1", "kind": kinds[type(obj)], **msgspec.to_builtins(obj)} for obj in objects]
     given += [{"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", **own} for own in CLASSES]
     text = "\n".join(map(json.dumps, given))
-    return kschedctl.load("-", stdin=BytesIO(text.encode()), edits=edits, **options)
+    return load_engine("-", stdin=BytesIO(text.encode()), edits=edits, **options)
 
 
 def manifest(spec: dict[str, Any], name: str = "new", **metadata: Any) -> dict[str, Any]:
@@ -46,7 +47,7 @@ def edited_spec(spec: dict[str, Any], edit: PodEdit) -> dict[str, Any]:
     return found
 
 
-def outcome(cluster: kschedctl.SchedulingCluster, pod: dict[str, Any] | str) -> bytes | str:
+def outcome(cluster: LoadedCluster, pod: dict[str, Any] | str) -> bytes | str:
     """Return the full answer about a pod, or the problems for which an API server would reject it."""
     try:
         return msgspec.json.encode(answer("", cluster.decide(pod)))

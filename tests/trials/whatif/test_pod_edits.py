@@ -16,6 +16,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.quantity import NANO
 from kschedctl.objects.resources import RequestRules, pod_requests
 from kschedctl.objects.workload import StatefulSet
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.trials.whatif.edit import PodEdit
 from kschedctl.trials.whatif.edits import (
     EDITS,
@@ -189,15 +190,15 @@ def test_a_victim_is_edited_where_it_is_asked_who_would_evict_it() -> None:
         make_pod("low", node="a", requests={"cpu": "1"}),
         make_pod("new", requests={"cpu": "1"}, priority=5),
     ]
-    assert [taker.name for taker in loaded(objects).threat("default/low").takers] == ["default/new"]
-    assert loaded(objects, SetPriority(5)).threat("default/low").takers == ()
-    assert loaded(objects, SetPriority("high")).threat("default/low").takers == ()
+    assert [taker.name for taker in SchedulingCluster(loaded(objects)).threat("default/low").takers] == ["default/new"]
+    assert SchedulingCluster(loaded(objects, SetPriority(5))).threat("default/low").takers == ()
+    assert SchedulingCluster(loaded(objects, SetPriority("high"))).threat("default/low").takers == ()
 
 
 def test_all_pods_are_not_compared_as_edited() -> None:
     with pytest.raises(InputError, match="set priority 5: pods are compared unchanged"):
-        loaded([make_node()], SetPriority(5)).verify()
-    assert loaded([make_node()], Cordon("node")).verify().pending_groups == ()
+        SchedulingCluster(loaded([make_node()], SetPriority(5))).verify()
+    assert SchedulingCluster(loaded([make_node()], Cordon("node"))).verify().pending_groups == ()
 
 
 REFUSED: dict[str, tuple[tuple[PodEdit, ...], str]] = {

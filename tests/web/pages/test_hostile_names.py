@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import kschedctl
 from kschedctl.common.errors import KschedctlError
 from kschedctl.common.text.characters import is_invisible
 from kschedctl.questions.handle import AnalysisHandle
@@ -21,6 +20,7 @@ from kschedctl.web.pages.forms import tried_page
 from kschedctl.web.pages.objects import list_page, object_page, overview_page, pod_page, search_page
 from kschedctl.web.pages.sheet import framed, problem_page
 from kschedctl.web.pages.visit import ServerState, Visit, path_of
+from tests.builders import load_engine
 
 _NASTY = (
     "<script>alert(1)<!--", "<b onclick=x>", "</textarea>", "'", '"', "&lt;", "javascript:alert(1)", "{{ 7*7 }}",
@@ -61,7 +61,7 @@ def _pages(name: str) -> Iterator[str]:
         path = Path(folder) / "cluster.json"
         path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": _objects(name)}))
         try:
-            cluster = kschedctl.load(path)
+            cluster = load_engine(path)
         except KschedctlError as error:
             # A name cannot contain parts of addresses or of templates.
             yield problem_page(422, "", [("", "", line, "") for line in error.lines()])

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-import kschedctl
 from kschedctl.common.errors import ManifestError
 from kschedctl.questions.diff.answer import Diff
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.loading import ClusterRequest, ClusterSource
 from kschedctl.web.questions.question import Asked
 from kschedctl.web.questions.questions import CompareQuery, SimulateQuery, compare, simulate_queue
+from tests.builders import load_engine
 from tests.paths import ROOT
 
 SHOP = str(ROOT / "fixtures/shop/cluster")
@@ -22,11 +22,11 @@ def test_a_job_of_more_pods_than_can_be_created_ends_at_once() -> None:
     web = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
     asked = Asked(SimulateQuery(), body=json.dumps(web).encode())
     with pytest.raises(ManifestError, match="1,000,000,000 pods would be created one by one"):
-        simulate_queue(kschedctl.load(SHOP), asked, AnalysisHandle())
+        simulate_queue(load_engine(SHOP), asked, AnalysisHandle())
 
 
 def test_the_rules_of_a_comparison_are_those_of_the_server() -> None:
-    cluster = kschedctl.load(SHOP, kubernetes_version="1.34")
+    cluster = load_engine(SHOP, kubernetes_version="1.34")
     other = ClusterRequest(source=ClusterSource(paths=(SHOP,)), kubernetes_version="1.34")
     answer = compare(cluster, Asked(CompareQuery(), compare=(other,)), AnalysisHandle())
     assert isinstance(answer, Diff)

@@ -4,54 +4,54 @@ import os
 import time
 
 from kschedctl.common.errors import InputError
-from kschedctl.questions.face import SchedulingCluster
 from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.trials.loaded_cluster import LoadedCluster
 
 
-def size(cluster: SchedulingCluster, handle: AnalysisHandle) -> int:
+def size(cluster: LoadedCluster, handle: AnalysisHandle) -> int:
     return len(cluster.nodes)
 
 
-def fill(cluster: SchedulingCluster, size: int, handle: AnalysisHandle) -> bytes:
+def fill(cluster: LoadedCluster, size: int, handle: AnalysisHandle) -> bytes:
     return bytes(size)
 
 
-def measure(cluster: SchedulingCluster, sent: bytes, handle: AnalysisHandle) -> int:
+def measure(cluster: LoadedCluster, sent: bytes, handle: AnalysisHandle) -> int:
     return len(sent)
 
 
-def process(cluster: SchedulingCluster, handle: AnalysisHandle) -> int:
+def process(cluster: LoadedCluster, handle: AnalysisHandle) -> int:
     return os.getpid()
 
 
-def wait(cluster: SchedulingCluster, seconds: float, handle: AnalysisHandle) -> bytes:
+def wait(cluster: LoadedCluster, seconds: float, handle: AnalysisHandle) -> bytes:
     """Wait as an analysis does that reports progress and can be cancelled."""
     for _ in handle.track(range(round(seconds * 100)), "waiting"):
         time.sleep(0.01)
     return b"done"
 
 
-def hang(cluster: SchedulingCluster, handle: AnalysisHandle) -> None:
+def hang(cluster: LoadedCluster, handle: AnalysisHandle) -> None:
     """Wait as an analysis does that looks at nothing."""
     time.sleep(600)
 
 
-def refuse(cluster: SchedulingCluster, handle: AnalysisHandle) -> None:
+def refuse(cluster: LoadedCluster, handle: AnalysisHandle) -> None:
     raise InputError("is wrong", path="a.b", hint="do this", where="the place")
 
 
-def fail(cluster: SchedulingCluster, handle: AnalysisHandle) -> None:
+def fail(cluster: LoadedCluster, handle: AnalysisHandle) -> None:
     raise ZeroDivisionError("a secret of the bug")
 
 
-def nest(cluster: SchedulingCluster, handle: AnalysisHandle) -> None:
+def nest(cluster: LoadedCluster, handle: AnalysisHandle) -> None:
     nest(cluster, handle)
 
 
-def die(cluster: SchedulingCluster, handle: AnalysisHandle) -> None:
+def die(cluster: LoadedCluster, handle: AnalysisHandle) -> None:
     os._exit(1)
 
 
-def warn(cluster: SchedulingCluster, handle: AnalysisHandle) -> int:
+def warn(cluster: LoadedCluster, handle: AnalysisHandle) -> int:
     handle.warn("it may rain")
     return 1
