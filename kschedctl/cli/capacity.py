@@ -1,8 +1,7 @@
 """``kschedctl capacity``."""
 
+import dataclasses
 from typing import TYPE_CHECKING
-
-from msgspec import structs
 
 from kschedctl.cli.command import command
 from kschedctl.cli.options.cluster import DecidingOptions
@@ -33,5 +32,5 @@ def capacity(
 
     handle = TerminalHandle()
     loaded, found = pods.load(handle)
-    answers = count_copies(loaded, structs.replace(request, pod=tuple(found)), handle)
+    answers = count_copies(loaded, dataclasses.replace(request, pod=tuple(found)), handle)
     return shown_list(CapacityList(items=answers), found, named=pods.named, cluster=loaded)

@@ -1,12 +1,12 @@
 """The wrapper of every command: it reads the options, runs the command, prints the answer and sets the exit code."""
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
 import typer
-from msgspec import structs
 
 from kschedctl.cli.options.cluster import ClusterOptions, DecidingOptions
 from kschedctl.cli.options.declared import declared_parameters, unfolded
@@ -82,7 +82,7 @@ def asking(
         from kschedctl.cli.progress import TerminalHandle
 
         if all_namespaces and "namespace" in kind.options():
-            request = structs.replace(request, namespace="")
+            request = dataclasses.replace(request, namespace="")
         handle = TerminalHandle()
         loaded = cluster.request(what_ifs).load_with_pods(handle)
         return CommandResult(answer=request.answer(loaded, handle), cluster=loaded)

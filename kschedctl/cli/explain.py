@@ -1,9 +1,9 @@
 """``kschedctl explain``."""
 
+import dataclasses
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from msgspec import structs
 
 from kschedctl.cli.command import command
 from kschedctl.cli.options.cluster import DecidingOptions
@@ -46,7 +46,7 @@ def explain(
 
     handle = TerminalHandle()
     loaded, found = pods.load(handle)
-    asked = structs.replace(request, pod=tuple(found), suggest=0 if no_suggest else request.suggest)
+    asked = dataclasses.replace(request, pod=tuple(found), suggest=0 if no_suggest else request.suggest)
     arguments = arguments_of(found)
     if output.is_short and not pods.named and asked.can_be_summed_up:
         return CommandResult(answer=analysis.summarize(loaded, found, handle), cluster=loaded, arguments=arguments)

@@ -1,9 +1,9 @@
 """``kschedctl preempt``."""
 
+import dataclasses
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from msgspec import structs
 
 from kschedctl.cli import completion
 from kschedctl.cli.command import command
@@ -62,7 +62,7 @@ def preempt(
     loaded, found = pods.load(handle)
     if not pods.named:
         found = in_queue_order(found)
-    asked = structs.replace(request, pod=tuple(found))
+    asked = dataclasses.replace(request, pod=tuple(found))
     answers = PreemptionList(items=victims(loaded, asked, handle))
     violates = fail_on_pdb_violation and any(answer.verdict.violates_budget for answer in answers.items)
     outcome = replace(answers.outcome, yes=answers.outcome.yes and not violates)

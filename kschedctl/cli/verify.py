@@ -51,7 +51,7 @@ def verify(
 
     from dataclasses import replace
 
-    from msgspec import structs
+    import msgspec
 
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
@@ -66,7 +66,7 @@ def verify(
     snapshot = of_cluster.read(handle)
     before = replace(of_cluster, what_ifs=WhatIfs()).over(snapshot, handle) if of_cluster.what_ifs.given else None
     loaded = of_cluster.require_nodes(of_cluster.over(snapshot, handle))
-    asked = structs.replace(request, before=before, namespace="" if all_namespaces else request.namespace)
+    asked = replace(request, before=before, namespace="" if all_namespaces else request.namespace)
     answer = asked.answer(loaded, handle)
     if record:
         index = differing_pod(loaded.cluster, answer, pod)
@@ -75,7 +75,7 @@ def verify(
         _write(record, case, force=force)
         metadata = loaded.pods.records[index].metadata
         named = ComparedPodData(metadata.namespace, metadata.name)
-        answer = structs.replace(answer, recorded=RecordedCaseData(record, named, len(case["objects"])))
+        answer = msgspec.structs.replace(answer, recorded=RecordedCaseData(record, named, len(case["objects"])))
     return CommandResult(answer=answer)
 
 

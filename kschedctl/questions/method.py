@@ -55,9 +55,10 @@ def check_values(request: AnalysisRequest[Any]) -> None:
 
     Raises InputError if a value is wrong, or options contradict one another.
     """
-    for field, option in declared(type(request)):
+    for field in declared(type(request)):
         value = getattr(request, field.name)
-        require_type(field.name, value, field.type.__origin__)
+        require_type(field.name, value, field.type)
+        option = field.option
         if value is None:
             continue
         if option.least is not None and value < option.least:
@@ -71,9 +72,8 @@ def method_text(kind: type[AnalysisRequest[Any]]) -> str:
     """Return the documentation of the method in numpydoc: the request's, with its options as parameters."""
 
     def parameters() -> Iterator[str]:
-        for field, option in declared(kind):
-            name = getattr(field.type.__origin__, "__name__", str(field.type.__origin__))
-            yield f"{field.name} : {name}\n    {option.help}"
+        for field in declared(kind):
+            yield f"{field.name} : {getattr(field.type, '__name__', field.type)}\n    {field.option.help}"
 
     text, sections = kind.text(), (inspect.getdoc(kind) or "")
     return f"{text}\n\nParameters\n----------\n" + "\n".join(parameters()) + sections.removeprefix(text)

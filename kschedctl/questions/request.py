@@ -1,15 +1,13 @@
-"""A question as data: a struct per question, whose fields are options of a command, parameters of the API and keywords.
+"""A question as data: a type per question, whose fields are options of a command, parameters of the API and keywords.
 
-``questions/NAME/request.py`` declares it. The command line (``cli/asking``), the API and the forms of the server
-(``web/questions``) and the method of a cluster (``questions/face``) are made from the declaration.
+``questions/NAME/request.py`` declares it. The command line (``cli/command``), the API and the forms of the server
+(``web/questions``) and the method of a cluster (``questions/method``) are made from the declaration.
 """
 
 import inspect
 from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
-
-import msgspec
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.options import Option
@@ -43,7 +41,8 @@ class _Names(dict[str, str]):
         return key
 
 
-class AnalysisRequest(msgspec.Struct, Generic[A], frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class AnalysisRequest(Generic[A]):
     """Base of the requests; a field without an `Option` is set by whoever makes the request, and is no option."""
 
     #: The path of the question in the API; empty if ``serve`` does not offer it.
@@ -52,18 +51,16 @@ class AnalysisRequest(msgspec.Struct, Generic[A], frozen=True, kw_only=True):
     operation: ClassVar[str] = ""
     #: The title of its form in the pages.
     title: ClassVar[str] = ""
-    #: True for a question about the whole cluster, whose command accepts ``-A`` for those who are used to it.
-    all_namespaces: ClassVar[bool] = False
 
     #: What shows the progress of a method, and can cancel it.
     handle: AnalysisHandle | None = None
 
     def __post_init__(self) -> None:
         # A single text stands for a list of one.
-        for field, _ in declared(type(self)):
-            if field.type.__origin__ == Sequence[str]:
+        for field in declared(type(self)):
+            if field.type == Sequence[str]:
                 value = getattr(self, field.name)
-                msgspec.structs.force_setattr(self, field.name, (value,) if isinstance(value, str) else tuple(value))
+                object.__setattr__(self, field.name, (value,) if isinstance(value, str) else tuple(value))
 
     def check(self) -> None:
         """Check the options together.
@@ -78,7 +75,7 @@ class AnalysisRequest(msgspec.Struct, Generic[A], frozen=True, kw_only=True):
     @classmethod
     def options(cls) -> dict[str, Option]:
         """The options, by the name of the field."""
-        return {field.name: option for field, option in declared(cls)}
+        return {field.name: field.option for field in declared(cls)}
 
     @classmethod
     def text(cls) -> str:
@@ -86,12 +83,21 @@ class AnalysisRequest(msgspec.Struct, Generic[A], frozen=True, kw_only=True):
         return (inspect.getdoc(cls) or "").partition("\n\nRaises\n---")[0].partition("\n\nExamples\n---")[0]
 
 
-@cache
-def declared(kind: type[AnalysisRequest[Any]]) -> tuple[tuple[msgspec.structs.FieldInfo, Option], ...]:
-    """Return the fields of a request that are options, in their order."""
+class DeclaredOption(NamedTuple):
+    """A field of a request that is an option."""
+
+    name: str
+    #: The type of its value.
+    type: Any
+    default: Any
+    option: Option
+
+
+def declared(kind: type[AnalysisRequest[Any]]) -> tuple[DeclaredOption, ...]:
+    """Return the options of a request, in their order."""
     return tuple(
-        (field, each)
-        for field in msgspec.structs.fields(kind)
+        DeclaredOption(field.name, field.type.__origin__, field.default, each)  # type: ignore[union-attr]
+        for field in fields(kind)
         for each in getattr(field.type, "__metadata__", ())
         if isinstance(each, Option)
     )

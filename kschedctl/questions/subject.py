@@ -1,10 +1,9 @@
 """The pods that a question is about, as a program names them."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
-
-import msgspec
 
 from kschedctl.common.errors import InputError
 from kschedctl.questions.request import AnalysisRequest
@@ -24,7 +23,8 @@ else:
 A = TypeVar("A", covariant=True)
 
 
-class PodsRequest(AnalysisRequest[A], frozen=True):
+@dataclass(frozen=True)
+class PodsRequest(AnalysisRequest[A]):
     """A question about pods.
 
     Args:
@@ -51,4 +51,4 @@ class PodsRequest(AnalysisRequest[A], frozen=True):
         from kschedctl.questions.provenance import PodSubject
 
         pod, where = cluster.written_pod(self.pod)
-        return msgspec.structs.replace(self, pod=(PodSubject(pod, where=where),))
+        return replace(self, pod=(PodSubject(pod, where=where),))

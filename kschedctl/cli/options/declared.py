@@ -83,9 +83,9 @@ def typer_annotation(kind: Any, option: Option, default: object = None) -> Any:
 
 def request_parameters(kind: type[AnalysisRequest[Any]]) -> Iterator[inspect.Parameter]:
     """Yield the options of a request as function parameters."""
-    for field, option in declared(kind):
+    for field in declared(kind):
         default = None if field.default == () else field.default
-        annotation = typer_annotation(field.type.__origin__, option, default)
+        annotation = typer_annotation(field.type, field.option, default)
         yield inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 

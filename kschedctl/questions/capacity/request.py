@@ -1,5 +1,6 @@
 """The question of ``capacity``."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from kschedctl.common.options import Option
@@ -12,7 +13,8 @@ if TYPE_CHECKING:
     from kschedctl.trials.loaded_cluster import LoadedCluster
 
 
-class CapacityRequest(PodsRequest["PodCapacity"], frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class CapacityRequest(PodsRequest["PodCapacity"]):
     """Count how many more copies of a pod or workload fit, and show their nodes and what stops the next copy.
 
     The copies are scheduled one after another, each in addition to those before; no pod is evicted for them. Several

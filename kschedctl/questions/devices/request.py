@@ -1,8 +1,7 @@
 """The question of ``devices``."""
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-
-import msgspec
 
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import AnalysisRequest
@@ -15,14 +14,16 @@ else:
     DeviceClass = ResourceClaim = Any
 
 
-class DevicesOfClaim(AnalysisRequest["DevicesOverview | DeviceSupply"], frozen=True):
+@dataclass(frozen=True)
+class DevicesOfClaim(AnalysisRequest["DevicesOverview | DeviceSupply"]):
     """The claim of a question of a program."""
 
     #: A ResourceClaim, as ``namespace/name``; empty for none.
     claim: str = ""
 
 
-class DevicesRequest(DevicesOfClaim, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class DevicesRequest(DevicesOfClaim):
     """Show devices, the claims that hold them, and the nodes on which a claim or a device of a class can be allocated.
 
     Without an argument, all pools and their problems are listed. With an argument: the nodes on which the devices can
@@ -48,7 +49,9 @@ class DevicesRequest(DevicesOfClaim, frozen=True, kw_only=True):
         from kschedctl.questions.devices.analysis import devices
         from kschedctl.trials.whatif.targets import find_object
 
-        claims = [find_object(cluster.cluster, ResourceClaim, self.claim)] if self.claim else []
-        classes = [find_object(cluster.cluster, DeviceClass, self.device_class)] if self.device_class else []
-        found = (*claims, *classes)
-        return devices(cluster, msgspec.structs.replace(self, subjects=self.subjects or found), handle)[0]
+        subjects = [*self.subjects]
+        if self.claim:
+            subjects.append(find_object(cluster.cluster, ResourceClaim, self.claim))
+        if self.device_class:
+            subjects.append(find_object(cluster.cluster, DeviceClass, self.device_class))
+        return devices(cluster, replace(self, subjects=tuple(subjects)), handle)[0]

@@ -12,7 +12,6 @@ from itertools import islice
 from typing import Final
 
 import numpy as np
-from msgspec import structs
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
@@ -99,7 +98,7 @@ class Trials:
         if self._tries >= _MOST_TRIES:
             return None
         self._tries += 1
-        request = structs.replace(
+        request = dataclasses.replace(
             self._request,
             **dataclasses.asdict(options),
             nodes=self._nodes,

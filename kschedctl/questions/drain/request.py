@@ -1,6 +1,7 @@
 """The question of ``drain``."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from kschedctl.common.errors import InputError
@@ -18,7 +19,8 @@ _NODES = "Nodes"
 _EVICTION = "Eviction"
 
 
-class NamedNodes(AnalysisRequest["Drained"], frozen=True):
+@dataclass(frozen=True)
+class NamedNodes(AnalysisRequest["Drained"]):
     """The nodes of a request, which is its first argument."""
 
     nodes: Annotated[
@@ -34,7 +36,8 @@ class NamedNodes(AnalysisRequest["Drained"], frozen=True):
     ] = ()
 
 
-class DrainRequest(NamedNodes, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class DrainRequest(NamedNodes):
     """Simulate kubectl drain: show what blocks it, where each pod would be scheduled, and which pods stay pending.
 
     The nodes are cordoned and their pods evicted. If a disruption budget allows no further eviction, the drain waits
@@ -59,7 +62,6 @@ class DrainRequest(NamedNodes, frozen=True, kw_only=True):
     path: ClassVar[str] = "/drain"
     operation: ClassVar[str] = "simulate_drain"
     title: ClassVar[str] = "Drain"
-    all_namespaces: ClassVar[bool] = True
 
     selector: Annotated[
         str,

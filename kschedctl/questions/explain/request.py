@@ -1,6 +1,7 @@
 """The question of ``explain``."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
 from kschedctl.common.options import CHOICE_SEED, Option
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 FEW: Final = 8
 
 
-class ExplainRequest(PodsRequest["Explanation"], frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class ExplainRequest(PodsRequest["Explanation"]):
     """Explain where kube-scheduler would schedule a pod, or why it cannot, node by node.
 
     Without POD and -f, the pending pods are explained; with -l all pods with matching labels. They are those of the

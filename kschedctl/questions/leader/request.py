@@ -1,5 +1,6 @@
 """The question of ``leader``."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kschedctl.questions.handle import AnalysisHandle
@@ -10,7 +11,8 @@ if TYPE_CHECKING:
     from kschedctl.trials.loaded_cluster import LoadedCluster
 
 
-class LeaderRequest(AnalysisRequest["LeaderOverview"], frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class LeaderRequest(AnalysisRequest["LeaderOverview"]):
     """Show the leader of every election on a Lease, since when it leads, and when another candidate would take over.
 
     Raises

@@ -1,6 +1,7 @@
 """The question of ``nodes``."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from kschedctl.common.options import Option
@@ -18,7 +19,8 @@ BY_NAME = "name"
 BY_TAINTS = "taints"
 
 
-class NodesGrouping(AnalysisRequest["NodesOverview | NodeDescription"], frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class NodesGrouping(AnalysisRequest["NodesOverview | NodeDescription"]):
     """The selection of nodes by labels, their groups and their order."""
 
     selector: Annotated[
@@ -51,7 +53,8 @@ class NodesGrouping(AnalysisRequest["NodesOverview | NodeDescription"], frozen=T
     ] = BY_NAME
 
 
-class NodesRequest(NodesGrouping, frozen=True):
+@dataclass(frozen=True)
+class NodesRequest(NodesGrouping):
     """Show the free and allocatable capacity of nodes, the largest free block of each resource, and what uses the rest.
 
     Requests are counted as kube-scheduler counts them; those of pods that are nominated to a node are shown separately.

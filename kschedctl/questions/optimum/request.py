@@ -1,5 +1,6 @@
 """The question of ``optimum``."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,7 +23,8 @@ class Minimized(StrEnum):
     NODES = "nodes"
 
 
-class OptimumRequest(AnalysisRequest["Optimum | Purchased | Emptied"], frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class OptimumRequest(AnalysisRequest["Optimum | Purchased | Emptied"]):
     """Find the best placement of all pending pods at once, and compare it with kube-scheduler's, one pod after another.
 
     Goals are, in this order: many pods on nodes, by priority from the highest; no violated disruption budgets; few

@@ -1,5 +1,6 @@
 """The question of ``pending``."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from kschedctl.common.options import Option
@@ -11,7 +12,8 @@ if TYPE_CHECKING:
     from kschedctl.trials.loaded_cluster import LoadedCluster
 
 
-class PendingPods(AnalysisRequest["Pending"], frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class PendingPods(AnalysisRequest["Pending"]):
     """The selection of pending pods."""
 
     namespace: Annotated[
@@ -27,7 +29,8 @@ class PendingPods(AnalysisRequest["Pending"], frozen=True, kw_only=True):
     selector: Annotated[str, Option("--selector", "SELECTOR", "Show pods with matching labels only.", short="-l")] = ""
 
 
-class PendingRequest(PendingPods, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class PendingRequest(PendingPods):
     """List pending pods by cause and age, and the fewest changes that would schedule most of them.
 
     Each change is made and tried in a simulation of the whole scheduling queue, in which the pending pods compete for

@@ -1,5 +1,6 @@
 """The question of ``preempt``."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from kschedctl.common.options import CHOICE_SEED, Option
@@ -12,7 +13,8 @@ if TYPE_CHECKING:
     from kschedctl.trials.loaded_cluster import LoadedCluster
 
 
-class PreemptRequest(PodsRequest["Preemption"], frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class PreemptRequest(PodsRequest["Preemption"]):
     """Show which pods kube-scheduler would evict to schedule a pod, on which node, and why.
 
     Without POD and -f, the pending pods are used, each decided independently, highest priority first; with -l all pods

@@ -1,5 +1,6 @@
 """The question of ``rollout``."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kschedctl.questions.handle import AnalysisHandle
@@ -14,14 +15,16 @@ else:
     ApiObject = Where = Any
 
 
-class RolledWorkload(AnalysisRequest["RolledOut"], frozen=True):
+@dataclass(frozen=True)
+class RolledWorkload(AnalysisRequest["RolledOut"]):
     """The workload of a rollout."""
 
     #: The workload with its new template; fields that it does not set keep their value in the cluster.
     workload: ApiObject
 
 
-class RolloutRequest(RolledWorkload, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class RolloutRequest(RolledWorkload):
     """Simulate the rollout of a Deployment or StatefulSet step by step, and report whether it finishes or why not.
 
     The workload's own strategy applies (maxSurge, maxUnavailable, Recreate, the order and partition of a StatefulSet),

@@ -1,6 +1,7 @@
 """The question of ``simulate``."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from kschedctl.trials.loaded_cluster import LoadedCluster
 
 
-class NewPods(AnalysisRequest["Simulated"], frozen=True):
+@dataclass(frozen=True)
+class NewPods(AnalysisRequest["Simulated"]):
     """Pods that a program adds to the pending ones."""
 
     pods: AnyPod | Iterable[AnyPod] = ()
@@ -27,7 +29,8 @@ class NewPods(AnalysisRequest["Simulated"], frozen=True):
         return (self.pods,) if isinstance(self.pods, Pod | Mapping | str | Path) else tuple(self.pods)
 
 
-class SimulateRequest(NewPods, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class SimulateRequest(NewPods):
     """Schedule many pods one after another, and show which are scheduled, which stay pending and which are evicted.
 
     The pods are those of the manifests and the pending ones of the snapshot, in the order of their creation; they go

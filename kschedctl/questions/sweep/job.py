@@ -1,5 +1,6 @@
 """The job of a sweep: computes the row of a case from its number, identically in every process and on every machine."""
 
+import dataclasses
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +8,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-from msgspec import structs
 
 from kschedctl.cluster.placed_pods import pending_pods
 from kschedctl.common.errors import ConfigError, InputError, KschedctlError, ManifestError
@@ -123,7 +123,7 @@ def _capacity(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> Ca
 
 
 def _drain(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> CaseResult:
-    request = structs.replace(_DRAIN, nodes=tuple(of), seed=seed)
+    request = dataclasses.replace(_DRAIN, nodes=tuple(of), seed=seed)
     run = run_drain(cluster, request, AnalysisHandle())
     answer = drain_answer(cluster, request, run)
     return CaseResult(

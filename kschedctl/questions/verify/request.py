@@ -1,5 +1,6 @@
 """The question of ``verify``."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from kschedctl.common.options import Option
@@ -13,7 +14,8 @@ else:
     LoadedCluster = Any
 
 
-class VerifyRequest(AnalysisRequest["Verification"], frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class VerifyRequest(AnalysisRequest["Verification"]):
     """Compare all answers with the decisions of kube-scheduler, and explain possible differences.
 
     For every pending pod, the computed message is compared with the one in its PodScheduled condition; for every

@@ -1,8 +1,7 @@
 """The question of ``volumes``."""
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-
-import msgspec
 
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import AnalysisRequest, RequestError
@@ -17,13 +16,15 @@ else:
     ClaimSubject = PodSubject = Any
 
 
-class VolumesOfPod(AnalysisRequest["PodVolumes | ClaimVolumes"], frozen=True):
+@dataclass(frozen=True)
+class VolumesOfPod(AnalysisRequest["PodVolumes | ClaimVolumes"]):
     """The pod of a question of a program."""
 
     pod: AnyPod | None = None
 
 
-class VolumesRequest(VolumesOfPod, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class VolumesRequest(VolumesOfPod):
     """Show the volume that a claim has or would get, why no other, and the nodes from which it can be used.
 
     For a pod, all claims are considered together: the nodes that remain for the pod are shown. Without an argument, all
@@ -74,5 +75,5 @@ class VolumesRequest(VolumesOfPod, frozen=True, kw_only=True):
             subject: ClaimSubject | PodSubject = PodSubject(pod, where=where)
         else:
             subject = ClaimSubject(find_object(cluster.cluster, PersistentVolumeClaim, self.claim))
-        (answer,) = volumes(cluster, msgspec.structs.replace(self, subjects=(subject,)), handle)
+        (answer,) = volumes(cluster, replace(self, subjects=(subject,)), handle)
         return answer

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Annotated, Any, Final, Generic, Literal, TypeVar, cast, get_args
 from urllib.parse import parse_qsl
 
@@ -243,12 +243,12 @@ class Question:
         return AskedRequest(own, texts, content, compare, request=_requested(self.of_request, query))
 
 
-@cache
 def parameters_with(query: type[Query], kind: type[AnalysisRequest[Any]]) -> type[Query]:
     """Return parameters with the options of a request, which are named as those of the command line."""
     fields: list[tuple[str, Any, Any]] = []
-    for each, option in declared(kind):
-        values: Any = each.type.__origin__
+    for each in declared(kind):
+        values: Any = each.type
+        option = each.option
         if values == Sequence[str]:
             values = tuple[str, ...]
         if option.least is not None or option.most is not None:

@@ -1,9 +1,10 @@
 """Questions about the objects of the cluster: its size, lists of objects, and search."""
 
+import dataclasses
 from io import BytesIO
 from typing import Annotated, Final, TypeVar
 
-from msgspec import Meta, structs
+from msgspec import Meta
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Severity
@@ -258,7 +259,7 @@ def explain_pod(
     """Explain where kube-scheduler would schedule a pod of the cluster, or why it cannot."""
     changed = asked.over(cluster, handle)
     pod = pod_of(changed, asked.query.namespace, asked.query.name)
-    return structs.replace(asked.request, pod=(pod,)).answer(changed, handle)
+    return dataclasses.replace(asked.request, pod=(pod,)).answer(changed, handle)
 
 
 def explain_manifest(
@@ -266,7 +267,7 @@ def explain_manifest(
 ) -> Answer:
     """Explain where kube-scheduler would schedule the pods of a manifest, or why it cannot."""
     changed, pods = new_pods(cluster, asked, asked.query.namespace, handle)
-    answers = tuple(explain(changed, structs.replace(asked.request, pod=tuple(pods)), handle))
+    answers = tuple(explain(changed, dataclasses.replace(asked.request, pod=tuple(pods)), handle))
     return answers[0] if len(answers) == 1 else ExplanationList(items=answers)
 
 
@@ -276,7 +277,7 @@ def preempt_pod(
     """Show which pods kube-scheduler would evict to schedule a pod of the cluster, on which node, and why."""
     changed = asked.over(cluster, handle)
     pod = pod_of(changed, asked.query.namespace, asked.query.name)
-    answers = preempt(changed, structs.replace(asked.request, pod=(pod,)), handle)
+    answers = preempt(changed, dataclasses.replace(asked.request, pod=(pod,)), handle)
     return answers[0] if len(answers) == 1 else PreemptionList(items=answers)
 
 
@@ -424,7 +425,7 @@ def count_copies(
         pods = [pod_of(changed, namespace or query.namespace or "default", name)]
     else:
         changed, pods = new_pods(cluster, asked, query.namespace, handle)
-    answers = capacity(changed, structs.replace(asked.request, pod=tuple(pods)), handle)
+    answers = capacity(changed, dataclasses.replace(asked.request, pod=tuple(pods)), handle)
     return answers[0] if len(answers) == 1 else CapacityList(items=answers)
 
 
