@@ -30,7 +30,7 @@ def measure(args: argparse.Namespace) -> Iterator[Row]:
         cluster = kschedctl.load(path)
         cordoned = kschedctl.load(path, edits=[kschedctl.Cordon("node-0")])
     size = f"{args.pods:,} pods, {args.nodes:,} nodes"
-    names = [cluster.pods.key(index) for index in range(len(cluster.pods))]
+    names = [pod.key for pod in cluster.pods]
     found, milliseconds = timed(cluster.diff, cordoned, names)
     yield Row(f"diff of {size}, one cordoned", milliseconds, "ms", f"{len(found.changed):,} pods change")
     _, milliseconds = timed(cluster.verify)

@@ -24,7 +24,6 @@ from benchmarks.pending import pending
 from benchmarks.rows import Row, in_a_process, peak_megabytes, profiled, report, timed
 from kschedctl.cli.start import OBJECTS_BETWEEN_COLLECTIONS
 from kschedctl.objects.pod import Pod
-from kschedctl.trials.simulate.drain import DrainOptions
 
 #: The numbers of nodes, each with the number of processes whose median counts.
 SIZES: Final = {50: 3, 500: 3, 5_000: 1, 50_000: 1}
@@ -34,7 +33,6 @@ N_PENDING: Final = 20
 PREEMPTING_CPU: Final = "62.5"
 #: Later answers are measured so often; only once if one takes more than a second.
 N_LATER: Final = 5
-_DRAIN: Final = DrainOptions(ignore_daemonsets=True, force=True, delete_emptydir_data=True)
 
 
 def main() -> None:
@@ -113,7 +111,9 @@ def _questions(cluster: kschedctl.SchedulingCluster) -> dict[str, Callable[[int]
         "explain, anti": lambda i: cluster.explain(pod("anti", i)),
         "preempt": lambda i: cluster.preempt(pod("preempt", i, cpu=PREEMPTING_CPU)),
         "pending": lambda i: cluster.pending(),
-        "drain": lambda i: cluster.drain(f"node-{i % len(cluster.nodes)}", _DRAIN),
+        "drain": lambda i: cluster.drain(
+            f"node-{i % len(cluster.nodes)}", ignore_daemonsets=True, force=True, delete_emptydir_data=True
+        ),
     }
 
 

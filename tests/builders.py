@@ -24,6 +24,11 @@ from kschedctl.objects.releases.choice import choose_release
 from kschedctl.objects.releases.release import LATEST, RELEASES, Release
 from kschedctl.objects.releases.rules import GROUP_PREEMPTION_POLICY, TOPOLOGY_AWARE
 from kschedctl.objects.volume import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.nodes.analysis import nodes_overview
+from kschedctl.questions.nodes.answer import NodesOverview
+from kschedctl.questions.nodes.request import NodesRequest
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.config.load import load_configuration
@@ -380,6 +385,16 @@ def make_loaded(cluster: Cluster, version: str = "1.36") -> LoadedCluster:
 def load_engine(*paths: str | Path, **options: Any) -> LoadedCluster:
     """Return the scheduler over a cluster that ``kschedctl.load`` loads."""
     return kschedctl.load(*paths, **options).engine
+
+
+def scheduling_cluster(cluster: Cluster, version: str = "1.36") -> SchedulingCluster:
+    """Return a cluster that answers questions."""
+    return SchedulingCluster(make_loaded(cluster, version))
+
+
+def overview_of(engine: LoadedCluster, **options: Any) -> NodesOverview:
+    """Return the overview of nodes, with options of ``NodesRequest``."""
+    return nodes_overview(engine, NodesRequest(**options), AnalysisHandle())
 
 
 def write_snapshot(folder: Path, *objects: Iterable[ApiObject]) -> Path:

@@ -11,8 +11,7 @@ import pytest
 import kschedctl
 from kschedctl.cli.commands import COMMANDS
 from kschedctl.questions.functions import case_configuration, decide_cases, lint, rules, run_sweep
-from kschedctl.questions.loading import load
-from kschedctl.questions.scheduling_cluster import SchedulingCluster
+from kschedctl.questions.scheduling_cluster import SchedulingCluster, load
 from kschedctl.scheduler.cycle.decision import Decision, NodeVerdict
 
 OFFERED = [SchedulingCluster, Decision, NodeVerdict]
@@ -50,10 +49,7 @@ def test_every_type_that_is_taken_or_returned_can_be_imported(name: str, functio
 #: The commands whose method or function has another name, because that is a word of the cluster or of a package.
 #: ``watch`` and ``serve`` answer for a cluster that changes: a program loads the cluster again.
 PYTHON: dict[str, list[Any]] = {
-    "nodes": ["nodes_overview", "describe_node"],
     "preempt": ["preempt", "threat"],
-    "volumes": ["volumes", "claim"],
-    "optimum": ["optimum", "purchase", "consolidate"],
     "lint": [kschedctl.lint],
     "rule": [kschedctl.rules],
     "batch": [kschedctl.decide_cases],

@@ -65,7 +65,7 @@ def test_right_types_pass() -> None:
     assert SchedulingCluster(CLUSTER).explain(
         {"metadata": {"name": "q"}, "spec": {"containers": [{"name": "c"}]}}
     ).verdict.nodes == ("a",)
-    assert SchedulingCluster(CLUSTER).drain(iter(["a"])).nodes[0].node == "a"
+    assert SchedulingCluster(CLUSTER).drain("a").nodes[0].node == "a"
     assert SchedulingCluster(CLUSTER).capacity("default/p", most=1).copies == 1
 
 

@@ -9,6 +9,7 @@ import polars
 import pytest
 
 import kschedctl
+from tests.builders import load_engine, overview_of
 from tests.paths import ROOT
 
 PAGE = ROOT / "docs" / "notebooks.md"
@@ -25,15 +26,15 @@ def loaded() -> kschedctl.SchedulingCluster:
 
 
 def simulation() -> kschedctl.Simulation:
-    running = loaded().simulation()
+    running = loaded().engine.simulation()
     list(running)
     return running
 
 
 FRAMES: list[tuple[str, Callable[[], polars.DataFrame]]] = [
-    ('SchedulingCluster.to_frame("pods")', lambda: loaded().to_frame("pods", "polars")),
-    ('SchedulingCluster.to_frame("nodes")', lambda: loaded().to_frame("nodes", "polars")),
-    ("NodesOverview.to_frame()", lambda: loaded().nodes_overview().to_frame("polars")),
+    ("PodList.to_frame()", lambda: loaded().pods.to_frame("polars")),
+    ("NodeList.to_frame()", lambda: loaded().nodes.to_frame("polars")),
+    ("NodesOverview.to_frame()", lambda: overview_of(load_engine(SHOP / "cluster")).to_frame("polars")),
     ("Explanation.to_frame()", lambda: loaded().explain("shop/web-7").to_frame("polars")),
     ("Pending.to_frame()", lambda: loaded().pending(changes=0).to_frame("polars")),
     ("Simulation.to_frame()", lambda: simulation().to_frame("polars")),

@@ -12,6 +12,7 @@ from kschedctl.linter.overlay import ClusterOverlay
 from kschedctl.linter.rule import Rule, RuleSubject
 from kschedctl.linter.rules import RULES
 from kschedctl.linter.run import LintRequest, check, lint_files
+from tests.builders import load_engine
 
 
 def lint(
@@ -33,9 +34,7 @@ def lint(
 
 def overlay_of(snapshot: str, given: LintManifests, gates: Mapping[str, bool] | None = None) -> ClusterOverlay:
     """Return manifests applied to a snapshot, which is a text, with some feature gates."""
-    from kschedctl.questions.loading import load
-
-    return ClusterOverlay(load("-", stdin=BytesIO(snapshot.encode()), feature_gates=gates), given)
+    return ClusterOverlay(load_engine("-", stdin=BytesIO(snapshot.encode()), feature_gates=gates), given)
 
 
 def told(found: Iterable[LintFinding]) -> list[str]:

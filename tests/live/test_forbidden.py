@@ -205,7 +205,7 @@ def test_captured_snapshot_remembers(tmp_path: Path) -> None:
     assert f"warning: {PODS}: they take no capacity on nodes" in done.err
     cluster = load_engine(tmp_path / "captured")
     for ask in (
-        cluster.verify,
+        SchedulingCluster(cluster).verify,
         lambda: cluster.decide("default/waits"),
         lambda: SchedulingCluster(cluster).threat("default/waits"),
     ):

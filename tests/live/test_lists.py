@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+import kschedctl
 from kschedctl.common.errors import ClusterError
 from kschedctl.objects.kinds import KINDS
 from kschedctl.sources.live.reader import load_live
-from tests.builders import load_engine, make_pod
+from tests.builders import make_pod
 from tests.live.plain_server import Answer, discovery, page, serving
 
 REST: tuple[int, Any] = (0, None)
@@ -90,8 +91,8 @@ def test_nothing_is_decided_without_nodes(tmp_path: Path) -> None:
         return (403, {"message": "no"}) if path == "/api/v1/nodes" else REST
 
     with serving(answer, tmp_path) as (live, _):
-        cluster = load_engine(live=live)
-    for ask in (lambda: cluster.decide(make_pod()), cluster.nodes_overview, cluster.simulate, cluster.verify):
+        cluster = kschedctl.load(live=live)
+    for ask in (lambda: cluster.decide(make_pod()), cluster.nodes, cluster.simulate, cluster.verify):
         with pytest.raises(ClusterError, match="nodes cannot be listed by this user"):
             ask()
 

@@ -16,9 +16,9 @@ from urllib.request import urlopen
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from kschedctl.questions.loading import load
 from kschedctl.sources.live.kubeconfig import LiveContext
 from kschedctl.watch.pod_answers import PendingReport, PodAnswer, PodAnswers
+from tests.builders import load_engine
 
 ENTRY: Final = "import sys; sys.argv[0] = 'kschedctl'; from kschedctl.cli.main import run; run()"
 _PORT: Final = re.compile(r"on port ([0-9]+)")
@@ -127,6 +127,6 @@ def wait_for(what: Callable[[], Any], name: str, seconds: float = 30.0) -> Any:
 
 def explained(kubeconfig: Path) -> dict[str, PodAnswer]:
     """Return the answers about all pending pods that do not fit, computed from a new snapshot of the cluster."""
-    cluster = load(live=LiveContext(kubeconfig=str(kubeconfig)))
+    cluster = load_engine(live=LiveContext(kubeconfig=str(kubeconfig)))
     told = PodAnswers(lambda metadata: True).round(cluster).told
     return {one.pod.key: one.answer for one in told if isinstance(one, PendingReport)}

@@ -1,14 +1,17 @@
 """Charts of a document, as texts that a table of cases can name."""
 
+from functools import partial
+
 from kschedctl.questions.charts import Bars, NodeMap
 from kschedctl.questions.frame import View
-from kschedctl.questions.scheduling_cluster import SchedulingCluster
+from kschedctl.questions.nodes.analysis import describe_node
 from kschedctl.trials.loaded_cluster import LoadedCluster
+from tests.builders import overview_of
 
 
 def view_of(cluster: LoadedCluster) -> View:
     """Return the view of formats that draw."""
-    return View(wide=True, drawn=True, overview=SchedulingCluster(cluster).nodes(), describe=cluster.describe_node)
+    return View(wide=True, drawn=True, overview=overview_of(cluster), describe=partial(describe_node, cluster))
 
 
 def parts(bars: Bars) -> dict[str, list[str]]:

@@ -7,7 +7,7 @@ from kschedctl.objects.releases.choice import ChosenBy
 from kschedctl.questions.answer import Envelope, RulesData, SnapshotData
 from kschedctl.questions.document import Block, Document, Heading, Paragraph, Provenance
 from kschedctl.questions.frame import View, cautions, one_by_one
-from tests.builders import make_cluster, make_loaded, make_node
+from tests.builders import make_cluster, make_loaded, make_node, overview_of
 from tests.questions.printing import lines
 
 
@@ -42,7 +42,7 @@ def test_many_warnings_are_counted() -> None:
     ],
 )
 def test_many_answers_have_no_maps(answers: int, n_nodes: int, drawn: bool) -> None:
-    overview = make_loaded(make_cluster([make_node("a")])).nodes_overview()
+    overview = overview_of(make_loaded(make_cluster([make_node("a")])))
     view = View(drawn=True, overview=structs.replace(overview, nodes=overview.nodes * n_nodes))
     assert (view.among(answers).overview is not None) == drawn
 

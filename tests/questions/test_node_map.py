@@ -9,7 +9,7 @@ from kschedctl.questions.node_map import NodeChange, NodeResult, explained_map, 
 from kschedctl.questions.nodes.answer import NodeEntryData, NodesOverview
 from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.questions.simulate.answer import UtilisationData
-from tests.builders import GPU, make_cluster, make_loaded, make_node, make_pod
+from tests.builders import GPU, make_cluster, make_loaded, make_node, make_pod, overview_of
 from tests.questions.drawn import about, coloured
 
 NODES = [
@@ -18,7 +18,7 @@ NODES = [
     make_node("c", cpu="8", zone="z2", unschedulable=True, offers={GPU: 2}),
 ]
 CLUSTER = make_loaded(make_cluster(NODES, [make_pod("old", requests={"cpu": "3"}, node="a"), make_pod("new")]))
-OVERVIEW = SchedulingCluster(CLUSTER).nodes()
+OVERVIEW = overview_of(CLUSTER)
 
 
 @pytest.mark.parametrize(

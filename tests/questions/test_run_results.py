@@ -188,7 +188,7 @@ def test_diff(version: str, spare: int, expected: tuple[int, int, int]) -> None:
     ]
     cordoned = replace(hosts[1], spec=replace(hosts[1].spec, unschedulable=True))
     after = sides[1].moved(sides[1].cluster.with_nodes([hosts[0], cordoned, hosts[2]]))
-    answer = sides[0].diff(after, ["default/gang-1", "default/gang-2"])
+    answer = SchedulingCluster(sides[0]).diff(SchedulingCluster(after), ["default/gang-1", "default/gang-2"])
     assert [(each.before, each.fewest, each.after) for each in answer.groups] == [expected]
 
 

@@ -1,4 +1,4 @@
-"""The public face: what a program gets from ``kschedctl.load``."""
+"""The cluster that ``kschedctl.load`` returns: its lists, its questions and its errors."""
 
 import json
 from pathlib import Path
@@ -10,6 +10,8 @@ from lxml.html import fromstring
 import kschedctl
 from kschedctl.common.errors import ManifestError
 from kschedctl.objects.workload import StatefulSet
+from kschedctl.questions.optimum.analysis import purchase
+from kschedctl.questions.optimum.request import Minimized
 from kschedctl.trials.optimum.purchase import read_catalog
 from tests.builders import make_object, make_pod
 from tests.cli.in_process import run
@@ -29,8 +31,9 @@ def shop() -> kschedctl.SchedulingCluster:
 
 def test_cluster_has_nodes_and_pods(shop: kschedctl.SchedulingCluster) -> None:
     assert len(shop.nodes) == 15
-    assert ("shop", "web-7") in shop.pods.index
-    assert shop.release_choice.release.version == "1.36"
+    names: list[Any] = ["shop/web-7", "shop/web-70"]
+    assert [name in shop.pods for name in names] == [True, False]
+    assert shop.engine.release_choice.release.version == "1.36"
 
 
 def test_pod_can_be_given_in_every_way(shop: kschedctl.SchedulingCluster, tmp_path: Path) -> None:
@@ -59,7 +62,7 @@ def test_running_pod_gives_its_node_free() -> None:
     spec = {"nodeName": "a", "containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}
     running = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
     cluster = loaded(node, running)
-    assert cluster.node_name(cluster.find("default/p")) == "a"
+    assert cluster.pods["default/p"].spec.node_name == "a"
     assert cluster.decide("default/p").best == ("a",)
     # Another pod finds no room there.
     assert cluster.decide({"metadata": {"name": "q"}, "spec": {"containers": spec["containers"]}}).best == ()
@@ -79,13 +82,13 @@ def test_new_pod_is_admitted(shop: kschedctl.SchedulingCluster) -> None:
 
 def test_admission_tells_what_it_changes_in_what_was_written(shop: kschedctl.SchedulingCluster) -> None:
     pod = {**POD, "spec": {**POD["spec"], "priorityClassName": "shop-critical"}}
-    admitted = shop.admit(pod)
+    admitted = shop.engine.admit(pod)
     changes = {change.path: (change.plugin, change.before, change.after) for change in admitted.changes}
     assert changes["spec.schedulerName"] == ("defaults", None, "default-scheduler")
     assert changes["spec.priority"] == ("Priority", None, 1000)
     # What the cluster has stored is as it is.
-    assert shop.admit("shop/web-7").changes == ()
-    assert shop.decide_admitted(admitted.pod).best == shop.decide(pod).best
+    assert shop.engine.admit("shop/web-7").changes == ()
+    assert shop.engine.decide_admitted(admitted.pod).best == shop.decide(pod).best
 
 
 def test_without_admission_a_pod_gets_its_defaults_alone() -> None:
@@ -93,7 +96,7 @@ def test_without_admission_a_pod_gets_its_defaults_alone() -> None:
     pod = {**POD, "spec": {**POD["spec"], "priorityClassName": "shop-critical"}}
     assert cluster.decide(pod).pod.spec.priority is None
     assert cluster.decide(pod).pod.spec.scheduler_name == "default-scheduler"
-    assert cluster.snapshot.changes == ("new pods are not admitted",)
+    assert cluster.engine.snapshot.changes == ("new pods are not admitted",)
 
 
 def test_everything_that_admission_warns_of_is_missing(shop: kschedctl.SchedulingCluster) -> None:
@@ -101,10 +104,10 @@ def test_everything_that_admission_warns_of_is_missing(shop: kschedctl.Schedulin
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}
     # What the snapshot has was created in a cluster that has the classes.
     bare = loaded(node, {"apiVersion": "v1", "kind": "Pod", **pod})
-    assert len(bare.admit("shop/new").warnings) == 2
-    assert {"PriorityClass", "RuntimeClass"} <= {lack.kind for lack in bare.missing("shop/new")}
+    assert len(bare.engine.admit("shop/new").warnings) == 2
+    assert {"PriorityClass", "RuntimeClass"} <= {lack.kind for lack in bare.engine.missing("shop/new")}
     with pytest.raises(ManifestError, match="no PriorityClass with name urgent was found"):
-        loaded(node).admit(pod)
+        loaded(node).engine.admit(pod)
 
 
 def test_pods_of_a_workload_are_decided_for_with_what_comes_with_them(shop: kschedctl.SchedulingCluster) -> None:
@@ -116,14 +119,14 @@ def test_pods_of_a_workload_are_decided_for_with_what_comes_with_them(shop: ksch
         "template": template,
         "volumeClaimTemplates": [claim],
     }
-    made = shop.pods_of(make_object(StatefulSet, "db", namespace="shop", spec=spec))
+    made = shop.engine.pods_of(make_object(StatefulSet, "db", namespace="shop", spec=spec))
     assert [one.pod.key for one in made] == ["shop/db-0", "shop/db-1"]
     assert "not found" in shop.decide(made[0].pod).message
-    cluster = shop.with_made(made)
+    cluster = shop.engine.with_made(made)
     assert all(cluster.decide(one.pod).best for one in made)
     # The pods are not there, and the first cluster is as it was.
     assert ("shop", "db-0") not in cluster.pods.index
-    assert shop.cluster.get(StatefulSet, "db", "shop") is None
+    assert shop.engine.cluster.get(StatefulSet, "db", "shop") is None
 
 
 def test_version_gates_and_configuration() -> None:
@@ -133,9 +136,9 @@ def test_version_gates_and_configuration() -> None:
         "profiles": [{"schedulerName": "mine"}],
     }
     cluster = kschedctl.load(SHOP, kubernetes_version="1.35", feature_gates={"PodLevelResources": False}, config=config)
-    assert cluster.release_choice.release.version == "1.35"
-    assert not cluster.release_choice.release.enabled("PodLevelResources")
-    assert list(cluster.configuration.profiles) == ["mine"]
+    assert cluster.engine.release_choice.release.version == "1.35"
+    assert not cluster.engine.release_choice.release.enabled("PodLevelResources")
+    assert list(cluster.engine.configuration.profiles) == ["mine"]
     with pytest.raises(kschedctl.InputError, match='no profile is named "default-scheduler"'):
         cluster.decide(POD)
 
@@ -186,7 +189,9 @@ def test_a_decision_is_shown_on_a_line(shop: kschedctl.SchedulingCluster, pod: s
 def test_clusters_and_verdicts_are_shown_on_a_line(shop: kschedctl.SchedulingCluster) -> None:
     cordoned = kschedctl.load(SHOP, edits=[kschedctl.Cordon("node-8")])
     decision = shop.decide("shop/web-7")
-    assert [repr(one) for one in (shop, cordoned, shop.cluster, decision.node("node-8"), decision.node("node-9"))] == [
+    assert [
+        repr(one) for one in (shop, cordoned, shop.engine.cluster, decision.node("node-8"), decision.node("node-9"))
+    ] == [
         "<SchedulingCluster: 15 nodes, 77 pods, rules of Kubernetes 1.36>",
         "<SchedulingCluster: 15 nodes, 77 pods, rules of Kubernetes 1.36, 1 change>",
         "<Cluster: 15 nodes, 77 pods, v1.36.1>",
@@ -205,14 +210,16 @@ def test_preemption_is_that_of_the_decision(shop: kschedctl.SchedulingCluster) -
 
 def test_claims_are_found_by_name_and_by_their_pod() -> None:
     cluster = kschedctl.load(SHOP.parents[1] / "volumes" / "conflict")
-    claim = cluster.claim("shop/figures")
+    claim = cluster.volumes(claim="shop/figures")
+    assert isinstance(claim, kschedctl.ClaimVolumes)
     found = cluster.volumes("shop/reports-6f7d8c9b5d-x2k4q")
+    assert isinstance(found, kschedctl.PodVolumes)
     assert [each.name for each in found.claims] == [claim.claim.name]
     assert (claim.claim.zones, found.conflict) == (("eu-central-1b",), True)
     with pytest.raises(
         kschedctl.InputError, match="has no PersistentVolumeClaim shop/figure\n  did you mean shop/figures"
     ):
-        cluster.claim("shop/figure")
+        cluster.volumes(claim="shop/figure")
 
 
 def test_clusters_differ_in_what_they_decide(shop: kschedctl.SchedulingCluster) -> None:
@@ -234,7 +241,7 @@ def test_pods_that_wait_are_simulated_as_edits_make_them() -> None:
     sizes = [("100m", 3), ("100", 0)]
     for size, n_placed in sizes:
         edits = [kschedctl.SetRequest.parse(f"cpu={size}")]
-        simulation = kschedctl.load(SHOP, edits=edits).simulation()
+        simulation = kschedctl.load(SHOP, edits=edits).engine.simulation()
         assert len([attempt for attempt in simulation if attempt.node]) == n_placed, size
 
 
@@ -270,14 +277,18 @@ kinds:
 """
 
 
-def test_optimum_purchase_and_consolidate(shop: kschedctl.SchedulingCluster, tmp_path: Path) -> None:
-    best = shop.optimum(kschedctl.FinalGoal.NODES)
+def test_optimum_purchase_and_emptied_nodes(shop: kschedctl.SchedulingCluster, tmp_path: Path) -> None:
+    best = shop.optimum(goal=kschedctl.FinalGoal.NODES)
+    assert isinstance(best, kschedctl.Optimum)
     assert (best.pods, best.placed, best.multi_step_placed) == (3, 3, 3)
-    assert shop.consolidate().outcome.yes
+    emptied = shop.optimum(minimize=Minimized.NODES)
+    assert isinstance(emptied, kschedctl.Emptied)
+    assert emptied.outcome.yes
     catalog = tmp_path / "catalog.yaml"
     catalog.write_text(CATALOG)
-    bought = shop.purchase(catalog)
-    assert bought.outcome == shop.purchase(read_catalog(str(catalog))).outcome
+    bought = shop.optimum(buy=str(catalog))
+    assert isinstance(bought, kschedctl.Purchased)
+    assert bought.outcome == purchase(shop.engine, read_catalog(str(catalog)), kschedctl.AnalysisHandle()).outcome
 
 
 def test_leader_without_leases_is_not_known(shop: kschedctl.SchedulingCluster) -> None:
@@ -298,8 +309,8 @@ def test_what_ifs_leave_the_cluster_as_it_is(shop: kschedctl.SchedulingCluster) 
     assert cordoned.explain("shop/web-7").verdict.nodes == ("node-5",)
     assert cordoned.explain("shop/web-7").snapshot.changes == ("node node-8 is cordoned",)
     both = cordoned.what_if(cordon=["node-5", "node-2"], set_request="cpu=600m")
-    assert len(both.snapshot.changes) == 4
-    assert both.find("shop/web-7").spec.containers[0].resources.requests["cpu"] == "600m"
+    assert len(both.engine.snapshot.changes) == 4
+    assert both.engine.find("shop/web-7").spec.containers[0].resources.requests["cpu"] == "600m"
     assert shop.explain("shop/web-7").verdict.nodes == ("node-8",)
 
 
@@ -380,7 +391,7 @@ def make_node_manifest(name: str) -> dict[str, Any]:
 
 
 def test_a_simulation_is_shown_as_far_as_it_ran(shop: kschedctl.SchedulingCluster) -> None:
-    simulation = shop.simulation()
+    simulation = shop.engine.simulation()
     assert texts(simulation._repr_html_()).startswith("0 placed, 4 pending after 0.0")
     next(iter(simulation))
     assert "0 placed, 5 pending, 1 evicted after 0.006 s" in texts(simulation._repr_html_())
@@ -394,7 +405,7 @@ def test_an_object_of_a_derived_class_is_shown_as_its_base(shop: kschedctl.Sched
     class Own(kschedctl.SchedulingCluster):
         pass
 
-    own = Own(shop.snapshot, shop.release_choice)
+    own = Own(shop.engine)
     assert "4 of 77 pods are pending" in texts(own._repr_html_())
 
 
@@ -403,23 +414,23 @@ def test_html_contains_no_markup_of_the_cluster(shown: str) -> None:
     name = "<script>alert(1)</script>\u202e"
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [{"name": "c"}]}}
     cluster = loaded({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}, pod)
-    simulation = cluster.simulation()
+    simulation = cluster.engine.simulation()
     list(simulation)
-    html = {"cluster": cluster, "answer": cluster.nodes_overview(), "simulation": simulation}[shown]._repr_html_()
+    html = {"cluster": cluster, "answer": cluster.nodes(), "simulation": simulation}[shown]._repr_html_()
     assert "<script>" not in html
     assert "\u202e" not in html
     assert "&lt;script&gt;" in html
 
 
 def test_nodes_and_pods_are_data_frames(shop: kschedctl.SchedulingCluster) -> None:
-    nodes = shop.what_if(cordon="node-8").to_frame("nodes", "polars")
+    nodes = shop.what_if(cordon="node-8").nodes.to_frame("polars")
     (row,) = nodes.filter(nodes["name"] == "node-8").rows(named=True)
     # 3.92 cpu, of which the pods on the node request 1.9, and 14Gi.
     assert (row["allocatable.cpu_milli"], row["requested.cpu_milli"], row["free.cpu_milli"]) == (3920, 1900, 2020)
     assert (row["allocatable.memory_bytes"], row["allocatable.nvidia.com/gpu"]) == (14 * 2**30, 0)
     assert (row["unschedulable"], row["available"], row["problem"]) == (True, False, None)
     assert row["taints"] == "node.kubernetes.io/unschedulable:NoSchedule"
-    pods = shop.to_frame("pods", "polars")
+    pods = shop.pods.to_frame("polars")
     assert len(pods) == len(shop.pods)
     (row,) = pods.filter(pods["name"] == "train-1").rows(named=True)
     assert (row["workload_kind"], row["workload"], row["node"], row["phase"]) == ("Job", "train", None, "Pending")
@@ -437,7 +448,7 @@ def test_the_frame_of_an_explanation_has_a_row_per_node(shop: kschedctl.Scheduli
 
 
 def test_a_cluster_without_pods_has_a_frame_with_the_same_columns() -> None:
-    frame = loaded(make_node_manifest("a")).to_frame("pods", "polars")
+    frame = loaded(make_node_manifest("a")).pods.to_frame("polars")
     assert (len(frame), str(frame.schema["created"])) == (0, "Datetime(time_unit='us', time_zone='UTC')")
 
 

@@ -3,7 +3,7 @@
 from kschedctl.questions.capacity.answer import CapacityList
 from kschedctl.questions.capacity.document import capacity_map, copies_bars, workloads_bars
 from kschedctl.questions.scheduling_cluster import SchedulingCluster
-from tests.builders import make_cluster, make_loaded, make_node, make_pod
+from tests.builders import make_cluster, make_loaded, make_node, make_pod, overview_of
 from tests.questions.drawn import about, cells, coloured, parts
 
 NODES = [
@@ -17,7 +17,7 @@ LIMITED = SchedulingCluster(CLUSTER).capacity("default/p", most=3)
 
 
 def test_nodes_are_coloured_by_copies_and_by_what_rejects_the_next() -> None:
-    chart = capacity_map(ANSWER, SchedulingCluster(CLUSTER).nodes())
+    chart = capacity_map(ANSWER, overview_of(CLUSTER))
     assert coloured(chart) == {"a": "4", "b": "2", "c": "none"}
     assert [kind.name for kind in chart.colourings[0].kinds] == ["none", "1", "2", "3", "4"]
     assert coloured(chart, 1) == {"a": "NodeResourcesFit", "b": "NodeResourcesFit", "c": "NodeUnschedulable"}
@@ -25,7 +25,7 @@ def test_nodes_are_coloured_by_copies_and_by_what_rejects_the_next() -> None:
 
 
 def test_a_count_that_stops_at_its_limit_leaves_nodes_that_accept_more() -> None:
-    chart = capacity_map(LIMITED, SchedulingCluster(CLUSTER).nodes())
+    chart = capacity_map(LIMITED, overview_of(CLUSTER))
     accepting = {name for name, kind in coloured(chart, 1).items() if kind == "accepts the next copy"}
     assert accepting == {"a", "b"}
 

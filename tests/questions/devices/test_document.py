@@ -3,7 +3,7 @@
 from kschedctl.questions.devices.answer import DevicesOverview, DeviceSupply
 from kschedctl.questions.devices.document import devices_map, pools_bars, supply_map
 from kschedctl.questions.scheduling_cluster import SchedulingCluster
-from tests.builders import make_cluster, make_loaded, make_node
+from tests.builders import make_cluster, make_loaded, make_node, overview_of
 from tests.questions.drawn import about, cells, coloured, parts
 from tests.scheduler.devices.builders import make_claim, make_class, make_device, make_slice, request
 
@@ -43,7 +43,7 @@ def test_devices_of_pools_by_state() -> None:
 def test_nodes_by_their_free_devices() -> None:
     answer = SchedulingCluster(CLUSTER).devices()
     assert isinstance(answer, DevicesOverview)
-    chart = devices_map(answer, SchedulingCluster(CLUSTER).nodes())
+    chart = devices_map(answer, overview_of(CLUSTER))
     expected = {"a": "some devices free", "b": "all devices free", "c": "no devices", "d": "no devices"}
     assert coloured(chart) == expected
     assert about(chart)["a"][0].endswith("/a: 1 of 3 devices free")
@@ -53,6 +53,6 @@ def test_nodes_by_their_free_devices() -> None:
 def test_nodes_on_which_a_claim_can_be_allocated() -> None:
     answer = SchedulingCluster(CLUSTER).devices("default/wanted")
     assert isinstance(answer, DeviceSupply)
-    chart = supply_map(answer, SchedulingCluster(CLUSTER).nodes())
+    chart = supply_map(answer, overview_of(CLUSTER))
     assert {name for name, kind in coloured(chart).items() if kind == "can be allocated"} == {"a", "b"}
     assert set(coloured(chart).values()) == {"can be allocated", "cannot allocate all claims"}

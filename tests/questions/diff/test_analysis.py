@@ -2,7 +2,7 @@
 
 import pytest
 
-from kschedctl import AnalysisHandle, CancelledError, Drain, LoadedCluster
+from kschedctl import AnalysisHandle, CancelledError, Drain
 from kschedctl.questions.diff.analysis import describe
 from kschedctl.questions.diff.answer import AnswerPart, OutcomeData, SideOutcome
 from kschedctl.questions.diff.nodes import NodeChanges
@@ -14,15 +14,15 @@ from tests.builders import make_cluster, make_node, make_pod
 OWNER = ("apps/v1", "ReplicaSet", "web")
 
 
-def loaded(*edits: Drain) -> LoadedCluster:
+def loaded(*edits: Drain) -> SchedulingCluster:
     web = [make_pod(f"web-{i}", requests={"cpu": "1"}, node="a", owner=OWNER, priority=i) for i in range(3)]
     nodes, waits = [make_node("a", cpu="4"), make_node("b", cpu="2")], make_pod("waits", requests={"cpu": "1"})
     snapshot = Snapshot(cluster=make_cluster(nodes, [*web, waits]), paths=(), scheduler_config=None, left_out={})
-    return loaded_cluster(snapshot, edits=edits)
+    return SchedulingCluster(loaded_cluster(snapshot, edits=edits))
 
 
 def test_pods_that_lose_their_node_are_placed_one_after_another() -> None:
-    found = SchedulingCluster(loaded()).diff(loaded(Drain("a")))
+    found = loaded().diff(loaded(Drain("a")))
     lost = {pod.name: pod.after.nodes for pod in found.changed if pod.before.node_name}
     # Two fit on b, the more important ones; the pending pod is decided for as if they did not wait.
     assert lost == {"web-2": ("b",), "web-1": ("b",), "web-0": ()}
@@ -35,7 +35,7 @@ def test_it_can_be_cancelled() -> None:
     handle = AnalysisHandle()
     handle.cancel()
     with pytest.raises(CancelledError):
-        SchedulingCluster(loaded()).diff(loaded(Drain("a")), handle=handle)
+        loaded().diff(loaded(Drain("a")), handle=handle)
 
 
 @pytest.mark.parametrize(

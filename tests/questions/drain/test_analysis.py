@@ -15,7 +15,6 @@ from kschedctl.questions.drain.answer import Drained
 from kschedctl.questions.drain.request import DrainRequest
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.scheduling_cluster import SchedulingCluster
-from kschedctl.trials.simulate.drain import DrainOptions
 from tests.builders import load_engine, make_cluster, make_loaded, make_node, make_pod
 from tests.scheduler.preemption.small_clusters import budget
 from tests.trials.simulate.test_drain import web
@@ -82,12 +81,12 @@ def test_pods_without_a_controller_are_lost() -> None:
 @pytest.mark.parametrize("node", ["node-2", "node-4", "node-8"])
 def test_a_drain_agrees_with_the_what_if(node: str) -> None:
     """Compare the new nodes with those of ``diff --drain``, for nodes whose pods preempt no other pod."""
-    before = load_engine("fixtures/shop/cluster")
-    after = load_engine("fixtures/shop/cluster", edits=[kschedctl.Drain(node)])
-    options = DrainOptions(ignore_daemonsets=True, delete_emptydir_data=True, force=True)
-    (drained,) = SchedulingCluster(before).drain(node, options=options).nodes
-    on_node = [before.pods.key(i) for i in before.pods.on_node(before.nodes.row[node]).tolist()]
-    changed = {f"{each.namespace}/{each.name}": each for each in SchedulingCluster(before).diff(after, on_node).changed}
+    before = kschedctl.load("fixtures/shop/cluster")
+    after = kschedctl.load("fixtures/shop/cluster", edits=[kschedctl.Drain(node)])
+    answer = before.drain(node, ignore_daemonsets=True, delete_emptydir_data=True, force=True)
+    (drained,) = answer.nodes
+    on_node = [pod.key for pod in before.pods if pod.spec.node_name == node]
+    changed = {f"{each.namespace}/{each.name}": each for each in before.diff(after, on_node).changed}
     assert {pod.pod for pod in drained.moved} == set(on_node) - set(drained.staying)
     for pod in drained.moved:
         nodes = changed[pod.pod].after.nodes
@@ -175,7 +174,7 @@ def test_pods_that_were_pending_before_are_not_counted() -> None:
     ],
 )
 def test_a_drain_waits_for_pods_that_are_being_deleted(
-    ends: int, unreachable: bool, options: dict[str, bool], summary: str, seconds: int
+    ends: int, unreachable: bool, options: dict[str, Any], summary: str, seconds: int
 ) -> None:
     taints = ["node.kubernetes.io/unreachable:NoExecute"] if unreachable else []
     now = make_pod("now", node="n2")

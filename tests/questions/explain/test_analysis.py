@@ -9,7 +9,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.questions.explain.document import ExplainView, document
 from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.scheduler.cycle.outcome import SearchScope
-from tests.builders import make_cluster, make_loaded, make_node, make_pod
+from tests.builders import make_cluster, make_loaded, make_node, make_pod, scheduling_cluster
 from tests.questions.printing import lines
 from tests.sampling_clusters import many_nodes
 
@@ -59,7 +59,7 @@ def same_nodes(number: int) -> list[Node]:
     ],
 )
 def test_the_first_line_with_samples(pod: Pod, nodes: list[Node], end: str) -> None:
-    answer = SchedulingCluster(make_loaded(make_cluster(nodes))).explain(pod, sampling=True)
+    answer = scheduling_cluster(make_cluster(nodes)).explain(pod, sampling=True)
     assert answer.verdict.summary.partition("nodes and ")[2] == end
 
 
@@ -80,7 +80,7 @@ def test_the_data_of_samples() -> None:
 
 
 def test_all_nodes_are_scored_by_default() -> None:
-    answer = make_loaded(make_cluster(many_nodes())).explain(WEB)
+    answer = scheduling_cluster(make_cluster(many_nodes())).explain(WEB)
     assert answer.search is not None
     assert (answer.search.followed, answer.search.nodes) == (False, ())
     assert "starts" not in answer.verdict.summary
@@ -92,11 +92,11 @@ def test_all_nodes_are_scored_by_default() -> None:
 
 @pytest.mark.parametrize(("number", "pod"), [(100, WEB), (150, make_pod("web", requests={"cpu": "99"}))])
 def test_no_search_is_reported_where_samples_play_no_role(number: int, pod: Pod) -> None:
-    assert make_loaded(make_cluster(many_nodes(number))).explain(pod).search is None
+    assert scheduling_cluster(make_cluster(many_nodes(number))).explain(pod).search is None
 
 
 def test_the_table_of_samples() -> None:
-    answer = make_loaded(make_cluster(many_nodes())).explain(WEB, sampling=True)
+    answer = scheduling_cluster(make_cluster(many_nodes())).explain(WEB, sampling=True)
     shown = lines(document(answer, ExplainView()), 120)
     at = next(i for i, line in enumerate(shown) if line.split() == ["node", "starts", "chance"])
     assert shown[at + 1].split()[0] == answer.search.nodes[0].name if answer.search else ""

@@ -6,10 +6,10 @@ import pytest
 
 from kschedctl.common.errors import InputError
 from kschedctl.output.data_forms import as_json
+from kschedctl.questions.nodes.analysis import describe_node
 from kschedctl.questions.nodes.answer import NodeDescription, NodesOverview
-from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from tests.answer_schema import validate
-from tests.builders import GPU, make_cluster, make_loaded, make_node, make_pod
+from tests.builders import GPU, make_cluster, make_loaded, make_node, make_pod, overview_of
 
 TYPE = "node.kubernetes.io/instance-type"
 NOT_READY = {"type": "Ready", "status": "False", "reason": "KubeletNotReady"}
@@ -33,7 +33,7 @@ CLUSTER = make_loaded(make_cluster(NODES, PODS))
 
 
 def overview(**options: str) -> NodesOverview:
-    return SchedulingCluster(CLUSTER).nodes(**options)
+    return overview_of(CLUSTER, **options)
 
 
 def amounts(answer: NodesOverview, node: str, resource: str) -> tuple[str, str, str, str]:
@@ -141,7 +141,7 @@ def test_namespaces_that_use_the_nodes() -> None:
 
 
 def test_a_description_names_the_workloads_and_the_nominated_pods() -> None:
-    answer = SchedulingCluster(CLUSTER).nodes("a1")
+    answer = describe_node(CLUSTER, "a1")
     assert answer.summary == "a1 is ready; free: 0.5 of 4 cpu and 7Gi of 8Gi memory."
     assert [(each.owner, each.pods) for each in answer.owners] == [
         ("Pod shop/web-2", ("shop/web-2",)),
@@ -152,22 +152,22 @@ def test_a_description_names_the_workloads_and_the_nominated_pods() -> None:
 
 @pytest.mark.parametrize(("node", "yes", "available"), [("a1", True, True), ("b2", True, False), ("b3", False, False)])
 def test_only_unhealthy_nodes_are_a_problem(node: str, yes: bool, available: bool) -> None:
-    answer = SchedulingCluster(CLUSTER).nodes(node)
+    answer = describe_node(CLUSTER, node)
     assert (answer.yes, answer.node.available) == (yes, available)
     assert overview(nodes=node).yes is yes
 
 
 def test_a_node_that_reports_no_capacity() -> None:
     bare = make_loaded(make_cluster([make_node("a", cpu=None, memory=None, pods=None)], []))
-    assert SchedulingCluster(bare).nodes().summary == "1 node; no allocatable cpu or memory."
-    assert SchedulingCluster(bare).nodes("a").summary == "a; no allocatable cpu or memory."
+    assert overview_of(bare).summary == "1 node; no allocatable cpu or memory."
+    assert describe_node(bare, "a").summary == "a; no allocatable cpu or memory."
 
 
 def test_a_snapshot_without_pods_is_incomplete() -> None:
-    answer = SchedulingCluster(make_loaded(make_cluster(NODES, []))).nodes()
+    answer = overview_of(make_loaded(make_cluster(NODES, [])))
     assert [each.needed_for for each in answer.missing] == ["the snapshot has no pods"]
 
 
-@pytest.mark.parametrize("answer", [overview(), overview(by="zone"), SchedulingCluster(CLUSTER).nodes("b3")])
+@pytest.mark.parametrize("answer", [overview(), overview(by="zone"), describe_node(CLUSTER, "b3")])
 def test_answers_are_valid_by_the_schema(answer: NodesOverview | NodeDescription) -> None:
     validate(json.loads(as_json(answer)))

@@ -4,16 +4,17 @@ import pytest
 
 from kschedctl.questions.charts import Bars
 from kschedctl.questions.frame import View
+from kschedctl.questions.nodes.analysis import describe_node
 from kschedctl.questions.nodes.document import node_bars, overview_document
 from kschedctl.questions.scheduling_cluster import SchedulingCluster
-from tests.builders import GPU, make_cluster, make_loaded, make_node, make_pod
+from tests.builders import GPU, make_cluster, make_loaded, make_node, make_pod, overview_of
 from tests.questions.drawn import cells, parts
 from tests.questions.printing import lines
 
 
 def test_a_soft_taint_keeps_no_pod_away() -> None:
     nodes = [make_node("soft", taints=["a:PreferNoSchedule"]), make_node("hard", taints=["b:NoExecute"])]
-    printed = lines(overview_document(SchedulingCluster(make_loaded(make_cluster(nodes))).nodes(), View()))
+    printed = lines(overview_document(overview_of(make_loaded(make_cluster(nodes))), View()))
     assert printed[0].startswith("2 nodes; free on the 1 node that needs no toleration")
     rows = [line.split()[:3] for line in printed if line.startswith(("  soft", "  hard"))]
     assert rows == [["hard", "unknown,", "tainted"], ["soft", "unknown", "4/4"]]
@@ -43,9 +44,7 @@ TEN = make_loaded(
 
 
 def bars(asked: str = "") -> Bars:
-    return node_bars(
-        SchedulingCluster(CLUSTER).nodes("a"), SchedulingCluster(CLUSTER).explain(asked).pod if asked else None
-    )
+    return node_bars(describe_node(CLUSTER, "a"), SchedulingCluster(CLUSTER).explain(asked).pod if asked else None)
 
 
 USERS = ["Pod default/web: 1 cpu (1 pod)", "Job default/work: 1 cpu (2 pods)", "nominated pods: 0.25 cpu"]
@@ -106,7 +105,7 @@ def test_the_effect_of_nominated_pods_is_told_to_who_asks(asked: str, told: bool
 
 
 def test_workloads_beyond_eight_share_a_colour() -> None:
-    assert [kind.name for kind in node_bars(SchedulingCluster(MANY).nodes("a")).kinds][-1] == "free"
-    chart = node_bars(SchedulingCluster(TEN).nodes("a"))
+    assert [kind.name for kind in node_bars(describe_node(MANY, "a")).kinds][-1] == "free"
+    chart = node_bars(describe_node(TEN, "a"))
     assert [kind.name for kind in chart.kinds] == [*(f"Pod default/p{i}" for i in range(9, 1, -1)), "others", "free"]
     assert "others: 0.3 cpu" in parts(chart)["cpu"]

@@ -141,7 +141,7 @@ def test_pods_being_deleted_are_gone() -> None:
     victim = make_pod("victim", requests={"cpu": "3"}, node="a", terminating=True)
     urgent = make_pod("urgent", requests={"cpu": "3"}, priority=9, nominated="a")
     loaded = make_loaded(make_cluster([make_node("a")], [victim, urgent]))
-    answer = optimum(loaded, OptimumRequest(seconds=600), AnalysisHandle())
+    answer = optimum(loaded, OptimumRequest(time_limit=600), AnalysisHandle())
     assert answer.summary == "the scheduler places 1 of 1 pod, the best placement 1"
     assert {placement.pod: placement.node for placement in answer.placements} == {"default/urgent": "a"}
 
@@ -179,7 +179,7 @@ def test_broken_budgets_are_in_the_first_line() -> None:
     covered = make_pod("covered", labels={"app": "web"}, requests={"cpu": "4"}, node="a", owner=RS)
     urgent = make_pod("urgent", requests={"cpu": "4"}, priority=9)
     loaded = make_loaded(make_cluster([make_node("a")], [covered, urgent], budget("web", "web", 0)))
-    answer = optimum(loaded, OptimumRequest(seconds=600), AnalysisHandle())
+    answer = optimum(loaded, OptimumRequest(time_limit=600), AnalysisHandle())
     assert answer.summary == (
         "the scheduler places 1 of 1 pod and evicts 1 (1 beyond disruption budgets); "
         "the best placement places 1 and evicts 1 (1 beyond disruption budgets)"
@@ -219,7 +219,7 @@ NOTES = [
 @pytest.mark.parametrize(("pods", "note"), NOTES)
 def test_pods_that_the_numbers_leave_out(pods: list[Pod], note: str) -> None:
     loaded = make_loaded(make_cluster([make_node("a", cpu="4")], pods))
-    printed = text(optimum(loaded, OptimumRequest(seconds=600), AnalysisHandle()), 200)
+    printed = text(optimum(loaded, OptimumRequest(time_limit=600), AnalysisHandle()), 200)
     assert [line for line in printed if "not counted" in line or "taken as gone" in line] == [note]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from kschedctl.questions.preempt.document import candidates_bars, criteria_table, document, preemption_map
 from kschedctl.questions.scheduling_cluster import SchedulingCluster
-from tests.builders import make_cluster, make_loaded, make_node, make_pod
+from tests.builders import make_cluster, make_loaded, make_node, make_pod, overview_of
 from tests.questions.drawn import about, cells, coloured, parts, view_of
 
 STATUS = {"startTime": "2026-05-04T08:48:00Z"}
@@ -26,7 +26,7 @@ LOST = "2. lower highest priority of a victim"
 
 
 def test_nodes_are_coloured_by_their_part() -> None:
-    chart = preemption_map(ANSWER, SchedulingCluster(CLUSTER).nodes())
+    chart = preemption_map(ANSWER, overview_of(CLUSTER))
     assert coloured(chart) == {
         "a": "best candidate",
         "b": f"lost at {LOST}",

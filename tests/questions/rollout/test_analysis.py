@@ -9,7 +9,7 @@ from kschedctl.questions.frame import View
 from kschedctl.questions.rollout.answer import RolledOut
 from kschedctl.questions.rollout.document import document
 from kschedctl.trials.simulate.rollout import restarted
-from tests.builders import make_cluster, make_loaded
+from tests.builders import make_cluster, scheduling_cluster
 from tests.trials.simulate.test_rollout import (
     APART,
     ON_2,
@@ -25,12 +25,12 @@ from tests.trials.simulate.test_rollout import (
 
 def ask_web(strategy: Any, pod: dict[str, Any] | None = None, **spec: Any) -> RolledOut:
     web = deployment(2, strategy, pod, **spec)
-    return make_loaded(make_cluster(nodes(2), pods_of(web, ON_2), web)).rollout(restarted(web))
+    return scheduling_cluster(make_cluster(nodes(2), pods_of(web, ON_2), web)).rollout(restarted(web))
 
 
 def ask_db(**spec: Any) -> RolledOut:
     db = stateful_set(3, **spec)
-    return make_loaded(make_cluster(nodes(2), members(["n0", "n1", "n0"]), db)).rollout(restarted(db))
+    return scheduling_cluster(make_cluster(nodes(2), members(["n0", "n1", "n0"]), db)).rollout(restarted(db))
 
 
 ANSWERS = {

@@ -11,18 +11,17 @@ from kschedctl.objects.pod import PodStatus
 from kschedctl.objects.policies import ResourceQuota
 from kschedctl.objects.volume import CSIDriver, VolumeAttachment
 from kschedctl.questions.rollout.answer import RolledOut
-from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.trials.simulate.rollout import restarted
 from tests.builders import (
     make_claim,
     make_cluster,
     make_container,
-    make_loaded,
     make_node,
     make_object,
     make_pod,
     make_storage_class,
     make_volume,
+    scheduling_cluster,
 )
 from tests.trials.simulate.test_rollout import (
     APART,
@@ -51,7 +50,7 @@ def disk(mode: str = "ReadWriteOnce", **volume: Any) -> list[Any]:
 
 def ask(web: Any, pods: list[Any], *objects: Any, n: int = 2) -> RolledOut:
     cluster = make_cluster(nodes(n), [let_in(pod) for pod in pods], web, *objects)
-    return SchedulingCluster(make_loaded(cluster)).rollout(restarted(web))
+    return scheduling_cluster(cluster).rollout(restarted(web))
 
 
 def quota(cpu: str) -> ResourceQuota:
@@ -127,7 +126,7 @@ def test_a_node_to_add_is_suggested_once_with_its_alternatives() -> None:
     web = deployment(2, surge(1, 0), HALF)
     zones = [make_node(f"n{i}", zone=f"z{i}") for i in range(2)]
     cluster = make_cluster(zones, [let_in(pod) for pod in pods_of(web, ON_2)], web)
-    found = [one.summary for one in SchedulingCluster(make_loaded(cluster)).rollout(restarted(web)).suggestions]
+    found = [one.summary for one in scheduling_cluster(cluster).rollout(restarted(web)).suggestions]
     assert [one for one in found if one.startswith(NODE)] == ["add a node like n0 in z0, or in z1"]
 
 
@@ -196,7 +195,7 @@ def test_a_broken_pod_of_a_stateful_set_blocks_the_revision_that_repairs_it() ->
     db = stateful_set(3)
     pods = members(["n0", "n1", "n0"])
     broken = replace(pods[1], status=replace(pods[1].status, conditions=(Condition(type="Ready", status="False"),)))
-    answer = make_loaded(make_cluster(nodes(2), [pods[0], broken, pods[2]], db)).rollout(restarted(db))
+    answer = scheduling_cluster(make_cluster(nodes(2), [pods[0], broken, pods[2]], db)).rollout(restarted(db))
     assert answer.summary == (
         "default/db: the rollout does not start: default/db-1 is not ready and nothing suggests that this will change; "
         "OrderedReady replaces no pod, not even a broken one, before all pods are ready"
@@ -225,14 +224,14 @@ def test_a_broken_pod_of_an_older_template_is_only_deleted(
     pods[1] = replace(pods[1], status=msgspec.convert(status, PodStatus))
     stored = stateful_set(3, HUGE)
     stored = replace(stored, status=replace(stored.status, update_revision=revision))
-    answer = make_loaded(make_cluster(nodes(2), pods, stored)).rollout(restarted(stateful_set(3, template)))
+    answer = scheduling_cluster(make_cluster(nodes(2), pods, stored)).rollout(restarted(stateful_set(3, template)))
     assert answer.suggestions[0].summary.startswith(first)
 
 
 def test_a_new_pod_that_lacks_capacity_needs_no_other_template() -> None:
     db = stateful_set(2, SMALL)
     fillers = [make_pod(f"x{i}", node=f"n{i}", requests={"cpu": "4"}) for i in range(2)]
-    answer = make_loaded(make_cluster(nodes(2), [*members(["n0", "n1"]), *fillers], db)).rollout(restarted(db))
+    answer = scheduling_cluster(make_cluster(nodes(2), [*members(["n0", "n1"]), *fillers], db)).rollout(restarted(db))
     assert [one.summary for one in answer.suggestions if "template" in one.summary] == []
     assert [one.summary for one in answer.suggestions] == ["add a node like n0"]
 

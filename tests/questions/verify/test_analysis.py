@@ -26,6 +26,7 @@ from tests.builders import (
     make_pod,
     make_volume,
     mount,
+    scheduling_cluster,
 )
 from tests.questions.printing import lines
 from tests.sampling_clusters import many_nodes, pod_of_turn, scheduled_in_turn
@@ -123,7 +124,7 @@ def test_what_ifs_do_not_count() -> None:
 
 @pytest.mark.parametrize(("number", "shown"), [(100, False), (101, True)])
 def test_the_next_question_of_a_large_cluster(number: int, shown: bool) -> None:
-    answer = make_loaded(make_cluster(many_nodes(number), [pod_of_turn(0, "n000")])).verify()
+    answer = scheduling_cluster(make_cluster(many_nodes(number), [pod_of_turn(0, "n000")])).verify()
     assert answer.choices is None
     assert ("kschedctl verify --sampling" in "\n".join(lines(document(answer, View()), 100))) == shown
 

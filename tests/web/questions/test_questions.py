@@ -8,8 +8,9 @@ from kschedctl.common.errors import ManifestError
 from kschedctl.questions.diff.answer import Diff
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.loading import ClusterRequest, ClusterSource
-from kschedctl.web.questions.question import Asked
-from kschedctl.web.questions.questions import CompareQuery, SimulateQuery, compare, simulate_queue
+from kschedctl.questions.simulate.request import SimulateRequest
+from kschedctl.web.questions.question import Asked, AskedRequest
+from kschedctl.web.questions.questions import CompareQuery, ManifestQuery, compare, simulate_queue
 from tests.builders import load_engine
 from tests.paths import ROOT
 
@@ -20,7 +21,7 @@ def test_a_job_of_more_pods_than_can_be_created_ends_at_once() -> None:
     template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     spec = {"replicas": 10**9, "selector": {"matchLabels": {"app": "web"}}, "template": template}
     web = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
-    asked = Asked(SimulateQuery(), body=json.dumps(web).encode())
+    asked = AskedRequest(ManifestQuery(), body=json.dumps(web).encode(), request=SimulateRequest())
     with pytest.raises(ManifestError, match="1,000,000,000 pods would be created one by one"):
         simulate_queue(load_engine(SHOP), asked, AnalysisHandle())
 
