@@ -27,6 +27,11 @@ class Option:
     parameter: str = ""
 
     @property
+    def of_api(self) -> str:
+        """The name of the parameter in the API; empty for that of the field."""
+        return self.parameter or self.flag.removeprefix("--")
+
+    @property
     def name(self) -> str:
         """The flag as an identifier."""
         return self.flag.removeprefix("--").replace("-", "_")

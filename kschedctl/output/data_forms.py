@@ -25,7 +25,7 @@ def as_json(value: Answer) -> str:
     """Return an answer as indented JSON."""
     import msgspec
 
-    return json_text(msgspec.json.format(value.to_json(), indent=2)) + "\n"
+    return json_text(msgspec.json.format(value.json_bytes(), indent=2)) + "\n"
 
 
 # ``-o yaml``: the data of ``-o json`` as YAML.
@@ -113,7 +113,7 @@ class JsonLines(Form):
 
 def json_line(answer: Answer) -> str:
     """Return a whole answer as one line of JSON."""
-    return json_text(answer.to_json()) + "\n"
+    return json_text(answer.json_bytes()) + "\n"
 
 
 # ``-o name``: the names of the resulting objects, one per line, as input of other commands.

@@ -1,9 +1,12 @@
 """Blocks as text for a terminal of a given width, or for a pipe, where lines are not wrapped."""
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
-from typing import Final
+from shutil import get_terminal_size
+from typing import IO, Final, NamedTuple
 
+from kschedctl.common.frames import ShownInNotebooks
 from kschedctl.common.text.characters import printable
 from kschedctl.output.forms import Console
 from kschedctl.output.grid import Printed, grid, wrapped
@@ -30,6 +33,26 @@ _STYLES: Final = {
     Tone.CAUTION: "yellow",
 }
 _DOT: Final = "\N{MIDDLE DOT}"
+
+
+class _Plain(NamedTuple):
+    """A console without colours, for a text."""
+
+    width: int
+    file: IO[str]
+    encoding: str = "utf-8"
+    color_system: None = None
+    is_terminal: bool = False
+
+
+def as_text(answer: ShownInNotebooks, width: int | None = None, *, wide: bool = False) -> str:
+    """Return an answer as text; parameters are those of ``Answer.to_text``."""
+    from kschedctl.questions.documents import document
+    from kschedctl.questions.frame import View
+
+    columns = get_terminal_size().columns if width is None else width or sys.maxsize
+    console = _Plain(columns, sys.stdout)
+    return "".join(render(document(answer, View(wide=wide)), console, lambda question: "", in_full=wide)).rstrip("\n")
 
 
 def render(

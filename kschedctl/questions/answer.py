@@ -6,6 +6,7 @@ Field names are part of the public interface; the JSON Schema is made from these
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from importlib import import_module
 from typing import Annotated, Any, Final, Generic, Literal, Self, TypedDict, TypeVar
 
 import msgspec
@@ -136,12 +137,37 @@ class Answer(ShownInNotebooks):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as ``-o json`` prints it: apiVersion and kind first, the provenance last."""
-        data: dict[str, Any] = msgspec.json.decode(self.to_json())
+        data: dict[str, Any] = msgspec.json.decode(self.json_bytes())
         return data
 
-    def to_json(self) -> bytes:
+    def to_json(self) -> str:
         """Return the answer as JSON on one line, with the fields of ``to_dict`` in their order."""
+        return self.json_bytes().decode()
+
+    def json_bytes(self) -> bytes:
+        """The UTF-8 of ``to_json``."""
         return msgspec.json.encode(_ordered(encoded_json(self, encode_operands)))
+
+    def to_text(self, width: int | None = None, *, wide: bool = False) -> str:
+        """Return the text that the command of the question prints, without the commands that it suggests.
+
+        Parameters
+        ----------
+        width : int, optional
+            The largest number of characters in a line; by default that of the terminal. 0 wraps no lines.
+        wide : bool
+            True for the text of ``-o wide``.
+        """
+        # Answers do not depend on their presentation, so the module is looked up by its name.
+        text: str = import_module("kschedctl.output.terminal").as_text(self, width, wide=wide)
+        return text
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        first = next((line for line in self.to_text(0).splitlines() if line), "")
+        return f"<{type(self).__name__}: {first}>"
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         """Return the lines of ``-o name``: objects in the notation of kubectl.
@@ -262,11 +288,15 @@ class ClusterAnswer(Envelope, Answer, frozen=True, kw_only=True, tag_field="kind
 
     api_version: Annotated[Literal["kschedctl/v1"], "The version of the form of the answer."] = API_VERSION
 
+    __repr__ = Answer.__repr__
+
 
 class CompoundAnswer(Data, Answer, frozen=True, kw_only=True, tag_field="kind"):
     """Base of the answers that combine several answers, or that are not based on a cluster."""
 
     api_version: Annotated[Literal["kschedctl/v1"], "The version of the form of the answer."] = API_VERSION
+
+    __repr__ = Answer.__repr__
 
 
 class AnswerList(CompoundAnswer, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from kschedctl.questions.sweep.analysis import SweepRequest, configuration, swee
 from kschedctl.questions.sweep.answer import Sweep
 
 if TYPE_CHECKING:
-    from kschedctl.trials.loaded_cluster import LoadedCluster
+    from kschedctl.questions.scheduling_cluster import SchedulingCluster
 
 
 @checked_arguments
@@ -143,7 +143,7 @@ def decide_cases(
 def lint(
     paths: str | Path | Iterable[str | Path],
     *,
-    cluster: "LoadedCluster | str | Path | None" = None,
+    cluster: "SchedulingCluster | str | Path | None" = None,
     namespace: str = "",
     select: str | Sequence[str] = (),
     extend_select: str | Sequence[str] = (),
@@ -161,7 +161,7 @@ def lint(
     ----------
     paths : str, Path or iterable of them
         Files, folders and archives; ``-`` is standard input.
-    cluster : LoadedCluster, str or Path, optional
+    cluster : SchedulingCluster, str or Path, optional
         The cluster that the manifests will be applied to, for rules that need a cluster; ``kschedctl.load`` makes it.
     namespace : str
         The namespace of objects that name none.
@@ -203,7 +203,7 @@ def lint(
     given = (paths,) if isinstance(paths, str | Path) else paths
     manifests = ManifestChoice(
         paths=tuple(map(str, given)),
-        cluster=(str(cluster),) if isinstance(cluster, str | Path) else cluster or (),
+        cluster=(str(cluster),) if isinstance(cluster, str | Path) else cluster.engine if cluster is not None else (),
         namespace=namespace,
         kubernetes_version=kubernetes_version,
         feature_gates=feature_gates or {},

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 from kschedctl.common.argument_types import require_type
 from kschedctl.common.errors import InputError
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.request import AnalysisRequest, declared
+from kschedctl.questions.request import AnalysisRequest, declared, renamed
 
 if TYPE_CHECKING:
     from kschedctl.trials.loaded_cluster import LoadedCluster
@@ -42,7 +42,11 @@ class Method(Generic[P, A]):
             assert cluster is not None
             request: AnalysisRequest[A] = self._request(*values, **named)
             check_values(request)
-            return request.answer(cluster.engine, request.handle or AnalysisHandle())
+            try:
+                return request.answer(cluster.engine, request.handle or AnalysisHandle())
+            except InputError as error:
+                names = {option.flag: name for name, option in kind.options().items()}
+                raise renamed(error, names) if any(each.field in names for each in error.findings) else error from None
 
         ask.__name__, ask.__qualname__ = self._name, f"{owner.__name__}.{self._name}"
         ask.__module__, ask.__doc__ = kind.__module__, method_text(kind)

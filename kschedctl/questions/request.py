@@ -5,9 +5,10 @@
 """
 
 import inspect
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeGuard, TypeVar, get_args
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.options import Option
@@ -41,6 +42,11 @@ class _Names(dict[str, str]):
         return key
 
 
+def renamed(error: InputError, names: Mapping[str, str]) -> InputError:
+    """Return the error of an analysis, which names an option by its flag, with the names of another medium."""
+    return type(error).together(replace(each, field=names.get(each.field, each.field)) for each in error.findings)
+
+
 @dataclass(frozen=True, kw_only=True)
 class AnalysisRequest(Generic[A]):
     """Base of the requests; a field without an `Option` is set by whoever makes the request, and is no option."""
@@ -56,11 +62,17 @@ class AnalysisRequest(Generic[A]):
     handle: AnalysisHandle | None = None
 
     def __post_init__(self) -> None:
-        # A single text stands for a list of one.
         for field in declared(type(self)):
-            if field.type == Sequence[str]:
-                value = getattr(self, field.name)
-                object.__setattr__(self, field.name, (value,) if isinstance(value, str) else tuple(value))
+            value = getattr(self, field.name)
+            choices = next((kind for kind in (field.type, *get_args(field.type)) if is_choice(kind)), None)
+            if field.type == Sequence[str] and isinstance(value, Iterable):
+                # A single text stands for a list of one.
+                value = (value,) if isinstance(value, str) else tuple(value)
+            elif choices is not None and isinstance(value, str):
+                if value not in list(choices):
+                    raise InputError(f'"{value}" is not one of {", ".join(choices)}', path=field.name)
+                value = choices(value)
+            object.__setattr__(self, field.name, value)
 
     def check(self) -> None:
         """Check the options together.
@@ -81,6 +93,11 @@ class AnalysisRequest(Generic[A]):
     def text(cls) -> str:
         """The question in words: the docstring, without the sections about the method."""
         return (inspect.getdoc(cls) or "").partition("\n\nRaises\n---")[0].partition("\n\nExamples\n---")[0]
+
+
+def is_choice(kind: Any) -> TypeGuard[type[StrEnum]]:
+    """Report whether a type has a fixed set of texts as its values."""
+    return isinstance(kind, type) and issubclass(kind, StrEnum)
 
 
 class DeclaredOption(NamedTuple):

@@ -12,6 +12,7 @@ from kschedctl.common.findings import Location
 from kschedctl.common.frames import Frame, Library, ShownInNotebooks
 from kschedctl.common.wording import counted
 from kschedctl.objects.core import Node
+from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.questions.capacity.request import CapacityRequest
@@ -137,7 +138,7 @@ class PodList(Sequence[Pod]):
         from kschedctl.sources.snapshot.pod_choice import find_pod
 
         namespace, _, name = which.rpartition("/")
-        return find_pod(pods, name, namespace)
+        return find_pod(pods, name, namespace or DEFAULT_NAMESPACE)
 
     def __contains__(self, which: object) -> bool:
         if isinstance(which, str):

@@ -237,4 +237,4 @@ def read_answer(result: bytes) -> tuple[Answer, NodesOverview | None]:
 
 def job_json(cluster: LoadedCluster, result: bytes, handle: AnalysisHandle) -> bytes:
     """Return the answer in the result of a job as JSON, with the fields of ``-o json``."""
-    return read_answer(result)[0].to_json()
+    return read_answer(result)[0].json_bytes()

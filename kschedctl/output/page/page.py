@@ -37,7 +37,7 @@ def as_html(answer: "Answer") -> str:
     """Return an answer as an HTML fragment with its style, for notebooks.
 
     >>> import kschedctl
-    >>> "node-8 is ready" in as_html(kschedctl.load("fixtures/shop/cluster").describe_node("node-8"))
+    >>> "node-8 is ready" in as_html(kschedctl.load("fixtures/shop/cluster").nodes("node-8"))
     True
     """
     from kschedctl.questions.documents import document

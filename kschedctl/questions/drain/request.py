@@ -135,7 +135,7 @@ class DrainRequest(NamedNodes):
             selector = parse_label_query(self.selector)
             found = [i for i, node in enumerate(cluster.nodes.objects) if matches(selector, node.metadata.labels)]
             if not found:
-                raise InputError(f'no node matches the selector "{self.selector}"', path="selector")
+                raise InputError(f'no node matches the selector "{self.selector}"', path="--selector")
             rows += found
         if self.zone:
             rows += find_zone(cluster, self.zone)

@@ -35,7 +35,7 @@ from kschedctl.questions.nodes.answer import (
 )
 
 if TYPE_CHECKING:
-    from kschedctl.trials.loaded_cluster import LoadedCluster
+    from kschedctl.questions.scheduling_cluster import SchedulingCluster
 
 # Bars of a node: what each workload requests of its resources, what is free, and what a pod asks for.
 
@@ -362,8 +362,9 @@ def _users_table(heading: str, users: Iterable[tuple[str, int, Mapping[str, str]
 _MOST_PENDING_NAMED: Final = 5
 
 
-def loaded_cluster_document(cluster: "LoadedCluster", view: View) -> Document:
+def loaded_cluster_document(shown: "SchedulingCluster", view: View) -> Document:
     """Lay out the state of a loaded cluster for notebooks; nothing is simulated, so that it is shown at once."""
+    cluster = shown.engine
     pending = [cluster.pods.key(index) for index in pending_pods(cluster.cluster)]
     if pending:
         verb = "is" if len(pending) == 1 else "are"

@@ -256,8 +256,8 @@ def parameters_with(query: type[Query], kind: type[AnalysisRequest[Any]]) -> typ
             limited: Any = Annotated[number, Meta(ge=option.least, le=option.most)]
             values = limited if values is number else limited | None
         annotation = Annotated[values, Meta(description=option.help)]
-        name = option.parameter or option.flag.removeprefix("--") or each.name
-        fields.append((each.name, annotation, msgspec.field(name=name, default=each.default)))
+        parameter = msgspec.field(name=option.of_api or each.name, default=each.default)
+        fields.append((each.name, annotation, parameter))
     made = msgspec.defstruct(f"{kind.__name__}{query.__name__}", fields, bases=(query,), frozen=True, kw_only=True)
     made.__doc__ = kind.text()
     return cast("type[Query]", made)
@@ -292,7 +292,12 @@ def answered(
     handle: AnalysisHandle,
 ) -> bytes:
     """Answer a question, and return the answer as JSON with the fields of ``-o json``."""
-    return run(cluster, asked, handle).to_json()
+    try:
+        return run(cluster, asked, handle).json_bytes()
+    except InputError as error:
+        if not isinstance(asked, AskedRequest):
+            raise
+        raise renamed(error, {option.flag: option.of_api for option in asked.request.options().values()}) from None
 
 
 def _is_list(field: msgspec.structs.FieldInfo) -> bool:
