@@ -46,7 +46,7 @@ class Method(Generic[P, A]):
                 return request.answer(cluster.engine, request.handle or AnalysisHandle())
             except InputError as error:
                 names = {option.flag: name for name, option in kind.options().items()}
-                raise renamed(error, names) if any(each.field in names for each in error.findings) else error from None
+                raise renamed(error, names) from None
 
         ask.__name__, ask.__qualname__ = self._name, f"{owner.__name__}.{self._name}"
         ask.__module__, ask.__doc__ = kind.__module__, method_text(kind)

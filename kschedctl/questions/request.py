@@ -44,6 +44,8 @@ class _Names(dict[str, str]):
 
 def renamed(error: InputError, names: Mapping[str, str]) -> InputError:
     """Return the error of an analysis, which names an option by its flag, with the names of another medium."""
+    if not any(each.field in names for each in error.findings):
+        return error
     return type(error).together(replace(each, field=names.get(each.field, each.field)) for each in error.findings)
 
 

@@ -21,7 +21,7 @@ from kschedctl.questions.answer import Answer
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.loading import ClusterRequest, ClusterSource
 from kschedctl.questions.manifests import ManifestRequest, Manifests, read_manifests
-from kschedctl.questions.request import AnalysisRequest, RequestError, declared
+from kschedctl.questions.request import AnalysisRequest, RequestError, declared, renamed
 from kschedctl.sources.snapshot.files import STDIN
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.whatif.edit import Edit, FileEdit
