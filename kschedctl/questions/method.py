@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 
 from kschedctl.common.argument_types import require_type
@@ -30,17 +31,17 @@ class Method(Generic[P, A]):
     """
 
     def __init__(self, request: Callable[P, AnalysisRequest[A]]) -> None:
-        self._request: Any = request
+        self.request: Any = request
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
     def __get__(self, cluster: "HasEngine | None", owner: type) -> Callable[P, A]:
-        kind: type[AnalysisRequest[A]] = self._request
+        kind: type[AnalysisRequest[A]] = self.request
 
         def ask(*values: P.args, **named: P.kwargs) -> A:
             assert cluster is not None
-            request: AnalysisRequest[A] = self._request(*values, **named)
+            request: AnalysisRequest[A] = self.request(*values, **named)
             check_values(request)
             try:
                 return request.answer(cluster.engine, request.handle or AnalysisHandle())
@@ -59,9 +60,10 @@ def check_values(request: AnalysisRequest[Any]) -> None:
 
     Raises InputError if a value is wrong, or options contradict one another.
     """
+    for each in fields(request):
+        require_type(each.name, getattr(request, each.name), each.type)
     for field in declared(type(request)):
         value = getattr(request, field.name)
-        require_type(field.name, value, field.type)
         option = field.option
         if value is None:
             continue

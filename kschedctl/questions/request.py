@@ -59,6 +59,8 @@ class AnalysisRequest(Generic[A]):
     operation: ClassVar[str] = ""
     #: The title of its form in the pages.
     title: ClassVar[str] = ""
+    #: The page of its form; if empty, it is at the path of the question, and in the menu.
+    page: ClassVar[str] = ""
 
     #: What shows the progress of a method, and can cancel it.
     handle: AnalysisHandle | None = None

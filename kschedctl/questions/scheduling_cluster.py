@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from kschedctl.questions.diff.answer import Diff
     from kschedctl.questions.preempt.answer import Threat
-    from kschedctl.questions.subject import AnyPod
     from kschedctl.scheduler.cycle.decision import Decision
     from kschedctl.sources.live.kubeconfig import LiveContext
     from kschedctl.trials.whatif.edits import Edit
@@ -223,7 +222,7 @@ class SchedulingCluster(ShownInNotebooks):
     verify = Method(VerifyRequest)
     volumes = Method(VolumesRequest)
 
-    def decide(self, pod: AnyPod) -> Decision:
+    def decide(self, pod: Pod | Mapping[str, Any] | str | Path) -> Decision:
         """Run a scheduling cycle for a pod, and return the decision as the engine has it.
 
         Raises

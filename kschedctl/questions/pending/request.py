@@ -53,6 +53,7 @@ class PendingRequest(PendingPods):
     path: ClassVar[str] = "/pending"
     operation: ClassVar[str] = "find_changes"
     title: ClassVar[str] = "Changes for pending pods"
+    page: ClassVar[str] = "/changes"
 
     changes: Annotated[
         int,

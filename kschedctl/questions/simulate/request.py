@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 from kschedctl.common.options import SEED
 from kschedctl.questions.handle import AnalysisHandle
@@ -26,7 +25,8 @@ class NewPods(AnalysisRequest["Simulated"]):
         """The pods, one by one."""
         from kschedctl.objects.pod import Pod
 
-        return (self.pods,) if isinstance(self.pods, Pod | Mapping | str | Path) else tuple(self.pods)
+        one = isinstance(self.pods, Pod | Mapping | str) or not isinstance(self.pods, Iterable)
+        return (self.pods,) if one else tuple(self.pods)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,9 +51,6 @@ class SimulateRequest(NewPods):
     >>> kschedctl.load("fixtures/shop/cluster").simulate().summary
     '4 of 5 pods placed; 1 pending, 1 evicted'
     """
-
-    operation: ClassVar[str] = "simulate_queue"
-    title: ClassVar[str] = "Simulate"
 
     seed: Annotated[int | None, SEED] = None
 

@@ -26,7 +26,7 @@ from kschedctl.questions.lint.document import LintView
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.web.access import COOKIE, Access, local_address, session_of, user_of
 from kschedctl.web.jobs import Job, begin_job, read_answer
-from kschedctl.web.pages.sheet import Part, Sheet, error_blocks, framed, laid_out
+from kschedctl.web.pages.sheet import FORMS_OF_REQUESTS, Part, Sheet, error_blocks, framed, laid_out
 from kschedctl.web.pages.visit import AnyRequest, Links, ServerState, Visit, page, path_of
 from kschedctl.web.questions.question import Body, Question, form_values
 from kschedctl.web.questions.questions import LintQuery, linted_manifest
@@ -35,10 +35,9 @@ from kschedctl.web.served import Served
 
 #: The pages with a form: path, question and title.
 _FORMS: Final = (
-    ("/drain", "simulate_drain", "Drain"),
+    *((path, request.operation, request.title) for path, request in FORMS_OF_REQUESTS),
     ("/simulate", "simulate_queue", "Simulate"),
     ("/capacity", "count_copies", "Capacity"),
-    ("/changes", "find_changes", "Changes for pending pods"),
     ("/compare", "compare", "Compare"),
 )
 _CONTROLS: Final = {"boolean": "checkbox", "integer": "number"}

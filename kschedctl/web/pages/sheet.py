@@ -25,7 +25,7 @@ from kschedctl.questions.nodes.request import NodesRequest
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.web.pages.visit import Links, ServerState, Values, Visit, address_values, local_path
 from kschedctl.web.questions.question import OFFERED, Asked, Query
-from kschedctl.web.questions.registry import BY_NAME
+from kschedctl.web.questions.registry import BY_NAME, QUESTIONS
 
 T = TypeVar("T")
 #: The characters that may be invisible. Lines and tabs of a manifest stay as they are.
@@ -138,10 +138,35 @@ def laid_out(blocks: Iterable[Block], links: Links | None = None, heading: str =
 
 def framed(template: str, visit: Visit, link: object = None, **values: object) -> str:
     """Render a template in the frame of all pages."""
-    frame = {"visit": visit, "link": link or _no_link, "what_if_options": WHAT_IFS, "age": age_of(visit.server)}
+    frame = {
+        "visit": visit,
+        "link": link or _no_link,
+        "what_if_options": WHAT_IFS,
+        "age": age_of(visit.server),
+        "menu": _MENU,
+    }
     return _environment().get_template(template).render({"parts": (), "notices": (), "actions": (), **frame, **values})
 
 
+#: The pages with the form of a request, by path.
+FORMS_OF_REQUESTS: Final = tuple(
+    (question.request.page or question.path, question.request) for question in QUESTIONS if question.request is not None
+)
+#: The menu: path and title.
+_MENU: Final = (
+    ("/", "Overview"),
+    ("/pending", "Pending"),
+    ("/pods", "Pods"),
+    ("/nodes", "Nodes"),
+    ("/workloads", "Workloads"),
+    ("/claims", "Claims"),
+    ("/budgets", "Budgets"),
+    ("/try", "Try a manifest"),
+    *((path, request.title) for path, request in FORMS_OF_REQUESTS if not request.page),
+    ("/simulate", "Simulate"),
+    ("/compare", "Compare"),
+    ("/jobs", "Jobs"),
+)
 #: The what-ifs that the form offers: name, form of the value, and help.
 WHAT_IFS: Final = tuple(
     (edit.option.flag.removeprefix("--"), edit.option.metavar, edit.option.help) for edit in OFFERED

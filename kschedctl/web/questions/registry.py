@@ -1,4 +1,4 @@
-"""The registry of questions. A new question is a function in this package and a line here."""
+"""The registry of questions: those about objects and manifests, and all that a request declares with a path."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -7,16 +7,16 @@ from typing import Final
 from kschedctl.questions.capacity import answer as capacity
 from kschedctl.questions.devices import answer as devices
 from kschedctl.questions.diff import answer as diff
-from kschedctl.questions.drain import answer as drain
-from kschedctl.questions.drain.request import DrainRequest
 from kschedctl.questions.explain import answer as explain
 from kschedctl.questions.inventory import answer as lists
 from kschedctl.questions.leader import answer as leader
 from kschedctl.questions.lint import answer as lint
+from kschedctl.questions.method import Method
 from kschedctl.questions.nodes import answer as nodes
 from kschedctl.questions.pending import answer as pending
-from kschedctl.questions.pending.request import PendingRequest
 from kschedctl.questions.preempt import answer as preempt
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
+from kschedctl.questions.schema.schema import ANSWERS
 from kschedctl.questions.simulate import answer as simulate
 from kschedctl.questions.volumes import answer as volumes
 from kschedctl.web.questions import questions as ask
@@ -53,7 +53,6 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         body=Body.REQUIRED,
     ),
     Question("/lint", ask.lint_manifest, (lint.LintReport,), method="POST", body=Body.REQUIRED),
-    Question.of(DrainRequest, (drain.Drained,)),
     Question("/simulate", ask.simulate_queue, (simulate.Simulated,), method="POST", body=Body.OPTIONAL, is_job=True),
     Question(
         "/capacity",
@@ -63,8 +62,12 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         body=Body.OPTIONAL,
         is_job=True,
     ),
-    Question.of(PendingRequest, (pending.Pending,)),
     Question("/diff", ask.compare, (diff.Diff,), method="POST", is_job=True),
+    *(
+        Question.of(method.request, ANSWERS[name])
+        for name, method in vars(SchedulingCluster).items()
+        if isinstance(method, Method) and method.request.path
+    ),
 )
 #: The questions by name.
 BY_NAME: Final[Mapping[str, Question]] = MappingProxyType({question.name: question for question in QUESTIONS})
