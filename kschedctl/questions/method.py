@@ -60,9 +60,12 @@ def check_values(request: AnalysisRequest[Any]) -> None:
 
     Raises InputError if a value is wrong, or options contradict one another.
     """
-    for each in fields(request):
-        require_type(each.name, getattr(request, each.name), each.type)
-    for field in declared(type(request)):
+    options = declared(type(request))
+    types: dict[str, Any] = {field.name: field.type for field in fields(request)}
+    types |= {option.name: option.type for option in options}
+    for name, kind in types.items():
+        require_type(name, getattr(request, name), kind)
+    for field in options:
         value = getattr(request, field.name)
         option = field.option
         if value is None:

@@ -6,38 +6,31 @@ from typing import Any
 import pytest
 
 import kschedctl
-from kschedctl.questions.scheduling_cluster import SchedulingCluster
-from tests.builders import make_cluster, make_loaded, make_node, make_pod
+from tests.builders import make_cluster, make_node, make_pod, scheduling_cluster
 
-CLUSTER = make_loaded(make_cluster([make_node("a")], [make_pod("p", node="a")]))
-A_POD = "Pod, mapping, str or Path is expected"
+CLUSTER = scheduling_cluster(make_cluster([make_node("a")], [make_pod("p", node="a")]))
 
 
 @pytest.mark.parametrize(
     ("method", "arguments", "options", "problem"),
     [
-        ("explain", [5], {}, f"pod has the type int: {A_POD}"),
-        ("explain", [None], {}, f"pod has the type NoneType: {A_POD}"),
+        ("explain", [5], {}, "a pod is expected, not int\n  give a Pod, a mapping, a name or a path"),
+        ("explain", [None], {}, "a pod is expected, not NoneType"),
         ("explain", ["default/p"], {"suggest": "3"}, "suggest has the type str: int is expected"),
         ("explain", ["default/p"], {"handle": 1}, "handle has the type int: AnalysisHandle is expected"),
-        ("capacity", [b"default/p"], {}, f"pod has the type bytes: {A_POD}"),
-        ("capacity", ["default/p", True], {}, "most has the type bool: int is expected"),
-        (
-            "simulate",
-            [5],
-            {},
-            "pods has the type int: Pod, mapping, str, Path or iterable of Pod, mapping, str or Path",
-        ),
-        ("simulate", [[5]], {}, "pods has the type list: Pod, mapping, str, Path or iterable of Pod"),
-        ("drain", [3], {}, "nodes has the type int: str or iterable of str is expected"),
-        ("drain", [["a", 3]], {}, "nodes has the type list: str or iterable of str is expected"),
-        ("diff", ["prod/"], {}, "other has the type str: LoadedCluster is expected"),
-        ("rollout", ["deploy/web"], {}, "workload has the type str: ApiObject is expected"),
-        ("optimum", [], {"seconds": "60"}, "seconds has the type str: float is expected"),
+        ("capacity", [b"default/p"], {}, "a pod is expected, not bytes"),
+        ("capacity", ["default/p"], {"most": True}, "most has the type bool: int is expected"),
+        ("simulate", [5], {}, "a pod is expected, not int"),
+        ("simulate", [[5]], {}, "a pod is expected, not int"),
+        ("drain", [3], {}, "nodes has the type int: sequence of str is expected"),
+        ("drain", [["a", 3]], {}, "nodes has the type tuple: sequence of str is expected"),
+        ("diff", ["prod/"], {}, "other has the type str: SchedulingCluster is expected"),
+        ("rollout", ["deploy/web"], {}, "the rollout of a str is not modelled"),
+        ("optimum", [], {"time_limit": "60"}, "time_limit has the type str: float is expected"),
         ("what_if", ["cordon a"], {}, "edits has the type str: Edit is expected"),
         ("what_if", [], {"cordon": 5}, "cordon has the type int: str or iterable of str is expected"),
-        ("claim", [Path("x")], {}, "name has the type PosixPath: str is expected"),
-        ("decide", [5], {}, "a pod is expected, not int"),
+        ("volumes", [], {"claim": Path("x")}, "claim has the type PosixPath: str is expected"),
+        ("decide", [5], {}, "pod has the type int: Pod, mapping, str or Path is expected"),
     ],
     ids=lambda value: value if isinstance(value, str) else str(value),
 )
@@ -61,14 +54,12 @@ def test_functions_say_it_too(function: Any, arguments: list[Any], problem: str)
 
 def test_right_types_pass() -> None:
     """Integers where floats are declared, subclasses, iterators and texts as iterables of text are right."""
-    assert SchedulingCluster(CLUSTER).explain(CLUSTER.pods.pod(0)).verdict.nodes == ("a",)
-    assert SchedulingCluster(CLUSTER).explain(
-        {"metadata": {"name": "q"}, "spec": {"containers": [{"name": "c"}]}}
-    ).verdict.nodes == ("a",)
-    assert SchedulingCluster(CLUSTER).drain("a").nodes[0].node == "a"
-    assert SchedulingCluster(CLUSTER).capacity("default/p", most=1).copies == 1
+    assert CLUSTER.explain(CLUSTER.pods[0]).verdict.nodes == ("a",)
+    assert CLUSTER.explain({"metadata": {"name": "q"}, "spec": {"containers": [{"name": "c"}]}}).verdict.nodes == ("a",)
+    assert CLUSTER.drain("a").nodes[0].node == "a"
+    assert CLUSTER.capacity("default/p", most=1).copies == 1
 
 
 def test_a_wrong_name_stays_a_type_error() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'sed'"):
-        SchedulingCluster(CLUSTER).explain("default/p", sed=1)  # type: ignore[call-arg]
+        CLUSTER.explain("default/p", sed=1)  # type: ignore[call-arg]

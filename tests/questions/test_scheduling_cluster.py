@@ -62,7 +62,7 @@ def test_running_pod_gives_its_node_free() -> None:
     spec = {"nodeName": "a", "containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}
     running = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
     cluster = loaded(node, running)
-    assert cluster.pods["default/p"].spec.node_name == "a"
+    assert cluster.engine.node_name(cluster.pods["default/p"]) == "a"
     assert cluster.decide("default/p").best == ("a",)
     # Another pod finds no room there.
     assert cluster.decide({"metadata": {"name": "q"}, "spec": {"containers": spec["containers"]}}).best == ()

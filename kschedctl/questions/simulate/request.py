@@ -25,8 +25,9 @@ class NewPods(AnalysisRequest["Simulated"]):
         """The pods, one by one."""
         from kschedctl.objects.pod import Pod
 
-        one = isinstance(self.pods, Pod | Mapping | str) or not isinstance(self.pods, Iterable)
-        return (self.pods,) if one else tuple(self.pods)
+        if isinstance(self.pods, Pod | Mapping | str) or not isinstance(self.pods, Iterable):
+            return (self.pods,)
+        return tuple(self.pods)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -85,7 +85,7 @@ def test_a_drain_agrees_with_the_what_if(node: str) -> None:
     after = kschedctl.load("fixtures/shop/cluster", edits=[kschedctl.Drain(node)])
     answer = before.drain(node, ignore_daemonsets=True, delete_emptydir_data=True, force=True)
     (drained,) = answer.nodes
-    on_node = [pod.key for pod in before.pods if pod.spec.node_name == node]
+    on_node = [pod.key for pod in before.pods if before.engine.node_name(pod) == node]
     changed = {f"{each.namespace}/{each.name}": each for each in before.diff(after, on_node).changed}
     assert {pod.pod for pod in drained.moved} == set(on_node) - set(drained.staying)
     for pod in drained.moved:
