@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kschedctl.questions.lint.answer import LintReport, RulePages
     from kschedctl.questions.nodes.answer import NodeDescription, NodesOverview
     from kschedctl.questions.optimum.answer import Emptied, Optimum, Purchased
+    from kschedctl.questions.optimum.request import Minimized
     from kschedctl.questions.pending.answer import Pending
     from kschedctl.questions.preempt.answer import Preemption, Threat
     from kschedctl.questions.rollout.answer import RolledOut
@@ -121,6 +122,7 @@ __all__ = [
     "LoadedCluster",
     "Location",
     "MadePod",
+    "Minimized",
     "Missing",
     "NodeDescription",
     "NodeList",
@@ -215,6 +217,7 @@ _HOMES = {
     "LoadedCluster": "kschedctl.trials.loaded_cluster",
     "Location": "kschedctl.common.findings",
     "MadePod": "kschedctl.controllers.workloads.template",
+    "Minimized": "kschedctl.questions.optimum.request",
     "Missing": "kschedctl.trials.completeness",
     "NodeList": "kschedctl.questions.scheduling_cluster",
     "PodList": "kschedctl.questions.scheduling_cluster",

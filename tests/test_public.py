@@ -11,10 +11,11 @@ import pytest
 import kschedctl
 from kschedctl.cli.commands import COMMANDS
 from kschedctl.questions.functions import case_configuration, decide_cases, lint, rules, run_sweep
+from kschedctl.questions.method import Method
 from kschedctl.questions.scheduling_cluster import SchedulingCluster, load
 from kschedctl.scheduler.cycle.decision import Decision, NodeVerdict
 
-OFFERED = [SchedulingCluster, Decision, NodeVerdict]
+OFFERED = [SchedulingCluster, kschedctl.NodeList, kschedctl.PodList, Decision, NodeVerdict]
 
 
 def mentioned(annotation: Any) -> Iterator[type]:
@@ -31,6 +32,9 @@ def signatures() -> Iterator[tuple[str, Any]]:
     yield from ((function.__name__, function) for function in functions)
     for cls in OFFERED:
         for name, member in inspect.getmembers_static(cls):
+            if isinstance(member, Method):
+                yield f"{cls.__name__}.{name}", member.request.answer
+                yield f"{cls.__name__}.{name}", member.request
             if name.startswith("_"):
                 continue
             if isinstance(member, property):
@@ -49,6 +53,7 @@ def test_every_type_that_is_taken_or_returned_can_be_imported(name: str, functio
 #: The commands whose method or function has another name, because that is a word of the cluster or of a package.
 #: ``watch`` and ``serve`` answer for a cluster that changes: a program loads the cluster again.
 PYTHON: dict[str, list[Any]] = {
+    "nodes": [kschedctl.NodeList.__call__],
     "preempt": ["preempt", "threat"],
     "lint": [kschedctl.lint],
     "rule": [kschedctl.rules],
