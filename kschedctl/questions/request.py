@@ -62,7 +62,7 @@ class AnalysisRequest(Generic[A]):
     #: The page of its form; if empty, it is at the path of the question, and in the menu.
     page: ClassVar[str] = ""
 
-    #: What shows the progress of a method, and can cancel it.
+    #: The handle that shows the progress of a method and can cancel it; ``None`` for none.
     handle: AnalysisHandle | None = None
 
     def __post_init__(self) -> None:

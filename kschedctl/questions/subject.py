@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     #: A pod: an object, its manifest as data, ``namespace/name`` of a pod of the cluster, or the path of a manifest.
     AnyPod: TypeAlias = Pod | Mapping[str, Any] | str | Path
-    #: What a request about pods has: the pod of a program, or the pods that a command or the server has found.
+    #: The pods of a request: the pod of a program, or the pods that a command or the server has found.
     Pods: TypeAlias = AnyPod | tuple[PodSubject, ...]
 else:
     AnyPod = Pods = Any

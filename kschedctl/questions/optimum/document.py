@@ -271,7 +271,7 @@ def emptied_document(answer: Emptied, view: View) -> Document:
     yield from cautions(answer)
     if answer.nodes and not view.wide:
         options = {
-            "names": tuple(node.node for node in answer.nodes),
+            "nodes": tuple(node.node for node in answer.nodes),
             "ignore_daemonsets": True,
             "delete_emptydir_data": True,
             "output": "wide",

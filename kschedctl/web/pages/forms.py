@@ -70,7 +70,7 @@ def form_page(cluster: LoadedCluster, visit: Visit, name: str, title: str, handl
     sheet = Sheet(cluster, visit, handle)
     fields = tuple(fields_of(question))
     # A mistyped address is an error, as for the question itself.
-    question.asked({}, visit.own)
+    question.asked({}, visit.own, is_complete=False)
     return sheet.html(
         "job_form.html.j2",
         title,

@@ -191,12 +191,15 @@ class Question:
         values: Iterable[tuple[str, str]],
         body: bytes = b"",
         compare: tuple[ClusterRequest, ...] = (),
+        *,
+        is_complete: bool = True,
     ) -> Asked[Query]:
         """Read a request.
 
         Args:
             values: The parameters after the path, in their order; a parameter may have several values.
             compare: The snapshots that the cluster may be compared with.
+            is_complete: False if the parameters are those of a form, which people fill in yet.
 
         Raises InputError if there is no such parameter, or a value cannot be read.
         """
@@ -240,7 +243,9 @@ class Question:
         if self.of_request is None:
             return Asked(query, texts, content, compare)
         own = self.own(**{each.name: getattr(query, each.name) for each in msgspec.structs.fields(self.own)})
-        return AskedRequest(own, texts, content, compare, request=_requested(self.of_request, query))
+        return AskedRequest(
+            own, texts, content, compare, request=_requested(self.of_request, query, is_complete=is_complete)
+        )
 
 
 def parameters_with(query: type[Query], kind: type[AnalysisRequest[Any]]) -> type[Query]:
@@ -263,14 +268,15 @@ def parameters_with(query: type[Query], kind: type[AnalysisRequest[Any]]) -> typ
     return cast("type[Query]", made)
 
 
-def _requested(kind: type[AnalysisRequest[Any]], query: Query) -> AnalysisRequest[Any]:
+def _requested(kind: type[AnalysisRequest[Any]], query: Query, *, is_complete: bool) -> AnalysisRequest[Any]:
     """Return the request with the values of parameters.
 
     Raises InputError if they contradict one another.
     """
     request = kind(**{name: getattr(query, name) for name in kind.options()})
     try:
-        request.check()
+        if is_complete:
+            request.check()
     except RequestError as error:
         names = {each.name: each.encode_name for each in msgspec.structs.fields(query)}
         raise InputError(error.named(names), path=names[error.field]) from None
