@@ -60,10 +60,6 @@ SMALL = {
     "kschedctl.output.text": "the default form, imported before the layout is needed",
     "kschedctl.sources.snapshot.positions": "reads a file again, for errors only",
 }
-#: Modules above 700 lines, with the reason why they are not split.
-LARGE = {
-    "kschedctl.questions.scheduling_cluster": "one class: the public methods of a cluster, with their documentation"
-}
 #: Registries import these by name: a command, and the document of a question.
 REGISTERED = re.compile(r"kschedctl\.(cli\.[a-z]+|questions\.[a-z]+\.document)")
 
@@ -82,7 +78,7 @@ def importers() -> dict[str, set[str]]:
 def test_a_module_holds_one_concept_whole() -> None:
     found = importers()
     sizes = {name: len(path.read_text().splitlines()) for name, path in FILES.items() if path.name != "__init__.py"}
-    assert {name for name, size in sizes.items() if size > 700} == {*LARGE}
+    assert {name for name, size in sizes.items() if size > 700} == set()
     small = {name for name, size in sizes.items() if size < 60 and len(found[name]) < 2}
     small -= {name for name in small if REGISTERED.fullmatch(name) and name not in SMALL}
     assert small == {*SMALL}, "a small module with one importer is part of it, or has a reason"
