@@ -9,7 +9,17 @@ import msgspec
 from msgspec.structs import FieldInfo
 
 from kschedctl.questions.sweep.measurements import OF_CLUSTER, OWN
-from kschedctl.questions.sweep.plan import EDITS_BY_NAME, OTHERS, AxisPlan, Base, NumberRange, Plan, PlanStruct, Random
+from kschedctl.questions.sweep.plan import (
+    EDITS_BY_NAME,
+    OPTIONS,
+    OTHERS,
+    AxisPlan,
+    Base,
+    NumberRange,
+    Plan,
+    PlanStruct,
+    Random,
+)
 
 #: The parts of a plan, in the order of the page, each with its heading.
 PARTS: Final[dict[type[PlanStruct], str]] = {
@@ -46,6 +56,8 @@ def _lines() -> Iterator[str]:
         metavar = edit.option.metavar.replace("|", "\\|")
         yield f"| `{name}` | `{metavar}`: {edit.option.help.replace('|', chr(92) + '|')} |"
     yield from (f"| `{name}` | {text} |" for name, text in OTHERS.items())
+    for ask, options in OPTIONS.items():
+        yield from (f"| `{name}` | of `{ask}`: {each.option.help} |" for name, each in options.items())
     yield from ("", "### What can be measured", "", "| column | of | what |", "|---|---|---|")
     for ask, columns in OWN.items():
         yield from (f"| `{name}` | `{ask}` | {text} |" for name, text in columns.items())

@@ -28,6 +28,7 @@ from kschedctl.questions.sweep.plan import (
     FEATURE_GATES,
     KUBERNETES_VERSION,
     OF,
+    OPTIONS,
     SEED,
     SNAPSHOT,
     WEIGHT,
@@ -141,6 +142,8 @@ class Variation:
     args: Mapping[str, Mapping[str, Any]]
     #: The seed of the random choice among nodes with equal scores; ``None`` for the first node by name.
     seed: int | None
+    #: The options of the question that axes vary, by the field of its request.
+    options: Mapping[str, Any]
 
     @property
     def base(self) -> BaseKey:
@@ -180,6 +183,9 @@ def variation(plan: Plan, axes: Sequence[Axis], case: Mapping[str, Any]) -> Vari
         weights={axis.of.removeprefix(WEIGHT): value for axis, value in given if axis.of.startswith(WEIGHT)},
         args=args,
         seed=of_kind[SEED][1] if SEED in of_kind else None,
+        options={
+            option.name: of_kind[name][1] for name, option in OPTIONS.get(plan.ask, {}).items() if name in of_kind
+        },
     )
 
 
@@ -322,7 +328,7 @@ def plan_of(content: bytes, name: str) -> ReadPlan:
     axes = []
     for axis_name, written in plan.axes.items():
         try:
-            axes.append(read_axis(axis_name, written))
+            axes.append(read_axis(axis_name, written, plan.ask))
         except InputError as error:
             (finding,) = error.findings
             at = f"axes[{axis_name}]"

@@ -45,21 +45,24 @@ from kschedctl.trials.whatif.targets import find_kind, split_target
 _DRAIN: Final = DrainRequest(ignore_daemonsets=True, force=True, delete_emptydir_data=True)
 
 
-def ask(question: Ask, cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> CaseResult:
+def ask(
+    question: Ask, cluster: LoadedCluster, of: Sequence[str], seed: int | None, options: Mapping[str, Any]
+) -> CaseResult:
     """Run an analysis on a cluster.
 
     Args:
         of: The subjects of the analysis: pods, manifests, workloads or nodes.
         seed: The seed of the random choice among nodes with equal scores; ``None`` for the first node by name.
+        options: Further options of the question, by the field of its request.
 
     Raises KschedctlError if the analysis fails.
     """
     require_listed(cluster.cluster, "Pod")
     cluster.require_nodes()
-    return _QUESTIONS[question](cluster, of, seed)
+    return _QUESTIONS[question](cluster, of, seed, options)
 
 
-def _simulate(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> CaseResult:
+def _simulate(cluster: LoadedCluster, of: Sequence[str], seed: int | None, options: Mapping[str, Any]) -> CaseResult:
     request = SimulateRequest(seed=seed)
     run = run_simulation(cluster, request, AnalysisHandle())
     answer = simulation_answer(cluster, request, run, why=False)
@@ -79,7 +82,7 @@ def _simulate(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> Ca
     )
 
 
-def _explain(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> CaseResult:
+def _explain(cluster: LoadedCluster, of: Sequence[str], seed: int | None, options: Mapping[str, Any]) -> CaseResult:
     over, asked = _asked(cluster, of)
     # Compute decisions only: a full answer also describes the reasons of every node, which takes much longer.
     # Each pod counts, also if pods of a workload have the same answer.
@@ -107,9 +110,9 @@ def _explain(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> Cas
     )
 
 
-def _capacity(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> CaseResult:
+def _capacity(cluster: LoadedCluster, of: Sequence[str], seed: int | None, options: Mapping[str, Any]) -> CaseResult:
     over, asked = _asked(cluster, of)
-    request = CapacityRequest(asked)
+    request = CapacityRequest(asked, **options)
     if len(request.copied) != 1:
         raise ManifestError(f"capacity needs one pod, not {len(asked)}", where=", ".join(of))
     (answer,) = capacity(over, request, AnalysisHandle())
@@ -122,8 +125,8 @@ def _capacity(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> Ca
     )
 
 
-def _drain(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> CaseResult:
-    request = dataclasses.replace(_DRAIN, nodes=tuple(of), seed=seed)
+def _drain(cluster: LoadedCluster, of: Sequence[str], seed: int | None, options: Mapping[str, Any]) -> CaseResult:
+    request = dataclasses.replace(_DRAIN, nodes=tuple(of), seed=seed, **options)
     run = run_drain(cluster, request, AnalysisHandle())
     answer = drain_answer(cluster, request, run)
     return CaseResult(
@@ -141,7 +144,7 @@ def _drain(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> CaseR
     )
 
 
-_QUESTIONS: Final[Mapping[Ask, Callable[[LoadedCluster, Sequence[str], int | None], CaseResult]]] = {
+_QUESTIONS: Final[Mapping[Ask, Callable[[LoadedCluster, Sequence[str], int | None, Mapping[str, Any]], CaseResult]]] = {
     Ask.SIMULATE: _simulate,
     Ask.EXPLAIN: _explain,
     Ask.CAPACITY: _capacity,
@@ -298,7 +301,8 @@ class SweepJob:
         try:
             cluster, warnings = self.cluster(number)
             of = tuple(self.path(each) if self._is_file(each) else each for each in self.variation(number).of)
-            answered = ask(plan.ask, cluster, of, self.variation(number).seed)
+            case = self.variation(number)
+            answered = ask(plan.ask, cluster, of, case.seed, case.options)
             values = measure(answered, self.read.columns)
         except KschedctlError as error:
             return self.failed(number, str(error))

@@ -6,6 +6,7 @@ The reference in docs/sweep.md is generated from these types.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -14,6 +15,9 @@ from msgspec import Meta, field
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import similar
 from kschedctl.objects.releases.release import RELEASES
+from kschedctl.questions.capacity.request import CapacityRequest
+from kschedctl.questions.drain.request import DrainRequest
+from kschedctl.questions.request import DeclaredOption, declared
 from kschedctl.questions.sweep.answer import Aim, Ask
 from kschedctl.scheduler.plugins.registry import full_registry
 from kschedctl.trials.whatif.edit import Edit
@@ -128,6 +132,13 @@ OTHERS: Final[Mapping[str, str]] = {
     SEED: "the seed of the random choice among nodes with equal scores; without a seed the first by name is chosen",
     OF: "the subject of the analysis, in place of the plan's `of`",
 }
+#: The options of the questions that an axis can vary, by the name of the option without ``--``.
+OPTIONS: Final[Mapping[Ask, Mapping[str, DeclaredOption]]] = {
+    Ask.CAPACITY: {"max": next(each for each in declared(CapacityRequest) if each.name == "most")},
+    Ask.DRAIN: {
+        each.option.of_api: each for each in declared(DrainRequest) if each.type in (bool, int) and each.option.flag
+    },
+}
 _MOST_WEIGHT: Final = 2**31 - 1
 #: The maximum number of values of an axis.
 MOST_VALUES: Final = 100_000
@@ -155,8 +166,11 @@ class Axis:
         return self.template.replace("{}", text) if self.template else text
 
 
-def read_axis(name: str, written: AxisPlan | tuple[Any, ...]) -> Axis:
+def read_axis(name: str, written: AxisPlan | tuple[Any, ...], ask: Ask = Ask.SIMULATE) -> Axis:
     """Convert an axis from the form in the plan, and check it.
+
+    Args:
+        ask: The question, whose options an axis can vary.
 
     Raises InputError if the axis has no values, more than 100,000 values or invalid values, or varies an unknown
         parameter. The path of the error is relative to the axis.
@@ -169,10 +183,11 @@ def read_axis(name: str, written: AxisPlan | tuple[Any, ...]) -> Axis:
     if not values:
         raise InputError("has no values", path=inside)
     axis = Axis(name, plan.of or name, values, plan.value)
-    check = checker(axis.of)
+    check = checker(axis.of, ask)
     if check is None:
-        close = similar(axis.of, (*EDITS_BY_NAME, *_CHECKS))
-        every = f"the parameters are {', '.join(EDITS_BY_NAME)}; and {', '.join(OTHERS)}"
+        options = OPTIONS.get(ask, {})
+        close = similar(axis.of, (*EDITS_BY_NAME, *options, *_CHECKS))
+        every = f"the parameters are {', '.join((*EDITS_BY_NAME, *options))}; and {', '.join(OTHERS)}"
         raise InputError(
             f'"{axis.of}" is not a parameter of an axis',
             path="of" if plan.of else "",
@@ -216,7 +231,7 @@ def numbers(span: NumberRange) -> tuple[int | float, ...]:
     return tuple(int(number) if whole else float(number) for number in every)
 
 
-def checker(of: str) -> Callable[[Axis, Any], None] | None:
+def checker(of: str, ask: Ask) -> Callable[[Axis, Any], None] | None:
     """Return the function that checks the values for a parameter; ``None`` for an unknown parameter."""
     if of in EDITS_BY_NAME:
         return _edit
@@ -224,7 +239,19 @@ def checker(of: str) -> Callable[[Axis, Any], None] | None:
         return _weight
     if of.startswith(ARGS) and all(part for part in of.split(".")) and of.count(".") >= 2:
         return lambda axis, value: None
-    return _CHECKS.get(of)
+    option = OPTIONS.get(ask, {}).get(of)
+    return partial(_option, option) if option is not None else _CHECKS.get(of)
+
+
+def _option(declared: DeclaredOption, axis: Axis, value: Any) -> None:
+    if declared.type is bool:
+        if not isinstance(value, bool):
+            raise InputError(f"{value!r} is neither true nor false")
+        return
+    _whole(axis, value)
+    least = declared.option.least
+    if least is not None and value < least:
+        raise InputError(f"{value} is less than {least:g}")
 
 
 def _edit(axis: Axis, value: Any) -> None:
