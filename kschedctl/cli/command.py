@@ -11,7 +11,7 @@ import typer
 from kschedctl.cli.options.cluster import ClusterOptions, DecidingOptions
 from kschedctl.cli.options.declared import declared_parameters, unfolded
 from kschedctl.cli.options.shared import AllNamespacesOption, EveryNamespaceOption, OutputOptions
-from kschedctl.cli.options.whatif import WhatIfOptions
+from kschedctl.cli.options.whatif import ClusterWhatIfOptions, WhatIfOptions
 from kschedctl.cli.streams import ExitCode, open_console, write
 from kschedctl.questions.request import AnalysisRequest
 
@@ -56,18 +56,8 @@ def command(answer: "Callable[..., CommandResult | None]", name: str = "", text:
     return command
 
 
-def asking(
-    kind: type[AnalysisRequest[Any]],
-    name: str,
-    cluster: type[ClusterOptions] = DecidingOptions,
-    what_ifs: type[WhatIfOptions] = WhatIfOptions,
-) -> Callable[..., None]:
-    """Return the command that asks the question of a request about a cluster with nodes and pods.
-
-    Args:
-        name: The name of the command.
-        cluster, what_ifs: The options of the cluster and of the changes to try.
-    """
+def asking(kind: type[AnalysisRequest[Any]], name: str) -> Callable[..., None]:
+    """Return the command that asks the question of a request about a cluster with nodes and pods."""
 
     def ask(
         *,
@@ -88,7 +78,11 @@ def asking(
         return CommandResult(answer=request.answer(loaded, handle), cluster=loaded)
 
     ask.__name__, ask.__doc__ = name, kind.text()
-    ask.__annotations__ |= {"request": kind, "cluster": cluster, "what_ifs": what_ifs}
+    ask.__annotations__["request"] = kind
+    if kind.decides:
+        ask.__annotations__["cluster"] = DecidingOptions
+    else:
+        ask.__annotations__["what_ifs"] = ClusterWhatIfOptions
     if "namespace" in kind.options():
         ask.__annotations__["all_namespaces"] = AllNamespacesOption
     return command(ask)

@@ -1,10 +1,11 @@
-"""The registry of commands, in the order of the documentation. A new command is a module and an entry here.
+"""The registry of commands, in the order of the documentation. A new command is an entry here.
 
-The summaries are here, so that help, usage errors and the completion of names import no command.
+It has a module here unless the request of its question is all that it needs. The summaries are here, so that help, usage errors and the completion of names import no command.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from importlib.util import find_spec
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
@@ -84,7 +85,13 @@ def declared_command(name: str) -> "Declared":
     """
     if name not in COMMANDS:
         raise KeyError(name)
-    return cast("Declared", resolve_name(f"kschedctl.cli.{name}:{'app' if name in GROUPS else name}"))
+    if find_spec(f"kschedctl.cli.{name}") is not None:
+        return cast("Declared", resolve_name(f"kschedctl.cli.{name}:{'app' if name in GROUPS else name}"))
+    # A question that needs nothing but its request has no module of its own here.
+    from kschedctl.cli.command import asking
+    from kschedctl.questions.request import request_of
+
+    return asking(request_of(name), name)
 
 
 # The command group of the program. It lists the commands from the registry, and imports only the one that is run.

@@ -5,90 +5,22 @@ import sys
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from typer.core import TyperCommand, TyperGroup
 
 from kschedctl.cli.streams import write
+from kschedctl.common.options import Example
 from kschedctl.common.text.characters import printable
 
 # Two examples per command, which are printed at the end of its help.
 
 
-class Example(NamedTuple):
-    """A description of an example, and the arguments of its command."""
-
-    what: str
-    arguments: str
-
-
-#: The examples by command; the empty name is the program itself.
+#: The examples of commands that are no questions; the empty name is the program itself.
 EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
     "": (
         Example("Explain why a pod is pending in the cluster of the current kubectl context:", "explain shop/web-7"),
         Example("Explain a manifest against a snapshot:", "explain -f web.yaml --snapshot prod.tar.gz"),
-    ),
-    "nodes": (
-        Example("Show the free capacity of all nodes, the fullest first:", "nodes --sort-by cpu"),
-        Example("Show the free capacity of each zone, as JSON:", "nodes --by zone -o json"),
-    ),
-    "pending": (
-        Example("List pending pods by cause and age, with changes that would help:", "pending --snapshot prod.tar.gz"),
-        Example(
-            "Show changes, with commands, that would schedule the pods of one namespace:", "pending -n shop -o wide"
-        ),
-    ),
-    "explain": (
-        Example("Explain why a pod is pending:", "explain shop/web-7 --snapshot prod.tar.gz"),
-        Example(
-            "Check whether a manifest fits with more memory, with the details of one node:",
-            "explain -f web.yaml --set-request memory=2Gi --node node-1 --why",
-        ),
-    ),
-    "preempt": (
-        Example("Show the victims that a pod would evict, and all other candidates:", "preempt shop/search-3 -o wide"),
-        Example("Show the pending pods that would evict a pod:", "preempt --victim batch/report-6"),
-    ),
-    "volumes": (
-        Example("Explain why a claim has no volume:", "volumes shop/figures"),
-        Example("List all claims of all namespaces as JSON:", "volumes -A -o json"),
-    ),
-    "devices": (
-        Example("List all devices, the claims that hold them, and pools that are not used:", "devices"),
-        Example("Show the nodes with the devices of a claim, and what the others lack:", "devices ml/train -o wide"),
-    ),
-    "simulate": (
-        Example("Schedule the pending pods one after another, and show placements and evictions:", "simulate -o wide"),
-        Example(
-            "Add two workloads, remove a zone, and save the final state as a snapshot:",
-            "simulate web.yaml db.yaml --fail-zone eu-1a --save after",
-        ),
-    ),
-    "optimum": (
-        Example("Compare the scheduler with the best placement of all pending pods:", "optimum -o wide"),
-        Example("Add a workload, and use as few nodes as possible:", "optimum web.yaml --goal nodes --time-limit 10"),
-    ),
-    "capacity": (
-        Example("Count how many more replicas of a Deployment fit, and what stops the next:", "capacity deploy/web"),
-        Example(
-            "Count two sizes of pods after adding three nodes:", "capacity small.yaml large.yaml --apply node.yaml*3"
-        ),
-    ),
-    "drain": (
-        Example(
-            "Check whether a node can be drained, and where its pods are scheduled:", "drain node-7 --ignore-daemonsets"
-        ),
-        Example(
-            "Check whether a rolling upgrade of a node pool finishes, with one surge node:",
-            "drain -l pool=general --ignore-daemonsets --delete-emptydir-data --rolling --surge 1",
-        ),
-    ),
-    "rollout": (
-        Example("Check whether a restart of a Deployment finishes:", "rollout deploy/web -n shop"),
-        Example(
-            "Check whether the rollout of a new version finishes while two nodes are cordoned:",
-            "rollout -f web.yaml --cordon 'node-[12]'",
-        ),
     ),
     "sweep": (
         Example(
@@ -160,10 +92,6 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
             "Decide cases from standard input by the rules of one release:",
             "batch - --kubernetes-version 1.35 < cases.jsonl",
         ),
-    ),
-    "verify": (
-        Example("Compare all answers with the decisions of the cluster's scheduler:", "verify"),
-        Example("List the pods of a snapshot that differ:", "verify --snapshot prod.tar.gz -o name"),
     ),
     "snapshot": (
         Example("Write a snapshot of the cluster of the current kubectl context:", "snapshot -o prod.tar.gz"),
@@ -239,12 +167,22 @@ def write_examples(context: Any, formatter: Any) -> None:
     """Write the examples of a command, each on one line that can be copied."""
     path = context.command_path.partition(" ")[2] if context.parent else ""
     with formatter.section("Examples"):
-        for example in EXAMPLES.get(path, ()):
+        for example in examples_of(path):
             formatter.write_text(example.what)
             with formatter.indentation():
                 # A wrapped command cannot be copied.
                 line = f"{program()} {example.arguments}"
                 formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
+
+
+def examples_of(command: str) -> tuple[Example, ...]:
+    """Return the examples of a command, such as ``leader simulate``; those of a question are in its request."""
+    if command in EXAMPLES:
+        return EXAMPLES[command]
+    # The help of a command has imported its request already.
+    from kschedctl.questions.request import request_of
+
+    return request_of(command).examples
 
 
 def option_record(parameter: Any, context: Any) -> tuple[str, str] | None:

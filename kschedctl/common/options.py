@@ -1,6 +1,14 @@
 """Options: what a command, the API and a method call the same thing, declared once."""
 
 from dataclasses import KW_ONLY, dataclass
+from typing import NamedTuple
+
+
+class Example(NamedTuple):
+    """An example of a command: what it is for, and its arguments with the name of the command."""
+
+    what: str
+    arguments: str
 
 
 @dataclass(frozen=True, slots=True)

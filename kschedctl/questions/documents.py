@@ -1,5 +1,6 @@
 """The registry of documents: the function that lays out each kind of answer, a cluster or a simulation."""
 
+import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Final, cast
@@ -9,45 +10,31 @@ from kschedctl.questions.answer import AnswerList, AnswerStream
 from kschedctl.questions.document import Document
 from kschedctl.questions.frame import View, one_by_one
 
-#: The question whose ``document`` module has the function, and the function, by the name of the type. Lists without an
-#: entry are laid out item by item.
+_OF_QUESTION: Final = re.compile(r"kschedctl\.questions\.(\w+)\.answer")
+#: The question whose ``document`` module has the function, and the function, by the name of the type; by default
+#: ``document`` of the question that has the answer. Lists without an entry are laid out item by item.
 _DOCUMENTS: Final[Mapping[str, tuple[str, str]]] = {
     "BudgetDescription": ("inventory", "budget_document"),
     "BudgetsOverview": ("inventory", "list_document"),
     "CapacityList": ("capacity", "list_document"),
-    "ClaimVolumes": ("volumes", "document"),
     "ClusterSummary": ("inventory", "cluster_document"),
     "DaemonSetExplanation": ("explain", "daemon_set_document"),
     "DevicesOverview": ("devices", "overview_document"),
     "DeviceSupply": ("devices", "supply_document"),
-    "Diff": ("diff", "document"),
-    "Drained": ("drain", "document"),
     "Emptied": ("optimum", "emptied_document"),
-    "Explanation": ("explain", "document"),
     "ExplanationSummary": ("explain", "many_document"),
     "LeaderOverview": ("leader", "overview_document"),
     "LeaderSimulation": ("leader", "simulation_document"),
-    "LintReport": ("lint", "document"),
     "NodeDescription": ("nodes", "description_document"),
     "NodesOverview": ("nodes", "overview_document"),
-    "Optimum": ("optimum", "document"),
-    "Pending": ("pending", "document"),
-    "PodCapacity": ("capacity", "document"),
-    "PodVolumes": ("volumes", "document"),
     "PodsOverview": ("inventory", "list_document"),
-    "Preemption": ("preempt", "document"),
     "PreemptionList": ("preempt", "list_document"),
     "Purchased": ("optimum", "purchase_document"),
-    "RolledOut": ("rollout", "document"),
     "RulePages": ("lint", "rule_document"),
     "SchedulingCluster": ("nodes", "loaded_cluster_document"),
     "SearchResults": ("inventory", "search_document"),
-    "Simulated": ("simulate", "document"),
     "Simulation": ("simulate", "simulation_document"),
-    "SnapshotInfo": ("snapshot", "document"),
-    "Sweep": ("sweep", "document"),
     "Threat": ("preempt", "threat_document"),
-    "Verification": ("verify", "document"),
     "VolumesList": ("volumes", "list_document"),
     "WorkloadDescription": ("inventory", "workload_document"),
     "WorkloadsOverview": ("inventory", "list_document"),
@@ -58,7 +45,10 @@ def layout_of(kind: type) -> Callable[[Any, View], Document] | None:
     """Return the function that lays out objects of a type, or of a type that it derives from; ``None`` if none does."""
     found = next((_DOCUMENTS[base.__name__] for base in kind.__mro__ if base.__name__ in _DOCUMENTS), None)
     if found is None:
-        return None
+        own = _OF_QUESTION.fullmatch(kind.__module__)
+        if own is None or issubclass(kind, AnswerList):
+            return None
+        found = own[1], "document"
     module, function = found
     return cast(
         "Callable[[Any, View], Document]", getattr(import_module(f"kschedctl.questions.{module}.document"), function)

@@ -8,10 +8,11 @@ import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeGuard, TypeVar, get_args
 
 from kschedctl.common.errors import InputError
-from kschedctl.common.options import Option
+from kschedctl.common.options import Example, Option
 from kschedctl.questions.handle import AnalysisHandle
 
 if TYPE_CHECKING:
@@ -53,6 +54,10 @@ def renamed(error: InputError, names: Mapping[str, str]) -> InputError:
 class AnalysisRequest(Generic[A]):
     """Base of the requests; a field without an `Option` is set by whoever makes the request, and is no option."""
 
+    #: The examples at the end of the command's help.
+    examples: ClassVar[tuple[Example, ...]] = ()
+    #: False if nothing is decided for pods, so that extenders and what-ifs about pods do not matter.
+    decides: ClassVar[bool] = True
     #: The path of the question in the API; empty if ``serve`` does not offer it.
     path: ClassVar[str] = ""
     #: The name of its operation there.
@@ -122,3 +127,11 @@ def declared(kind: type[AnalysisRequest[Any]]) -> tuple[DeclaredOption, ...]:
         for each in getattr(field.type, "__metadata__", ())
         if isinstance(each, Option)
     )
+
+
+def request_of(command: str) -> type[AnalysisRequest[Any]]:
+    """Import the request of a command that is a question, such as ``drain``."""
+    kind: type[AnalysisRequest[Any]] = resolve_name(
+        f"kschedctl.questions.{command}.request:{command.capitalize()}Request"
+    )
+    return kind

@@ -1,9 +1,9 @@
 """The question of ``capacity``."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from kschedctl.common.options import Option
+from kschedctl.common.options import Example, Option
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.subject import PodsRequest
 
@@ -36,6 +36,13 @@ class CapacityRequest(PodsRequest["PodCapacity"]):
     >>> kschedctl.load("fixtures/shop/cluster").capacity("shop/web-7").copies
     9
     """
+
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example("Count how many more replicas of a Deployment fit, and what stops the next:", "capacity deploy/web"),
+        Example(
+            "Count two sizes of pods after adding three nodes:", "capacity small.yaml large.yaml --apply node.yaml*3"
+        ),
+    )
 
     most: Annotated[int | None, Option("--max", "N", "Stop the count after N copies. Default: no limit.", least=1)] = (
         None

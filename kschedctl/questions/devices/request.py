@@ -1,8 +1,9 @@
 """The question of ``devices``."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from kschedctl.common.options import Example
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import AnalysisRequest
 
@@ -38,6 +39,11 @@ class DevicesRequest(DevicesOfClaim):
     ClusterError
         If the ResourceSlices could not be listed.
     """
+
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example("List all devices, the claims that hold them, and pools that are not used:", "devices"),
+        Example("Show the nodes with the devices of a claim, and what the others lack:", "devices ml/train -o wide"),
+    )
 
     #: A DeviceClass; empty for none.
     device_class: str = ""

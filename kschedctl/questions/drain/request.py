@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from kschedctl.common.errors import InputError
-from kschedctl.common.options import SEED, Option
+from kschedctl.common.options import SEED, Example, Option
 from kschedctl.questions.request import AnalysisRequest, RequestError
 
 if TYPE_CHECKING:
@@ -59,6 +59,15 @@ class DrainRequest(NamedNodes):
     '4 pods move; 1 pod stays pending'
     """
 
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example(
+            "Check whether a node can be drained, and where its pods are scheduled:", "drain node-7 --ignore-daemonsets"
+        ),
+        Example(
+            "Check whether a rolling upgrade of a node pool finishes, with one surge node:",
+            "drain -l pool=general --ignore-daemonsets --delete-emptydir-data --rolling --surge 1",
+        ),
+    )
     path: ClassVar[str] = "/drain"
     operation: ClassVar[str] = "simulate_drain"
     title: ClassVar[str] = "Drain"

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
-from kschedctl.common.options import CHOICE_SEED, Option
+from kschedctl.common.options import CHOICE_SEED, Example, Option
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.subject import PodsRequest
 
@@ -42,6 +42,14 @@ class ExplainRequest(PodsRequest["Explanation"]):
     wait: preemption evicts batch/report-6 from node-8
     uncordon node node-9
     """
+
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example("Explain why a pod is pending:", "explain shop/web-7 --snapshot prod.tar.gz"),
+        Example(
+            "Check whether a manifest fits with more memory, with the details of one node:",
+            "explain -f web.yaml --set-request memory=2Gi --node node-1 --why",
+        ),
+    )
 
     node: Annotated[Sequence[str], Option("--node", "NAME", "Show this node only.", completion="nodes")] = ()
     why: Annotated[

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from kschedctl.common.options import Option
+from kschedctl.common.options import Example, Option
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import AnalysisRequest
 
@@ -78,6 +78,12 @@ class NodesRequest(NodesGrouping):
     >>> cluster.nodes("node-8").summary
     'node-8 is ready; free: 2.02 of 3.92 cpu and 10.88Gi of 14Gi memory.'
     """
+
+    decides: ClassVar[bool] = False
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example("Show the free capacity of all nodes, the fullest first:", "nodes --sort-by cpu"),
+        Example("Show the free capacity of each zone, as JSON:", "nodes --by zone -o json"),
+    )
 
     nodes: Annotated[
         Sequence[str],

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from kschedctl.common.options import Option
+from kschedctl.common.options import Example, Option
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import AnalysisRequest, RequestError
 from kschedctl.trials.optimum.final_goal import FinalGoal
@@ -49,6 +49,11 @@ class OptimumRequest(AnalysisRequest["Optimum | Purchased | Emptied"]):
     >>> answer.placed, answer.multi_step_placed, answer.proven
     (3, 3, True)
     """
+
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example("Compare the scheduler with the best placement of all pending pods:", "optimum -o wide"),
+        Example("Add a workload, and use as few nodes as possible:", "optimum web.yaml --goal nodes --time-limit 10"),
+    )
 
     goal: Annotated[
         FinalGoal,

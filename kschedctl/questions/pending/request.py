@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from kschedctl.common.options import Option
+from kschedctl.common.options import Example, Option
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import AnalysisRequest
 
@@ -50,6 +50,12 @@ class PendingRequest(PendingPods):
     ([('search', 1), ('report-7', 1), ('web', 1), ('train', 1)], ('ml/train-1', 'shop/web-7'))
     """
 
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example("List pending pods by cause and age, with changes that would help:", "pending --snapshot prod.tar.gz"),
+        Example(
+            "Show changes, with commands, that would schedule the pods of one namespace:", "pending -n shop -o wide"
+        ),
+    )
     path: ClassVar[str] = "/pending"
     operation: ClassVar[str] = "find_changes"
     title: ClassVar[str] = "Changes for pending pods"

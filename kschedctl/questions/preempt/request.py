@@ -1,9 +1,9 @@
 """The question of ``preempt``."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from kschedctl.common.options import CHOICE_SEED, Option
+from kschedctl.common.options import CHOICE_SEED, Example, Option
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import RequestError
 from kschedctl.questions.subject import PodsRequest
@@ -36,6 +36,11 @@ class PreemptRequest(PodsRequest["Preemption"]):
     >>> [(candidate.name, [victim.name for victim in candidate.victims]) for candidate in found.chosen]
     [('node-8', ['batch/report-6'])]
     """
+
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example("Show the victims that a pod would evict, and all other candidates:", "preempt shop/search-3 -o wide"),
+        Example("Show the pending pods that would evict a pod:", "preempt --victim batch/report-6"),
+    )
 
     min_candidate_nodes: Annotated[
         int | None,

@@ -1,8 +1,9 @@
 """The question of ``rollout``."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from kschedctl.common.options import Example
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import AnalysisRequest
 
@@ -48,6 +49,14 @@ class RolloutRequest(RolledWorkload):
     >>> cluster.rollout(restarted(cluster.cluster.get(Deployment, "web", "shop"))).summary.split(": ")[1]
     'the rollout stalls at step 3'
     """
+
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example("Check whether a restart of a Deployment finishes:", "rollout deploy/web -n shop"),
+        Example(
+            "Check whether the rollout of a new version finishes while two nodes are cordoned:",
+            "rollout -f web.yaml --cordon 'node-[12]'",
+        ),
+    )
 
     #: The place that the workload was read from, for errors.
     where: Where = ""

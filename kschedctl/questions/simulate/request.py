@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from kschedctl.common.options import SEED
+from kschedctl.common.options import SEED, Example
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import AnalysisRequest
 from kschedctl.questions.subject import AnyPod
@@ -52,6 +52,14 @@ class SimulateRequest(NewPods):
     >>> kschedctl.load("fixtures/shop/cluster").simulate().summary
     '4 of 5 pods placed; 1 pending, 1 evicted'
     """
+
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example("Schedule the pending pods one after another, and show placements and evictions:", "simulate -o wide"),
+        Example(
+            "Add two workloads, remove a zone, and save the final state as a snapshot:",
+            "simulate web.yaml db.yaml --fail-zone eu-1a --save after",
+        ),
+    )
 
     seed: Annotated[int | None, SEED] = None
 

@@ -1,9 +1,9 @@
 """The question of ``verify``."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from kschedctl.common.options import Option
+from kschedctl.common.options import Example, Option
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import AnalysisRequest
 
@@ -51,6 +51,11 @@ class VerifyRequest(AnalysisRequest["Verification"]):
     >>> found.equal, found.bound.feasible, found.bound.cordoned
     (True, 72, 1)
     """
+
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example("Compare all answers with the decisions of the cluster's scheduler:", "verify"),
+        Example("List the pods of a snapshot that differ:", "verify --snapshot prod.tar.gz -o name"),
+    )
 
     #: The cluster as it was read, if edits have changed this one: differences that only edits cause do not count.
     before: LoadedCluster | None = None

@@ -1,8 +1,9 @@
 """The question of ``volumes``."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from kschedctl.common.options import Example
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import AnalysisRequest, RequestError
 from kschedctl.questions.subject import AnyPod
@@ -52,6 +53,11 @@ class VolumesRequest(VolumesOfPod):
     >>> cluster.volumes(claim="shop/figures").claim.zones
     ('eu-central-1b',)
     """
+
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example("Explain why a claim has no volume:", "volumes shop/figures"),
+        Example("List all claims of all namespaces as JSON:", "volumes -A -o json"),
+    )
 
     #: A claim of a program, as ``namespace/name``.
     claim: str = ""

@@ -1,6 +1,0 @@
-"""``kschedctl drain``."""
-
-from kschedctl.cli.command import asking
-from kschedctl.questions.drain.request import DrainRequest
-
-drain = asking(DrainRequest, "drain")
