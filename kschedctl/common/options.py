@@ -49,7 +49,8 @@ class Option:
 SEED = Option(
     "--seed",
     "N",
-    "Seed of the random choice among nodes with equal scores, as in kube-scheduler. Default: the first by name.",
+    "Seed of the random choice among nodes with equal scores, as in kube-scheduler; equal seeds give equal results. "
+    "Default: the first node by name.",
     least=0,
 )
 

@@ -12,24 +12,24 @@ from kschedctl.questions.document import Question
     ("values", "question", "line"),
     [
         pytest.param(
-            {"names": ["n1"]},
+            {"nodes": ["n1"]},
             Question("", "drain", options={"place_pending_first": True}),
             "kschedctl drain n1 --place-pending-first",
             id="a further option",
         ),
         pytest.param(
-            {"names": ["n1"], "place_pending_first": True},
+            {"nodes": ["n1"], "place_pending_first": True},
             Question("", "drain", options={"place_pending_first": True}),
             "",
             id="an option that was given",
         ),
         pytest.param(
-            {"names": ["n1"]},
+            {"nodes": ["n1"]},
             Question("", "drain", options={"output": "wide"}),
             "kschedctl drain n1 -o wide",
             id="wide",
         ),
-        pytest.param({"names": ["n1"]}, Question("", "simulate"), "kschedctl simulate", id="another command"),
+        pytest.param({"nodes": ["n1"]}, Question("", "simulate"), "kschedctl simulate", id="another command"),
     ],
 )
 def test_the_command_that_was_run_is_not_suggested(values: dict[str, Any], question: Question, line: str) -> None:

@@ -60,8 +60,8 @@ SMALL = {
     "kschedctl.output.text": "the default form, imported before the layout is needed",
     "kschedctl.sources.snapshot.positions": "reads a file again, for errors only",
 }
-#: Registries import these by name: a command, and the document of a question.
-REGISTERED = re.compile(r"kschedctl\.(cli\.[a-z]+|questions\.[a-z]+\.document)")
+#: Registries import these: a command, and the request and the document of a question.
+REGISTERED = re.compile(r"kschedctl\.(cli\.[a-z]+|questions\.[a-z]+\.(document|request))")
 
 
 def importers() -> dict[str, set[str]]:
