@@ -1,6 +1,7 @@
 """The registry of commands, in the order of the documentation. A new command is an entry here.
 
-It has a module here unless the request of its question is all that it needs. The summaries are here, so that help, usage errors and the completion of names import no command.
+It has a module here unless the request of its question is all that it needs. The summaries are here, so that help,
+usage errors and the completion of names import no command.
 """
 
 from collections.abc import Callable, Iterator, Mapping

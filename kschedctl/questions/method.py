@@ -1,12 +1,13 @@
 """The method of a cluster that asks a question, made from the request that declares it."""
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 
 from kschedctl.common.argument_types import require_type
 from kschedctl.common.errors import InputError
+from kschedctl.common.options import Option
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import AnalysisRequest, declared, renamed
 
@@ -51,7 +52,15 @@ class Method(Generic[P, A]):
 
         ask.__name__, ask.__qualname__ = self._name, f"{owner.__name__}.{self._name}"
         ask.__module__, ask.__doc__ = kind.__module__, method_text(kind)
-        ask.__signature__ = inspect.signature(kind)  # type: ignore[attr-defined]
+        known = inspect.signature(kind)
+        ask.__signature__ = known.replace(  # type: ignore[attr-defined]
+            parameters=[
+                each.replace(annotation=each.annotation.__origin__)
+                for each in known.parameters.values()
+                if each.name in documented(kind)
+            ],
+            return_annotation=inspect.Signature.empty,
+        )
         return ask
 
 
@@ -61,10 +70,10 @@ def check_values(request: AnalysisRequest[Any]) -> None:
     Raises InputError if a value is wrong, or options contradict one another.
     """
     options = declared(type(request))
-    types: dict[str, Any] = {field.name: field.type for field in fields(request)}
-    types |= {option.name: option.type for option in options}
-    for name, kind in types.items():
-        require_type(name, getattr(request, name), kind)
+    for each in fields(request):
+        # Annotated[int, ...] has its type inside.
+        kind = each.type.__origin__ if hasattr(each.type, "__metadata__") else each.type  # type: ignore[union-attr]
+        require_type(each.name, getattr(request, each.name), kind)
     for field in options:
         value = getattr(request, field.name)
         option = field.option
@@ -77,12 +86,16 @@ def check_values(request: AnalysisRequest[Any]) -> None:
     request.check()
 
 
+def documented(kind: type[AnalysisRequest[Any]]) -> dict[str, str]:
+    """Return the texts of the parameters by their name; other fields are for those who find the objects themselves."""
+    texts: dict[str, Any] = {field.name: getattr(field.type, "__metadata__", ("",))[0] for field in fields(kind)}
+    every = {name: text.help if isinstance(text, Option) else text for name, text in texts.items()}
+    return {name: text for name, text in every.items() if text}
+
+
 def method_text(kind: type[AnalysisRequest[Any]]) -> str:
     """Return the documentation of the method in numpydoc: the request's, with its options as parameters."""
-
-    def parameters() -> Iterator[str]:
-        for field in declared(kind):
-            yield f"{field.name} : {getattr(field.type, '__name__', field.type)}\n    {field.option.help}"
-
-    text, sections = kind.text(), (inspect.getdoc(kind) or "")
-    return f"{text}\n\nParameters\n----------\n" + "\n".join(parameters()) + sections.removeprefix(text)
+    texts = kind.texts()
+    texts["Parameters"] = "\n".join(f"{name}\n    {text}" for name, text in documented(kind).items())
+    shown = (name for name in ("Parameters", "Raises", "Examples") if texts.get(name))
+    return "\n\n".join((texts[""], *(f"{name}\n{'-' * len(name)}\n{texts[name]}" for name in shown)))

@@ -5,11 +5,12 @@
 """
 
 import inspect
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeGuard, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, NamedTuple, TypeGuard, TypeVar, get_args
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.options import Example, Option
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from kschedctl.trials.loaded_cluster import LoadedCluster
 
 A = TypeVar("A", covariant=True)
+_SECTION = re.compile(r"\n\n(\w+)\n-+\n")
 
 
 class RequestError(InputError):
@@ -67,8 +69,7 @@ class AnalysisRequest(Generic[A]):
     #: The page of its form; if empty, it is at the path of the question, and in the menu.
     page: ClassVar[str] = ""
 
-    #: The handle that shows the progress of a method and can cancel it; ``None`` for none.
-    handle: AnalysisHandle | None = None
+    handle: Annotated[AnalysisHandle | None, "Shows the progress, and can cancel the analysis."] = None
 
     def __post_init__(self) -> None:
         for field in declared(type(self)):
@@ -99,9 +100,19 @@ class AnalysisRequest(Generic[A]):
         return {field.name: field.option for field in declared(cls)}
 
     @classmethod
+    def texts(cls) -> dict[str, str]:
+        """The sections of the docstring by their heading; the question in words has none.
+
+        *Command* has what is only said of the command, the others are those of numpydoc.
+        """
+        parts = _SECTION.split(inspect.getdoc(cls) or "")
+        return {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
+
+    @classmethod
     def text(cls) -> str:
-        """The question in words: the docstring, without the sections about the method."""
-        return (inspect.getdoc(cls) or "").partition("\n\nRaises\n---")[0].partition("\n\nExamples\n---")[0]
+        """The question in words, as the help of the command has it."""
+        texts = cls.texts()
+        return "\n\n".join(texts[name] for name in ("", "Command") if name in texts)
 
 
 def is_choice(kind: Any) -> TypeGuard[type[StrEnum]]:

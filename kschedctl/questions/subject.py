@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias, TypeVar
 
 from kschedctl.common.errors import InputError
 from kschedctl.questions.request import AnalysisRequest
@@ -25,13 +25,12 @@ A = TypeVar("A", covariant=True)
 
 @dataclass(frozen=True)
 class PodsRequest(AnalysisRequest[A]):
-    """A question about pods.
+    """A question about pods: the pod of a program, or several, those of one workload after each other."""
 
-    Args:
-        pod: A pod; or several, each with an answer of its own, those of one workload after each other.
-    """
-
-    pod: Pods = ()
+    pod: Annotated[
+        Pods,
+        "The pod: an object, its manifest as data, namespace/name of a pod of the cluster, or the path of a manifest.",
+    ] = ()
 
     @property
     def pods(self) -> "tuple[PodSubject, ...]":

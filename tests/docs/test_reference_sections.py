@@ -7,7 +7,16 @@ import pytest
 
 import kschedctl
 from tests.paths import ROOT
-from tools import commands_page, dependencies_page, json_page, permissions_page, reasons_page, releases_page, sweep_page
+from tools import (
+    commands_page,
+    dependencies_page,
+    json_page,
+    permissions_page,
+    python_page,
+    reasons_page,
+    releases_page,
+    sweep_page,
+)
 
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"(<!-- reference -->\n).*?(<!-- /reference -->)", re.DOTALL)
@@ -20,6 +29,7 @@ BLOCK = re.compile(r"(<!-- reference -->\n).*?(<!-- /reference -->)", re.DOTALL)
         ("dependencies", dependencies_page.reference),
         ("json", json_page.reference),
         ("permissions", permissions_page.reference),
+        ("python", python_page.reference),
         ("reasons", reasons_page.reference),
         ("releases", releases_page.reference),
         ("sweep", sweep_page.reference),

@@ -17,14 +17,6 @@ if TYPE_CHECKING:
 class CapacityRequest(PodsRequest["PodCapacity"]):
     """Count how many more copies of a pod or workload fit, and show their nodes and what stops the next copy.
 
-    The copies are scheduled one after another, each in addition to those before; no pod is evicted for them. Several
-    pods are counted independently. Without POD and -f, the pending pods are used.
-
-    If the cluster schedules pod groups, the members of a group are counted by whole groups: a copy of a gang fits if
-    all of its pods find a node, in one topology domain if the group has such a constraint.
-
-    The exit code is 0 if at least one more copy of each pod fits, and 1 otherwise.
-
     Raises
     ------
     ManifestError
@@ -35,6 +27,16 @@ class CapacityRequest(PodsRequest["PodCapacity"]):
     >>> import kschedctl
     >>> kschedctl.load("fixtures/shop/cluster").capacity("shop/web-7").copies
     9
+
+    Command
+    -------
+    The copies are scheduled one after another, each in addition to those before; no pod is evicted for them. Several
+    pods are counted independently. Without POD and -f, the pending pods are used.
+
+    If the cluster schedules pod groups, the members of a group are counted by whole groups: a copy of a gang fits if
+    all of its pods find a node, in one topology domain if the group has such a constraint.
+
+    The exit code is 0 if at least one more copy of each pod fits, and 1 otherwise.
     """
 
     examples: ClassVar[tuple[Example, ...]] = (

@@ -1,7 +1,7 @@
 """The question of ``devices``."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from kschedctl.common.options import Example
 from kschedctl.questions.handle import AnalysisHandle
@@ -19,18 +19,12 @@ else:
 class DevicesOfClaim(AnalysisRequest["DevicesOverview | DeviceSupply"]):
     """The claim of a question of a program."""
 
-    #: A ResourceClaim, as ``namespace/name``; empty for none.
-    claim: str = ""
+    claim: Annotated[str, "A ResourceClaim as namespace/name; empty for none."] = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DevicesRequest(DevicesOfClaim):
     """Show devices, the claims that hold them, and the nodes on which a claim or a device of a class can be allocated.
-
-    Without an argument, all pools and their problems are listed. With an argument: the nodes on which the devices can
-    be allocated, and for the others the number of devices that exist, match and are free.
-
-    The exit code is 1 if a claim cannot be allocated on any node, or if the devices of a pool are not used.
 
     Raises
     ------
@@ -38,6 +32,13 @@ class DevicesRequest(DevicesOfClaim):
         If there is no such claim or class.
     ClusterError
         If the ResourceSlices could not be listed.
+
+    Command
+    -------
+    Without an argument, all pools and their problems are listed. With an argument: the nodes on which the devices can
+    be allocated, and for the others the number of devices that exist, match and are free.
+
+    The exit code is 1 if a claim cannot be allocated on any node, or if the devices of a pool are not used.
     """
 
     examples: ClassVar[tuple[Example, ...]] = (
@@ -45,8 +46,7 @@ class DevicesRequest(DevicesOfClaim):
         Example("Show the nodes with the devices of a claim, and what the others lack:", "devices ml/train -o wide"),
     )
 
-    #: A DeviceClass; empty for none.
-    device_class: str = ""
+    device_class: Annotated[str, "A DeviceClass; empty for none."] = ""
     #: The claims and classes, each with an answer of its own; empty for all devices.
     subjects: tuple[ResourceClaim | DeviceClass, ...] = ()
 

@@ -43,9 +43,6 @@ class DrainRequest(NamedNodes):
     The nodes are cordoned and their pods evicted. If a disruption budget allows no further eviction, the drain waits
     until replacement pods run elsewhere. The flags have the same meaning as in kubectl drain. No cluster is changed.
 
-    The exit code is 0 if all nodes can be drained, all pods that move are scheduled and no pod is lost for lack of a
-    controller, and 1 otherwise.
-
     Raises
     ------
     InputError
@@ -57,6 +54,11 @@ class DrainRequest(NamedNodes):
     >>> cluster = kschedctl.load("fixtures/shop/cluster")
     >>> cluster.drain("node-1", ignore_daemonsets=True).summary.split(": ")[1]
     '4 pods move; 1 pod stays pending'
+
+    Command
+    -------
+    The exit code is 0 if all nodes can be drained, all pods that move are scheduled and no pod is lost for lack of a
+    controller, and 1 otherwise.
     """
 
     examples: ClassVar[tuple[Example, ...]] = (

@@ -20,14 +20,6 @@ FEW: Final = 8
 class ExplainRequest(PodsRequest["Explanation"]):
     """Explain where kube-scheduler would schedule a pod, or why it cannot, node by node.
 
-    Without POD and -f, the pending pods are explained; with -l all pods with matching labels. They are those of the
-    current namespace of a running cluster, or of all namespaces of a snapshot; -n and -A name others.
-
-    With -o name, each node that the pod can be scheduled to is printed on a line: node/NODE, and for several pods
-    pod/NAMESPACE/NAME node/NODE.
-
-    docs/scheduling.md explains how a pod gets its node, and what the messages mean.
-
     Raises
     ------
     ManifestError
@@ -41,6 +33,16 @@ class ExplainRequest(PodsRequest["Explanation"]):
     ...     print(suggestion.summary)
     wait: preemption evicts batch/report-6 from node-8
     uncordon node node-9
+
+    Command
+    -------
+    Without POD and -f, the pending pods are explained; with -l all pods with matching labels. They are those of the
+    current namespace of a running cluster, or of all namespaces of a snapshot; -n and -A name others.
+
+    With -o name, each node that the pod can be scheduled to is printed on a line: node/NODE, and for several pods
+    pod/NAMESPACE/NAME node/NODE.
+
+    docs/scheduling.md explains how a pod gets its node, and what the messages mean.
     """
 
     examples: ClassVar[tuple[Example, ...]] = (

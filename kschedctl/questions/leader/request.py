@@ -1,7 +1,7 @@
 """The question of ``leader``."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import AnalysisRequest
@@ -21,8 +21,9 @@ class LeaderRequest(AnalysisRequest["LeaderOverview"]):
         If the Leases could not be listed.
     """
 
-    #: True to check the configuration of the scheduler's own election against the Leases.
-    check_configuration: bool = False
+    check_configuration: Annotated[
+        bool, "True to check the configuration of the scheduler's own election against the Leases."
+    ] = False
 
     def answer(self, cluster: "LoadedCluster", handle: AnalysisHandle) -> "LeaderOverview":
         from kschedctl.questions.leader.analysis import leader

@@ -61,8 +61,6 @@ class NodesRequest(NodesGrouping):
     Cordoned and unhealthy nodes accept no new pods, so sums leave them out. With the name of one node, the answer is
     its capacity, the workloads on it, its taints and conditions.
 
-    The exit code is 1 if a node is unhealthy: it is not ready, or has a taint that stands for a problem.
-
     Raises
     ------
     InputError
@@ -77,6 +75,10 @@ class NodesRequest(NodesGrouping):
     [('general', 8, '2020m'), ('gpu', 6, '47610m')]
     >>> cluster.nodes("node-8").summary
     'node-8 is ready; free: 2.02 of 3.92 cpu and 10.88Gi of 14Gi memory.'
+
+    Command
+    -------
+    The exit code is 1 if a node is unhealthy: it is not ready, or has a taint that stands for a problem.
     """
 
     decides: ClassVar[bool] = False

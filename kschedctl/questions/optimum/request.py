@@ -27,16 +27,6 @@ class Minimized(StrEnum):
 class OptimumRequest(AnalysisRequest["Optimum | Purchased | Emptied"]):
     """Find the best placement of all pending pods at once, and compare it with kube-scheduler's, one pod after another.
 
-    Goals are, in this order: many pods on nodes, by priority from the highest; no violated disruption budgets; few
-    evictions, again by priority; then --goal. A pod is evicted only on a node that a pod of higher priority is placed
-    on, as preemption allows; pods that their controllers recreate are placed, too. The placement shown has passed the
-    scheduler's own filters, pod by pod.
-
-    With --buy, nodes of a catalog are selected with which all pods can be placed; with --minimize, nodes that can be
-    emptied.
-
-    The exit code is 0 if the best placement has all pods on nodes, or some node can be emptied, and 1 otherwise.
-
     Raises
     ------
     InputError
@@ -48,6 +38,18 @@ class OptimumRequest(AnalysisRequest["Optimum | Purchased | Emptied"]):
     >>> answer = kschedctl.load("fixtures/shop/cluster").optimum()
     >>> answer.placed, answer.multi_step_placed, answer.proven
     (3, 3, True)
+
+    Command
+    -------
+    Goals are, in this order: many pods on nodes, by priority from the highest; no violated disruption budgets; few
+    evictions, again by priority; then --goal. A pod is evicted only on a node that a pod of higher priority is placed
+    on, as preemption allows; pods that their controllers recreate are placed, too. The placement shown has passed the
+    scheduler's own filters, pod by pod.
+
+    With --buy, nodes of a catalog are selected with which all pods can be placed; with --minimize, nodes that can be
+    emptied.
+
+    The exit code is 0 if the best placement has all pods on nodes, or some node can be emptied, and 1 otherwise.
     """
 
     examples: ClassVar[tuple[Example, ...]] = (

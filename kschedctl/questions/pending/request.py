@@ -33,6 +33,15 @@ class PendingPods(AnalysisRequest["Pending"]):
 class PendingRequest(PendingPods):
     """List pending pods by cause and age, and the fewest changes that would schedule most of them.
 
+    Examples
+    --------
+    >>> import kschedctl
+    >>> answer = kschedctl.load("fixtures/shop/cluster").pending()
+    >>> [(group.name, len(group.pods)) for group in answer.groups], answer.fit
+    ([('search', 1), ('report-7', 1), ('web', 1), ('train', 1)], ('ml/train-1', 'shop/web-7'))
+
+    Command
+    -------
     Each change is made and tried in a simulation of the whole scheduling queue, in which the pending pods compete for
     free capacity and no pod is evicted. With -o wide, all groups are shown, and the commands that make the changes.
     docs/scheduling.md explains why pods stay pending.
@@ -41,13 +50,6 @@ class PendingRequest(PendingPods):
     one group, and changes are tried for the whole gang.
 
     The exit code is 0 if there are none, and every pending pod could be scheduled without a change; otherwise it is 1.
-
-    Examples
-    --------
-    >>> import kschedctl
-    >>> answer = kschedctl.load("fixtures/shop/cluster").pending()
-    >>> [(group.name, len(group.pods)) for group in answer.groups], answer.fit
-    ([('search', 1), ('report-7', 1), ('web', 1), ('train', 1)], ('ml/train-1', 'shop/web-7'))
     """
 
     examples: ClassVar[tuple[Example, ...]] = (

@@ -17,13 +17,6 @@ if TYPE_CHECKING:
 class PreemptRequest(PodsRequest["Preemption"]):
     """Show which pods kube-scheduler would evict to schedule a pod, on which node, and why.
 
-    Without POD and -f, the pending pods are used, each decided independently, highest priority first; with -l all pods
-    with matching labels. They are those of the current namespace of a running cluster, or of all namespaces of a
-    snapshot; -n and -A name others. -o name prints the victims.
-
-    The exit code is 0 if the pod fits or preemption helps, with --victim if no pod would preempt that pod, and 1
-    otherwise. Evictions do not help if the victims come back before the pod can start.
-
     Raises
     ------
     ManifestError
@@ -35,6 +28,15 @@ class PreemptRequest(PodsRequest["Preemption"]):
     >>> found = kschedctl.load("fixtures/shop/cluster").preempt("shop/search-3")
     >>> [(candidate.name, [victim.name for victim in candidate.victims]) for candidate in found.chosen]
     [('node-8', ['batch/report-6'])]
+
+    Command
+    -------
+    Without POD and -f, the pending pods are used, each decided independently, highest priority first; with -l all pods
+    with matching labels. They are those of the current namespace of a running cluster, or of all namespaces of a
+    snapshot; -n and -A name others. -o name prints the victims.
+
+    The exit code is 0 if the pod fits or preemption helps, with --victim if no pod would preempt that pod, and 1
+    otherwise. Evictions do not help if the victims come back before the pod can start.
     """
 
     examples: ClassVar[tuple[Example, ...]] = (

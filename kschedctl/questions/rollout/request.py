@@ -1,7 +1,7 @@
 """The question of ``rollout``."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from kschedctl.common.options import Example
 from kschedctl.questions.handle import AnalysisHandle
@@ -20,20 +20,14 @@ else:
 class RolledWorkload(AnalysisRequest["RolledOut"]):
     """The workload of a rollout."""
 
-    #: The workload with its new template; fields that it does not set keep their value in the cluster.
-    workload: ApiObject
+    workload: Annotated[
+        ApiObject, "The workload with its new template; fields that it does not set keep their value in the cluster."
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RolloutRequest(RolledWorkload):
     """Simulate the rollout of a Deployment or StatefulSet step by step, and report whether it finishes or why not.
-
-    The workload's own strategy applies (maxSurge, maxUnavailable, Recreate, the order and partition of a StatefulSet),
-    pods that are deleted take their grace period, and time is simulated. Without -f the current template is rolled out
-    again, as by kubectl rollout restart. A pod counts as ready as soon as it is bound and its ReadWriteOnce volumes are
-    attached to no other node.
-
-    The exit code is 0 if the rollout finishes, and 1 if it gets stuck.
 
     Raises
     ------
@@ -48,6 +42,15 @@ class RolloutRequest(RolledWorkload):
     >>> cluster = kschedctl.load("fixtures/pending/cluster.yaml")
     >>> cluster.rollout(restarted(cluster.cluster.get(Deployment, "web", "shop"))).summary.split(": ")[1]
     'the rollout stalls at step 3'
+
+    Command
+    -------
+    The workload's own strategy applies (maxSurge, maxUnavailable, Recreate, the order and partition of a StatefulSet),
+    pods that are deleted take their grace period, and time is simulated. Without -f the current template is rolled out
+    again, as by kubectl rollout restart. A pod counts as ready as soon as it is bound and its ReadWriteOnce volumes are
+    attached to no other node.
+
+    The exit code is 0 if the rollout finishes, and 1 if it gets stuck.
     """
 
     examples: ClassVar[tuple[Example, ...]] = (

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class NewPods(AnalysisRequest["Simulated"]):
     """Pods that a program adds to the pending ones."""
 
-    pods: AnyPod | Iterable[AnyPod] = ()
+    pods: Annotated[AnyPod | Iterable[AnyPod], "New pods, which are queued after the pending ones."] = ()
 
     @property
     def new_pods(self) -> tuple[AnyPod, ...]:
@@ -39,8 +39,6 @@ class SimulateRequest(NewPods):
     recreate. When a pod is bound, its claims are bound or provisioned, and it counts as healthy for disruption budgets.
     The pods of a gang are tried together and shown together.
 
-    The exit code is 0 if all pods are scheduled, and 1 if some stay pending; Ctrl-C shows the part that was done.
-
     Raises
     ------
     ManifestError
@@ -51,6 +49,10 @@ class SimulateRequest(NewPods):
     >>> import kschedctl
     >>> kschedctl.load("fixtures/shop/cluster").simulate().summary
     '4 of 5 pods placed; 1 pending, 1 evicted'
+
+    Command
+    -------
+    The exit code is 0 if all pods are scheduled, and 1 if some stay pending; Ctrl-C shows the part that was done.
     """
 
     examples: ClassVar[tuple[Example, ...]] = (

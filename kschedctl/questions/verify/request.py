@@ -18,6 +18,22 @@ else:
 class VerifyRequest(AnalysisRequest["Verification"]):
     """Compare all answers with the decisions of kube-scheduler, and explain possible differences.
 
+    Raises
+    ------
+    InputError
+        If pods are edited: the real scheduler has no answers for edited pods.
+    ClusterError
+        If the pods could not be listed.
+
+    Examples
+    --------
+    >>> import kschedctl
+    >>> found = kschedctl.load("fixtures/shop/cluster").verify()
+    >>> found.equal, found.bound.feasible, found.bound.cordoned
+    (True, 72, 1)
+
+    Command
+    -------
     For every pending pod, the computed message is compared with the one in its PodScheduled condition; for every
     running pod, the filters check whether it would still fit on its node. -o name prints the pods that differ. A
     message that is older than pods that now run is aged, and no difference.
@@ -36,20 +52,6 @@ class VerifyRequest(AnalysisRequest["Verification"]):
     kube-scheduler's message as "theirs". Names are pseudonyms; read the file before you submit it.
 
     The exit code is 0 if nothing differs, and 1 if something does.
-
-    Raises
-    ------
-    InputError
-        If pods are edited: the real scheduler has no answers for edited pods.
-    ClusterError
-        If the pods could not be listed.
-
-    Examples
-    --------
-    >>> import kschedctl
-    >>> found = kschedctl.load("fixtures/shop/cluster").verify()
-    >>> found.equal, found.bound.feasible, found.bound.cordoned
-    (True, 72, 1)
     """
 
     examples: ClassVar[tuple[Example, ...]] = (
@@ -57,8 +59,11 @@ class VerifyRequest(AnalysisRequest["Verification"]):
         Example("List the pods of a snapshot that differ:", "verify --snapshot prod.tar.gz -o name"),
     )
 
-    #: The cluster as it was read, if edits have changed this one: differences that only edits cause do not count.
-    before: LoadedCluster | None = None
+    before: Annotated[
+        LoadedCluster | None,
+        "The engine of the cluster as it was read, if edits have changed this one: differences that only edits cause "
+        "do not count.",
+    ] = None
     namespace: Annotated[
         str,
         Option(

@@ -1,7 +1,7 @@
 """The question of ``volumes``."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from kschedctl.common.options import Example
 from kschedctl.questions.handle import AnalysisHandle
@@ -21,18 +21,12 @@ else:
 class VolumesOfPod(AnalysisRequest["PodVolumes | ClaimVolumes"]):
     """The pod of a question of a program."""
 
-    pod: AnyPod | None = None
+    pod: Annotated[AnyPod | None, "A pod, whose claims are considered together."] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class VolumesRequest(VolumesOfPod):
     """Show the volume that a claim has or would get, why no other, and the nodes from which it can be used.
-
-    For a pod, all claims are considered together: the nodes that remain for the pod are shown. Without an argument, all
-    claims are listed; with -l those with matching labels. They are those of the current namespace of a running cluster,
-    or of all namespaces of a snapshot; -n and -A name others.
-
-    The exit code is 1 if a claim cannot have a volume, or if the claims of a pod leave no node for it.
 
     Raises
     ------
@@ -52,6 +46,14 @@ class VolumesRequest(VolumesOfPod):
     ('shop/figures', ('eu-central-1b',), True)
     >>> cluster.volumes(claim="shop/figures").claim.zones
     ('eu-central-1b',)
+
+    Command
+    -------
+    For a pod, all claims are considered together: the nodes that remain for the pod are shown. Without an argument, all
+    claims are listed; with -l those with matching labels. They are those of the current namespace of a running cluster,
+    or of all namespaces of a snapshot; -n and -A name others.
+
+    The exit code is 1 if a claim cannot have a volume, or if the claims of a pod leave no node for it.
     """
 
     examples: ClassVar[tuple[Example, ...]] = (
@@ -59,8 +61,7 @@ class VolumesRequest(VolumesOfPod):
         Example("List all claims of all namespaces as JSON:", "volumes -A -o json"),
     )
 
-    #: A claim of a program, as ``namespace/name``.
-    claim: str = ""
+    claim: Annotated[str, "A claim as namespace/name, instead of a pod."] = ""
     #: The claims and pods, each with an answer of its own.
     subjects: tuple[ClaimSubject | PodSubject, ...] = ()
     #: True to add the outcome for each claim on every node; the answers for pods always have it.
