@@ -34,7 +34,7 @@ def signatures() -> Iterator[tuple[str, Any]]:
         for name, member in inspect.getmembers_static(cls):
             if isinstance(member, Method):
                 yield f"{cls.__name__}.{name}", member.request.answer
-                yield f"{cls.__name__}.{name}", member.request
+                yield f"{cls.__name__}.{name}", member.request.__init__
             if name.startswith("_"):
                 continue
             if isinstance(member, property):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import typer
 
 from kschedctl.cli.commands import COMMANDS
-from kschedctl.cli.help import EXAMPLES, option_record
+from kschedctl.cli.help import examples_of, option_record
 from kschedctl.cli.main import app
 from kschedctl.questions.schema.schema import ANSWERS
 
@@ -72,7 +72,7 @@ def _command(name: str, context: Any, options: Sequence[Option], shared: Contain
     if name in ANSWERS:
         yield from ("", f"`-o json` prints [this answer](json.md#kschedctl-{name.replace(' ', '-')}).")
     yield from ("", "Examples:")
-    for example in EXAMPLES[name]:
+    for example in examples_of(name):
         yield from ("", _text(example.what), "", "```bash", f"kschedctl {example.arguments}", "```")
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 import typer
 
-from kschedctl.cli.help import EXAMPLES, Example
+from kschedctl.cli.help import EXAMPLES, examples_of
 from kschedctl.cli.main import app
+from kschedctl.common.options import Example
 
 PROGRAM: Any = typer.main.get_command(app)
 
@@ -31,14 +32,14 @@ COMMANDS = {
 @pytest.mark.parametrize("name", COMMANDS)
 def test_two_examples_stand_at_the_end(name: str) -> None:
     shown = COMMANDS[name].get_help().partition("\nExamples:\n")[2]
-    assert len(EXAMPLES[name]) == 2
+    assert len(examples_of(name)) == 2
     assert [line.strip() for line in shown.splitlines() if line.startswith("    kschedctl ")] == [
-        f"kschedctl {example.arguments}" for example in EXAMPLES[name]
+        f"kschedctl {example.arguments}" for example in examples_of(name)
     ]
 
 
 @pytest.mark.parametrize(
-    "example", [each for own in EXAMPLES.values() for each in own], ids=lambda each: each.arguments
+    "example", [each for name in COMMANDS for each in examples_of(name)], ids=lambda each: each.arguments
 )
 def test_examples_are_commands(example: Example) -> None:
     words = shlex.split(example.arguments.partition(" < ")[0])
@@ -50,7 +51,7 @@ def test_examples_are_commands(example: Example) -> None:
 
 
 def test_examples_are_of_commands() -> None:
-    assert set(EXAMPLES) == set(COMMANDS)
+    assert set(EXAMPLES) <= set(COMMANDS)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

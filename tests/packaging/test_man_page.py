@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.cli.help import EXAMPLES
+from kschedctl.cli.help import examples_of
 from tools.commands_page import contexts, options
 from tools.packaging.man_page import man_page, roff
 
@@ -46,7 +46,7 @@ def test_every_command_with_its_options_and_examples(context: Any) -> None:
     for option in listed:
         assert re.search(rf"^       {re.escape(squeezed(option.notation))}(?: |$)", section[1], re.MULTILINE), option
         assert squeezed(option.meaning) in text, option
-    for example in EXAMPLES[name]:
+    for example in examples_of(name):
         assert f"           kschedctl {example.arguments}\n" in section[1], example
 
 

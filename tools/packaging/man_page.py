@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kschedctl.cli.help import EXAMPLES
+from kschedctl.cli.help import examples_of
 from kschedctl.cli.main import app
 from tools.commands_page import contexts, options
 
@@ -70,7 +70,7 @@ def _command(context: Any) -> Iterator[str]:
             yield from (".PP", f"{roff(option.group)}:")
         group = option.group
         yield from (".TP", f"\\fB{roff(option.notation)}\\fR", roff(option.meaning))
-    for example in EXAMPLES[name]:
+    for example in examples_of(name):
         # The name is that of the program, also if the page is made by another.
         yield from (".PP", roff(example.what), ".PP", ".RS 4", ".nf", f"kschedctl {roff(example.arguments)}", ".fi")
         yield ".RE"

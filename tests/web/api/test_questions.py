@@ -125,7 +125,7 @@ REFUSED = {
     "an unknown parameter": ("GET", "nodes?selectr=a", "", 400, "did you mean selector?"),
     "a parameter that is given twice": ("GET", "nodes?by=zone&by=pool", "", 400, "is given twice"),
     "a parameter of another type": ("GET", "pods/shop/web-7/explain?suggest=many", "", 400, "is not a whole number"),
-    "a parameter out of range": ("GET", "pods/shop/web-7/explain?suggest=21", "", 400, "<= 20"),
+    "a parameter out of range": ("GET", "pods/shop/web-7/explain?suggest=101", "", 400, "<= 100"),
     "a missing parameter": ("GET", "search", "", 400, "is missing"),
     "a parameter of the path": ("GET", "nodes/node-8?name=node-7", "", 400, "not a parameter here"),
     "a broken escape": ("GET", "search?q=%ff", "", 400, "percent-encoded UTF-8"),
@@ -141,7 +141,7 @@ REFUSED = {
     "an unknown field": ("POST", "explain", POD.replace("image", "imgae"), 422, "imgae"),
     "no pod": ("POST", "explain", "apiVersion: v1\nkind: Node\nmetadata: {name: a}", 422, "give a"),
     "a snapshot that is not offered": ("POST", "diff?to=/etc", "", 202, "not started with this snapshot"),
-    "a drain of no node": ("POST", "drain", "", 202, "no node is named"),
+    "a drain of no node": ("POST", "drain", "", 400, "name nodes, or use selector or zone"),
     "a large body": ("POST", "explain", "x" * 100_001, 413, "exceeds 100,000 bytes"),
     "deeply nested YAML": ("POST", "explain", "[" * 5_000, 422, ""),
 }

@@ -72,7 +72,8 @@ def test_the_links_of_an_answer_keep_the_what_ifs_of_the_job(shop: TestClient[An
 
 
 def test_a_job_that_fails_says_why(shop: TestClient[Any]) -> None:
-    assert "no node is named" in " ".join(texts(ended(shop, started(shop, question="simulate_drain")), "main"))
+    ending = ended(shop, started(shop, question="simulate_drain", node="node-99"))
+    assert "has no node node-99" in " ".join(texts(ending, "main"))
 
 
 @pytest.mark.parametrize(
@@ -81,6 +82,7 @@ def test_a_job_that_fails_says_why(shop: TestClient[Any]) -> None:
         ({}, 400, "names no question"),
         ({"question": "explain_pod"}, 400, "names no question"),
         ({"question": "simulate_queue", "colour": "red"}, 400, '"colour" is not a parameter here'),
+        ({"question": "simulate_drain"}, 400, "name nodes, or use selector or zone"),
         ({"question": "simulate_queue", "seed": "x"}, 400, "seed: is not a whole number"),
     ],
 )
