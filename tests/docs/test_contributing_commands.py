@@ -43,9 +43,12 @@ def test_command_step_3_its_answers_have_documents(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_command_step_4_a_module_has_its_options(name: str) -> None:
-    module = PACKAGE / "cli" / f"{name}.py"
-    assert module.read_text().startswith(f'"""``kschedctl {name}``'), f"{module} names its command first"
+def test_command_step_4_a_request_or_a_module_has_its_options(name: str) -> None:
+    request, module = PACKAGE / "questions" / name / "request.py", PACKAGE / "cli" / f"{name}.py"
+    if module.exists():
+        assert module.read_text().startswith(f'"""``kschedctl {name}``'), f"{module} names its command first"
+    else:
+        assert request.read_text().startswith(f'"""The question of ``{name}``'), f"{request} names its command first"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
