@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from benchmarks import synthetic
 from benchmarks.rows import Row, report, timed
 from benchmarks.suggestions import waiting
-from kschedctl.diagnosis.why.unblocking_changes import group_pending_pods, unblock
+from kschedctl.diagnosis.pending_groups import group_pending_pods
+from kschedctl.diagnosis.why.unblocking_changes import unblock
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 

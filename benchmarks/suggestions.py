@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from benchmarks import synthetic
 from benchmarks.cycle import with_other_request
 from benchmarks.rows import Row, report, timed
+from kschedctl.diagnosis.pending_groups import group_pending_pods
 from kschedctl.diagnosis.why.search import suggest
-from kschedctl.diagnosis.why.unblocking_changes import group_pending_pods, unblock
+from kschedctl.diagnosis.why.unblocking_changes import unblock
 from kschedctl.objects.meta import LabelSelector
 from kschedctl.objects.pod import Pod, TopologySpreadConstraint
 from kschedctl.objects.well_known import ZONE

@@ -11,11 +11,12 @@ from kschedctl.scheduler.devices.explain import NotAllocated
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.plugins import node_ports as ports
 from kschedctl.scheduler.plugins import volume_restrictions as restrictions
-from kschedctl.scheduler.plugins.basics import Cordoned, OtherNodeNamed, UndeclaredFeatures
+from kschedctl.scheduler.plugins.basics import Cordoned, OtherNodeNamed
 from kschedctl.scheduler.plugins.dynamic_resources import filtering as devices
 from kschedctl.scheduler.plugins.gang_scheduling import NO_GROUP, TOO_FEW, TOO_FEW_NODES
 from kschedctl.scheduler.plugins.inter_pod_affinity import filtering as affinity
 from kschedctl.scheduler.plugins.node_affinity import UnmetNodeAffinity, UnmetNodeSelector
+from kschedctl.scheduler.plugins.node_declared_features import UndeclaredFeatures
 from kschedctl.scheduler.plugins.node_resources.fit import InsufficientResource
 from kschedctl.scheduler.plugins.node_volume_limits import DriverNotInstalled, TooManyVolumes
 from kschedctl.scheduler.plugins.pod_topology_spread.filtering import SkewTooHigh

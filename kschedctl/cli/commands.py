@@ -89,10 +89,9 @@ def declared_command(name: str) -> "Declared":
     if find_spec(f"kschedctl.cli.{name}") is not None:
         return cast("Declared", resolve_name(f"kschedctl.cli.{name}:{'app' if name in GROUPS else name}"))
     # A question that needs nothing but its request has no module of its own here.
-    from kschedctl.cli.command import asking
     from kschedctl.questions.request import request_of
 
-    return asking(request_of(name), name)
+    return cast("Declared", resolve_name("kschedctl.cli.command:asking")(request_of(name), name))
 
 
 # The command group of the program. It lists the commands from the registry, and imports only the one that is run.

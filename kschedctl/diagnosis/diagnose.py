@@ -17,7 +17,6 @@ def rules_of_unscheduled() -> tuple[DiagnosisRule, ...]:
     """Return the rules for pods that fit nowhere; the first cause found is that of the first line."""
     from kschedctl.diagnosis.rules import (
         affinity,
-        claims,
         devices,
         gangs,
         labels,
@@ -28,6 +27,7 @@ def rules_of_unscheduled() -> tuple[DiagnosisRule, ...]:
         taints,
         volumes,
     )
+    from kschedctl.diagnosis.rules import unbound_claims as claims
 
     return (
         queue.nominated_waits,
@@ -74,7 +74,8 @@ def rules_of_gated() -> tuple[DiagnosisRule, ...]:
 
 def rules_of_placed() -> tuple[DiagnosisRule, ...]:
     """Return the rules for pods that are scheduled, or run."""
-    from kschedctl.diagnosis.rules import claims, queue, volumes
+    from kschedctl.diagnosis.rules import queue, volumes
+    from kschedctl.diagnosis.rules import unbound_claims as claims
 
     return (
         claims.claim_without_scheduler,

@@ -11,7 +11,7 @@ from kschedctl.common.arrays import Mask
 from kschedctl.common.wording import listed, similar
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import VOLUME_TOPOLOGY, Advice, Diagnosis, Situation, all_rows
-from kschedctl.diagnosis.rules.claims import (
+from kschedctl.diagnosis.rules.unbound_claims import (
     adapted_claim,
     creation_advice,
     is_of_template,

@@ -17,7 +17,7 @@ from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy, silent_node_advice
-from kschedctl.diagnosis.rules.claims import is_of_template
+from kschedctl.diagnosis.rules.unbound_claims import is_of_template
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import CPU, MEMORY

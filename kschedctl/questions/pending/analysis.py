@@ -14,16 +14,10 @@ from kschedctl.common.wording import counted, duration, listed, similar
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnose import diagnose, diagnose_cluster
 from kschedctl.diagnosis.diagnosis import ClusterDiagnosis, Diagnosis
+from kschedctl.diagnosis.pending_groups import PendingGroup, group_pending_pods, oldest
 from kschedctl.diagnosis.why.proof import pending_words
 from kschedctl.diagnosis.why.search import suggest
-from kschedctl.diagnosis.why.unblocking_changes import (
-    PendingGroup,
-    Unblocking,
-    UnblockingResult,
-    group_pending_pods,
-    oldest,
-    unblock,
-)
+from kschedctl.diagnosis.why.unblocking_changes import Unblocking, UnblockingResult, unblock
 from kschedctl.objects.core import Namespace, Node
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import Selector, matches, parse_label_query

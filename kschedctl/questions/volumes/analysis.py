@@ -7,7 +7,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import SnapshotError
 from kschedctl.common.wording import counted, listed
 from kschedctl.diagnosis.diagnosis import Diagnosis
-from kschedctl.diagnosis.rules.claims import diagnose_unbound
+from kschedctl.diagnosis.rules.unbound_claims import diagnose_unbound
 from kschedctl.objects.core import Node
 from kschedctl.objects.selectors import SelectorError
 from kschedctl.objects.volume import PersistentVolumeClaim, StorageClass

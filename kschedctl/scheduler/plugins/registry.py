@@ -6,20 +6,14 @@ from typing import Final
 from kschedctl.common.errors import ConfigError
 from kschedctl.scheduler.framework.interface import Plugin
 from kschedctl.scheduler.framework.registry import Registry
-from kschedctl.scheduler.plugins.basics import (
-    DefaultBinder,
-    NodeDeclaredFeatures,
-    NodeName,
-    NodeUnschedulable,
-    PrioritySort,
-    SchedulingGates,
-)
+from kschedctl.scheduler.plugins.basics import DefaultBinder, NodeName, NodeUnschedulable, PrioritySort, SchedulingGates
 from kschedctl.scheduler.plugins.default_preemption import DefaultPreemption
 from kschedctl.scheduler.plugins.dynamic_resources.plugin import DynamicResources
 from kschedctl.scheduler.plugins.gang_scheduling import GangScheduling, PodGroupPodsCount, TopologyPlacementGenerator
 from kschedctl.scheduler.plugins.image_locality import ImageLocality
 from kschedctl.scheduler.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from kschedctl.scheduler.plugins.node_affinity import NodeAffinity
+from kschedctl.scheduler.plugins.node_declared_features import NodeDeclaredFeatures
 from kschedctl.scheduler.plugins.node_ports import NodePorts
 from kschedctl.scheduler.plugins.node_resources.balanced_allocation import NodeResourcesBalancedAllocation
 from kschedctl.scheduler.plugins.node_resources.fit import NodeResourcesFit

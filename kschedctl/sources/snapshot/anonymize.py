@@ -29,9 +29,9 @@ from kschedctl.objects.selectors import NodeSelectorRequirement, parse_int64
 from kschedctl.objects.volume import TopologySelectorLabelRequirement, TypedObjectReference
 from kschedctl.objects.workload import IntOrPercent, StatefulSet
 from kschedctl.sources.snapshot.anonymize_devices import DEVICE_CHOICES, DeviceRenaming
+from kschedctl.sources.snapshot.anonymize_messages import anonymous_conditions
 from kschedctl.sources.snapshot.capture import Capture
 from kschedctl.sources.snapshot.header import ServerVersion
-from kschedctl.sources.snapshot.messages import anonymous_conditions
 from kschedctl.sources.snapshot.pseudonyms import Pseudonyms
 from kschedctl.sources.snapshot.public_names import is_kept_group
 from kschedctl.sources.snapshot.rewriting import Replacement, Rewriter, anonymous_amount, structs_in

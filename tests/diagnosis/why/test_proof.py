@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from kschedctl.cluster.placed_pods import pending_pods
+from kschedctl.diagnosis.pending_groups import group_pending_pods
 from kschedctl.diagnosis.why.proof import pending_words, recreated_pods, recreation_consequences
 from kschedctl.diagnosis.why.search import suggest
-from kschedctl.diagnosis.why.unblocking_changes import group_pending_pods, unblock
+from kschedctl.diagnosis.why.unblocking_changes import unblock
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.scheduler.cycle.scheduler import Scheduler

@@ -7,10 +7,11 @@ import pytest
 from kschedctl.cluster.placed_pods import pending_pods
 from kschedctl.controllers.admission.chain import admit
 from kschedctl.controllers.workloads.pods import pods_of
+from kschedctl.diagnosis.pending_groups import group_pending_pods
 from kschedctl.diagnosis.why import rollout_trial, search
 from kschedctl.diagnosis.why.proof import Suggestion
 from kschedctl.diagnosis.why.search import suggest
-from kschedctl.diagnosis.why.unblocking_changes import group_pending_pods, unblock
+from kschedctl.diagnosis.why.unblocking_changes import unblock
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.policies import PriorityClass, ResourceQuota

@@ -1,6 +1,7 @@
 """The pods that wait, by cause, and the changes that place most of them."""
 
-from kschedctl.diagnosis.why.unblocking_changes import PendingGroup, UnblockingResult, group_pending_pods, unblock
+from kschedctl.diagnosis.pending_groups import PendingGroup, group_pending_pods
+from kschedctl.diagnosis.why.unblocking_changes import UnblockingResult, unblock
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.scheduler import Scheduler

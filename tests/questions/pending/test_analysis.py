@@ -8,7 +8,8 @@ import pytest
 
 from kschedctl.cluster.placed_pods import pending_pods
 from kschedctl.common.errors import InputError
-from kschedctl.diagnosis.why.unblocking_changes import group_pending_pods, unblock
+from kschedctl.diagnosis.pending_groups import group_pending_pods
+from kschedctl.diagnosis.why.unblocking_changes import unblock
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.workload import ReplicaSet
 from kschedctl.output.data_forms import as_json

@@ -4,8 +4,8 @@ import pytest
 
 from kschedctl.objects.core import Condition
 from kschedctl.objects.workload import ReplicaSet
+from kschedctl.sources.snapshot.anonymize_messages import anonymous_conditions
 from kschedctl.sources.snapshot.capture import kept_fields, read_conditions
-from kschedctl.sources.snapshot.messages import anonymous_conditions
 from kschedctl.sources.snapshot.pseudonyms import Pseudonyms
 from tests.builders import make_object
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kschedctl.objects.core import Condition
-from kschedctl.sources.snapshot.messages import anonymous_conditions
+from kschedctl.sources.snapshot.anonymize_messages import anonymous_conditions
 from kschedctl.sources.snapshot.pseudonyms import Pseudonyms
 
 DEVICE_REASONS = (

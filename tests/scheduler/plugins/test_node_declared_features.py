@@ -1,0 +1,95 @@
+from typing import Any
+
+import pytest
+
+from kschedctl.objects.releases.release import RELEASES
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.extension_point import ExtensionPoint
+from kschedctl.scheduler.framework.interface import BindPlugin
+from kschedctl.scheduler.framework.operands import Operands
+from kschedctl.scheduler.framework.status import Code, Status
+from kschedctl.scheduler.plugins.basics import Cordoned, OtherNodeNamed
+from kschedctl.scheduler.plugins.node_declared_features import UndeclaredFeatures
+from tests.builders import decide, make_cluster, make_container, make_node, make_pod, reason, said, told
+
+PLUGIN = "NodeDeclaredFeatures"
+LACKING = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("node(s) didn't match Pod's required features",))
+RESTART = "RestartAllContainersOnContainerExits"
+USERNS = "UserNamespacesHostNetworkSupport"
+RESTARTING = make_container(restartPolicyRules=[{"action": "RestartAllContainers"}])
+
+
+@pytest.mark.parametrize(
+    ("spec", "declared", "expected"),
+    [
+        pytest.param({}, [], Status(), id="a plain pod needs nothing"),
+        pytest.param({"containers": [RESTARTING]}, [], LACKING, id="restarting all containers must be declared"),
+        pytest.param({"containers": [RESTARTING]}, [RESTART, USERNS], Status(), id="and is"),
+        pytest.param({"initContainers": [RESTARTING]}, [], LACKING, id="also where an init container asks for it"),
+        pytest.param({"hostNetwork": True, "hostUsers": False}, [], LACKING, id="user namespaces on the host network"),
+        pytest.param({"hostNetwork": True, "hostUsers": False}, [USERNS], Status(), id="where declared"),
+        pytest.param({"hostNetwork": True}, [], Status(), id="the host's users need nothing"),
+        pytest.param({"hostUsers": False}, [], Status(), id="user namespaces without host network need nothing"),
+    ],
+)
+def test_needs(spec: dict[str, Any], declared: list[str], expected: Status) -> None:
+    cluster = make_cluster([make_node(declaredFeatures=declared)])
+    assert said(decide(make_pod(**spec), cluster), PLUGIN) == expected
+
+
+@pytest.mark.parametrize(("version", "expected"), [("1.36", Status()), ("1.37", LACKING)])
+@pytest.mark.parametrize("field", ["containers", "initContainers"])
+def test_bind_mount_options_are_a_feature_from_1_37_on(field: str, version: str, expected: Status) -> None:
+    mounting = make_container(volumeMounts=[{"name": "data"}, {"name": "more", "bindMountOptions": ["noexec"]}])
+    spec: dict[str, Any] = {"containers": [make_container()], field: [mounting]}
+    pod = make_pod(**spec)
+    assert said(decide(pod, make_cluster([make_node()]), release=RELEASES[version]), PLUGIN) == expected
+    declaring = make_cluster([make_node(declaredFeatures=["VolumeBindMountOptions"])])
+    assert said(decide(pod, declaring, release=RELEASES[version]), PLUGIN) == Status()
+
+
+def test_detail_names_what_is_missing() -> None:
+    pod = make_pod(containers=[RESTARTING], hostNetwork=True, hostUsers=False)
+    found = reason(decide(pod, make_cluster([make_node(declaredFeatures=[USERNS])])), PLUGIN)
+    assert found.detail == f"node does not declare {RESTART}"
+    assert found.operands == UndeclaredFeatures((RESTART,))
+
+
+@pytest.mark.parametrize("version", ["1.34", "1.35"])
+def test_releases_without_the_gate_do_not_ask(version: str) -> None:
+    cluster = make_cluster([make_node()])
+    assert decide(make_pod(containers=[RESTARTING]), cluster, release=RELEASES[version]).schedulable
+
+
+def test_the_gate_brings_the_plugin() -> None:
+    release = RELEASES["1.35"].with_features({PLUGIN: True})
+    decision = decide(make_pod(containers=[RESTARTING]), make_cluster([make_node()]), release=release)
+    assert said(decision, PLUGIN) == LACKING
+
+
+def test_every_binding_is_accepted() -> None:
+    framework = Scheduler(make_cluster([make_node()])).framework("default-scheduler")
+    (plugin,) = framework.plugins(ExtensionPoint.BIND, BindPlugin)
+    assert plugin.name == "DefaultBinder"
+    assert plugin.bind(CycleState(), make_pod(), "node") == Status()
+
+
+@pytest.mark.parametrize(
+    ("operands", "words", "data"),
+    [
+        pytest.param(OtherNodeNamed("b"), "spec.nodeName is b", {"nodeName": "b"}, id="another node"),
+        pytest.param(Cordoned(), "the node is cordoned", {}, id="cordoned"),
+        pytest.param(
+            UndeclaredFeatures((RESTART,)), f"node does not declare {RESTART}", {"missing": (RESTART,)}, id="one"
+        ),
+        pytest.param(
+            UndeclaredFeatures((RESTART, USERNS)),
+            f"node does not declare {RESTART}, {USERNS}",
+            {"missing": (RESTART, USERNS)},
+            id="two",
+        ),
+    ],
+)
+def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
+    assert told(operands) == (words, data)
