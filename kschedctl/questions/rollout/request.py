@@ -1,6 +1,6 @@
 """The question of ``rollout``."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from kschedctl.common.options import Example
@@ -21,7 +21,9 @@ class RolledWorkload(AnalysisRequest["RolledOut"]):
     """The workload of a rollout."""
 
     workload: Annotated[
-        ApiObject, "The workload with its new template; fields that it does not set keep their value in the cluster."
+        ApiObject | str,
+        "The workload with its new template; fields that it does not set keep their value in the cluster. Or the name "
+        "of one of the cluster, such as deploy/shop/web, whose template is rolled out again.",
     ]
 
 
@@ -40,7 +42,7 @@ class RolloutRequest(RolledWorkload):
     >>> from kschedctl.objects.workload import Deployment
     >>> from kschedctl.trials.simulate.rollout import restarted
     >>> cluster = kschedctl.load("fixtures/pending/cluster.yaml")
-    >>> cluster.rollout(restarted(cluster.cluster.get(Deployment, "web", "shop"))).summary.split(": ")[1]
+    >>> cluster.rollout(restarted(cluster.engine.cluster.get(Deployment, "web", "shop"))).summary.split(": ")[1]
     'the rollout stalls at step 3'
 
     Command
@@ -66,5 +68,11 @@ class RolloutRequest(RolledWorkload):
 
     def answer(self, cluster: "LoadedCluster", handle: AnalysisHandle) -> "RolledOut":
         from kschedctl.questions.rollout.analysis import rollout
+        from kschedctl.trials.simulate.rollout import restarted
+        from kschedctl.trials.whatif.targets import find_kind, find_object, split_target
 
-        return rollout(cluster, self, handle)
+        if not isinstance(self.workload, str):
+            return rollout(cluster, self, handle)
+        kind, name, namespace = split_target(self.workload, "")
+        found = find_object(cluster.cluster, find_kind(kind), f"{namespace}/{name}")
+        return rollout(cluster, replace(self, workload=restarted(found)), handle)
