@@ -21,9 +21,10 @@ def rollout(cluster: LoadedCluster, request: RolloutRequest, handle: AnalysisHan
         would refuse it.
     """
     cluster.require_nodes()
-    where = request.where
+    workload, where = request.workload, request.where
+    assert not isinstance(workload, str), "the request has found the workload"
     with handle.busy("rolling out"):
-        found = rolls_out(cluster, request.workload, where)
+        found = rolls_out(cluster, workload, where)
     causes = rollout_causes(found)
     with handle.busy("trying cures"):
         cures = rollout_cures(cluster, found, where)

@@ -39,10 +39,8 @@ class RolloutRequest(RolledWorkload):
     Examples
     --------
     >>> import kschedctl
-    >>> from kschedctl.objects.workload import Deployment
-    >>> from kschedctl.trials.simulate.rollout import restarted
     >>> cluster = kschedctl.load("fixtures/pending/cluster.yaml")
-    >>> cluster.rollout(restarted(cluster.engine.cluster.get(Deployment, "web", "shop"))).summary.split(": ")[1]
+    >>> cluster.rollout("deploy/shop/web").summary.split(": ")[1]
     'the rollout stalls at step 3'
 
     Command

@@ -5,10 +5,13 @@ import pytest
 
 from kschedctl.objects.releases.release import RELEASES
 from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
-from kschedctl.scheduler.framework.interface import QueueSortPlugin
+from kschedctl.scheduler.framework.interface import BindPlugin, QueueSortPlugin
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Code, Status
-from tests.builders import decide, fitting, make_cluster, make_node, make_pod, make_profile, reason, said
+from kschedctl.scheduler.plugins.basics import Cordoned, OtherNodeNamed
+from tests.builders import decide, fitting, make_cluster, make_node, make_pod, make_profile, reason, said, told
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(seconds=1)
@@ -127,3 +130,21 @@ def test_cordoned_nodes(cordoned: bool, tolerations: list[dict[str, Any]], expec
 def test_detail() -> None:
     decision = decide(make_pod(), make_cluster([make_node(unschedulable=True)]))
     assert reason(decision, NODE_UNSCHEDULABLE_PLUGIN).detail == "the node is cordoned"
+
+
+def test_every_binding_is_accepted() -> None:
+    framework = Scheduler(make_cluster([make_node()])).framework("default-scheduler")
+    (plugin,) = framework.plugins(ExtensionPoint.BIND, BindPlugin)
+    assert plugin.name == "DefaultBinder"
+    assert plugin.bind(CycleState(), make_pod(), "node") == Status()
+
+
+@pytest.mark.parametrize(
+    ("operands", "words", "data"),
+    [
+        pytest.param(OtherNodeNamed("b"), "spec.nodeName is b", {"nodeName": "b"}, id="another node"),
+        pytest.param(Cordoned(), "the node is cordoned", {}, id="cordoned"),
+    ],
+)
+def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
+    assert told(operands) == (words, data)

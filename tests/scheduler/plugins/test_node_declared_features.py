@@ -3,13 +3,8 @@ from typing import Any
 import pytest
 
 from kschedctl.objects.releases.release import RELEASES
-from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.scheduler.framework.cycle_state import CycleState
-from kschedctl.scheduler.framework.extension_point import ExtensionPoint
-from kschedctl.scheduler.framework.interface import BindPlugin
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Code, Status
-from kschedctl.scheduler.plugins.basics import Cordoned, OtherNodeNamed
 from kschedctl.scheduler.plugins.node_declared_features import UndeclaredFeatures
 from tests.builders import decide, make_cluster, make_container, make_node, make_pod, reason, said, told
 
@@ -68,18 +63,9 @@ def test_the_gate_brings_the_plugin() -> None:
     assert said(decision, PLUGIN) == LACKING
 
 
-def test_every_binding_is_accepted() -> None:
-    framework = Scheduler(make_cluster([make_node()])).framework("default-scheduler")
-    (plugin,) = framework.plugins(ExtensionPoint.BIND, BindPlugin)
-    assert plugin.name == "DefaultBinder"
-    assert plugin.bind(CycleState(), make_pod(), "node") == Status()
-
-
 @pytest.mark.parametrize(
     ("operands", "words", "data"),
     [
-        pytest.param(OtherNodeNamed("b"), "spec.nodeName is b", {"nodeName": "b"}, id="another node"),
-        pytest.param(Cordoned(), "the node is cordoned", {}, id="cordoned"),
         pytest.param(
             UndeclaredFeatures((RESTART,)), f"node does not declare {RESTART}", {"missing": (RESTART,)}, id="one"
         ),
