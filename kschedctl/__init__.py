@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from kschedctl.trials.completeness import Missing
     from kschedctl.trials.loaded_cluster import LoadedCluster
     from kschedctl.trials.optimum.final_goal import FinalGoal
-    from kschedctl.trials.optimum.purchase import Catalog
     from kschedctl.trials.simulate.aftermath import Aftermath
     from kschedctl.trials.simulate.attempts import Attempt
     from kschedctl.trials.simulate.simulation import Simulation
@@ -94,7 +93,6 @@ __all__ = [
     "Attempt",
     "CancelledError",
     "Candidate",
-    "Catalog",
     "ClaimVolumes",
     "Cluster",
     "ClusterError",
@@ -188,7 +186,6 @@ _HOMES = {
     "Attempt": "kschedctl.trials.simulate.attempts",
     "CancelledError": "kschedctl.questions.handle",
     "Candidate": "kschedctl.scheduler.preemption.result",
-    "Catalog": "kschedctl.trials.optimum.purchase",
     "ClaimVolumes": "kschedctl.questions.volumes.answer",
     "Cluster": "kschedctl.cluster.cluster",
     "ClusterError": "kschedctl.common.errors",

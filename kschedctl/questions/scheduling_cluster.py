@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Self, overload
 
+from msgspec.structs import replace
+
 from kschedctl.common.argument_types import checked_arguments, with_checked_arguments
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Location
@@ -110,8 +112,8 @@ class PodList(Sequence[Pod]):
     --------
     >>> import kschedctl
     >>> pods = kschedctl.load("fixtures/shop/cluster").pods
-    >>> len(pods), pods["shop/web-7"].spec.priority, "shop/none" in pods
-    (77, 100, False)
+    >>> len(pods), pods["shop/web-6"].spec.node_name, "shop/none" in pods
+    (77, 'node-6', False)
     >>> frame = pods.to_frame("polars")
     >>> frame.filter(frame["node"].is_null())["requested.cpu_milli"].to_list()
     [500, 2500, 8000, 1000]
@@ -130,14 +132,15 @@ class PodList(Sequence[Pod]):
     def __getitem__(self, which: int | str | slice) -> Pod | Sequence[Pod]:
         pods = self.engine.pods
         if isinstance(which, slice):
-            return [pods.pod(index) for index in range(len(pods))[which]]
+            return [self._on_its_node(index) for index in range(len(pods))[which]]
         if isinstance(which, int):
-            return pods.pod(range(len(pods))[which])
+            return self._on_its_node(range(len(pods))[which])
         # Names are looked up as a question looks them up, with its error.
         from kschedctl.sources.snapshot.pod_choice import find_pod
 
         namespace, _, name = which.rpartition("/")
-        return find_pod(pods, name, namespace or DEFAULT_NAMESPACE)
+        found = find_pod(pods, name, namespace or DEFAULT_NAMESPACE)
+        return self._on_its_node(pods.index[found.namespace, found.name])
 
     def __contains__(self, which: object) -> bool:
         if isinstance(which, str):
@@ -146,10 +149,16 @@ class PodList(Sequence[Pod]):
         return super().__contains__(which)
 
     def __iter__(self) -> Iterator[Pod]:
-        return map(self.engine.pods.pod, range(len(self)))
+        return map(self._on_its_node, range(len(self)))
 
     def __repr__(self) -> str:
         return f"<{counted(len(self), 'pod')}>"
+
+    def _on_its_node(self, index: int) -> Pod:
+        """Return a pod as it is in the cluster; pods that differ only in their node share a spec in the columns."""
+        pods = self.engine.pods
+        pod, node = pods.pod(index), pods.records[index].node_name
+        return replace(pod, spec=replace(pod.spec, node_name=node)) if node else pod
 
     @overload
     def to_frame(self, library: Literal["polars"]) -> polars.DataFrame: ...

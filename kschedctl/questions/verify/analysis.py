@@ -159,7 +159,7 @@ def verify(cluster: LoadedCluster, request: VerifyRequest, handle: AnalysisHandl
     require_listed(cluster.cluster, "Pod")
     cluster.require_nodes()
     cluster = as_stored(cluster)
-    before = as_stored(request.before).scheduler if request.before is not None else None
+    before = as_stored(request.stored).scheduler if request.stored is not None else None
     every = check_pending_pods(cluster.scheduler, before, handle, request.namespace)
     found = check_bound_pods(cluster.scheduler, handle, request.namespace)
     infeasible = judge(cluster.cluster, found.misplaced, before, handle, request.namespace)

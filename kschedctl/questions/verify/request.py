@@ -1,17 +1,16 @@
 """The question of ``verify``."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from kschedctl.common.options import Example, Option
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import AnalysisRequest
 
 if TYPE_CHECKING:
+    from kschedctl.questions.scheduling_cluster import SchedulingCluster
     from kschedctl.questions.verify.answer import Verification
     from kschedctl.trials.loaded_cluster import LoadedCluster
-else:
-    LoadedCluster = Any
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,9 +59,8 @@ class VerifyRequest(AnalysisRequest["Verification"]):
     )
 
     before: Annotated[
-        LoadedCluster | None,
-        "The engine of the cluster as it was read, if edits have changed this one: differences that only edits cause "
-        "do not count.",
+        "SchedulingCluster | LoadedCluster | None",
+        "The cluster as it was read, if edits have changed this one: differences that only edits cause do not count.",
     ] = None
     namespace: Annotated[
         str,
@@ -83,6 +81,12 @@ class VerifyRequest(AnalysisRequest["Verification"]):
             "kube-scheduler's search (percentageOfNodesToScore).",
         ),
     ] = False
+
+    @property
+    def stored(self) -> "LoadedCluster | None":
+        """The engine of the cluster as it was read."""
+        stored: LoadedCluster | None = getattr(self.before, "engine", self.before)
+        return stored
 
     def answer(self, cluster: "LoadedCluster", handle: AnalysisHandle) -> "Verification":
         from kschedctl.questions.verify.analysis import verify
