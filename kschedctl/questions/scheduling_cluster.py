@@ -54,7 +54,7 @@ class NodeList(Sequence[Node]):
     >>> import kschedctl
     >>> nodes = kschedctl.load("fixtures/shop/cluster").nodes
     >>> len(nodes), nodes[0].name, nodes["node-8"].name, "node-8" in nodes
-    (15, 'gpu-1', 'node-8', True)
+    (15, 'node-1', 'node-8', True)
     >>> nodes(by="pool").groups[0].available
     8
     """

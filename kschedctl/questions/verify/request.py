@@ -85,8 +85,9 @@ class VerifyRequest(AnalysisRequest["Verification"]):
     @property
     def stored(self) -> "LoadedCluster | None":
         """The engine of the cluster as it was read."""
-        stored: LoadedCluster | None = getattr(self.before, "engine", self.before)
-        return stored
+        from kschedctl.questions.scheduling_cluster import SchedulingCluster
+
+        return self.before.engine if isinstance(self.before, SchedulingCluster) else self.before
 
     def answer(self, cluster: "LoadedCluster", handle: AnalysisHandle) -> "Verification":
         from kschedctl.questions.verify.analysis import verify
