@@ -9,7 +9,8 @@ from typing import Final
 from kschedctl.cli.streams import ExitCode
 
 #: Python's own threshold is 700 objects: the imports of a command then cause 180 searches for garbage that find none.
-OBJECTS_BETWEEN_COLLECTIONS: Final = 100_000
+#: They make some 120,000 objects, and a search through so many takes longer than any import.
+OBJECTS_BETWEEN_COLLECTIONS: Final = 200_000
 
 
 def run() -> None:

@@ -1,7 +1,6 @@
 """The cores that this process is allowed to use, and worker processes that answer one number at a time."""
 
 import math
-import multiprocessing
 import os
 import signal
 import sys
@@ -10,10 +9,14 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from multiprocessing.connection import Connection, wait
-from multiprocessing.context import BaseContext
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+# Most runs start no processes, and no command waits for the import of multiprocessing until it does.
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import BaseContext
 
 # The cores that this process is allowed to use, and the threads that it runs.
 
@@ -67,11 +70,13 @@ def runs_other_threads() -> bool:
 R = TypeVar("R")
 
 
-def process_context() -> BaseContext:
+def process_context() -> "BaseContext":
     """Return the way to start processes: on Linux a fork, which shares what this process has loaded."""
     # NumPy's threads are no danger for the fork: they hold locks only during matrix multiplications, and none runs
     # while a worker starts.
-    return multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    from multiprocessing import get_context
+
+    return get_context("fork" if sys.platform == "linux" else "spawn")
 
 
 def can_fork() -> bool:
@@ -79,7 +84,9 @@ def can_fork() -> bool:
 
     A thread may hold a lock at the moment of the fork, which nobody would release in the new process.
     """
-    return sys.platform == "linux" and multiprocessing.parent_process() is None and not runs_other_threads()
+    from multiprocessing import parent_process
+
+    return sys.platform == "linux" and parent_process() is None and not runs_other_threads()
 
 
 class WorkerProcess(Generic[R]):
@@ -129,7 +136,7 @@ class WorkerProcess(Generic[R]):
         self.pipe.close()
 
 
-def _work(answer: Callable[[int], object], pipe: Connection, inherited: Sequence[Connection]) -> None:
+def _work(answer: Callable[[int], object], pipe: "Connection", inherited: "Sequence[Connection]") -> None:
     """Run the loop of a worker process: receive numbers and send answers, until the pipe is closed."""
     # The parent process handles Ctrl-C and ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -152,6 +159,8 @@ def answers_of_processes(
     Returns: The answers in the order of the numbers; ``None`` as soon as one of them is ``None``, or if a process
         dies or a fork is not possible or not safe.
     """
+    from multiprocessing.connection import wait
+
     waiting = deque(range(1, n_numbers + 1))
     found: dict[int, R] = {}
     workers: list[WorkerProcess[R | None]] = []

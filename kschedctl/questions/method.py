@@ -9,7 +9,7 @@ from kschedctl.common.argument_types import require_type
 from kschedctl.common.errors import InputError
 from kschedctl.common.options import Option
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.request import AnalysisRequest, declared, renamed
+from kschedctl.questions.request import AnalysisRequest, declared, renamed, request_of
 
 if TYPE_CHECKING:
     from kschedctl.trials.loaded_cluster import LoadedCluster
@@ -28,14 +28,21 @@ class Method(Generic[P, A]):
     """A method of a cluster whose parameters are the options of a request.
 
     Args:
-        request: The request; static types of the parameters are those of its fields.
+        request: Returns the request, for static types only: the method has those of its fields. It is imported when the
+            method is first used, as most programs use few.
+        name: The name of the question; by default that of the method.
     """
 
-    def __init__(self, request: Callable[P, AnalysisRequest[A]]) -> None:
-        self.request: Any = request
+    def __init__(self, request: Callable[[], Callable[P, AnalysisRequest[A]]], name: str = "") -> None:
+        self._name = name
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
+        self._name = self._name or name
+
+    @property
+    def request(self) -> Any:
+        """The request."""
+        return request_of(self._name)
 
     def __get__(self, cluster: "HasEngine | None", owner: type) -> Callable[P, A]:
         kind: type[AnalysisRequest[A]] = self.request

@@ -17,30 +17,30 @@ from kschedctl.objects.core import Node
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.questions.capacity.request import CapacityRequest
-from kschedctl.questions.devices.request import DevicesRequest
-from kschedctl.questions.drain.request import DrainRequest
-from kschedctl.questions.explain.request import ExplainRequest
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.leader.request import LeaderRequest
 from kschedctl.questions.loading import loaded_cluster, read_snapshot
 from kschedctl.questions.method import Method
-from kschedctl.questions.nodes.request import NodesRequest
-from kschedctl.questions.optimum.request import OptimumRequest
-from kschedctl.questions.pending.request import PendingRequest
-from kschedctl.questions.preempt.request import PreemptRequest
-from kschedctl.questions.rollout.request import RolloutRequest
-from kschedctl.questions.simulate.request import SimulateRequest
-from kschedctl.questions.verify.request import VerifyRequest
-from kschedctl.questions.volumes.request import VolumesRequest
 from kschedctl.trials.loaded_cluster import LoadedCluster
 
 if TYPE_CHECKING:
     import pandas
     import polars
 
+    from kschedctl.questions.capacity.request import CapacityRequest
+    from kschedctl.questions.devices.request import DevicesRequest
     from kschedctl.questions.diff.answer import Diff
+    from kschedctl.questions.drain.request import DrainRequest
+    from kschedctl.questions.explain.request import ExplainRequest
+    from kschedctl.questions.leader.request import LeaderRequest
+    from kschedctl.questions.nodes.request import NodesRequest
+    from kschedctl.questions.optimum.request import OptimumRequest
+    from kschedctl.questions.pending.request import PendingRequest
     from kschedctl.questions.preempt.answer import Threat
+    from kschedctl.questions.preempt.request import PreemptRequest
+    from kschedctl.questions.rollout.request import RolloutRequest
+    from kschedctl.questions.simulate.request import SimulateRequest
+    from kschedctl.questions.verify.request import VerifyRequest
+    from kschedctl.questions.volumes.request import VolumesRequest
     from kschedctl.scheduler.cycle.decision import Decision
     from kschedctl.sources.live.kubeconfig import LiveContext
     from kschedctl.trials.whatif.edits import Edit
@@ -79,7 +79,7 @@ class NodeList(Sequence[Node]):
     def __repr__(self) -> str:
         return f"<{counted(len(self), 'node')}>"
 
-    __call__ = Method(NodesRequest)
+    __call__ = Method(lambda: NodesRequest, "nodes")
 
     @overload
     def to_frame(self, library: Literal["polars"]) -> polars.DataFrame: ...
@@ -101,6 +101,7 @@ class NodeList(Sequence[Node]):
             If the library is not installed.
         """
         from kschedctl.questions.nodes.analysis import nodes_overview
+        from kschedctl.questions.nodes.request import NodesRequest
 
         return nodes_overview(self.engine, NodesRequest(), AnalysisHandle()).to_frame(library)
 
@@ -218,18 +219,18 @@ class SchedulingCluster(ShownInNotebooks):
         """The pods that have not finished."""
         return PodList(self.engine)
 
-    capacity = Method(CapacityRequest)
-    devices = Method(DevicesRequest)
-    drain = Method(DrainRequest)
-    explain = Method(ExplainRequest)
-    leader = Method(LeaderRequest)
-    optimum = Method(OptimumRequest)
-    pending = Method(PendingRequest)
-    preempt = Method(PreemptRequest)
-    rollout = Method(RolloutRequest)
-    simulate = Method(SimulateRequest)
-    verify = Method(VerifyRequest)
-    volumes = Method(VolumesRequest)
+    capacity = Method(lambda: CapacityRequest)
+    devices = Method(lambda: DevicesRequest)
+    drain = Method(lambda: DrainRequest)
+    explain = Method(lambda: ExplainRequest)
+    leader = Method(lambda: LeaderRequest)
+    optimum = Method(lambda: OptimumRequest)
+    pending = Method(lambda: PendingRequest)
+    preempt = Method(lambda: PreemptRequest)
+    rollout = Method(lambda: RolloutRequest)
+    simulate = Method(lambda: SimulateRequest)
+    verify = Method(lambda: VerifyRequest)
+    volumes = Method(lambda: VolumesRequest)
 
     def decide(self, pod: Pod | Mapping[str, Any] | str | Path) -> Decision:
         """Run a scheduling cycle for a pod, and return the decision as the engine has it.
