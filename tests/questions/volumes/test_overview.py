@@ -60,7 +60,7 @@ def test_one_claim_on_every_node() -> None:
     objects = [make_claim(bound="pv"), in_zone("b"), make_claim("open"), LATE]
     overview = VolumeOverview(make_cluster(NODES, (), *objects))
     bound, open_ = (overview.on_nodes(found.claim) for found in overview.claims())
-    assert [(node.node, node.usable) for node in bound] == [("a", False), ("b", True), ("c", False)]
+    assert [(node.name, node.usable) for node in bound] == [("a", False), ("b", True), ("c", False)]
     assert [node.claims[0].verdict for node in open_] == [ClaimVerdict.PROVISIONED] * 3
 
 
