@@ -22,9 +22,8 @@ from kschedctl.questions.volumes.answer import (
     NodeVolumesData,
     NotTakenData,
     PodVolumes,
-    TrapData,
 )
-from kschedctl.questions.volumes.overview import ClaimOverview, PodOverview, Trap, VolumeOverview
+from kschedctl.questions.volumes.overview import ClaimOverview, PodOverview, VolumeOverview
 from kschedctl.questions.volumes.request import VolumesRequest
 from kschedctl.scheduler.volumes.claims import claim_class, claim_key, is_delayed, is_undecidable
 from kschedctl.trials.claim_action import ClaimAction
@@ -170,7 +169,7 @@ def _claim(
             ),
         ),
         zones=found.zones,
-        trap=_trap(found.trap, claim) if found.trap is not None else None,
+        trap=found.trap,
         usable=unknown or (may and not found.stranded and outcome.action not in _FAILURES),
     )
 
@@ -265,19 +264,3 @@ def _conflict(found: PodOverview, claims: tuple[ClaimData, ...]) -> str:
     if found.selected_zones:
         ties.append(f"its node selection requires zone {listed(found.selected_zones, 'or')}")
     return ", ".join(ties) or "its node selection and its claims allow no node"
-
-
-def _trap(trap: Trap, claim: PersistentVolumeClaim) -> TrapData:
-    name, others = trap.storage_class, listed(trap.other_zones, "or")
-    if trap.zones:
-        text = (
-            f"Claim {claim.name} got its volume in zone {listed(trap.zones)} before any pod was placed, because class "
-            f"{name} binds immediately. Its pods can no longer be scheduled to zone {others}, whatever else they need."
-        )
-    else:
-        text = (
-            f"Claim {claim.name} gets its volume before any pod is placed, because class {name} binds immediately: the "
-            f"provisioner picks one of the zones {listed(trap.other_zones)} without checking where its pods fit."
-        )
-    advice = "A class with volumeBindingMode: WaitForFirstConsumer provisions volumes where the pod is scheduled."
-    return TrapData(name, trap.zones, trap.other_zones, text, advice)

@@ -1,7 +1,4 @@
-"""The overview of a claim's or a pod's volumes: state, the controller's next action, and the binder's result by node.
-
-This is data only; no text is made here but reasons.
-"""
+"""The overview of a claim's or a pod's volumes: state, the controller's next action, the binder's result by node."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,11 +10,12 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching_pod
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.common.arrays import Mask
+from kschedctl.common.wording import listed
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.volume import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from kschedctl.objects.well_known import BETA_ZONE, ZONE, zone_of
-from kschedctl.questions.volumes.answer import ClaimVerdict, NodeVolumesData, OnNodeData
+from kschedctl.questions.volumes.answer import ClaimVerdict, NodeVolumesData, OnNodeData, TrapData
 from kschedctl.scheduler.volumes.binder import Binder, BoundCheck, FoundVolumes, ProvisionCheck
 from kschedctl.scheduler.volumes.claims import (
     SELECTED_NODE,
@@ -143,23 +141,7 @@ class _Looker:
 # Claims that are bound before their pods are scheduled, and so tie the pods to a zone.
 
 
-@dataclass(frozen=True, slots=True)
-class Trap:
-    """The early binding of a claim: before its pod is scheduled, in a cluster of several zones.
-
-    The volume's zone then limits the nodes for the pod, whatever else it requires. A class with the volume binding mode
-    ``WaitForFirstConsumer`` avoids this.
-    """
-
-    #: The class that binds immediately.
-    storage_class: str
-    #: The zones of the volume; empty if it is not provisioned yet, and the provisioner chooses its zone.
-    zones: tuple[str, ...]
-    #: The cluster's zones from which the volume cannot be used; all of them if it is not provisioned yet.
-    other_zones: tuple[str, ...]
-
-
-def find_trap(binder: Binder, outcome: ClaimOutcome, storage_class: StorageClass | None) -> Trap | None:
+def find_trap(binder: Binder, outcome: ClaimOutcome, storage_class: StorageClass | None) -> TrapData | None:
     """Return the early binding of a claim that ties its pods to zones, or ``None`` if there is none.
 
     Args:
@@ -177,14 +159,31 @@ def find_trap(binder: Binder, outcome: ClaimOutcome, storage_class: StorageClass
         volume = binder.cluster.get(PersistentVolume, outcome.volume)
         zones = zones_of(nodes, usable_from(binder, outcome.claim, volume)) if volume is not None else every
         others = tuple(zone for zone in every if zone not in zones)
-        return Trap(storage_class.name, zones, others) if others else None
+        return _trap(storage_class.name, outcome.claim.name, zones, others) if others else None
     if outcome.action is ClaimAction.PROVISION and any(
         entry.name == outcome.provisioner and entry.topology_keys
         for csi_node in binder.cluster.list(CSINode)
         for entry in csi_node.spec.drivers
     ):
-        return Trap(storage_class.name, (), every)
+        return _trap(storage_class.name, outcome.claim.name, (), every)
     return None
+
+
+def _trap(name: str, claim: str, zones: tuple[str, ...], other_zones: tuple[str, ...]) -> TrapData:
+    """Return the early binding of a claim by a class."""
+    if zones:
+        text = (
+            f"Claim {claim} got its volume in zone {listed(zones)} before any pod was placed, because class {name} "
+            f"binds immediately. Its pods can no longer be scheduled to zone {listed(other_zones, 'or')}, whatever "
+            "else they need."
+        )
+    else:
+        text = (
+            f"Claim {claim} gets its volume before any pod is placed, because class {name} binds immediately: the "
+            f"provisioner picks one of the zones {listed(other_zones)} without checking where its pods fit."
+        )
+    advice = "A class with volumeBindingMode: WaitForFirstConsumer provisions volumes where the pod is scheduled."
+    return TrapData(name, zones, other_zones, text, advice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +204,7 @@ class ClaimOverview:
     #: ``namespace/name`` of the pods that use the claim.
     pods: tuple[str, ...]
     #: The early binding that ties pods to zones before they are scheduled; ``None`` if there is none.
-    trap: Trap | None
+    trap: TrapData | None
 
 
 @dataclass(frozen=True, slots=True)
