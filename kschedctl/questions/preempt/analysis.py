@@ -19,6 +19,7 @@ from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.questions.answer import same_envelope
 from kschedctl.questions.explain.analysis import DecidedPod, decide_together
 from kschedctl.questions.explain.answer import Explanation, NodeData, ReasonData, StatusData
+from kschedctl.questions.explain.explanation import reasons_data
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.pod_groups import with_new_members
 from kschedctl.questions.preempt.answer import (
@@ -242,7 +243,6 @@ def _candidate(decision: Decision, candidate: Candidate, taken: datetime | None,
     if candidate.lost_at:
         lost = LostAtData(candidate.criterion + 1, candidate.lost_at, candidate.has, candidate.against)
     tied = possible_victims_of(decision, candidate.node) if ties else None
-    victims = (_victim(decision, candidate, victim, taken) for victim in candidate.victims)
     tied_data = None
     if tied is not None and tied.n_sets > 1:
         key = decision.cluster.pods.key
@@ -253,8 +253,8 @@ def _candidate(decision: Decision, candidate: Candidate, taken: datetime | None,
         candidate.node,
         zone_of(nodes.objects[nodes.row[candidate.node]].metadata.labels),
         tuple(
-            structs.replace(data, certain=tied is None or victim.pod in tied.certain)
-            for data, victim in zip(victims, candidate.victims, strict=True)
+            _victim(decision, candidate, victim, taken, certain=tied is None or victim.pod in tied.certain)
+            for victim in candidate.victims
         ),
         candidate.n_violations,
         lost,
@@ -271,7 +271,9 @@ def possible_victims_of(decision: Decision, node: str) -> PossibleVictims | None
     return possible_victims(decision.framework, decision.state, decision.pod, preemption.run, row)
 
 
-def _victim(decision: Decision, candidate: Candidate, victim: Victim, taken: datetime | None) -> VictimData:
+def _victim(
+    decision: Decision, candidate: Candidate, victim: Victim, taken: datetime | None, *, certain: bool
+) -> VictimData:
     pods = decision.cluster.pods
     record = pods.records[victim.pod]
     started = record.status.start_time
@@ -286,6 +288,7 @@ def _victim(decision: Decision, candidate: Candidate, victim: Victim, taken: dat
         grace_seconds=grace_seconds(record.spec),
         violates=victim.violates,
         budgets=tuple(_budget(budget, candidate, victim) for budget in victim.budgets),
+        certain=certain,
     )
 
 
@@ -309,9 +312,7 @@ def _not_helpful(decision: Decision, base: Explanation, found: PreemptionResult)
         if node.name in rejected:
             yield _rejected(decision, found, row, node)
         elif statuses is not None and statuses.code[row] == Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
-            yield NotHelpfulData(
-                node.name, node.zone, node.fits, node.code, node.plugin, node.reasons, Cause.UNRESOLVABLE
-            )
+            yield NotHelpfulData(**structs.asdict(node), cause=Cause.UNRESOLVABLE)
 
 
 def _rejected(decision: Decision, found: PreemptionResult, row: int, node: NodeData) -> NotHelpfulData:
@@ -325,9 +326,7 @@ def _rejected(decision: Decision, found: PreemptionResult, row: int, node: NodeD
     cause = Cause.ERROR if status.code is Code.ERROR else Cause.STILL_DOES_NOT_FIT
     if status.plugin == EXTENDER_NAME:
         cause = Cause.DECLINED
-    reasons = tuple(ReasonData.of(plugin, reason) for plugin, some in said for reason in some)
-    if not reasons:
-        reasons = tuple(ReasonData.of(status.plugin, Reason(text)) for text in status.reasons)
+    reasons = reasons_data(said, status)
     return NotHelpfulData(node.name, node.zone, node.fits, str(status.code), status.plugin, reasons, cause)
 
 
