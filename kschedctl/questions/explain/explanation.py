@@ -393,15 +393,7 @@ def _constraints(decision: Decision) -> tuple[ConstraintData, ...]:
         if name not in skipped
     )
     return tuple(
-        ConstraintData(
-            plugin=name,
-            topology_key=each.topology_key,
-            pods=each.pods,
-            domains=each.domains,
-            own=each.own,
-            minimum=each.minimum,
-            max_skew=each.max_skew,
-        )
+        ConstraintData(plugin=name, **structs.asdict(each))
         for name, plugin in filters
         for each in plugin.counted_domains(decision.state, decision.pod)
     )

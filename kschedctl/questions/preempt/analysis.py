@@ -393,24 +393,11 @@ def _answer(cluster: LoadedCluster, decided: DecidedPod, view: PreemptionView) -
 
 
 @dataclass(frozen=True, slots=True)
-class Taker:
-    """A pending pod that would evict a given pod."""
-
-    #: The decision for the pending pod.
-    decision: Decision
-    #: The node to which the pending pod would be nominated.
-    node: str
-    #: True if chance does not matter: the pod's node is the only one that may be chosen, and the pod is a victim
-    #: in every order of the pods that tie.
-    certain: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Exposure:
     """The pending pods that would evict a pod, and the priority that would keep it safe."""
 
     #: The pending pods that would evict the pod, highest priority first.
-    takers: tuple[Taker, ...]
+    takers: tuple[TakerData, ...]
     #: The lowest priority with which none of them would evict the pod; ``None`` if there are none.
     safe_priority: int | None
     #: The lowest PriorityClass with at least this priority; empty if there is none.
@@ -437,11 +424,11 @@ def exposure(scheduler: Scheduler, victim: int) -> Exposure:
         node = pods.records[victim].node_name
         possible = possible_victims_of(decision, node) if node in nodes else None
         if possible is not None and victim in possible.possible:
-            takers.append(Taker(decision, node, len(nodes) == 1 and victim in possible.certain))
+            takers.append(_taker(decision, victim, node, certain=len(nodes) == 1 and victim in possible.certain))
     if not takers:
         return Exposure((), None, "")
     # A pod is evicted only for one of higher priority.
-    safe = max(taker.decision.pod.spec.priority or 0 for taker in takers)
+    safe = max(taker.priority for taker in takers)
     classes = [c for c in scheduler.cluster.list(PriorityClass) if c.value >= safe]
     return Exposure(tuple(takers), safe, min(classes, key=lambda c: c.value).name if classes else "")
 
@@ -471,7 +458,7 @@ def threat_answer(found: Exposure, victim: Pod, provenance: Provenance, cluster:
         found: The pods that would evict it.
         node_name: The node that the pod runs on; empty if it is pending.
     """
-    takers = tuple(_taker(taker, victim) for taker in found.takers)
+    takers = found.takers
     if not node_name:
         summary = f"{victim.key} is on no node: no pod would evict it."
     elif not takers:
@@ -494,14 +481,13 @@ def threat_answer(found: Exposure, victim: Pod, provenance: Provenance, cluster:
     )
 
 
-def _taker(taker: Taker, victim: Pod) -> TakerData:
-    pod, preemption = taker.decision.pod, taker.decision.preemption
-    pods = taker.decision.cluster.pods
-    candidates = preemption.candidates if preemption is not None else ()
+def _taker(decision: Decision, victim: int, node: str, *, certain: bool) -> TakerData:
+    """Return a pending pod that would evict a pod of a node, given by its index."""
+    pod, candidates = decision.pod, decision.preemption.candidates if decision.preemption is not None else ()
     violates = any(
-        other.violates and pods.key(other.pod) == victim.key
+        other.violates and other.pod == victim
         for candidate in candidates
-        if candidate.node == taker.node
+        if candidate.node == node
         for other in candidate.victims
     )
-    return TakerData(pod.key, pod.spec.priority or 0, pod.spec.priority_class_name, taker.node, taker.certain, violates)
+    return TakerData(pod.key, pod.spec.priority or 0, pod.spec.priority_class_name, node, certain, violates)
