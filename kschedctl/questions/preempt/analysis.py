@@ -77,20 +77,8 @@ _MOST_TIED: Final = 3
 _INELIGIBLE: Final = ((NEVER,), (TERMINATING,))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreemptionView:
-    """The extent of the search for candidates, and the seed of the choice between equal ones."""
-
-    #: The number of candidates after which the search ends; ``None`` to search all nodes.
-    min_candidate_nodes: int | None = None
-    #: The row of the node at which the search begins.
-    offset: int = 0
-    #: The seed of the random choice between equally good nodes; ``None`` to choose none.
-    seed: int | None = None
-
-
 def preemption_answer(
-    decision: Decision, base: Explanation, view: PreemptionView, after: Callable[[Candidate], Aftermath]
+    decision: Decision, base: Explanation, request: PreemptRequest, after: Callable[[Candidate], Aftermath]
 ) -> Preemption:
     """Return the result of preemption as data.
 
@@ -100,12 +88,12 @@ def preemption_answer(
     """
     everything = decision.preemption
     found = everything
-    if found is not None and view.min_candidate_nodes is not None:
-        found = found.shortlist(view.min_candidate_nodes, view.offset)
+    if found is not None and request.min_candidate_nodes is not None:
+        found = found.shortlist(request.min_candidate_nodes, request.offset)
     candidates = found.candidates if found is not None else ()
     moment = decision.cluster.taken_at
     chosen = tuple(sorted((c for c in candidates if not c.lost_at), key=lambda c: c.node))
-    picked = pick_random_node(tuple(c.node for c in chosen), view.seed)
+    picked = pick_random_node(tuple(c.node for c in chosen), request.seed)
     taken = next((c for c in chosen if c.node == picked), chosen[0]) if chosen else None
     examined = {c.node for c in (*chosen[:_MOST_TIED], taken) if c is not None}
     data = tuple(_candidate(decision, one, moment, ties=one.node in examined) for one in candidates)
@@ -127,7 +115,7 @@ def preemption_answer(
         candidates=data,
         not_helpful=tuple(_not_helpful(decision, base, found)) if found is not None else (),
         not_looked_at=n_tried - n_looked_at,
-        candidates_enough=enough if view.min_candidate_nodes is None and len(candidates) > enough else None,
+        candidates_enough=enough if request.min_candidate_nodes is None and len(candidates) > enough else None,
         next=following,
         preemption_message=", ".join(f"{_PREFIX}{reason}" for reason in said),
         message=base.message,
@@ -372,17 +360,16 @@ def in_queue_order(pods: list[PodSubject]) -> list[PodSubject]:
 
 def preempt(cluster: LoadedCluster, request: PreemptRequest, handle: AnalysisHandle) -> tuple[Preemption, ...]:
     """Report the pods that each pod would evict; pods of a workload with equal answers share one."""
-    view = PreemptionView(min_candidate_nodes=request.min_candidate_nodes, offset=request.offset, seed=request.seed)
     cluster, pods = with_new_members(cluster, request.pods)
     every = decide_together(cluster, handle.track(pods, "evaluating pods"), request.seed)
-    return tuple(_answer(cluster, decided, view) for decided in every)
+    return tuple(_answer(cluster, decided, request) for decided in every)
 
 
-def _answer(cluster: LoadedCluster, decided: DecidedPod, view: PreemptionView) -> Preemption:
+def _answer(cluster: LoadedCluster, decided: DecidedPod, request: PreemptRequest) -> Preemption:
     decision = decided.decision
     scheduler = cluster.scheduler.moved(decision.cluster)
     answer = preemption_answer(
-        decision, decided.explanation(), view, lambda candidate: aftermath(scheduler, decision, candidate)
+        decision, decided.explanation(), request, lambda candidate: aftermath(scheduler, decision, candidate)
     )
     if answer.verdict.result in (Result.NOT_HELPFUL, Result.NOT_ELIGIBLE, Result.DISABLED):
         answer = structs.replace(answer, cures=tuple(pod_cures(decision, _MOST_CURES)))
