@@ -1,9 +1,8 @@
 """The answers of ``watch``: one line per new answer for a pod or a pod group."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, TypedDict
 
 import numpy as np
 from msgspec import structs
@@ -101,14 +100,17 @@ def standstill_line(news: Standstill, at: datetime) -> WatchStale | WatchCurrent
     return WatchStale(at=at, age=round(news.seconds, 3), kinds=news.kinds, problem=news.problem)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Details:
-    """The details behind an answer; empty if the pod fits."""
+class _Details(TypedDict):
+    """The fields of a line that are the details behind its answer."""
 
-    diagnoses: tuple[DiagnosisData, ...] = ()
-    groups: tuple[NodeGroupData, ...] = ()
-    closest: str = ""
-    preemption: PreemptionHelpData | None = None
+    diagnoses: tuple[DiagnosisData, ...]
+    groups: tuple[NodeGroupData, ...]
+    closest: str
+    preemption: PreemptionHelpData | None
+
+
+#: The details of a pod that fits.
+_NONE: Final = _Details(diagnoses=(), groups=(), closest="", preemption=None)
 
 
 class Lines:
@@ -156,7 +158,7 @@ class Lines:
 
     def _waits(self, told: PendingReport) -> PodWaits:
         decision, pod = told.decision, told.pod
-        details = self._known(decision) if decision is not None else _Details()
+        details = self._known(decision) if decision is not None else _NONE
         missing = told.cluster.missing(pod, decision) if decision is not None else ()
         not_modelled = decision.not_modelled if decision is not None else ()
         return PodWaits(
@@ -166,11 +168,8 @@ class Lines:
             uid=pod.metadata.uid,
             result=told.answer.outcome,
             message=told.answer.message,
-            diagnoses=details.diagnoses,
+            **details,
             cures=self._cures_for_pod(decision) if decision is not None and not told.again else (),
-            groups=details.groups,
-            closest=details.closest,
-            preemption=details.preemption,
             missing=tuple(map(missing_data, missing)),
             not_modelled=tuple(NotModelledData(n.feature, n.effect) for n in not_modelled),
             again=told.again,
@@ -196,7 +195,7 @@ class Lines:
 
 def _behind(decision: Decision) -> _Details:
     if decision.outcome is Outcome.SCHEDULED:
-        return _Details()
+        return _NONE
     freed, preemption = None, decision.preemption
     if preemption is not None and preemption.nominated:
         first = min(preemption.nominated)

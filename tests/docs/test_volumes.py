@@ -3,7 +3,7 @@
 import pytest
 
 from kschedctl.objects.releases.release import RELEASES
-from kschedctl.questions.volumes.overview import Trap, VolumeOverview
+from kschedctl.questions.volumes.overview import VolumeOverview
 from kschedctl.trials.claim_action import ClaimAction
 from tests.builders import load_engine
 from tests.paths import ROOT
@@ -25,7 +25,9 @@ def test_the_conflict_is_a_trap_of_its_class() -> None:
     cluster = load_engine(FOLDER / "conflict")
     found = VolumeOverview(cluster.cluster).pod(cluster.find(POD))
     assert (found.selected_zones, found.zones, found.conflict) == ((ZONE_A,), (ZONE_B,), True)
-    assert found.claims[0].trap == Trap("gp3", (ZONE_B,), (ZONE_A,))
+    trap = found.claims[0].trap
+    assert trap is not None
+    assert (trap.storage_class, trap.zones, trap.other_zones) == ("gp3", (ZONE_B,), (ZONE_A,))
 
 
 @pytest.mark.parametrize("version", RELEASES)

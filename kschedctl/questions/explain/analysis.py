@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 from msgspec import structs
@@ -418,15 +418,12 @@ def _with_suggestions(request: ExplainRequest, decided: DecidedPod) -> tuple[Exp
 MOST: Final = 500
 
 
-class Placed(NamedTuple):
-    """The number of pods that fit one after another, and the message of the quota that refuses the next; else empty."""
-
-    number: int | None
-    refused: str = ""
-
-
-def count_placed(cluster: LoadedCluster, members: Sequence[PodSubject], handle: AnalysisHandle) -> Placed:
+def count_placed(
+    cluster: LoadedCluster, members: Sequence[PodSubject], handle: AnalysisHandle
+) -> tuple[int | None, str]:
     """Count the pods of a workload that are admitted and fit, one after another.
+
+    Return the message of the quota that refuses the next one as well; empty if none does.
 
     Of equally good nodes, a pod is bound to the first by name. Other effects of a bound pod, such as a volume that is
     provisioned for it, are not visible to the next pod.
@@ -440,7 +437,7 @@ def count_placed(cluster: LoadedCluster, members: Sequence[PodSubject], handle: 
     from kschedctl.trials.whatif.pods import fresh_names
 
     if any(one.node for one in members) or sum(one.replicas for one in members) < 2:
-        return Placed(None)
+        return None, ""
     # A pod of which there is one replica has a name of its own, such as one with an ordinal.
     pods = [
         (one, name)
@@ -457,15 +454,15 @@ def count_placed(cluster: LoadedCluster, members: Sequence[PodSubject], handle: 
         if (pod.namespace, pod.name) not in start.pods.index:
             refusals = quota_refusals(admitted, start, rules, after=n_new) if cluster.admission else ()
             if refusals:
-                return Placed(n_placed or None, refusals[0].message)
+                return n_placed or None, refusals[0].message
             n_new += 1
         decision = cluster.decide_admitted(admitted)
         if not decision.schedulable:
             # The remaining pods are equal to it, or come after it.
-            return Placed(n_placed)
+            return n_placed, ""
         cluster = cluster.with_bound(decision, decision.best[0])
         n_placed += 1
-    return Placed(n_placed if len(pods) <= MOST and sum(one.replicas for one in members) <= MOST else None)
+    return n_placed if len(pods) <= MOST and sum(one.replicas for one in members) <= MOST else None, ""
 
 
 # The search for feasible nodes, and with ``--sampling`` the nodes that its starts lead to.
@@ -478,22 +475,21 @@ def search_data(decision: Decision, percentage: int, *, followed: bool) -> Searc
         percentage: The ``percentageOfNodesToScore`` that applies to the pod's profile.
         followed: True to try all starts.
     """
-    search = SearchData(
+    nodes: tuple[SampledNodeData, ...] = ()
+    unscheduled = 0
+    if followed:
+        choice, names = sampled_choice(decision, percentage), decision.cluster.nodes.names
+        found = zip(choice.rows.tolist(), choice.starts.tolist(), choice.chance.tolist(), strict=True)
+        nodes = tuple(SampledNodeData(names[row], starts, chance) for row, starts, chance in found)
+        unscheduled = choice.unscheduled
+    return SearchData(
         scope=search_scope(decision, percentage),
         percentage=percentage,
         starts=len(decision.searched),
         nodes_to_find=nodes_to_find(decision, percentage),
-    )
-    if not followed:
-        return search
-    choice = sampled_choice(decision, percentage)
-    names = decision.cluster.nodes.names
-    found = zip(choice.rows.tolist(), choice.starts.tolist(), choice.chance.tolist(), strict=True)
-    return structs.replace(
-        search,
-        followed=True,
-        nodes=tuple(SampledNodeData(names[row], starts, chance) for row, starts, chance in found),
-        unscheduled=choice.unscheduled,
+        followed=followed,
+        nodes=nodes,
+        unscheduled=unscheduled,
     )
 
 

@@ -16,7 +16,7 @@ from kschedctl.scheduler.cycle.outcome import Outcome, SearchScope
 from kschedctl.scheduler.framework.operands import Operands
 
 if TYPE_CHECKING:
-    from kschedctl.scheduler.framework.status import Reason
+    from kschedctl.scheduler.framework.status import Reason, Status
 
 
 # The search for feasible nodes, as part of the answer of ``explain``.
@@ -251,6 +251,11 @@ class StatusData(Data, frozen=True):
     code: Annotated[str, "The framework's code, such as Success or Unschedulable."]
     plugin: Annotated[str, "The plugin that returned the status; empty if none did."]
     reasons: Annotated[tuple[str, ...], "The reasons, in the scheduler's own words."]
+
+    @classmethod
+    def of(cls, status: "Status") -> "StatusData":
+        """Convert a status to data."""
+        return cls(str(status.code), status.plugin, status.reasons)
 
 
 class ReasonData(Data, frozen=True):

@@ -1,7 +1,7 @@
 """The answer of ``explain``, from a decision."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, cast
 
 import numpy as np
@@ -297,8 +297,8 @@ def explanation(
         **envelope(decision.cluster, provenance, decision.not_modelled),
         admission=admission,
         verdict=_verdict(decision, pod, scores, preemption, seed, diagnoses, group),
-        pre_enqueue=_status(decision.pre_enqueue),
-        pre_filter=_status(decision.pre_filter.status) if decision.pre_filter is not None else None,
+        pre_enqueue=StatusData.of(decision.pre_enqueue),
+        pre_filter=StatusData.of(decision.pre_filter.status) if decision.pre_filter is not None else None,
         pre_filter_nodes=(
             tuple(sorted(decision.pre_filter.node_names))
             if decision.pre_filter is not None and decision.pre_filter.node_names is not None
@@ -377,10 +377,6 @@ def _claims(decision: Decision, nodes: Sequence[NodeData]) -> ClaimsData:
     return claims_data(decision, nodes)
 
 
-def _status(status: Status) -> StatusData:
-    return StatusData(str(status.code), status.plugin, status.reasons)
-
-
 def _filters(decision: Decision) -> tuple[FilterData, ...]:
     names = decision.framework.profile.plugins.get(ExtensionPoint.FILTER, ())
     return tuple(FilterData(name, name in decision.state.skip_filter_plugins) for name in names)
@@ -397,15 +393,7 @@ def _constraints(decision: Decision) -> tuple[ConstraintData, ...]:
         if name not in skipped
     )
     return tuple(
-        ConstraintData(
-            plugin=name,
-            topology_key=each.topology_key,
-            pods=each.pods,
-            domains=each.domains,
-            own=each.own,
-            minimum=each.minimum,
-            max_skew=each.max_skew,
-        )
+        ConstraintData(plugin=name, **structs.asdict(each))
         for name, plugin in filters
         for each in plugin.counted_domains(decision.state, decision.pod)
     )
@@ -420,12 +408,15 @@ def _nodes(decision: Decision) -> tuple[NodeData, ...]:
 def node_data(decision: Decision, row: int) -> NodeData:
     """Return the verdict on the node of a row."""
     node, verdict = decision.cluster.nodes.objects[row], decision.verdict(row)
-    reasons = tuple(ReasonData.of(plugin, reason) for plugin, found in verdict.reasons for reason in found)
-    status = verdict.status
-    if not reasons:
-        reasons = tuple(ReasonData.of(status.plugin, Reason(text)) for text in status.reasons)
-    zone = zone_of(node.metadata.labels)
+    status, zone = verdict.status, zone_of(node.metadata.labels)
+    reasons = reasons_data(verdict.reasons, status)
     return NodeData(node.name, zone, verdict.feasible, str(status.code), status.plugin, reasons)
+
+
+def reasons_data(found: Iterable[tuple[str, Iterable[Reason]]], status: Status) -> tuple[ReasonData, ...]:
+    """Return the reasons of plugins as data; those of the status that a node has in the end if there are none."""
+    reasons = tuple(ReasonData.of(plugin, reason) for plugin, some in found for reason in some)
+    return reasons or tuple(ReasonData.of(status.plugin, Reason(text)) for text in status.reasons)
 
 
 def _scores(decision: Decision) -> ScoresData | None:
@@ -479,7 +470,7 @@ def _preemption(decision: Decision) -> PreemptionData | None:
         )
         for candidate in found.candidates
     )
-    return PreemptionData(_status(found.status), found.nominated, candidates)
+    return PreemptionData(StatusData.of(found.status), found.nominated, candidates)
 
 
 # The allocations of a pod's device claims on each node, and the reasons why other nodes have none.

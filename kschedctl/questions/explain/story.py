@@ -1,7 +1,6 @@
 """The full story of one node: its free capacity and users, the filters' comparisons, and the origin of its score."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, cast
 
 import numpy as np
@@ -17,7 +16,7 @@ from kschedctl.questions.explain.answer import (
     StepData,
 )
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.scheduler.framework.explanation import Arithmetic, FilterCheck, Step
+from kschedctl.scheduler.framework.explanation import Arithmetic, Step
 from kschedctl.scheduler.framework.extender import MAX_EXTENDER_PRIORITY
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
 from kschedctl.scheduler.framework.interface import MAX_NODE_SCORE, FilterPlugin, ScorePlugin
@@ -41,64 +40,49 @@ class ExtenderPoints(Arithmetic, frozen=True):
         yield Step("normalised", f"{_SCALE} * {self.given}", _SCALE * self.given)
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreStory:
-    """The origin of one plugin's score of a node."""
-
-    #: The plugin, or the address of an extender.
-    plugin: str
-    #: The score that the plugin returned, the score normalized to 0..100, and the plugin's weight.
-    raw: int
-    #: The score that the plugin returned, the score normalized to 0..100, and the plugin's weight.
-    normalized: int
-    #: The score that the plugin returned, the score normalized to 0..100, and the plugin's weight.
-    weight: int
-    #: The arithmetic behind the raw and the normalized score; ``None`` if the plugin does not explain it, or does
-    #: not normalize.
-    score: Arithmetic | None
-    #: The arithmetic behind the raw and the normalized score; ``None`` if the plugin does not explain it, or does
-    #: not normalize.
-    normalizing: Arithmetic | None
-
-
-def score_story(decision: Decision, row: int) -> tuple[ScoreStory, ...]:
-    """Return the origin of a node's score, plugin by plugin.
-
-    Args:
-        row: The node; the result is empty if it was not scored.
-    """
+def score_story(decision: Decision, row: int) -> Iterator[PluginStoryData]:
+    """Yield the origin of a node's score, plugin by plugin and extender by extender; nothing if it was not scored."""
     scores = decision.scores
     if scores is None:
-        return ()
-    positions = np.flatnonzero(scores.rows == row).tolist()
-    return tuple(_score_story(decision, scores, plugin, row, at) for at in positions for plugin in scores.raw)
+        return
+    for at in np.flatnonzero(scores.rows == row).tolist():
+        for name in scores.raw:
+            raw, normalized, weight = int(scores.raw[name][at]), int(scores.normalized[name][at]), scores.weights[name]
+            explained = map(_arithmetic, score_arithmetic(decision, scores, name, at))
+            yield PluginStoryData(name, raw, normalized, weight, normalized * weight, *explained)
 
 
-def _score_story(decision: Decision, scores: Scores, name: str, row: int, position: int) -> ScoreStory:
-    raw, normalized = int(scores.raw[name][position]), int(scores.normalized[name][position])
-    of_plugin: Arithmetic | None = None
-    if name in scores.scorers.plugin_names(ExtensionPoint.SCORE, ScorePlugin):
-        plugin = cast("ScorePlugin", scores.scorers.plugin(name))
-        of_plugin = plugin.explain_score(decision.state, decision.pod, row)
-        normalizing = plugin.explain_normalize_score(decision.state, decision.pod, scores.raw[name], position)
-    else:
+def score_arithmetic(
+    decision: Decision, scores: Scores, name: str, position: int
+) -> tuple[Arithmetic | None, Arithmetic | None]:
+    """Return the arithmetic behind a plugin's raw and its normalized score.
+
+    ``None`` stands for a score that the plugin does not explain, or does not normalize.
+
+    Args:
+        name: The plugin, or the address of an extender.
+        position: The position of the node among the scored ones.
+    """
+    raw = scores.raw[name]
+    if name not in scores.scorers.plugin_names(ExtensionPoint.SCORE, ScorePlugin):
+        points = int(raw[position])
         # Points that overflow int64 wrap around.
-        normalizing = ExtenderPoints(raw) if _SCALE * raw == normalized else None
-    return ScoreStory(name, raw, normalized, scores.weights[name], of_plugin, normalizing)
+        return None, ExtenderPoints(points) if _SCALE * points == scores.normalized[name][position] else None
+    plugin, state, pod = cast("ScorePlugin", scores.scorers.plugin(name)), decision.state, decision.pod
+    of_plugin = plugin.explain_score(state, pod, int(scores.rows[position]))
+    return of_plugin, plugin.explain_normalize_score(state, pod, raw, position)
 
 
-def filter_story(decision: Decision, row: int) -> dict[str, tuple[FilterCheck, ...]]:
-    """Return the comparisons that filters made on a node, by plugin in order; plugins without any are left out."""
-    framework, out = decision.framework, {}
+def filter_story(decision: Decision, row: int) -> Iterator[FilterCheckData]:
+    """Yield the comparisons that filters made on a node, in the order of the filters."""
+    framework = decision.framework
     if decision.statuses is None or row not in decision.searched:
-        return {}
+        return
     for name in framework.plugin_names(ExtensionPoint.FILTER, FilterPlugin):
         if name not in decision.state.skip_filter_plugins:
             plugin = cast("FilterPlugin", framework.plugin(name))
-            checks = plugin.explain_filter(decision.state, decision.pod, row)
-            if checks:
-                out[name] = checks
-    return out
+            for check in plugin.explain_filter(decision.state, decision.pod, row):
+                yield FilterCheckData(name, check.wanted, check.found, check.holds)
 
 
 #: At most 5 pods of the node are reported.
@@ -130,23 +114,8 @@ def story_data(decision: Decision, row: int) -> NodeStoryData:
         ),
         pods=pods,
         more_pods=n_more,
-        checks=tuple(
-            FilterCheckData(plugin, check.wanted, check.found, check.holds)
-            for plugin, checks in filter_story(decision, row).items()
-            for check in checks
-        ),
-        scores=tuple(
-            PluginStoryData(
-                story.plugin,
-                story.raw,
-                story.normalized,
-                story.weight,
-                story.normalized * story.weight,
-                _arithmetic(story.score),
-                _arithmetic(story.normalizing),
-            )
-            for story in score_story(decision, row)
-        ),
+        checks=tuple(filter_story(decision, row)),
+        scores=tuple(score_story(decision, row)),
     )
 
 

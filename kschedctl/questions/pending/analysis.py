@@ -172,18 +172,10 @@ def _alone(explained: Sequence[ExplainedGroup], found: UnblockingResult) -> Iter
             continue
         n_groups += 1
         for suggestion in suggest(decision, _PER_GROUP).proven:
-            data = suggestion_data(suggestion)
+            told = msgspec.structs.asdict(suggestion_data(suggestion))
+            del told["then"]
             yield UnblockingData(
-                summary=data.summary,
-                kind=data.kind,
-                evicts=data.evicts,
-                violates=data.violates,
-                changes=data.changes,
-                workload_changes=data.workload_changes,
-                commands=data.commands,
-                consequences=data.consequences,
-                alternatives=data.alternatives,
-                untried="",
+                **told,
                 would_place=tuple(pod.key for pod in group.pods) if group.is_pod_group else (decision.pod.key,),
                 group="/".join(group.workload[1:]) if group.is_pod_group else "",
             )

@@ -19,6 +19,7 @@ from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.questions.answer import same_envelope
 from kschedctl.questions.explain.analysis import DecidedPod, decide_together
 from kschedctl.questions.explain.answer import Explanation, NodeData, ReasonData, StatusData
+from kschedctl.questions.explain.explanation import reasons_data
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.pod_groups import with_new_members
 from kschedctl.questions.preempt.answer import (
@@ -76,20 +77,8 @@ _MOST_TIED: Final = 3
 _INELIGIBLE: Final = ((NEVER,), (TERMINATING,))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreemptionView:
-    """The extent of the search for candidates, and the seed of the choice between equal ones."""
-
-    #: The number of candidates after which the search ends; ``None`` to search all nodes.
-    min_candidate_nodes: int | None = None
-    #: The row of the node at which the search begins.
-    offset: int = 0
-    #: The seed of the random choice between equally good nodes; ``None`` to choose none.
-    seed: int | None = None
-
-
 def preemption_answer(
-    decision: Decision, base: Explanation, view: PreemptionView, after: Callable[[Candidate], Aftermath]
+    decision: Decision, base: Explanation, request: PreemptRequest, after: Callable[[Candidate], Aftermath]
 ) -> Preemption:
     """Return the result of preemption as data.
 
@@ -99,12 +88,12 @@ def preemption_answer(
     """
     everything = decision.preemption
     found = everything
-    if found is not None and view.min_candidate_nodes is not None:
-        found = found.shortlist(view.min_candidate_nodes, view.offset)
+    if found is not None and request.min_candidate_nodes is not None:
+        found = found.shortlist(request.min_candidate_nodes, request.offset)
     candidates = found.candidates if found is not None else ()
     moment = decision.cluster.taken_at
     chosen = tuple(sorted((c for c in candidates if not c.lost_at), key=lambda c: c.node))
-    picked = pick_random_node(tuple(c.node for c in chosen), view.seed)
+    picked = pick_random_node(tuple(c.node for c in chosen), request.seed)
     taken = next((c for c in chosen if c.node == picked), chosen[0]) if chosen else None
     examined = {c.node for c in (*chosen[:_MOST_TIED], taken) if c is not None}
     data = tuple(_candidate(decision, one, moment, ties=one.node in examined) for one in candidates)
@@ -126,7 +115,7 @@ def preemption_answer(
         candidates=data,
         not_helpful=tuple(_not_helpful(decision, base, found)) if found is not None else (),
         not_looked_at=n_tried - n_looked_at,
-        candidates_enough=enough if view.min_candidate_nodes is None and len(candidates) > enough else None,
+        candidates_enough=enough if request.min_candidate_nodes is None and len(candidates) > enough else None,
         next=following,
         preemption_message=", ".join(f"{_PREFIX}{reason}" for reason in said),
         message=base.message,
@@ -242,7 +231,6 @@ def _candidate(decision: Decision, candidate: Candidate, taken: datetime | None,
     if candidate.lost_at:
         lost = LostAtData(candidate.criterion + 1, candidate.lost_at, candidate.has, candidate.against)
     tied = possible_victims_of(decision, candidate.node) if ties else None
-    victims = (_victim(decision, candidate, victim, taken) for victim in candidate.victims)
     tied_data = None
     if tied is not None and tied.n_sets > 1:
         key = decision.cluster.pods.key
@@ -253,8 +241,8 @@ def _candidate(decision: Decision, candidate: Candidate, taken: datetime | None,
         candidate.node,
         zone_of(nodes.objects[nodes.row[candidate.node]].metadata.labels),
         tuple(
-            structs.replace(data, certain=tied is None or victim.pod in tied.certain)
-            for data, victim in zip(victims, candidate.victims, strict=True)
+            _victim(decision, candidate, victim, taken, certain=tied is None or victim.pod in tied.certain)
+            for victim in candidate.victims
         ),
         candidate.n_violations,
         lost,
@@ -271,7 +259,9 @@ def possible_victims_of(decision: Decision, node: str) -> PossibleVictims | None
     return possible_victims(decision.framework, decision.state, decision.pod, preemption.run, row)
 
 
-def _victim(decision: Decision, candidate: Candidate, victim: Victim, taken: datetime | None) -> VictimData:
+def _victim(
+    decision: Decision, candidate: Candidate, victim: Victim, taken: datetime | None, *, certain: bool
+) -> VictimData:
     pods = decision.cluster.pods
     record = pods.records[victim.pod]
     started = record.status.start_time
@@ -286,6 +276,7 @@ def _victim(decision: Decision, candidate: Candidate, victim: Victim, taken: dat
         grace_seconds=grace_seconds(record.spec),
         violates=victim.violates,
         budgets=tuple(_budget(budget, candidate, victim) for budget in victim.budgets),
+        certain=certain,
     )
 
 
@@ -309,9 +300,7 @@ def _not_helpful(decision: Decision, base: Explanation, found: PreemptionResult)
         if node.name in rejected:
             yield _rejected(decision, found, row, node)
         elif statuses is not None and statuses.code[row] == Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
-            yield NotHelpfulData(
-                node.name, node.zone, node.fits, node.code, node.plugin, node.reasons, Cause.UNRESOLVABLE
-            )
+            yield NotHelpfulData(**structs.asdict(node), cause=Cause.UNRESOLVABLE)
 
 
 def _rejected(decision: Decision, found: PreemptionResult, row: int, node: NodeData) -> NotHelpfulData:
@@ -325,9 +314,7 @@ def _rejected(decision: Decision, found: PreemptionResult, row: int, node: NodeD
     cause = Cause.ERROR if status.code is Code.ERROR else Cause.STILL_DOES_NOT_FIT
     if status.plugin == EXTENDER_NAME:
         cause = Cause.DECLINED
-    reasons = tuple(ReasonData.of(plugin, reason) for plugin, some in said for reason in some)
-    if not reasons:
-        reasons = tuple(ReasonData.of(status.plugin, Reason(text)) for text in status.reasons)
+    reasons = reasons_data(said, status)
     return NotHelpfulData(node.name, node.zone, node.fits, str(status.code), status.plugin, reasons, cause)
 
 
@@ -373,17 +360,16 @@ def in_queue_order(pods: list[PodSubject]) -> list[PodSubject]:
 
 def preempt(cluster: LoadedCluster, request: PreemptRequest, handle: AnalysisHandle) -> tuple[Preemption, ...]:
     """Report the pods that each pod would evict; pods of a workload with equal answers share one."""
-    view = PreemptionView(min_candidate_nodes=request.min_candidate_nodes, offset=request.offset, seed=request.seed)
     cluster, pods = with_new_members(cluster, request.pods)
     every = decide_together(cluster, handle.track(pods, "evaluating pods"), request.seed)
-    return tuple(_answer(cluster, decided, view) for decided in every)
+    return tuple(_answer(cluster, decided, request) for decided in every)
 
 
-def _answer(cluster: LoadedCluster, decided: DecidedPod, view: PreemptionView) -> Preemption:
+def _answer(cluster: LoadedCluster, decided: DecidedPod, request: PreemptRequest) -> Preemption:
     decision = decided.decision
     scheduler = cluster.scheduler.moved(decision.cluster)
     answer = preemption_answer(
-        decision, decided.explanation(), view, lambda candidate: aftermath(scheduler, decision, candidate)
+        decision, decided.explanation(), request, lambda candidate: aftermath(scheduler, decision, candidate)
     )
     if answer.verdict.result in (Result.NOT_HELPFUL, Result.NOT_ELIGIBLE, Result.DISABLED):
         answer = structs.replace(answer, cures=tuple(pod_cures(decision, _MOST_CURES)))
@@ -394,24 +380,11 @@ def _answer(cluster: LoadedCluster, decided: DecidedPod, view: PreemptionView) -
 
 
 @dataclass(frozen=True, slots=True)
-class Taker:
-    """A pending pod that would evict a given pod."""
-
-    #: The decision for the pending pod.
-    decision: Decision
-    #: The node to which the pending pod would be nominated.
-    node: str
-    #: True if chance does not matter: the pod's node is the only one that may be chosen, and the pod is a victim
-    #: in every order of the pods that tie.
-    certain: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Exposure:
     """The pending pods that would evict a pod, and the priority that would keep it safe."""
 
     #: The pending pods that would evict the pod, highest priority first.
-    takers: tuple[Taker, ...]
+    takers: tuple[TakerData, ...]
     #: The lowest priority with which none of them would evict the pod; ``None`` if there are none.
     safe_priority: int | None
     #: The lowest PriorityClass with at least this priority; empty if there is none.
@@ -438,11 +411,11 @@ def exposure(scheduler: Scheduler, victim: int) -> Exposure:
         node = pods.records[victim].node_name
         possible = possible_victims_of(decision, node) if node in nodes else None
         if possible is not None and victim in possible.possible:
-            takers.append(Taker(decision, node, len(nodes) == 1 and victim in possible.certain))
+            takers.append(_taker(decision, victim, node, certain=len(nodes) == 1 and victim in possible.certain))
     if not takers:
         return Exposure((), None, "")
     # A pod is evicted only for one of higher priority.
-    safe = max(taker.decision.pod.spec.priority or 0 for taker in takers)
+    safe = max(taker.priority for taker in takers)
     classes = [c for c in scheduler.cluster.list(PriorityClass) if c.value >= safe]
     return Exposure(tuple(takers), safe, min(classes, key=lambda c: c.value).name if classes else "")
 
@@ -472,7 +445,7 @@ def threat_answer(found: Exposure, victim: Pod, provenance: Provenance, cluster:
         found: The pods that would evict it.
         node_name: The node that the pod runs on; empty if it is pending.
     """
-    takers = tuple(_taker(taker, victim) for taker in found.takers)
+    takers = found.takers
     if not node_name:
         summary = f"{victim.key} is on no node: no pod would evict it."
     elif not takers:
@@ -495,14 +468,13 @@ def threat_answer(found: Exposure, victim: Pod, provenance: Provenance, cluster:
     )
 
 
-def _taker(taker: Taker, victim: Pod) -> TakerData:
-    pod, preemption = taker.decision.pod, taker.decision.preemption
-    pods = taker.decision.cluster.pods
-    candidates = preemption.candidates if preemption is not None else ()
+def _taker(decision: Decision, victim: int, node: str, *, certain: bool) -> TakerData:
+    """Return a pending pod that would evict a pod of a node, given by its index."""
+    pod, candidates = decision.pod, decision.preemption.candidates if decision.preemption is not None else ()
     violates = any(
-        other.violates and pods.key(other.pod) == victim.key
+        other.violates and other.pod == victim
         for candidate in candidates
-        if candidate.node == taker.node
+        if candidate.node == node
         for other in candidate.victims
     )
-    return TakerData(pod.key, pod.spec.priority or 0, pod.spec.priority_class_name, taker.node, taker.certain, violates)
+    return TakerData(pod.key, pod.spec.priority or 0, pod.spec.priority_class_name, node, certain, violates)

@@ -119,8 +119,7 @@ def judge(
             missing = (f"not in the snapshot: {each}" for each in find_missing(cluster, cluster.pods.pod(found.pod)))
             causes = (*missing, *((cause,) if cause else ()))
         named = BoundPodData(record.metadata.namespace, record.metadata.name, record.node_name)
-        data = StatusData(str(status.code), status.plugin, status.reasons)
-        judged.append(InfeasibleGroupData(standing, data, causes, (named,)))
+        judged.append(InfeasibleGroupData(standing, StatusData.of(status), causes, (named,)))
     return judged
 
 

@@ -11,10 +11,8 @@ from kschedctl.diagnosis.rules.unbound_claims import diagnose_unbound
 from kschedctl.objects.core import Node
 from kschedctl.objects.selectors import SelectorError
 from kschedctl.objects.volume import PersistentVolumeClaim, StorageClass
-from kschedctl.objects.well_known import zone_of
-from kschedctl.questions.answer_parts import DiagnosisData
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.provenance import Arguments, PodSubject, Provenance, envelope, provenance
+from kschedctl.questions.provenance import Arguments, PodSubject, Provenance, diagnosis_data, envelope, provenance
 from kschedctl.questions.volumes.answer import (
     ClaimData,
     ClaimVerdict,
@@ -23,11 +21,9 @@ from kschedctl.questions.volumes.answer import (
     MismatchData,
     NodeVolumesData,
     NotTakenData,
-    OnNodeData,
     PodVolumes,
-    TrapData,
 )
-from kschedctl.questions.volumes.overview import ClaimOverview, NodeOverview, PodOverview, Trap, VolumeOverview
+from kschedctl.questions.volumes.overview import ClaimOverview, PodOverview, VolumeOverview
 from kschedctl.questions.volumes.request import VolumesRequest
 from kschedctl.scheduler.volumes.claims import claim_class, claim_key, is_delayed, is_undecidable
 from kschedctl.trials.claim_action import ClaimAction
@@ -85,11 +81,11 @@ def _answer(
 
 
 def claim_answer(
-    found: ClaimOverview, on_nodes: tuple[NodeOverview, ...] | None, cluster: Cluster, rests_on: Provenance
+    found: ClaimOverview, on_nodes: tuple[NodeVolumesData, ...] | None, cluster: Cluster, rests_on: Provenance
 ) -> ClaimVolumes:
     """Return the answer for one claim; ``on_nodes`` is ``None`` to leave the nodes out."""
     unknown = _volumes_unknown(rests_on) or is_undecidable(cluster, found.claim) or cluster.is_forbidden(Node)
-    nodes = _nodes(on_nodes, cluster) if on_nodes is not None and not unknown else None
+    nodes = on_nodes if not unknown else None
     # Nothing is wrong with a claim that waits for its pods, and without its class in the snapshot nothing is known.
     waits = is_delayed(cluster, found.claim) and not found.claim.spec.volume_name
     settled = found.outcome.action in (ClaimAction.KEEP, ClaimAction.BIND, ClaimAction.LOST)
@@ -99,7 +95,7 @@ def claim_answer(
         **envelope(cluster, rests_on),
         claim=_claim(found, nodes or (), 0, rests_on, cluster),
         nodes=nodes,
-        diagnoses=tuple(DiagnosisData(one.rule, one.cause, one.evidence, one.checks) for one in diagnoses),
+        diagnoses=tuple(map(diagnosis_data, diagnoses)),
         cures=tuple(summary for one in diagnoses for summary in _cures(one)),
     )
 
@@ -113,7 +109,7 @@ def _cures(diagnosis: Diagnosis) -> Iterator[str]:
 def pod_answer(found: PodOverview, cluster: Cluster, rests_on: Provenance) -> PodVolumes:
     """Return the answer for the claims of a pod."""
     unknown = _volumes_unknown(rests_on) or not found.is_known or cluster.is_forbidden(Node)
-    nodes = () if unknown else _nodes(found.nodes, cluster)
+    nodes = () if unknown else found.nodes
     refusals = (lack.needed_for for lack in rests_on.missing if lack.permission)
     claims = tuple(_claim(claim, nodes, i, rests_on, cluster) for i, claim in enumerate(found.claims))
     return PodVolumes(
@@ -173,7 +169,7 @@ def _claim(
             ),
         ),
         zones=found.zones,
-        trap=_trap(found.trap, claim) if found.trap is not None else None,
+        trap=found.trap,
         usable=unknown or (may and not found.stranded and outcome.action not in _FAILURES),
     )
 
@@ -181,18 +177,6 @@ def _claim(
 def _volumes_unknown(rests_on: Provenance) -> bool:
     """Report whether the snapshot has no volumes at all although a claim is bound to one."""
     return any(lack.kind == "PersistentVolume" for lack in rests_on.missing)
-
-
-def _nodes(nodes: tuple[NodeOverview, ...], cluster: Cluster) -> tuple[NodeVolumesData, ...]:
-    return tuple(
-        NodeVolumesData(
-            node.node,
-            zone_of(cluster.nodes.objects[row].metadata.labels),
-            node.usable,
-            tuple(OnNodeData(c.claim, c.verdict, c.volume, c.detail) for c in node.claims),
-        )
-        for row, node in enumerate(nodes)
-    )
 
 
 def _controller_summary(outcome: ClaimOutcome) -> str:
@@ -280,19 +264,3 @@ def _conflict(found: PodOverview, claims: tuple[ClaimData, ...]) -> str:
     if found.selected_zones:
         ties.append(f"its node selection requires zone {listed(found.selected_zones, 'or')}")
     return ", ".join(ties) or "its node selection and its claims allow no node"
-
-
-def _trap(trap: Trap, claim: PersistentVolumeClaim) -> TrapData:
-    name, others = trap.storage_class, listed(trap.other_zones, "or")
-    if trap.zones:
-        text = (
-            f"Claim {claim.name} got its volume in zone {listed(trap.zones)} before any pod was placed, because class "
-            f"{name} binds immediately. Its pods can no longer be scheduled to zone {others}, whatever else they need."
-        )
-    else:
-        text = (
-            f"Claim {claim.name} gets its volume before any pod is placed, because class {name} binds immediately: the "
-            f"provisioner picks one of the zones {listed(trap.other_zones)} without checking where its pods fit."
-        )
-    advice = "A class with volumeBindingMode: WaitForFirstConsumer provisions volumes where the pod is scheduled."
-    return TrapData(name, trap.zones, trap.other_zones, text, advice)

@@ -1,7 +1,4 @@
-"""The overview of a claim's or a pod's volumes: state, the controller's next action, and the binder's result by node.
-
-This is data only; no text is made here but reasons.
-"""
+"""The overview of a claim's or a pod's volumes: state, the controller's next action, the binder's result by node."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,11 +10,12 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching_pod
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.common.arrays import Mask
+from kschedctl.common.wording import listed
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.volume import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
-from kschedctl.objects.well_known import BETA_ZONE, ZONE
-from kschedctl.questions.volumes.answer import ClaimVerdict
+from kschedctl.objects.well_known import BETA_ZONE, ZONE, zone_of
+from kschedctl.questions.volumes.answer import ClaimVerdict, NodeVolumesData, OnNodeData, TrapData
 from kschedctl.scheduler.volumes.binder import Binder, BoundCheck, FoundVolumes, ProvisionCheck
 from kschedctl.scheduler.volumes.claims import (
     SELECTED_NODE,
@@ -66,34 +64,7 @@ def zones_of(nodes: Nodes, mask: Mask) -> tuple[str, ...]:
 # The outcome for the claims of a pod on every node that the pod may be scheduled to.
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimOnNode:
-    """The outcome for a claim on a node."""
-
-    #: ``namespace/name``.
-    claim: str
-    #: The outcome for the claim.
-    verdict: ClaimVerdict
-    #: The volume that the claim has or would be bound to; empty if there is none.
-    volume: str = ""
-    #: The reason why the claim is not usable; empty if it is usable.
-    detail: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class NodeOverview:
-    """The outcome for some claims on a node, in the order of the pod's volumes."""
-
-    node: str
-    claims: tuple[ClaimOnNode, ...]
-
-    @property
-    def usable(self) -> bool:
-        """True if every claim is usable on the node."""
-        return all(claim.verdict.usable for claim in self.claims)
-
-
-def claims_on_nodes(binder: Binder, claims: Sequence[PersistentVolumeClaim]) -> tuple[NodeOverview, ...]:
+def claims_on_nodes(binder: Binder, claims: Sequence[PersistentVolumeClaim]) -> tuple[NodeVolumesData, ...]:
     """Return the outcome for the claims of one pod on each node.
 
     Args:
@@ -108,8 +79,11 @@ def claims_on_nodes(binder: Binder, claims: Sequence[PersistentVolumeClaim]) -> 
     zones = {volume.name: in_zone(cluster.nodes, volume) for volume in volumes if volume is not None}
     looker = _Looker(binder, found, zones)
     return tuple(
-        NodeOverview(node.name, tuple(looker.look(claim, node, row) for claim in claims))
+        NodeVolumesData(
+            node.name, zone_of(node.metadata.labels), all(each.verdict.usable for each in outcomes), outcomes
+        )
         for row, node in enumerate(cluster.nodes.objects)
+        for outcomes in (tuple(looker.look(claim, node, row) for claim in claims),)
     )
 
 
@@ -121,7 +95,7 @@ class _Looker:
     found: FoundVolumes
     in_zone: dict[str, Mask]
 
-    def look(self, claim: PersistentVolumeClaim, node: Node, row: int) -> ClaimOnNode:
+    def look(self, claim: PersistentVolumeClaim, node: Node, row: int) -> OnNodeData:
         """Return the outcome for a claim on a node."""
         key = claim_key(claim)
         for check in self.found.bound:
@@ -130,60 +104,44 @@ class _Looker:
         if any(selected is claim for selected in self.found.selected):
             selected_node = claim.metadata.annotations[SELECTED_NODE]
             if selected_node != node.name:
-                return ClaimOnNode(key, ClaimVerdict.ELSEWHERE, detail=f"being provisioned for node {selected_node}")
+                return OnNodeData(key, ClaimVerdict.ELSEWHERE, "", f"being provisioned for node {selected_node}")
         for match in self.found.matches:
             if match.claim is claim and match.choice[row] >= 0:
-                return ClaimOnNode(key, ClaimVerdict.TAKES, match.candidates[match.choice[row]].name)
+                return OnNodeData(key, ClaimVerdict.TAKES, match.candidates[match.choice[row]].name, "")
         for provision in self.found.provisions:
             if provision.claim is claim:
                 return self._provisioned(provision, row)
-        return ClaimOnNode(key, ClaimVerdict.IMMEDIATE, detail="the PersistentVolume controller must bind it first")
+        return OnNodeData(key, ClaimVerdict.IMMEDIATE, "", "the PersistentVolume controller must bind it first")
 
-    def _bound(self, check: BoundCheck, node: Node, row: int) -> ClaimOnNode:
+    def _bound(self, check: BoundCheck, node: Node, row: int) -> OnNodeData:
         key = claim_key(check.claim)
         if check.volume is not None and check.reachable[row]:
             verdict = ClaimVerdict.BOUND if self.in_zone[check.volume.name][row] else ClaimVerdict.OTHER_ZONE
-            return ClaimOnNode(key, verdict, check.volume.name)
+            return OnNodeData(key, verdict, check.volume.name, "")
         verdict = ClaimVerdict.MISSING if check.volume is None else ClaimVerdict.UNREACHABLE
         detail = explain_bound(self.binder, check, node, row).words()
-        return ClaimOnNode(key, verdict, check.claim.spec.volume_name, detail)
+        return OnNodeData(key, verdict, check.claim.spec.volume_name, detail)
 
-    def _provisioned(self, check: ProvisionCheck, row: int) -> ClaimOnNode:
+    def _provisioned(self, check: ProvisionCheck, row: int) -> OnNodeData:
         key = claim_key(check.claim)
         wanted = check.provisioning
         name = wanted.storage_class.name
         if wanted.unsupported:
             detail = f"no volume matches it here, and class {name} does not provision"
-            return ClaimOnNode(key, ClaimVerdict.NONE, detail=detail)
+            return OnNodeData(key, ClaimVerdict.NONE, "", detail)
         if not wanted.allowed[row]:
             topologies = show_terms(allowed_terms(wanted.storage_class.allowed_topologies))
-            return ClaimOnNode(key, ClaimVerdict.NONE, detail=f"class {name} provisions only for {topologies}")
+            return OnNodeData(key, ClaimVerdict.NONE, "", f"class {name} provisions only for {topologies}")
         if not wanted.enough[row]:
             detail = explain_space(self.binder.cluster, self.binder, check, row).words()
-            return ClaimOnNode(key, ClaimVerdict.NO_SPACE, detail=detail)
-        return ClaimOnNode(key, ClaimVerdict.PROVISIONED)
+            return OnNodeData(key, ClaimVerdict.NO_SPACE, "", detail)
+        return OnNodeData(key, ClaimVerdict.PROVISIONED, "", "")
 
 
 # Claims that are bound before their pods are scheduled, and so tie the pods to a zone.
 
 
-@dataclass(frozen=True, slots=True)
-class Trap:
-    """The early binding of a claim: before its pod is scheduled, in a cluster of several zones.
-
-    The volume's zone then limits the nodes for the pod, whatever else it requires. A class with the volume binding mode
-    ``WaitForFirstConsumer`` avoids this.
-    """
-
-    #: The class that binds immediately.
-    storage_class: str
-    #: The zones of the volume; empty if it is not provisioned yet, and the provisioner chooses its zone.
-    zones: tuple[str, ...]
-    #: The cluster's zones from which the volume cannot be used; all of them if it is not provisioned yet.
-    other_zones: tuple[str, ...]
-
-
-def find_trap(binder: Binder, outcome: ClaimOutcome, storage_class: StorageClass | None) -> Trap | None:
+def find_trap(binder: Binder, outcome: ClaimOutcome, storage_class: StorageClass | None) -> TrapData | None:
     """Return the early binding of a claim that ties its pods to zones, or ``None`` if there is none.
 
     Args:
@@ -201,14 +159,31 @@ def find_trap(binder: Binder, outcome: ClaimOutcome, storage_class: StorageClass
         volume = binder.cluster.get(PersistentVolume, outcome.volume)
         zones = zones_of(nodes, usable_from(binder, outcome.claim, volume)) if volume is not None else every
         others = tuple(zone for zone in every if zone not in zones)
-        return Trap(storage_class.name, zones, others) if others else None
+        return _trap(storage_class.name, outcome.claim.name, zones, others) if others else None
     if outcome.action is ClaimAction.PROVISION and any(
         entry.name == outcome.provisioner and entry.topology_keys
         for csi_node in binder.cluster.list(CSINode)
         for entry in csi_node.spec.drivers
     ):
-        return Trap(storage_class.name, (), every)
+        return _trap(storage_class.name, outcome.claim.name, (), every)
     return None
+
+
+def _trap(name: str, claim: str, zones: tuple[str, ...], other_zones: tuple[str, ...]) -> TrapData:
+    """Return the early binding of a claim by a class."""
+    if zones:
+        text = (
+            f"Claim {claim} got its volume in zone {listed(zones)} before any pod was placed, because class {name} "
+            f"binds immediately. Its pods can no longer be scheduled to zone {listed(other_zones, 'or')}, whatever "
+            "else they need."
+        )
+    else:
+        text = (
+            f"Claim {claim} gets its volume before any pod is placed, because class {name} binds immediately: the "
+            f"provisioner picks one of the zones {listed(other_zones)} without checking where its pods fit."
+        )
+    advice = "A class with volumeBindingMode: WaitForFirstConsumer provisions volumes where the pod is scheduled."
+    return TrapData(name, zones, other_zones, text, advice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +204,7 @@ class ClaimOverview:
     #: ``namespace/name`` of the pods that use the claim.
     pods: tuple[str, ...]
     #: The early binding that ties pods to zones before they are scheduled; ``None`` if there is none.
-    trap: Trap | None
+    trap: TrapData | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +223,7 @@ class PodOverview:
     #: True if the pod's node selection and its claims together leave no node.
     conflict: bool
     #: The outcome for all claims on each node, in the order of the snapshot; empty if it is not known.
-    nodes: tuple[NodeOverview, ...]
+    nodes: tuple[NodeVolumesData, ...]
     #: False if a claim of the pod, or its volume, is of a kind that could not be listed.
     is_known: bool
 
@@ -282,7 +257,7 @@ class VolumeOverview:
             find_trap(self._binder, outcome, storage_class),
         )
 
-    def on_nodes(self, claim: PersistentVolumeClaim) -> tuple[NodeOverview, ...]:
+    def on_nodes(self, claim: PersistentVolumeClaim) -> tuple[NodeVolumesData, ...]:
         """Return the outcome for a claim on each node, for a pod that uses no other; raises as ``claims_on_nodes``."""
         return claims_on_nodes(self._binder, (claim,))
 

@@ -1,13 +1,15 @@
 """The explanation of a node's score compared with the score itself, over the recorded cases of the real scheduler."""
 
 from collections import Counter
+from itertools import groupby
+from operator import attrgetter
 
 import pytest
 
 from conformance.recordings import cases, our_decision, recorded_answers, themes
 from kschedctl.common.errors import KschedctlError
 from kschedctl.objects.releases.release import RELEASES
-from kschedctl.questions.explain.story import filter_story, score_story
+from kschedctl.questions.explain.story import filter_story, score_arithmetic, score_story
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
 from kschedctl.scheduler.framework.interface import ScorePlugin
@@ -25,20 +27,23 @@ def told(decision: Decision) -> Counter[str]:
     seen: Counter[str] = Counter()
     for row in decision.searched.tolist():
         verdict = decision.verdict(row)
-        for plugin, checks in filter_story(decision, row).items():
+        for plugin, checks in groupby(filter_story(decision, row), key=attrgetter("plugin")):
             passes = plugin not in dict(verdict.reasons)
             failing = [check.wanted for check in checks if not check.holds]
             assert passes == (not failing), f"{verdict.node}, {plugin}: passes {passes}, does not hold: {failing}"
             seen[f"filter {plugin}"] += 1
         total = 0
         for story in score_story(decision, row):
-            for arithmetic, result in ((story.score, story.raw), (story.normalizing, story.normalized)):
+            assert decision.scores is not None
+            position = decision.scores.rows.tolist().index(row)
+            explained = score_arithmetic(decision, decision.scores, story.plugin, position)
+            for arithmetic, result in zip(explained, (story.raw, story.normalized), strict=True):
                 if arithmetic is not None:
                     check_arithmetic(arithmetic, result)
                     seen[f"{story.plugin}: {arithmetic.formula()}"] += 1
             if story.normalizing is None:
                 assert story.normalized == story.raw
-            total += story.normalized * story.weight
+            total += story.weighted
         if decision.scores is not None and row in decision.scores.rows:
             assert total == decision.scores.total[decision.scores.rows == row][0]
     return seen

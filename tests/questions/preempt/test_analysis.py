@@ -13,7 +13,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.output.data_forms import as_json
 from kschedctl.questions.explain.explanation import explanation
-from kschedctl.questions.preempt.analysis import PreemptionView, exposure, preemption_answer, threat_answer
+from kschedctl.questions.preempt.analysis import exposure, preemption_answer, threat_answer
 from kschedctl.questions.preempt.answer import (
     Cause,
     Preemption,
@@ -22,6 +22,7 @@ from kschedctl.questions.preempt.answer import (
     PreemptorFateData,
     Result,
 )
+from kschedctl.questions.preempt.request import PreemptRequest
 from kschedctl.questions.preempt_words import deletions, fates, lost_words, preemptor_words, returning
 from kschedctl.questions.provenance import Provenance
 from kschedctl.scheduler.cycle.scheduler import Scheduler
@@ -60,7 +61,7 @@ def preempt(over: Scheduler, pod: Pod | None = None, **view: Any) -> Preemption:
     pod = pod or make_pod("big", requests={"cpu": "4"}, priority=100)
     decision = over.decide(pod)
     base = explanation(decision, provenance(), seed=view.get("seed"))
-    return preemption_answer(decision, base, PreemptionView(**view), lambda c: aftermath(over, decision, c))
+    return preemption_answer(decision, base, PreemptRequest(**view), lambda c: aftermath(over, decision, c))
 
 
 FULL = {"cpu": "4"}

@@ -5,7 +5,7 @@ import pytest
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.volume import CSINode, PersistentVolumeClaim
 from kschedctl.questions.volumes.answer import ClaimVerdict
-from kschedctl.questions.volumes.overview import ClaimOverview, PodOverview, Trap, VolumeOverview, find_trap
+from kschedctl.questions.volumes.overview import ClaimOverview, PodOverview, VolumeOverview, find_trap
 from kschedctl.scheduler.volumes.binder import Binder
 from kschedctl.scheduler.volumes.claims import storage_class_of
 from kschedctl.trials.claim_action import ClaimAction
@@ -60,7 +60,7 @@ def test_one_claim_on_every_node() -> None:
     objects = [make_claim(bound="pv"), in_zone("b"), make_claim("open"), LATE]
     overview = VolumeOverview(make_cluster(NODES, (), *objects))
     bound, open_ = (overview.on_nodes(found.claim) for found in overview.claims())
-    assert [(node.node, node.usable) for node in bound] == [("a", False), ("b", True), ("c", False)]
+    assert [(node.name, node.usable) for node in bound] == [("a", False), ("b", True), ("c", False)]
     assert [node.claims[0].verdict for node in open_] == [ClaimVerdict.PROVISIONED] * 3
 
 
@@ -147,10 +147,13 @@ def test_node_selector_and_claim_in_different_zones() -> None:
 IN_B = make_volume(claim="default/data", affinity={ZONE: ["b"]})
 
 
-def find(claim: PersistentVolumeClaim, *objects: ApiObject, nodes: Any = NODES) -> Trap | None:
+def find(
+    claim: PersistentVolumeClaim, *objects: ApiObject, nodes: Any = NODES
+) -> tuple[str, tuple[str, ...], tuple[str, ...]] | None:
     cluster = make_cluster(nodes, (), claim, *objects)
     (stored,) = cluster.list(PersistentVolumeClaim)
-    return find_trap(Binder(cluster), sync_claim(cluster, stored), storage_class_of(cluster, stored))
+    found = find_trap(Binder(cluster), sync_claim(cluster, stored), storage_class_of(cluster, stored))
+    return (found.storage_class, found.zones, found.other_zones) if found is not None else None
 
 
 ZONAL = make_object(CSINode, "a", spec={"drivers": [{"name": "csi.example.com", "topologyKeys": [ZONE]}]})
@@ -162,26 +165,23 @@ ZONAL = make_object(CSINode, "a", spec={"drivers": [{"name": "csi.example.com", 
         pytest.param(
             make_claim(storage_class="now", bound="pv"),
             [NOW, IN_B],
-            Trap("now", ("b",), ("a", "c")),
+            ("now", ("b",), ("a", "c")),
             id="bound at once, in one of three zones",
         ),
         pytest.param(
             make_claim(storage_class="now", bound="pv"),
             [NOW, make_volume(claim="default/data", labels={ZONE: "b__c"})],
-            Trap("now", ("b", "c"), ("a",)),
+            ("now", ("b", "c"), ("a",)),
             id="the zone is in the volume's label",
         ),
         pytest.param(
             make_claim(storage_class="now"),
             [NOW, make_volume(storage_class="now", affinity={ZONE: ["c"]})],
-            Trap("now", ("c",), ("a", "b")),
+            ("now", ("c",), ("a", "b")),
             id="about to be bound",
         ),
         pytest.param(
-            make_claim(storage_class="now"),
-            [NOW, ZONAL],
-            Trap("now", (), ("a", "b", "c")),
-            id="about to be provisioned",
+            make_claim(storage_class="now"), [NOW, ZONAL], ("now", (), ("a", "b", "c")), id="about to be provisioned"
         ),
         pytest.param(make_claim(storage_class="now"), [NOW], None, id="by a driver without topology"),
         pytest.param(make_claim(bound="pv"), [LATE, IN_B], None, id="the class waits"),
@@ -194,7 +194,7 @@ ZONAL = make_object(CSINode, "a", spec={"drivers": [{"name": "csi.example.com", 
         pytest.param(make_claim(storage_class="gone", bound="pv"), [IN_B], None, id="the class does not exist"),
     ],
 )
-def test_the_trap(claim: PersistentVolumeClaim, objects: list[ApiObject], expected: Trap | None) -> None:
+def test_the_trap(claim: PersistentVolumeClaim, objects: list[ApiObject], expected: object) -> None:
     assert find(claim, *objects) == expected
 
 

@@ -78,9 +78,9 @@ def test_who_would_evict_a_pod_and_what_would_keep_it_safe() -> None:
     ]
     classes = [make_object(PriorityClass, name, value=value) for name, value in (("mid", 50), ("top", 100), ("x", 900))]
     found = exposure(Scheduler(make_cluster([make_node("a", cpu="4")], pods, *classes)), 0)
-    assert [(taker.decision.pod.name, taker.node, taker.certain) for taker in found.takers] == [
-        ("web", "a", True),
-        ("api", "a", True),
+    assert [(taker.name, taker.node, taker.certain) for taker in found.takers] == [
+        ("default/web", "a", True),
+        ("default/api", "a", True),
     ]
     assert (found.safe_priority, found.safe_class) == (100, "top")
 
