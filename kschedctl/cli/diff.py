@@ -15,7 +15,7 @@ from kschedctl.cli.options.whatif import WhatIfOptions
 
 if TYPE_CHECKING:
     from kschedctl.cli.command_result import CommandResult
-    from kschedctl.questions.loading import ClusterRequest
+    from kschedctl.questions.cluster_request import ClusterRequest
 
 
 class ExitOn(StrEnum):
@@ -76,7 +76,7 @@ class AgainstOptions(OptionGroup):
 
         Raises typer.BadParameter if a feature gate is invalid.
         """
-        from kschedctl.questions.loading import ClusterSource
+        from kschedctl.questions.cluster_request import ClusterSource
 
         source = replace(first.source, cluster=self.against_cluster or first.source.cluster)
         if self.against:

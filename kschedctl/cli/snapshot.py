@@ -14,7 +14,7 @@ from kschedctl.cli.options.whatif import ClusterWhatIfOptions
 
 if TYPE_CHECKING:
     from kschedctl.cli.command_result import CommandResult
-    from kschedctl.questions.loading import ClusterSource
+    from kschedctl.questions.cluster_request import ClusterSource
     from kschedctl.trials.whatif.edits import WhatIfs
 
 app = typer.Typer(

@@ -145,7 +145,7 @@ def watch(
     from kschedctl.cli.streams import say, tell, write
     from kschedctl.leaderelection.settings import ElectionSettings
     from kschedctl.output.data_forms import json_line
-    from kschedctl.questions.loading import ClusterRequest, ClusterSource
+    from kschedctl.questions.cluster_request import ClusterRequest, ClusterSource
     from kschedctl.questions.watch.answer import OfWatch, WatchBegun
     from kschedctl.questions.watch.document import begun_lines, said_lines
     from kschedctl.watch.run import WatchRequest

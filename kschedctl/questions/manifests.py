@@ -18,9 +18,9 @@ from kschedctl.objects.kinds import with_namespace
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import CronJob, DaemonSet, Job
+from kschedctl.questions.cluster_request import ClusterRequest
 from kschedctl.questions.explain.answer import WorkloadData
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.loading import ClusterRequest
 from kschedctl.questions.provenance import Arguments, PodSubject, pods_asked_about
 from kschedctl.sources.snapshot.files import STDIN, open_stdin
 from kschedctl.sources.snapshot.load import read_manifest

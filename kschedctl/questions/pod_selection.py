@@ -21,8 +21,8 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.selectors import matches, parse_label_query
+from kschedctl.questions.cluster_request import ClusterRequest, ClusterSource
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.loading import ClusterRequest, ClusterSource
 from kschedctl.questions.manifests import ManifestRequest, Manifests, ObjectSubject, read_manifests
 from kschedctl.questions.provenance import PodSubject
 from kschedctl.sources.snapshot.pod_choice import find_pod, is_manifest

@@ -17,8 +17,8 @@ from kschedctl.objects.kinds import KINDS, PERMISSIONS_PAGE
 from kschedctl.objects.meta import ApiObject, ObjectMeta
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import matches, parse_label_query
+from kschedctl.questions.cluster_request import ClusterRequest
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.loading import ClusterRequest
 from kschedctl.questions.pod_selection import NamespaceScope
 from kschedctl.questions.provenance import provenance
 from kschedctl.questions.watch.answer import Line, PodWaits

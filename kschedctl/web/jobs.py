@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from kschedctl.common.errors import KschedctlError
 from kschedctl.questions.answer import Answer
+from kschedctl.questions.cluster_request import ClusterRequest
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.loading import ClusterRequest
 from kschedctl.questions.nodes.analysis import nodes_overview
 from kschedctl.questions.nodes.answer import NodesOverview
 from kschedctl.questions.nodes.request import NodesRequest

@@ -15,8 +15,8 @@ from litestar import Litestar
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.coordination import Lease, LeaseCandidate
 from kschedctl.objects.meta import ApiObject
+from kschedctl.questions.cluster_request import ClusterRequest
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.loading import ClusterRequest
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.watch.cache import Cache
 from kschedctl.watch.feed import Feed, FeedChanges

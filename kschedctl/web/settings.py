@@ -10,7 +10,7 @@ from typing import Final
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.processes import available_cores
-from kschedctl.questions.loading import ClusterRequest
+from kschedctl.questions.cluster_request import ClusterRequest
 
 #: The shortest token: 128 bits in base64.
 _SHORTEST_TOKEN: Final = 16

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kschedctl.cli.main import app
-from kschedctl.questions.loading import ClusterRequest, ClusterSource
+from kschedctl.questions.cluster_request import ClusterRequest, ClusterSource
 from kschedctl.questions.pod_selection import PodRequest
 from tests.builders import make_cluster, make_node, make_pod, write_snapshot
 from tests.cli.transcript import SHOP

@@ -9,7 +9,7 @@ import pytest
 
 from kschedctl.common.extras import install_command
 from kschedctl.objects.meta import ObjectMeta
-from kschedctl.questions.loading import ClusterRequest, ClusterSource
+from kschedctl.questions.cluster_request import ClusterRequest, ClusterSource
 from kschedctl.watch.run import WatchRequest
 from tests.cli.in_process import run
 from tests.live.plain_server import kubeconfig

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from kschedctl.common.errors import InputError
 from kschedctl.objects.core import Condition
 from kschedctl.output.data_forms import as_json
+from kschedctl.questions.cluster_request import ClusterRequest, ClusterSource
 from kschedctl.questions.frame import View
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.loading import ClusterRequest, ClusterSource
 from kschedctl.questions.manifests import ManifestRequest, load_with_manifests
 from kschedctl.questions.pending.answer import GroupData, Pending
 from kschedctl.questions.pending.document import document as pending_document

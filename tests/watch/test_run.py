@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from kschedctl.questions.cluster_request import ClusterRequest, ClusterSource
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.loading import ClusterRequest, ClusterSource
 from kschedctl.questions.watch.answer import PodWaits
 from kschedctl.watch.run import WatchRequest, watch
 from tests.live.plain_server import serving

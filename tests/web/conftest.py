@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from litestar.testing import TestClient
 
-from kschedctl.questions.loading import ClusterRequest, ClusterSource
+from kschedctl.questions.cluster_request import ClusterRequest, ClusterSource
 from kschedctl.web.app import create_app
 from kschedctl.web.served import SnapshotSource
 from kschedctl.web.settings import Limits, ServeSettings

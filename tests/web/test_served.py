@@ -10,7 +10,7 @@ from typing import Any
 
 from litestar import Litestar
 
-from kschedctl.questions.loading import ClusterRequest, ClusterSource
+from kschedctl.questions.cluster_request import ClusterRequest, ClusterSource
 from kschedctl.web.served import LiveSource, Served
 from kschedctl.web.settings import ServeSettings
 from tests.live.plain_server import page, serving

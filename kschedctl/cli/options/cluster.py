@@ -22,7 +22,7 @@ from kschedctl.cli.options.shared import (
 from kschedctl.cli.options.whatif import NO_WHAT_IFS, WhatIfOptions
 
 if TYPE_CHECKING:
-    from kschedctl.questions.loading import ClusterRequest, ClusterSource
+    from kschedctl.questions.cluster_request import ClusterRequest, ClusterSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ class SourceOptions(OptionGroup):
         if self.cluster and not paths:
             raise typer.BadParameter("requires a snapshot: --context selects a running cluster", param_hint="--cluster")
 
-        from kschedctl.questions.loading import ClusterSource
+        from kschedctl.questions.cluster_request import ClusterSource
 
         return ClusterSource(
             paths=paths,
@@ -135,7 +135,7 @@ class ClusterOptions(SourceOptions):
             raise typer.BadParameter("standard input is not cached: name a file or folder", param_hint="--cache")
         source = replace(source, cache=self.cache or bool(os.environ.get(CACHE_VARIABLE)))
 
-        from kschedctl.questions.loading import ClusterRequest
+        from kschedctl.questions.cluster_request import ClusterRequest
 
         return ClusterRequest(
             source=source,

@@ -21,7 +21,7 @@ from kschedctl.cli.options.shared import (
 from kschedctl.sources.snapshot.validation import Validation
 
 if TYPE_CHECKING:
-    from kschedctl.questions.loading import ClusterRequest
+    from kschedctl.questions.cluster_request import ClusterRequest
     from kschedctl.questions.manifests import ManifestRequest
     from kschedctl.questions.pod_selection import PodRequest, WorkloadRequest
 

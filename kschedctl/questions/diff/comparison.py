@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from kschedctl.common.errors import InputError
+from kschedctl.questions.cluster_request import ClusterRequest
 from kschedctl.questions.diff.analysis import DiffRequest, Key, found_on
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.loading import ClusterRequest
 from kschedctl.questions.manifests import Manifests, ObjectSubject
 from kschedctl.questions.pod_selection import PodRequest, named_workload
 from kschedctl.questions.provenance import PodSubject

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from kschedctl.objects.kinds import KINDS
 from kschedctl.objects.meta import ApiObject
+from kschedctl.questions.cluster_request import ClusterSource
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.loading import ClusterSource, loaded_cluster
+from kschedctl.questions.loading import loaded_cluster
 from kschedctl.questions.snapshot.answer import SnapshotInfo
 from kschedctl.sources.snapshot.capture import Capture, ClusterReader, capture
 from kschedctl.sources.snapshot.files import STDIN, open_stdin

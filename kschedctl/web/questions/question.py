@@ -18,8 +18,8 @@ from kschedctl.common.findings import Location
 from kschedctl.common.wording import listed, similar
 from kschedctl.objects.meta import ApiObject
 from kschedctl.questions.answer import Answer
+from kschedctl.questions.cluster_request import ClusterRequest, ClusterSource
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.loading import ClusterRequest, ClusterSource
 from kschedctl.questions.manifests import ManifestRequest, Manifests, read_manifests
 from kschedctl.questions.request import AnalysisRequest, RequestError, declared, renamed
 from kschedctl.sources.snapshot.files import STDIN

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kschedctl.common.errors import KschedctlError
-from kschedctl.questions.loading import ClusterRequest
+from kschedctl.questions.cluster_request import ClusterRequest
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.watch.cache import LeftOut
 from kschedctl.watch.feed import FeedChanges

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from kschedctl.common.errors import ManifestError
+from kschedctl.questions.cluster_request import ClusterRequest, ClusterSource
 from kschedctl.questions.diff.answer import Diff
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.loading import ClusterRequest, ClusterSource
 from kschedctl.questions.simulate.request import SimulateRequest
 from kschedctl.web.questions.question import Asked, AskedRequest
 from kschedctl.web.questions.questions import CompareQuery, ManifestQuery, compare, simulate_queue
