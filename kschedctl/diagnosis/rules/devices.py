@@ -26,7 +26,7 @@ from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.devices.explain import NotAllocated, RequestSupply
 from kschedctl.scheduler.framework.remedy import Operation, Remedy, add_operation, patched, replace_operation
 from kschedctl.scheduler.framework.risk import RemedyScope, Risk
-from kschedctl.scheduler.plugins.dynamic_resources.filtering import State
+from kschedctl.scheduler.plugins.dynamic_resources.state import State
 from kschedctl.scheduler.plugins.taint_toleration import taint_remedies, untolerated_taint
 
 #: The vendor's name, by the domain of its resources.

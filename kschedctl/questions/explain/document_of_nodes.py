@@ -8,7 +8,6 @@ from msgspec import UNSET
 from kschedctl.common.wording import counted
 from kschedctl.questions.answer import readable
 from kschedctl.questions.charts import Bar, Bars, Kind, Segment, kinds_of
-from kschedctl.questions.devices.document import allocation_lines, places_section
 from kschedctl.questions.document import GAP, INDENT, Document, Heading, Paragraph, Tone, Verbatim, table
 from kschedctl.questions.explain.answer import (
     ClaimsData,
@@ -23,9 +22,7 @@ from kschedctl.questions.explain.answer import (
     ScoresData,
 )
 from kschedctl.questions.node_groups import wording
-from kschedctl.questions.node_map import explained_map
 from kschedctl.questions.nodes.answer import NodeDescription, NodesOverview
-from kschedctl.questions.nodes.document import node_bars
 from kschedctl.scheduler.devices.explain import NotAllocated
 from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import ExistingAntiAffinity, OwnAntiAffinity, PodsInTheWay
 from kschedctl.scheduler.plugins.pod_topology_spread.filtering import SkewTooHigh
@@ -168,6 +165,10 @@ def charts_section(
         overview: The nodes of the cluster; ``None`` for no map.
         describe: Describes a node by its name; ``None`` for no bars of nodes.
     """
+    # Only pages have charts.
+    from kschedctl.questions.node_map import explained_map
+    from kschedctl.questions.nodes.document import node_bars
+
     if overview is not None and explanation.nodes:
         yield from (GAP, explained_map(explanation, overview))
     for bars in domain_bars(explanation.constraints, explanation.nodes):
@@ -418,12 +419,17 @@ _HEADING: Final = "ResourceClaims"
 def claims_section(claims: ClaimsData, *, every_node: bool) -> Document:
     """Lay out the nodes on which the claims can be used, in groups."""
     if claims.places:
+        # Most pods have no ResourceClaims.
+        from kschedctl.questions.devices.document import places_section
+
         yield Heading(_HEADING)
         yield from places_section(claims.places, every=every_node, names_claims=True)
 
 
 def node_claims_section(claims: ClaimsData, node: NodeData) -> Document:
     """Lay out the allocations of the claims on one node, or the selectors that reject its devices."""
+    from kschedctl.questions.devices.document import allocation_lines
+
     allocations = claims.allocations.get(node.name, ())
     lines = [line for allocation in allocations for line in allocation_lines(allocation, names_claim=True)]
     found = (reason.operands for reason in node.reasons)

@@ -49,8 +49,9 @@ from kschedctl.scheduler.devices.explain import NotAllocated
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
 from kschedctl.scheduler.framework.interface import FilterPlugin
 from kschedctl.scheduler.framework.status import Reason, Status
-from kschedctl.scheduler.plugins.dynamic_resources.filtering import State, allocations_on
+from kschedctl.scheduler.plugins.dynamic_resources.filtering import allocations_on
 from kschedctl.scheduler.plugins.dynamic_resources.plugin import DynamicResources
+from kschedctl.scheduler.plugins.dynamic_resources.state import State
 from kschedctl.scheduler.preemption.result import NEVER, TERMINATING
 
 # The summary of an explanation, which is its first line.

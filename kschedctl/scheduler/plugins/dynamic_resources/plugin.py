@@ -55,7 +55,7 @@ from kschedctl.scheduler.framework.node_statuses import NodeStatuses
 from kschedctl.scheduler.framework.pod_groups import PodGroupInfo
 from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
 from kschedctl.scheduler.framework.status import SKIP, SUCCESS, Code, Rejections, Status
-from kschedctl.scheduler.plugins.dynamic_resources.filtering import NOT_AVAILABLE, Extended, State
+from kschedctl.scheduler.plugins.dynamic_resources.state import NOT_AVAILABLE, Extended, State
 
 if TYPE_CHECKING:
     from kschedctl.scheduler.devices.inventory import Inventory

@@ -12,7 +12,7 @@ from kschedctl.scheduler.devices.allocator import SearchOutcome
 from kschedctl.scheduler.devices.claims import alternatives_score
 from kschedctl.scheduler.framework.explanation import Arithmetic, Step, sum_expression
 from kschedctl.scheduler.framework.interface import PluginError
-from kschedctl.scheduler.plugins.dynamic_resources.filtering import State
+from kschedctl.scheduler.plugins.dynamic_resources.state import State
 
 
 def raw_scores(state: State, rows: Int64Array, *, needs_new_allocations: bool) -> Int64Array:
