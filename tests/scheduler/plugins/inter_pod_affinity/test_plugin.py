@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.selectors import Requirement
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Code, Status
+from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import (
+    ExistingAntiAffinity,
+    NominatedPodInTheWay,
+    NoPodNear,
+    OwnAntiAffinity,
+)
 from tests.builders import (
     HOSTNAME,
     ZONE,
@@ -20,6 +28,7 @@ from tests.builders import (
     reason,
     said,
     scores,
+    told,
 )
 from tests.reference import inter_pod_affinity as reference
 from tests.strategies import NAMESPACES, pods, worlds
@@ -384,3 +393,42 @@ def test_equals_the_slow_reference(data: st.DataObject) -> None:
     feasible = [node for node in world.nodes if verdicts[node.name] == "fits"]
     if feasible:
         assert scores(decision, PLUGIN) == reference.scores(pod, world.nodes, world.pods, NAMESPACES, feasible)
+
+
+@pytest.mark.parametrize(
+    ("operands", "words", "data"),
+    [
+        pytest.param(
+            NoPodNear("zone", "a", (Requirement("app", "In", ("db",)), Requirement("tier", "Exists"))),
+            "no pod with app=db and tier in zone=a",
+            {"topologyKey": "zone", "domain": "a", "selector": "app=db and tier"},
+            id="no pod near",
+        ),
+        pytest.param(
+            NoPodNear("zone", "a", ()),
+            "no pod in zone=a",
+            {"topologyKey": "zone", "domain": "a", "selector": "any pod"},
+            id="no pod at all",
+        ),
+        pytest.param(
+            NominatedPodInTheWay("zone", "a"),
+            "a pod nominated to the node, by zone",
+            {"topologyKey": "zone", "domain": "a"},
+            id="nominated",
+        ),
+        pytest.param(
+            OwnAntiAffinity("zone", "a", "shop/web", 3),
+            "shop/web and 2 more in zone=a matches the pod's anti-affinity",
+            {"topologyKey": "zone", "domain": "a", "pod": "shop/web", "pods": 3},
+            id="unwanted",
+        ),
+        pytest.param(
+            ExistingAntiAffinity("zone", "a", "shop/web", 1),
+            "anti-affinity of shop/web in zone=a matches the pod",
+            {"topologyKey": "zone", "domain": "a", "pod": "shop/web", "pods": 1},
+            id="unwilling",
+        ),
+    ],
+)
+def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
+    assert told(operands) == (words, data)
