@@ -8,10 +8,11 @@ from kschedctl.common.wording import similar
 
 POD = ObjectRef("Pod", "api", "shop", "v1")
 PLACE = Location("pods.yaml", 3)
+TWO = (Finding("is empty", "spec", "fill it"), Finding("is missing", "kind"))
 
 
 @pytest.mark.parametrize(
-    ("finding", "text"),
+    ("thing", "text"),
     [
         pytest.param(Finding("is empty"), "is empty", id="problem"),
         pytest.param(Finding("is empty", "spec", "fill it"), "spec: is empty\n  fill it", id="field-and-hint"),
@@ -33,22 +34,34 @@ PLACE = Location("pods.yaml", 3)
             "line 4: is given twice",
             id="a-field-goes-before-its-position",
         ),
-    ],
-)
-def test_a_finding_reads_where_field_problem_hint(finding: Finding, text: str) -> None:
-    assert str(finding) == text
-
-
-@pytest.mark.parametrize(
-    ("ref", "text"),
-    [
         pytest.param(ObjectRef("Pod", "api", "shop"), "Pod shop/api", id="in-a-namespace"),
         pytest.param(ObjectRef("Node", "n1"), "Node n1", id="in-none"),
         pytest.param(ObjectRef("Node"), "Node", id="unnamed"),
+        pytest.param(Location("prod/pods.yaml", 14), "prod/pods.yaml, document 14", id="document"),
+        pytest.param(Location("prod/pods.yaml", 14, 3), "prod/pods.yaml, document 14, item 3", id="item-of-a-list"),
+        pytest.param(Location("dump.tar.gz:nodes.json"), "dump.tar.gz:nodes.json, document 1", id="archive-member"),
+        pytest.param(
+            SnapshotError.together(TWO).at("a.yaml"),
+            "a.yaml: spec: is empty\n  fill it\na.yaml: kind: is missing",
+            id="one-below-the-other",
+        ),
+        pytest.param(
+            ConfigError.together((Finding("is empty", "a"), Finding("is missing"))).at("c.yaml"),
+            "c.yaml: 2 problems\n  a: is empty\n  is missing",
+            id="of-a-configuration-the-file-is-named-once",
+        ),
+        pytest.param(
+            ConfigError.together((Finding("is empty", "a"), Finding("is missing"))),
+            "2 problems\n  a: is empty\n  is missing",
+            id="of-a-configuration-without-a-file",
+        ),
+        pytest.param(
+            ConfigError.together(TWO[:1]).at("c.yaml"), "c.yaml: spec: is empty\n  fill it", id="one-of-a-configuration"
+        ),
     ],
 )
-def test_an_object_reads_as_kind_and_name(ref: ObjectRef, text: str) -> None:
-    assert str(ref) == text
+def test_words(thing: Finding | ObjectRef | Location | InputError, text: str) -> None:
+    assert str(thing) == text
 
 
 @pytest.mark.parametrize(
@@ -82,52 +95,10 @@ def test_where_an_object_was_found(where: Where, found: Subject) -> None:
     assert found_at(POD, where) == found
 
 
-@pytest.mark.parametrize(
-    ("location", "text"),
-    [
-        pytest.param(Location("prod/pods.yaml", 14), "prod/pods.yaml, document 14", id="document"),
-        pytest.param(Location("prod/pods.yaml", 14, 3), "prod/pods.yaml, document 14, item 3", id="item-of-a-list"),
-        pytest.param(Location("dump.tar.gz:nodes.json"), "dump.tar.gz:nodes.json, document 1", id="archive-member"),
-    ],
-)
-def test_a_location_reads_like_a_place(location: Location, text: str) -> None:
-    assert str(location) == text
-
-
-TWO = (Finding("is empty", "spec", "fill it"), Finding("is missing", "kind"))
-
-
 def test_keywords_make_one_finding() -> None:
     error = InputError("is empty", where=Subject(PLACE, POD), path="spec", hint="fill it", position=Position(1, 2))
     assert error.findings == (Finding("is empty", "spec", "fill it", place=PLACE, object=POD, position=Position(1, 2)),)
     assert str(error) == str(error.findings[0])
-
-
-@pytest.mark.parametrize(
-    ("error", "text"),
-    [
-        pytest.param(
-            SnapshotError.together(TWO).at("a.yaml"),
-            "a.yaml: spec: is empty\n  fill it\na.yaml: kind: is missing",
-            id="one-below-the-other",
-        ),
-        pytest.param(
-            ConfigError.together((Finding("is empty", "a"), Finding("is missing"))).at("c.yaml"),
-            "c.yaml: 2 problems\n  a: is empty\n  is missing",
-            id="of-a-configuration-the-file-is-named-once",
-        ),
-        pytest.param(
-            ConfigError.together((Finding("is empty", "a"), Finding("is missing"))),
-            "2 problems\n  a: is empty\n  is missing",
-            id="of-a-configuration-without-a-file",
-        ),
-        pytest.param(
-            ConfigError.together(TWO[:1]).at("c.yaml"), "c.yaml: spec: is empty\n  fill it", id="one-of-a-configuration"
-        ),
-    ],
-)
-def test_several_findings(error: InputError, text: str) -> None:
-    assert str(error) == text
 
 
 @pytest.mark.parametrize("kind", [SnapshotError, ConfigError])

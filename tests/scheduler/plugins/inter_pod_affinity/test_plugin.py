@@ -99,15 +99,7 @@ def web(node: str, name: str = "web", **fields: Any) -> Pod:
         pytest.param(
             near(required(term(namespaces=["shop"])), labels=WEB), [], "", id="in the namespaces that they name"
         ),
-    ],
-)
-def test_required_affinity(pod: Pod, others: list[Pod], fits: str) -> None:
-    assert fitting(decide(pod, make_cluster(NODES, others)), PLUGIN) == fits
-
-
-@pytest.mark.parametrize(
-    ("pod", "others", "fits"),
-    [
+        # Anti-affinity.
         pytest.param(far(required(term())), [], "a1 a2 b1 none", id="nothing to avoid"),
         pytest.param(far(required(term())), [web("a1")], "b1 none", id="the whole domain of a match"),
         pytest.param(far(required(term(key=HOSTNAME))), [web("a1")], "a2 b1 none", id="a node as domain"),
@@ -118,42 +110,36 @@ def test_required_affinity(pod: Pod, others: list[Pod], fits: str) -> None:
             id="each term on its own",
         ),
         pytest.param(far(required(term()), labels=WEB), [], "a1 a2 b1 none", id="the pod does not avoid itself"),
-    ],
-)
-def test_required_anti_affinity(pod: Pod, others: list[Pod], fits: str) -> None:
-    assert fitting(decide(pod, make_cluster(NODES, others)), PLUGIN) == fits
-
-
-@pytest.mark.parametrize(
-    ("pod", "other", "fits"),
-    [
-        pytest.param(make_pod(labels=WEB), far(required(term()), "o", node="a1"), "b1 none", id="its whole domain"),
-        pytest.param(make_pod(labels=DB), far(required(term()), "o", node="a1"), "a1 a2 b1 none", id="if it is meant"),
+        # Anti-affinity of pods that are there.
+        pytest.param(make_pod(labels=WEB), [far(required(term()), "o", node="a1")], "b1 none", id="its whole domain"),
         pytest.param(
-            make_pod(labels=WEB), far(required(term()), "o", node="none"), "a1 a2 b1 none", id="a pod in no domain"
+            make_pod(labels=DB), [far(required(term()), "o", node="a1")], "a1 a2 b1 none", id="if it is meant"
+        ),
+        pytest.param(
+            make_pod(labels=WEB), [far(required(term()), "o", node="none")], "a1 a2 b1 none", id="a pod in no domain"
         ),
         pytest.param(
             make_pod(labels=WEB),
-            far(required(term()), "o", node="a1", namespace="shop"),
+            [far(required(term()), "o", node="a1", namespace="shop")],
             "a1 a2 b1 none",
             id="a pod of another namespace means its own",
         ),
         pytest.param(
             make_pod(labels=WEB),
-            far(required(term(namespaces=["default"])), "o", node="a1", namespace="shop"),
+            [far(required(term(namespaces=["default"])), "o", node="a1", namespace="shop")],
             "b1 none",
             id="unless it names this one",
         ),
         pytest.param(
             make_pod(labels=WEB),
-            near(required(term()), "o", node="a1"),
+            [near(required(term()), "o", node="a1")],
             "a1 a2 b1 none",
             id="affinity of others binds nobody",
         ),
     ],
 )
-def test_anti_affinity_of_pods_that_are_there(pod: Pod, other: Pod, fits: str) -> None:
-    assert fitting(decide(pod, make_cluster(NODES, [other])), PLUGIN) == fits
+def test_required_terms(pod: Pod, others: list[Pod], fits: str) -> None:
+    assert fitting(decide(pod, make_cluster(NODES, others)), PLUGIN) == fits
 
 
 @pytest.mark.parametrize(
