@@ -4,6 +4,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.releases.release import LATEST, RELEASES
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.testing.plugin_checks import check_operands
@@ -240,12 +241,15 @@ def test_an_extended_resource_that_comes_from_nowhere() -> None:
     assert said(decision, PLUGIN) == Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("cannot fit resource",))
 
 
-def test_a_claim_left_over_from_an_earlier_attempt_is_deleted() -> None:
+def left_over_cluster() -> Cluster:
     left = make_claim("left", owner="pod")
     annotations = {"resource.kubernetes.io/extended-resource-claim": "true"}
     left = msgspec.structs.replace(left, metadata=msgspec.structs.replace(left.metadata, annotations=annotations))
-    cluster = make_cluster([make_node()], [], make_class(resource=GPU), make_slice(), left)
-    decision = decide(make_pod(requests={GPU: 1}), cluster, config=WITHOUT_PREEMPTION)
+    return make_cluster([make_node()], [], make_class(resource=GPU), make_slice(), left)
+
+
+def test_a_claim_left_over_from_an_earlier_attempt_is_deleted() -> None:
+    decision = decide(make_pod(requests={GPU: 1}), left_over_cluster(), config=WITHOUT_PREEMPTION)
     assert decision.message == (
         "0/1 nodes are available: 1 cannot schedule extended resource claim. deletion of ResourceClaim completed"
     )
@@ -286,9 +290,5 @@ def test_a_resource_that_comes_from_nowhere() -> None:
 
 
 def test_a_claim_that_is_left_over() -> None:
-    left = make_claim("left", owner="pod")
-    annotations = {"resource.kubernetes.io/extended-resource-claim": "true"}
-    left = msgspec.structs.replace(left, metadata=msgspec.structs.replace(left.metadata, annotations=annotations))
-    cluster = make_cluster([make_node()], [], make_class(resource=GPU), make_slice(), left)
-    found = reason(decide(make_pod(requests={GPU: 1}), cluster), PLUGIN)
+    found = reason(decide(make_pod(requests={GPU: 1}), left_over_cluster()), PLUGIN)
     assert found.detail == "claim default/left is left over from an earlier attempt and is deleted first"
