@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -5,6 +6,8 @@ import pytest
 
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.default_storage_class import default_storage_class, with_default_class
+from kschedctl.cluster.pod_groups import pod_group_gates
 from kschedctl.cluster.records import LOST, PENDING
 from kschedctl.common.errors import SnapshotError
 from kschedctl.common.findings import Place
@@ -13,8 +16,20 @@ from kschedctl.objects.device import ResourceClaim, ResourceClaimTemplate, Resou
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
+from kschedctl.objects.releases.release import RELEASES
+from kschedctl.objects.volume import PersistentVolumeClaim, StorageClass
 from kschedctl.objects.workload import PodDisruptionBudget
-from tests.builders import make_cluster, make_container, make_node, make_object, make_pod
+from tests.builders import (
+    make_claim,
+    make_cluster,
+    make_container,
+    make_members,
+    make_node,
+    make_object,
+    make_pod,
+    make_pod_group,
+    make_storage_class,
+)
 
 
 def built(*objects: tuple[ApiObject, Place]) -> Cluster:
@@ -316,3 +331,57 @@ def test_composite_groups_in_a_circle(parents: dict[str, str], circles: list[str
     ]
     told = [f"CompositePodGroup {each}: spec.parentCompositePodGroupName leads in a circle" for each in circles]
     assert list(built(*groups).warnings) == told
+
+
+def created(name: str, time: str) -> StorageClass:
+    """A default class with a creation time."""
+    annotations = {"storageclass.kubernetes.io/is-default-class": "true"}
+    return make_storage_class(name, metadata={"name": name, "annotations": annotations, "creationTimestamp": time})
+
+
+def test_of_several_default_classes_the_newest_counts_then_the_first_by_name() -> None:
+    old, new = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
+    found = default_storage_class(make_cluster((), (), created("a", old), created("c", new), created("b", new)))
+    assert found is not None
+    assert found.name == "b"
+    assert default_storage_class(make_cluster()) is None
+
+
+@pytest.mark.parametrize(
+    ("claim", "expected"),
+    [
+        pytest.param(make_claim(storage_class=None), "standard", id="no class"),
+        pytest.param(make_claim(storage_class=""), "", id="no class on purpose"),
+        pytest.param(make_claim(storage_class="fast"), "fast", id="a class"),
+    ],
+)
+def test_a_new_claim_gets_the_default_class(claim: PersistentVolumeClaim, expected: str) -> None:
+    cluster = make_cluster((), (), make_storage_class("standard", default=True))
+    assert with_default_class(claim, cluster).spec.storage_class_name == expected
+    assert with_default_class(claim, make_cluster()) == claim
+
+
+ALL = "GenericWorkload"
+GANG = "GangScheduling"
+RACKS = "TopologyAwareWorkloadScheduling"
+
+
+@pytest.mark.parametrize(
+    ("objects", "pods", "shown"),
+    [
+        ([], [make_pod()], {}),
+        ([], make_members("p"), {"1.36": {ALL}, "1.37": {ALL}}),
+        ([make_pod_group()], [], {"1.36": {ALL}, "1.37": {ALL}}),
+        ([make_pod_group(min_count=2)], [], {"1.36": {ALL, GANG}, "1.37": {ALL}}),
+        ([make_pod_group(topology_key="rack")], [], {"1.36": {ALL, RACKS}, "1.37": {ALL, RACKS}}),
+        ([make_pod_group(priority=5)], [], {"1.36": {ALL, GANG, "WorkloadAwarePreemption"}, "1.37": {ALL}}),
+        ([make_pod_group(preemptionPolicy="Never")], [], {"1.36": {ALL}, "1.37": {ALL, "PodGroupPreemptionPolicy"}}),
+    ],
+)
+def test_gates(objects: Sequence[ApiObject], pods: Sequence[Pod], shown: dict[str, set[str]]) -> None:
+    cluster = make_cluster([make_node("n1")], pods, *objects)
+    found = {version: set(pod_group_gates(cluster, release)) for version, release in RELEASES.items()}
+    assert {version: gates for version, gates in found.items() if gates} == shown
+    for version, gates in found.items():
+        # The gates can be set together.
+        RELEASES[version].with_features(dict.fromkeys(gates, True))

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import NOT_STARTED, PENDING
-from tests.builders import make_cluster, make_node, make_pod
+from kschedctl.objects.resources import RequestRules
+from tests.builders import GPU, make_cluster, make_node, make_pod
 from tests.strategies import World, worlds
 
 WEB, DB = {"app": "web"}, {"app": "db"}
@@ -118,3 +119,26 @@ def test_sums_equal_adding_up_pod_by_pod(world: World, data: st.DataObject) -> N
     for row, class_id in zip(pods.node_row.tolist(), pods.class_id.tolist(), strict=True):
         expected[row] += per_class[class_id]
     assert pods.sum_per_node(per_class).tolist() == expected
+
+
+def test_what_nodes_offer_and_pods_request() -> None:
+    cluster = make_cluster(
+        [make_node("a", offers={GPU: 2}), make_node("b", cpu="500m", memory=None)],
+        [make_pod("p", node="a", requests={"cpu": "1", "hugepages-2Mi": "4Mi"}), make_pod("q", node="a")],
+    )
+    columns = cluster.resources(RequestRules())
+    assert columns.names == ("cpu", "memory", "ephemeral-storage", "pods", GPU, "hugepages-2Mi")
+    assert columns.allocatable[columns.index["cpu"]].tolist() == [4000, 500]
+    assert columns.allocatable[columns.index["memory"]].tolist() == [8 << 30, 0]
+    assert columns.allocatable[columns.index[GPU]].tolist() == [2, 0]
+    assert columns.requested[columns.index["cpu"]].tolist() == [1000, 0]
+    assert columns.requested[columns.index["pods"]].tolist() == [2, 0]
+    assert columns.requested[columns.index["hugepages-2Mi"]].tolist() == [4 << 20, 0]
+    # One pod counts with the default of 100m.
+    assert columns.non_zero_requested[0].tolist() == [1100, 0]
+
+
+def test_columns_are_made_once_per_set_of_rules() -> None:
+    cluster = make_cluster([make_node()])
+    assert cluster.resources(RequestRules()) is cluster.resources(RequestRules())
+    assert cluster.resources(RequestRules()) is not cluster.resources(RequestRules(pod_level=False))

@@ -1,13 +1,18 @@
+import pickle
+
 import pytest
 
+from kschedctl.common.errors import ConfigError, InputError, ManifestError, SnapshotError
 from kschedctl.common.findings import Finding, Location, ObjectRef, Position, Subject, Where, found_at
+from kschedctl.common.wording import similar
 
 POD = ObjectRef("Pod", "api", "shop", "v1")
 PLACE = Location("pods.yaml", 3)
+TWO = (Finding("is empty", "spec", "fill it"), Finding("is missing", "kind"))
 
 
 @pytest.mark.parametrize(
-    ("finding", "text"),
+    ("thing", "text"),
     [
         pytest.param(Finding("is empty"), "is empty", id="problem"),
         pytest.param(Finding("is empty", "spec", "fill it"), "spec: is empty\n  fill it", id="field-and-hint"),
@@ -29,22 +34,34 @@ PLACE = Location("pods.yaml", 3)
             "line 4: is given twice",
             id="a-field-goes-before-its-position",
         ),
-    ],
-)
-def test_a_finding_reads_where_field_problem_hint(finding: Finding, text: str) -> None:
-    assert str(finding) == text
-
-
-@pytest.mark.parametrize(
-    ("ref", "text"),
-    [
         pytest.param(ObjectRef("Pod", "api", "shop"), "Pod shop/api", id="in-a-namespace"),
         pytest.param(ObjectRef("Node", "n1"), "Node n1", id="in-none"),
         pytest.param(ObjectRef("Node"), "Node", id="unnamed"),
+        pytest.param(Location("prod/pods.yaml", 14), "prod/pods.yaml, document 14", id="document"),
+        pytest.param(Location("prod/pods.yaml", 14, 3), "prod/pods.yaml, document 14, item 3", id="item-of-a-list"),
+        pytest.param(Location("dump.tar.gz:nodes.json"), "dump.tar.gz:nodes.json, document 1", id="archive-member"),
+        pytest.param(
+            SnapshotError.together(TWO).at("a.yaml"),
+            "a.yaml: spec: is empty\n  fill it\na.yaml: kind: is missing",
+            id="one-below-the-other",
+        ),
+        pytest.param(
+            ConfigError.together((Finding("is empty", "a"), Finding("is missing"))).at("c.yaml"),
+            "c.yaml: 2 problems\n  a: is empty\n  is missing",
+            id="of-a-configuration-the-file-is-named-once",
+        ),
+        pytest.param(
+            ConfigError.together((Finding("is empty", "a"), Finding("is missing"))),
+            "2 problems\n  a: is empty\n  is missing",
+            id="of-a-configuration-without-a-file",
+        ),
+        pytest.param(
+            ConfigError.together(TWO[:1]).at("c.yaml"), "c.yaml: spec: is empty\n  fill it", id="one-of-a-configuration"
+        ),
     ],
 )
-def test_an_object_reads_as_kind_and_name(ref: ObjectRef, text: str) -> None:
-    assert str(ref) == text
+def test_words(thing: Finding | ObjectRef | Location | InputError, text: str) -> None:
+    assert str(thing) == text
 
 
 @pytest.mark.parametrize(
@@ -78,13 +95,50 @@ def test_where_an_object_was_found(where: Where, found: Subject) -> None:
     assert found_at(POD, where) == found
 
 
+def test_keywords_make_one_finding() -> None:
+    error = InputError("is empty", where=Subject(PLACE, POD), path="spec", hint="fill it", position=Position(1, 2))
+    assert error.findings == (Finding("is empty", "spec", "fill it", place=PLACE, object=POD, position=Position(1, 2)),)
+    assert str(error) == str(error.findings[0])
+
+
+@pytest.mark.parametrize("kind", [SnapshotError, ConfigError])
+def test_of_very_many_findings_the_first_are_shown(kind: type[InputError]) -> None:
+    said = str(kind.together([Finding("is empty")] * 2000)).splitlines()
+    assert len(said) < 60
+    assert said[-1].strip() == "and 1,950 more"
+
+
+def test_raise_any() -> None:
+    ManifestError.raise_any(())
+    with pytest.raises(ManifestError) as raised:
+        ManifestError.raise_any(iter(TWO), PLACE)
+    assert raised.value.findings == tuple(finding.at(PLACE) for finding in TWO)
+
+
+def test_at_keeps_the_class_and_what_is_told() -> None:
+    error = ManifestError.together((TWO[0].at("a.yaml"), TWO[1])).at(PLACE)
+    assert type(error) is ManifestError
+    assert [str(finding.where) for finding in error.findings] == ["a.yaml", "pods.yaml, document 3"]
+
+
+def test_findings_reach_another_process() -> None:
+    error = pickle.loads(pickle.dumps(SnapshotError.together(TWO)))
+    assert (type(error), error.findings) == (SnapshotError, TWO)
+
+
+NAMES = ("web-1", "web-7", "metrics-server-1", "db", "node-1", "node-9")
+
+
 @pytest.mark.parametrize(
-    ("location", "text"),
+    ("name", "meant"),
     [
-        pytest.param(Location("prod/pods.yaml", 14), "prod/pods.yaml, document 14", id="document"),
-        pytest.param(Location("prod/pods.yaml", 14, 3), "prod/pods.yaml, document 14, item 3", id="item-of-a-list"),
-        pytest.param(Location("dump.tar.gz:nodes.json"), "dump.tar.gz:nodes.json, document 1", id="archive-member"),
+        pytest.param("web-77", ["web-7"], id="the nearest alone"),
+        pytest.param("web", ["web-1", "web-7"], id="the start"),
+        pytest.param("metrics", ["metrics-server-1"], id="the start of a long one"),
+        pytest.param("nod-1", ["node-1"], id="a letter short"),
+        pytest.param("foo", [], id="nothing near"),
+        pytest.param("", [], id="empty"),
     ],
 )
-def test_a_location_reads_like_a_place(location: Location, text: str) -> None:
-    assert str(location) == text
+def test_similar_names(name: str, meant: list[str]) -> None:
+    assert similar(name, NAMES) == meant

@@ -107,15 +107,20 @@ def test_refusals(status: int, error: type[LockError], words: str, tmp_path: Pat
         ask(lambda talk: talk.answer({"message": "modified"}, status=status), tmp_path, lambda lock: lock.get(105.0))
 
 
-@pytest.mark.parametrize("body", [b"<html>", b"[]", b"\xff", b"{"])
-def test_answers_that_are_no_lease(body: bytes, tmp_path: Path) -> None:
-    with pytest.raises(LockError, match="does not respond"):
-        ask(lambda talk: talk.answer(body), tmp_path, lambda lock: lock.get(105.0))
-
-
-def test_a_server_that_says_nothing_is_given_up_in_time(tmp_path: Path) -> None:
-    with pytest.raises(LockError, match="did not respond in time"):
-        ask(lambda talk: talk.be_silent(), tmp_path, lambda lock: lock.get(100.3))
+@pytest.mark.parametrize(
+    ("handle", "deadline", "words"),
+    [
+        pytest.param(lambda talk: talk.answer(b"<html>"), 105.0, "does not respond", id="HTML"),
+        pytest.param(lambda talk: talk.answer(b"[]"), 105.0, "does not respond", id="a list"),
+        pytest.param(lambda talk: talk.answer(b"\xff"), 105.0, "does not respond", id="no text"),
+        pytest.param(lambda talk: talk.answer(b"{"), 105.0, "does not respond", id="cut off"),
+        pytest.param(lambda talk: talk.be_silent(), 100.3, "did not respond in time", id="nothing in time"),
+        pytest.param(lambda talk: talk.answer(LEASE), 100.0, "context deadline exceeded", id="after the deadline"),
+    ],
+)
+def test_answers_that_are_no_lease(handle: Callable[[Talk], None], deadline: float, words: str, tmp_path: Path) -> None:
+    with pytest.raises(LockError, match=words):
+        ask(handle, tmp_path, lambda lock: lock.get(deadline))
 
 
 def test_a_server_that_comes_to_no_end_is_given_up_in_time(tmp_path: Path) -> None:
@@ -126,8 +131,3 @@ def test_a_server_that_comes_to_no_end_is_given_up_in_time(tmp_path: Path) -> No
     # The deadline passes before or after the first part of the body.
     with pytest.raises(LockError, match=r"did not respond in (time|full within 0\.3 s)"):
         ask(handle, tmp_path, lambda lock: lock.get(100.3))
-
-
-def test_after_the_deadline_nothing_is_asked(tmp_path: Path) -> None:
-    with pytest.raises(LockError, match="context deadline exceeded"):
-        ask(lambda talk: talk.answer(LEASE), tmp_path, lambda lock: lock.get(100.0))

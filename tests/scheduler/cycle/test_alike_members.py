@@ -108,16 +108,12 @@ class BadScoreWithThree(FewPods):
 PLUGINS = {plugin.name: plugin for plugin in (FewPods, Undeclared, FailsWithThree, BadScoreWithThree)}
 
 
-def _with_plugin(name: str) -> dict[str, Any]:
-    return make_profile(plugins={"multiPoint": {"enabled": [{"name": name, "weight": 2}]}})
-
-
 CONFIGS: Mapping[str, Mapping[str, Any]] = {
     "default": make_profile(),
     "packing": make_args(
         NodeResourcesFit={"scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}}
     ),
-    **{name: _with_plugin(name) for name in PLUGINS},
+    **{name: make_profile(plugins={"multiPoint": {"enabled": [{"name": name, "weight": 2}]}}) for name in PLUGINS},
 }
 
 

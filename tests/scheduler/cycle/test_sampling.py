@@ -178,10 +178,6 @@ def naming(nodes: list[Node]) -> dict[str, Any]:
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
 
 
-def nominated(pod: Pod, node: str) -> Pod:
-    return make_pod(pod.name, status={"nominatedNodeName": node})
-
-
 @pytest.mark.parametrize(
     ("pod", "cluster", "percentage", "scope"),
     [
@@ -189,7 +185,7 @@ def nominated(pod: Pod, node: str) -> Pod:
         (WEB, many(150), 100, SearchScope.ALL_NODES),
         (WEB, many(150), 0, SearchScope.SAMPLE),
         (WEB, [*many(90), *many(150, unschedulable=True)[90:]], 0, SearchScope.ALL_FEASIBLE),
-        (nominated(WEB, "n007"), many(150), 0, SearchScope.NOMINATED),
+        (make_pod(WEB.name, status={"nominatedNodeName": "n007"}), many(150), 0, SearchScope.NOMINATED),
         (make_pod("web", affinity=naming(many(50))), many(150), 0, SearchScope.ALL_NODES),
         (make_pod("web", affinity=naming(many(140))), many(150), 0, SearchScope.PRE_FILTER),
     ],

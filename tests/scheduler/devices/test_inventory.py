@@ -1,14 +1,18 @@
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
 from kschedctl.cluster.nodes import Nodes
-from kschedctl.objects.device import ResourceSlice
+from kschedctl.objects.device import DeviceTaint, DeviceTaintRule, DeviceToleration, ResourceSlice
+from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.releases.rules import DEVICES_1_34, DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
 from kschedctl.scheduler.devices.inventory import Inventory, PoolView, gather_pools
+from kschedctl.scheduler.devices.overview import pool_overviews
+from kschedctl.scheduler.devices.taints import untolerated, with_taint_rules
 from tests.builders import make_cluster, make_node
-from tests.scheduler.devices.builders import DRIVER, make_device, make_slice
+from tests.scheduler.devices.builders import DRIVER, make_claim, make_device, make_slice
 
 MODEL = f"device.attributes['{DRIVER}'].model == 'a'"
 
@@ -170,3 +174,83 @@ def test_devices_of_one_slice_for_different_nodes() -> None:
     devices = [make_device("x", nodeName="a"), make_device("y", nodeName="b"), make_device("z", allNodes=True)]
     views = gather_pools([make_slice("s", *devices, pool="p", perDeviceNodeSelection=True)], NODES, DEVICES_1_36)
     assert {NODES.names[view.rows[0]]: sorted(view.elsewhere) for view in views} == {"a": [(0, 1)], "b": [(0, 0)]}
+
+
+SHARE = {"shareID": "1", "consumedCapacity": {"memory": "10Gi"}}
+
+
+def _inventory(*objects: ApiObject) -> Inventory:
+    return Inventory(make_cluster([make_node("a"), make_node("b")], [], *objects), DEVICES_1_36)
+
+
+def test_devices_and_their_holders() -> None:
+    devices = [make_device("x"), make_device("y"), make_device("z", "40Gi", allowMultipleAllocations=True)]
+    claims = [make_claim("one", holds=["a/x"]), make_claim("two", holds=["a/z"], result=SHARE)]
+    (pool,) = pool_overviews(_inventory(make_slice("s", *devices, node="a"), *claims))
+    found = [(d.id.device, d.free, d.whole, [claim.name for claim in d.holders]) for d in pool.devices]
+    assert found == [("x", False, True, ["one"]), ("y", True, False, []), ("z", False, False, ["two"])]
+    assert pool.devices[2].consumed == {"memory": 10 * 2**30 * 10**9}
+    assert pool.rows.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("slices", "shown"),
+    [
+        pytest.param([make_slice("s", node="a")], "1 of 1, outdated 0: ", id="as it should be"),
+        pytest.param(
+            [make_slice("s", node="a", slices=2)], "1 of 2, outdated 0: 1 of 2 slices are present", id="incomplete"
+        ),
+        pytest.param(
+            [make_slice("s", make_device(), make_device(), node="a")],
+            "1 of 1, outdated 0: duplicate device name gpu-0",
+            id="invalid",
+        ),
+        pytest.param(
+            [make_slice("s", node="a"), make_slice("t", node="a", generation=2)], "1 of 1, outdated 1: ", id="outdated"
+        ),
+    ],
+)
+def test_the_state_of_a_pool(slices: list[ApiObject], shown: str) -> None:
+    (pool,) = pool_overviews(_inventory(*slices))
+    assert f"{pool.n_slices} of {pool.n_slices_wanted}, outdated {pool.n_outdated}: {pool.problem}" == shown
+
+
+TAINT = DeviceTaint(key="ill", value="yes", effect="NoSchedule")
+
+
+@pytest.mark.parametrize(
+    ("effect", "toleration", "kept_away"),
+    [
+        pytest.param("NoSchedule", None, True, id="nothing tolerates it"),
+        pytest.param("NoExecute", None, True, id="NoExecute keeps away as well"),
+        pytest.param("None", None, False, id="None does not"),
+        pytest.param("Odd", None, False, id="nor what is not known"),
+        pytest.param("NoSchedule", {"key": "ill", "operator": "Exists"}, False, id="the key"),
+        pytest.param("NoSchedule", {"operator": "Exists"}, False, id="every key"),
+        pytest.param("NoSchedule", {"key": "ill", "value": "yes"}, False, id="key and value; Equal by default"),
+        pytest.param("NoSchedule", {"key": "ill", "operator": "Equal", "value": "no"}, True, id="another value"),
+        pytest.param("NoSchedule", {"key": "ill", "operator": "Exists", "effect": "NoExecute"}, True, id="effect"),
+        pytest.param("NoSchedule", {"key": "ill", "operator": "Odd"}, True, id="an operator that is not known"),
+    ],
+)
+def test_tolerations(effect: str, toleration: dict[str, Any] | None, kept_away: bool) -> None:
+    taint = DeviceTaint(key="ill", value="yes", effect=effect)
+    tolerations = [] if toleration is None else [msgspec.convert(toleration, DeviceToleration)]
+    assert untolerated([taint], tolerations) == (taint if kept_away else None)
+
+
+@pytest.mark.parametrize(
+    ("selector", "tainted"),
+    [
+        pytest.param(None, "gpu-0 gpu-1", id="no selector: every device"),
+        pytest.param({}, "gpu-0 gpu-1", id="an empty one likewise"),
+        pytest.param({"driver": DRIVER}, "gpu-0 gpu-1", id="a driver"),
+        pytest.param({"driver": "other"}, "", id="another driver"),
+        pytest.param({"pool": "node", "device": "gpu-1"}, "gpu-1", id="a device of a pool"),
+    ],
+)
+def test_rules_that_taint_devices(selector: dict[str, str] | None, tainted: str) -> None:
+    taint = {"key": "ill", "effect": "NoSchedule"}
+    rule = msgspec.convert({"spec": {"deviceSelector": selector, "taint": taint}}, DeviceTaintRule)
+    (found,) = with_taint_rules([make_slice("s", make_device("gpu-0"), make_device("gpu-1"))], [rule])
+    assert " ".join(device.name for device in found.spec.devices if device.taints) == tainted

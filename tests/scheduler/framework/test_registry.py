@@ -7,6 +7,7 @@ from kschedctl.scheduler.framework.registry import Registry
 from kschedctl.scheduler.plugins.basics import NodeName
 from kschedctl.scheduler.plugins.image_locality import ImageLocality
 from kschedctl.scheduler.plugins.registry import ENTRY_POINT_GROUP, IN_TREE_PLUGINS, full_registry, in_tree_registry
+from kschedctl.testing.contract import ContractCheck, plugin_checks
 
 LATEST = RELEASES["1.36"]
 
@@ -89,3 +90,10 @@ def test_what_is_no_plugin_is_refused(loaded: object, monkeypatch: pytest.Monkey
     installed(monkeypatch, loaded)
     with pytest.raises(ConfigError, match="Theirs"):
         full_registry()
+
+
+@pytest.mark.parametrize(
+    "check", [check for plugin in IN_TREE_PLUGINS.values() for check in plugin_checks(plugin)], ids=str
+)
+def test_contract(check: ContractCheck) -> None:
+    check()

@@ -1,11 +1,15 @@
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 
 from kschedctl.objects.pod import Pod
-from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.extenders.http_extender import HTTPExtender
+from kschedctl.scheduler.framework.config.types import ExtenderConfig, ExtenderManagedResource
+from kschedctl.scheduler.framework.cycle_state import CycleState, NotModelled
 from kschedctl.scheduler.framework.dependencies import Dependencies
+from kschedctl.scheduler.framework.extender import Extender
 from kschedctl.scheduler.framework.interface import (
     MAX_PERMIT_SECONDS,
     BindPlugin,
@@ -22,7 +26,8 @@ from kschedctl.scheduler.framework.interface import (
 from kschedctl.scheduler.framework.node_statuses import NodeStatuses
 from kschedctl.scheduler.framework.runtime import PreFilterOutcome, run_bind, run_permit, run_pre_bind, run_reserve
 from kschedctl.scheduler.framework.status import SKIP, Code, Status
-from tests.builders import decide, make_cluster, make_node, make_pod
+from tests.builders import GPU, decide, make_cluster, make_node, make_pod
+from tests.scheduler.extenders.server import Answer, ExtenderServer
 from tests.scheduler.framework.plugins import (
     failing,
     filtering,
@@ -325,3 +330,72 @@ def test_nobody_is_told_of_a_binding_that_failed(log: Log) -> None:
 
 def test_nobody_binds(log: Log) -> None:
     assert run(run_bind, binding(log, "A", SKIP)) == SKIP
+
+
+EXTENDER_POD = make_pod("web")
+BOUND = ["PostBind"]
+BY_PLUGIN = ["Bind", "PostBind"]
+
+
+def bound_by(*extenders: Extender) -> tuple[Status, list[str], CycleState]:
+    """Run a binding; return its status, the calls, and the cycle state."""
+    log: list[str] = []
+
+    def bind(*_: Any) -> Status:
+        log.append("Bind")
+        return Status()
+
+    binder = make_plugin("A", BindPlugin, bind=bind)
+    listener = make_plugin("B", PostBindPlugin, post_bind=lambda *_: log.append("PostBind"))
+    framework = make_framework(make_cluster([make_node()]), binder, listener, extenders=extenders)
+    state = CycleState()
+    return run_bind(framework, state, EXTENDER_POD, "node"), log, state
+
+
+@pytest.mark.parametrize(
+    ("answer", "config", "code", "message", "log", "is_asked"),
+    [
+        pytest.param({}, {}, Code.SUCCESS, "", BOUND, True, id="it binds"),
+        pytest.param({"Error": "taken"}, {}, Code.ERROR, "taken", [], True, id="it fails"),
+        pytest.param({"Error": "taken"}, {"ignorable": True}, Code.SUCCESS, "", BY_PLUGIN, True, id="and may"),
+        pytest.param({}, {"bind_verb": ""}, Code.SUCCESS, "", BY_PLUGIN, False, id="it does not bind at all"),
+        pytest.param(
+            {},
+            {"managed_resources": (ExtenderManagedResource(GPU),)},
+            Code.SUCCESS,
+            "",
+            BY_PLUGIN,
+            False,
+            id="it is not interested",
+        ),
+        pytest.param({}, {"binds": False}, Code.SUCCESS, "", BOUND, False, id="it is not really told to"),
+    ],
+)
+def test_who_binds(
+    answer: Answer, config: dict[str, Any], code: Code, message: str, log: list[str], is_asked: bool
+) -> None:
+    binds = config.get("binds", True)
+    given = {name: value for name, value in config.items() if name != "binds"}
+    with ExtenderServer({"bind": answer}) as server:
+        own = ExtenderConfig(**{"url_prefix": server.url, "bind_verb": "bind", **given})
+        status, took_part, state = bound_by(HTTPExtender(own, binds=binds))
+    assert (status.code, status.message, took_part) == (code, message, log)
+    assert bool(server.asked) == is_asked
+    assert bool(state.not_modelled) == (is_asked and own.ignorable)
+
+
+@dataclass
+class Kept:
+    value: int
+
+
+def test_values_are_kept_by_type() -> None:
+    state = CycleState()
+    assert state.read(Kept) is None
+    state.write(Kept(1))
+    state.write(Kept(2))
+    assert state.read(Kept) == Kept(2)
+
+
+def test_what_is_not_modelled_is_worded() -> None:
+    assert str(NotModelled("claims", "as if there were none")) == "not modelled: claims; as if there were none"

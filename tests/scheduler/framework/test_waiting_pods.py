@@ -35,14 +35,6 @@ def reject(plugin: str, message: str = "no") -> Step:
     return lambda pods, pod: pod.reject(plugin, message)
 
 
-def preempt(plugin: str) -> Step:
-    return lambda pods, pod: pod.preempt(plugin, "preempted")
-
-
-def removed() -> Step:
-    return lambda pods, pod: pods.reject(pod.uid)
-
-
 def at(seconds: float) -> Step:
     return lambda pods, pod: pods.due(after(seconds))
 
@@ -68,8 +60,12 @@ CASES: dict[str, tuple[dict[str, float], list[Step], Status | None]] = {
     "the first rejection counts": (TWO, [reject("Gang"), reject("Quota", "late")], REJECTED),
     "no rejection once it went on": (ONE, [allow("Gang"), reject("Gang")], SUCCESS),
     "no way back once it is rejected": (TWO, [reject("Gang"), allow("Gang"), allow("Quota")], REJECTED),
-    "preemption makes it no unschedulable pod": (TWO, [preempt("DefaultPreemption")], PREEMPTED),
-    "it is removed while it waits": (TWO, [removed()], unschedulable("", "removed")),
+    "preemption makes it no unschedulable pod": (
+        TWO,
+        [lambda pods, pod: pod.preempt("DefaultPreemption", "preempted")],
+        PREEMPTED,
+    ),
+    "it is removed while it waits": (TWO, [lambda pods, pod: pods.reject(pod.uid)], unschedulable("", "removed")),
     "just before the smallest time-out": (TWO, [at(9.999)], None),
     "the smallest time-out wins": (TWO, [at(10)], late("Gang", "10s")),
     "also when nobody looked in between": (TWO, [at(1000)], late("Gang", "10s")),

@@ -1,17 +1,24 @@
-"""Messages of a preemption that does not help, by table."""
+"""Messages of a preemption that does not help, the part of extenders, and preemption by groups."""
 
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.pod_group_cycle import _Cycle, decide_group
+from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.node_statuses import FilterRun, NodeStatuses
 from kschedctl.scheduler.framework.status import Code, Rejections, Status
 from kschedctl.scheduler.preemption.evaluator import pod_eligible_to_preempt_others, potential_nodes
 from kschedctl.scheduler.preemption.result import NEVER, TERMINATING, PreemptionResult
-from tests.builders import GPU, make_cluster, make_node, make_pod
+from tests.builders import GPU, make_cluster, make_members, make_node, make_pod, make_pod_group, with_groups
 from tests.scheduler.extenders.scheduling import make_scheduler
 from tests.scheduler.extenders.server import Answer, ExtenderServer
 from tests.scheduler.preemption.small_clusters import EARLY, LATE, budget, preempt, running
@@ -268,3 +275,51 @@ def test_the_most_important_victims_are_those_of_highest_priority_whoever_comes_
     # Equal in the priority of the first; then the sum of priorities decides.
     assert found.nominated == ("a",)
     assert {c.node: c.lost_at for c in found.candidates}["b"] == "lower sum of priorities"
+
+
+NODES = ("n1", "n2", "n3")
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> tuple[list[Node], list[Pod], list[Pod]]:
+    """Return nodes, pods on them (some in a group that is evicted as a whole) and pods of a gang of priority 10."""
+    nodes = [make_node(name, cpu=str(draw(st.integers(2, 6))), zone=name[-1]) for name in NODES]
+    running = []
+    for number in range(draw(st.integers(1, 8))):
+        fields: dict[str, Any] = {
+            "node": draw(st.sampled_from(NODES)),
+            "priority": draw(st.sampled_from([0, 5, 20])),
+            "requests": {"cpu": draw(st.sampled_from(["1", "2"]))},
+            "labels": {"app": draw(st.sampled_from(["web", "gang"]))},
+        }
+        if draw(st.booleans()):
+            running += make_members(f"run-{number}", group="others", **(fields | {"priority": 0}))
+        else:
+            running.append(make_pod(f"run-{number}", **fields))
+    if draw(st.booleans()):
+        running.append(make_pod("soon", nominated="n1", priority=10, requests={"cpu": "1"}))
+    anti: dict[str, Any] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+        {"labelSelector": {"matchLabels": {"app": "gang"}}, "topologyKey": "topology.kubernetes.io/zone"}
+    ]}}  # fmt: skip
+    more: dict[str, Any] = {"affinity": anti} if draw(st.integers(0, 3)) == 0 else {}
+    names = " ".join(f"g-{number}" for number in range(draw(st.integers(1, 4))))
+    members = make_members(names, priority=10, requests={"cpu": "2"}, labels={"app": "gang"}, **more)
+    return nodes, running, members
+
+
+def decided(nodes: list[Node], running: list[Pod], members: list[Pod]) -> PodGroupDecision:
+    groups = (
+        make_pod_group(min_count=len(members), priority=10),
+        make_pod_group("others", disrupts_all=True, priority=0),
+    )
+    cluster = make_cluster(nodes, [*running, *members], *groups)
+    return decide_group(Scheduler(cluster, with_groups("1.37")).framework("default-scheduler"), members)
+
+
+@given(clusters())
+def test_the_short_way_finds_the_same_victims(made: tuple[list[Node], list[Pod], list[Pod]]) -> None:
+    short = decided(*made)
+    with patch.object(_Cycle, "depends_on_own_node", return_value=False):
+        long = decided(*made)
+    assert (short.victims, short.outcome, short.status) == (long.victims, long.outcome, long.status)
+    assert [member.nominated for member in short.members] == [member.nominated for member in long.members]

@@ -6,9 +6,9 @@ import pytest
 
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import PodDisruptionBudget
-from kschedctl.scheduler.preemption.result import PreemptionResult
+from kschedctl.scheduler.preemption.result import NoLowerPriority, PreemptionResult
 from kschedctl.scheduler.preemption.select_candidate import calculate_num_candidates
-from tests.builders import decide, make_args, make_cluster, make_node, make_object, make_pod
+from tests.builders import decide, make_args, make_cluster, make_node, make_object, make_pod, told
 from tests.scheduler.preemption.small_clusters import EARLY, LATE, budget, preempt, running
 
 
@@ -142,3 +142,7 @@ def test_enough_candidates(n_nodes: int, percentage: int, absolute: int, enough:
     args = {"minCandidateNodesPercentage": percentage, "minCandidateNodesAbsolute": absolute}
     decision = decide(make_pod(), make_cluster([make_node()]), config=make_args(DefaultPreemption=args))
     assert calculate_num_candidates(decision.framework, n_nodes) == enough
+
+
+def test_words_of_a_node_without_victims() -> None:
+    assert told(NoLowerPriority(-5)) == ("no pod with a priority below -5", {})

@@ -4,10 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kschedctl.common.errors import SnapshotError
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.volume import CSIDriver, CSIStorageCapacity, PersistentVolumeClaim
 from kschedctl.scheduler.volumes.binder import Binder, FoundVolumes
 from kschedctl.scheduler.volumes.claims import SELECTED_NODE, group_claims
+from kschedctl.scheduler.volumes.matching import volume_limit
 from tests.builders import (
     HOSTNAME,
     ZONE,
@@ -226,3 +228,19 @@ def test_equals_the_search_node_by_node(case: tuple[list[PersistentVolumeClaim],
         assert {name for name, mask in masks.items() if mask[row]} == problems
         if not found.selected_elsewhere[row]:
             assert {claim: names[row] for claim, names in taken(found).items() if names[row] != "-"} == choice
+
+
+def csi_capacity(**fields: Any) -> CSIStorageCapacity:
+    return make_object(CSIStorageCapacity, "c", namespace="csi", **fields)
+
+
+def test_the_largest_volume() -> None:
+    assert volume_limit(csi_capacity()) is None
+    assert volume_limit(csi_capacity(capacity="1Ki")) == 1024
+    assert volume_limit(csi_capacity(capacity="1Ki", maximumVolumeSize="1")) == 1
+
+
+def test_a_capacity_that_is_no_quantity() -> None:
+    with pytest.raises(SnapshotError) as error:
+        volume_limit(csi_capacity(maximumVolumeSize="much"))
+    assert str(error.value) == 'CSIStorageCapacity csi/c: maximumVolumeSize: "much" is not a quantity'

@@ -21,7 +21,7 @@ from kschedctl.objects.defaults import default_pod
 from kschedctl.objects.device import CELDeviceSelector, DeviceClass, DeviceTaint, DeviceToleration
 from kschedctl.objects.kinds import KINDS, kind_type
 from kschedctl.objects.meta import ApiObject, Int32, Int64, LabelSelectorRequirement
-from kschedctl.objects.pod import Pod, Toleration
+from kschedctl.objects.pod import Container, Pod, PodSpec, Toleration
 from kschedctl.objects.pod_group import PodGroup, Workload
 from kschedctl.objects.policies import PriorityClass
 from kschedctl.objects.selectors import NodeSelectorRequirement
@@ -36,9 +36,9 @@ from kschedctl.sources.snapshot.anonymize import CHOICES, anonymized, check_mapp
 from kschedctl.sources.snapshot.anonymize_devices import CEL_FUNCTIONS
 from kschedctl.sources.snapshot.capture import Capture, capture, write_capture
 from kschedctl.sources.snapshot.header import SnapshotHeader
-from kschedctl.sources.snapshot.rewriting import structs_in
+from kschedctl.sources.snapshot.rewriting import Rewriter, structs_in
 from kschedctl.sources.snapshot.summary import ReadSummary
-from tests.builders import make_node, make_object, make_pod
+from tests.builders import make_container, make_node, make_object, make_pod
 from tests.scheduler.devices.builders import make_class, make_device, make_slice
 
 T = TypeVar("T", bound=ApiObject)
@@ -388,3 +388,34 @@ def test_files_that_are_not_written(tmp_path: Path, name: str, force: bool, prob
 def test_a_file_gives_way_where_that_is_wanted(tmp_path: Path) -> None:
     (tmp_path / "there.json").touch()
     check_mapping(tmp_path / "there.json", tmp_path / "out", force=True)
+
+
+def upper_images() -> Rewriter:
+    return Rewriter(lambda type_, name: str.upper if (type_, name) == (Container, "image") else None)
+
+
+def test_field_is_replaced_deep_inside() -> None:
+    pod = make_pod(containers=[make_container(image="a"), make_container(image="b")], initContainers=[{"image": "c"}])
+    found = upper_images().rewrite(pod)
+    assert [container.image for container in found.spec.containers] == ["A", "B"]
+    assert found.spec.init_containers[0].image == "C"
+    assert pod.spec.containers[0].image == "a"
+
+
+def test_what_is_not_touched_is_the_same_object() -> None:
+    node, pod = make_node(), make_pod(containers=[make_container(image="A")])
+    rewriter = upper_images()
+    assert rewriter.rewrite(node) is node
+    assert rewriter.rewrite(pod) is pod
+
+
+def test_whole_structs_are_replaced_first() -> None:
+    rewriter = Rewriter(lambda type_, name: None, {Container: lambda container: Container(name="other")})
+    assert rewriter.rewrite(make_pod()).spec.containers == (Container(name="other"),)
+
+
+def test_structs_in_a_type() -> None:
+    assert structs_in(tuple[Container, ...] | None) == (Container,)
+    assert structs_in(dict[str, str]) == ()
+    assert structs_in(Pod) == (Pod,)
+    assert structs_in(PodSpec | None) == (PodSpec,)

@@ -75,6 +75,11 @@ def anonymous(message: str, *, type_: str = "PodScheduled", reason: str = "Unsch
             "0/3 nodes are available: request name-4: device class name-3 does not exist.",
         ),
         ("0/3 nodes are available: waiting for web-0.", "0/3 nodes are available: waiting for name-4."),
+        ("0/3 nodes are available: 1 waiting for payroll.", "0/3 nodes are available: 1 waiting for name-4."),
+        (
+            "0/3 nodes are available: PVC shop/data was not created for pod shop/web-0 (pod is not owner).",
+            "0/3 nodes are available: PVC name-4/name-3 was not created for pod name-4/name-5 (pod is not owner).",
+        ),
         ("what another program writes of data", ""),
     ],
     ids=[
@@ -87,6 +92,8 @@ def anonymous(message: str, *, type_: str = "PodScheduled", reason: str = "Unsch
         *DEVICE_REASONS,
         "a class",
         "bare",
+        "word",
+        "with-namespaces",
         "unknown",
     ],
 )
@@ -107,25 +114,6 @@ def test_the_name_of_a_group_is_replaced() -> None:
 
 def test_errors_can_hold_anything() -> None:
     assert anonymous("0/3 nodes are available: data", reason="SchedulerError") == [""]
-
-
-@pytest.mark.parametrize(
-    ("message", "expected"),
-    [
-        pytest.param(
-            "0/3 nodes are available: 1 waiting for payroll.",
-            "0/3 nodes are available: 1 waiting for name-4.",
-            id="word",
-        ),
-        pytest.param(
-            "0/3 nodes are available: PVC shop/data was not created for pod shop/web-0 (pod is not owner).",
-            "0/3 nodes are available: PVC name-4/name-3 was not created for pod name-4/name-5 (pod is not owner).",
-            id="with-namespaces",
-        ),
-    ],
-)
-def test_words_that_are_not_the_schedulers_are_names(message: str, expected: str) -> None:
-    assert anonymous(message) == [expected]
 
 
 def test_reasons_and_states_are_kubernetes_own() -> None:

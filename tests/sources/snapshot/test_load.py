@@ -1,11 +1,13 @@
-"""From files to a cluster."""
+"""From files to a cluster, or to a sentence about the input within bounds of time and memory."""
 
 import gzip
 import io
 import json
 import os
+import struct
 import tarfile
 import zipfile
+import zlib
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,15 +16,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedctl.common.errors import ManifestError, SnapshotError
-from kschedctl.common.findings import Location
+from kschedctl.cli.batch import print_answers
+from kschedctl.common.errors import InputError, KschedctlError, ManifestError, SnapshotError
+from kschedctl.common.findings import Finding, Location
 from kschedctl.objects.core import Node
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.policies import PriorityClass
+from kschedctl.objects.releases.choice import choose_release
+from kschedctl.objects.selectors import parse_int64
 from kschedctl.objects.volume import StorageClass
+from kschedctl.output.jsonpath import parse_steps, walk
 from kschedctl.sources.snapshot.load import SnapshotReader, load_snapshot, read_manifest
+from kschedctl.sources.snapshot.pod_choice import pod_of
 from kschedctl.sources.snapshot.summary import ReadSummary
+from kschedctl.sources.snapshot.validation import Validation
+from tests.builders import load_engine
 from tests.example_counts import scaled
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -590,3 +599,198 @@ def test_a_value_that_cannot_be_decoded_has_its_line_and_column() -> None:
         read_manifest("m.yaml")
     (finding,) = raised.value.findings
     assert str(finding.position) == "line 4, column 18"
+
+
+NODE_YAML = b"apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\n"
+LONG = "7" * 5000
+
+
+def node(cpu: object) -> str:
+    return f'{{"apiVersion":"v1","kind":"Node","metadata":{{"name":"n"}},"status":{{"allocatable":{{"cpu":{cpu}}}}}}}'
+
+
+@pytest.mark.parametrize("where", ["json", "yaml", "batch"])
+@pytest.mark.parametrize(
+    "cpu",
+    [
+        pytest.param(2**63, id="above-int64"),
+        pytest.param(10**30, id="above-64-bits"),
+        pytest.param(-(10**30), id="below"),
+        pytest.param("1" * 5000, id="of-5000-digits"),
+        pytest.param(f'"{LONG}"', id="text-of-5000-digits"),
+        pytest.param('"' + "1" * 1_000_000 + '"', id="text-of-a-megabyte"),
+    ],
+)
+def test_a_quantity_that_no_server_keeps(cpu: object, where: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if where == "batch":
+        case = f'{{"id":"a","objects":[{node(cpu)}],"pod":{{"metadata":{{"name":"p"}}}}}}'
+        Path("cases").write_text(case)
+        print_answers("cases", kubernetes_version="", feature_gates={}, jobs=1)
+        captured = capsys.readouterr()
+        assert '"error"' in captured.out or '"error"' in captured.err
+        return
+    Path(f"s.{where}").write_text(node(cpu) if where == "json" else f"--- \n{node(cpu)}\n")
+    if where == "yaml" and isinstance(cpu, int) and abs(cpu) > 2**64:
+        # kubectl makes a float of it on the way to JSON.
+        load_snapshot(["s.yaml"])
+        return
+    with pytest.raises(SnapshotError) as raised:
+        load_snapshot([f"s.{where}"])
+    assert len(str(raised.value)) < 2000
+
+
+@pytest.mark.parametrize("depth", [2000, 100_000])
+@pytest.mark.parametrize("opening", ["[", '{"a":'], ids=["lists", "objects"])
+def test_cases_nested_thousands_deep(depth: int, opening: str, capsys: pytest.CaptureFixture[str]) -> None:
+    nested = opening * depth + "1" + ("]" if opening == "[" else "}") * depth
+    for line in (nested, f'{{"id":"a","pod":{{"metadata":{{"name":"p"}},"spec":{nested}}}}}'):
+        Path("cases").write_text(line + "\n")
+        print_answers("cases", kubernetes_version="", feature_gates={}, jobs=1)
+        assert '"error"' in capsys.readouterr().out
+        Path("s.json").write_text(line)
+        with pytest.raises(SnapshotError):
+            load_snapshot(["s.json"])
+        with pytest.raises(KschedctlError):
+            load_engine("-", stdin=io.BytesIO(NODE_YAML), config="s.json")
+
+
+def zip_of(method: int, content: bytes, flags: int = 0) -> bytes:
+    name = b"nodes.yaml"
+    fields = (20, flags, method, 0, 0, zlib.crc32(NODE_YAML), len(content), len(NODE_YAML), len(name), 0)
+    local = b"PK\x03\x04" + struct.pack("<HHHHHLLLHH", *fields) + name + content
+    central = b"PK\x01\x02" + struct.pack("<HHHHHHLLLHHHHHLL", 20, *fields, 0, 0, 0, 0, 0) + name
+    return local + central + b"PK\x05\x06" + struct.pack("<HHHHLLH", 0, 0, 1, 1, len(central), len(local), 0)
+
+
+@pytest.mark.parametrize(
+    ("method", "content"),
+    [
+        pytest.param(zipfile.ZIP_DEFLATED, b"\xff" * 30, id="broken-deflate"),
+        pytest.param(zipfile.ZIP_DEFLATED, b"", id="empty-deflate"),
+        pytest.param(zipfile.ZIP_BZIP2, b"\xff" * 30, id="broken-bzip2"),
+        pytest.param(zipfile.ZIP_LZMA, b"\xff" * 30, id="broken-lzma"),
+        pytest.param(zipfile.ZIP_LZMA, b"\x09\x04\x05\x00\xff\xff\xff\xff\xff", id="filters-that-lzma-does-not-have"),
+        pytest.param(zipfile.ZIP_LZMA, b"", id="empty-lzma"),
+        pytest.param(9, b"\xff" * 30, id="deflate64"),
+        pytest.param(99, b"\xff" * 30, id="encryption-of-winzip"),
+        pytest.param(zipfile.ZIP_STORED, NODE_YAML[:-3] + b"xyz", id="wrong-sum"),
+    ],
+)
+def test_a_zip_that_is_corrupt_or_unusual(method: int, content: bytes) -> None:
+    Path("s.zip").write_bytes(zip_of(method, content))
+    with pytest.raises(SnapshotError, match=r"s\.zip:nodes\.yaml: is (a broken archive|truncated)"):
+        load_snapshot(["s.zip"])
+    Path("s.zip").write_bytes(zip_of(method, content, flags=0x20))
+    with pytest.raises(SnapshotError, match=r"s\.zip"):
+        load_snapshot(["s.zip"])
+
+
+def test_a_name_of_a_megabyte_is_shortened() -> None:
+    name = "x" * 1_000_000
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": 5}}
+    for text in (json.dumps(pod), f"a: !!int {name}\n", f"apiVersion: v1\nkind: {name}\n", f'{{"kind": "{name}"}}'):
+        Path("s").write_text(text)
+        with pytest.raises(SnapshotError) as raised:
+            list(SnapshotReader(["s"]))
+        assert len(str(raised.value)) < 3500, str(raised.value)[:5000]
+
+
+def test_numbers_of_thousands_of_digits_elsewhere() -> None:
+    assert choose_release("", f"v1.{LONG}.0", ()).release
+    assert choose_release("", "", [f"v1.35.{LONG}"]).release
+    assert parse_int64(LONG) is None
+    assert parse_int64("0" * 5000 + "7") == 7
+    for path in (f".items[{LONG}]", f".items[1:{LONG}]", LONG):
+        with pytest.raises(InputError):
+            walk(parse_steps(path), [{"items": [1]}])
+
+
+CHECKED_POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n"
+UNKNOWN = CHECKED_POD + "  nodeSelectors:\n    a: b\n"
+TWICE = CHECKED_POD + "  nodeName: a\n  nodeName: b\n"
+LIST = "apiVersion: v1\nkind: List\nitems:\n" + "".join(
+    "- " + text.replace("\n", "\n  ").rstrip() + "\n" for text in (CHECKED_POD, UNKNOWN, TWICE)
+)
+
+
+def told(finding: Finding) -> tuple[str, str]:
+    return finding.problem, str(finding.position or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(UNKNOWN, [('unknown field "spec.nodeSelectors"', "line 5, column 3")], id="unknown"),
+        pytest.param(TWICE, [('duplicate field "spec.nodeName"', "line 6, column 3")], id="twice"),
+        pytest.param(
+            '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"},\n'
+            ' "spec": {"nodeName": "a", "nodeName": "b"}}',
+            [('duplicate field "spec.nodeName"', "line 2, column 28")],
+            id="twice in JSON",
+        ),
+        pytest.param(
+            LIST,
+            [
+                ('unknown field "spec.nodeSelectors"', "line 12, column 5"),
+                ('duplicate field "spec.nodeName"', "line 19, column 5"),
+            ],
+            id="in a list",
+        ),
+        pytest.param(
+            f"{CHECKED_POD}---\n{UNKNOWN}", [('unknown field "spec.nodeSelectors"', "line 10, column 3")], id="second"
+        ),
+        pytest.param(
+            "apiVersion: example.com/v1\nkind: Pod\nmetadata: {name: a}\na: 1\na: 2\n", [], id="a custom resource"
+        ),
+    ],
+)
+def test_fields_are_refused_told_or_let_pass(tmp_path: Path, text: str, expected: list[tuple[str, str]]) -> None:
+    file = tmp_path / "manifest.yaml"
+    file.write_text(text)
+
+    def warned(validation: Validation) -> list[tuple[str, str]]:
+        manifest = read_manifest(file, allow_others=True, validation=validation)
+        return [told(warning) for warning in manifest.warnings]
+
+    assert warned(Validation.IGNORE) == []
+    assert warned(Validation.WARN) == expected
+    if expected:
+        with pytest.raises(ManifestError) as refused:
+            read_manifest(file)
+        words = [(f"strict decoding error: {problem}", at) for problem, at in expected]
+        assert [told(finding) for finding in refused.value.findings] == words
+        assert len(list(SnapshotReader([file]))) == text.count("name: a") + text.count('"name": "a"')
+
+
+def test_the_manifest_of_a_pod_as_data() -> None:
+    with pytest.raises(ManifestError, match=r'unknown field "spec\.nodeSelectors"'):
+        pod_of({"metadata": {"name": "a"}, "spec": {"nodeSelectors": {}}})
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("strict", "strict"),
+        ("true", "strict"),
+        ("1", "strict"),
+        ("warn", "warn"),
+        ("ignore", "ignore"),
+        ("False", "ignore"),
+    ],
+)
+def test_the_words_of_the_option(text: str, meant: str) -> None:
+    assert Validation.of(text) == meant
+
+
+@pytest.mark.parametrize("text", ["", "Strict", "no"])
+def test_other_words(text: str) -> None:
+    with pytest.raises(ValueError, match=r"must be one of: strict \(or true\), warn, ignore \(or false\)"):
+        Validation.of(text)
+
+
+def test_a_manifest_that_cannot_be_checked_is_refused(tmp_path: Path) -> None:
+    # No field that scheduling reads is broken, so that decoding alone would pass over it.
+    file = tmp_path / "manifest.json"
+    file.write_bytes(b'{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "x": "\xf2z"}')
+    with pytest.raises(ManifestError, match="holds text that is not UTF-8"):
+        read_manifest(file)

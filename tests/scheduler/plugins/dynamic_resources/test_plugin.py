@@ -4,8 +4,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.releases.release import LATEST, RELEASES
 from kschedctl.scheduler.framework.status import Code, Status
+from kschedctl.testing.plugin_checks import check_operands
 from tests.builders import (
     GPU,
     decide,
@@ -16,6 +18,7 @@ from tests.builders import (
     make_pod,
     make_profile,
     raw_scores,
+    reason,
     said,
     scores,
 )
@@ -238,12 +241,15 @@ def test_an_extended_resource_that_comes_from_nowhere() -> None:
     assert said(decision, PLUGIN) == Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("cannot fit resource",))
 
 
-def test_a_claim_left_over_from_an_earlier_attempt_is_deleted() -> None:
+def left_over_cluster() -> Cluster:
     left = make_claim("left", owner="pod")
     annotations = {"resource.kubernetes.io/extended-resource-claim": "true"}
     left = msgspec.structs.replace(left, metadata=msgspec.structs.replace(left.metadata, annotations=annotations))
-    cluster = make_cluster([make_node()], [], make_class(resource=GPU), make_slice(), left)
-    decision = decide(make_pod(requests={GPU: 1}), cluster, config=WITHOUT_PREEMPTION)
+    return make_cluster([make_node()], [], make_class(resource=GPU), make_slice(), left)
+
+
+def test_a_claim_left_over_from_an_earlier_attempt_is_deleted() -> None:
+    decision = decide(make_pod(requests={GPU: 1}), left_over_cluster(), config=WITHOUT_PREEMPTION)
     assert decision.message == (
         "0/1 nodes are available: 1 cannot schedule extended resource claim. deletion of ResourceClaim completed"
     )
@@ -258,3 +264,31 @@ def test_for_how_long_a_device_may_take_to_become_ready_is_configured(timeout: s
     config = make_args(DynamicResources={"bindingTimeout": timeout})
     decision = decide(claiming_pod("claim"), make_cluster(NODES, [], make_class(), claim, late), config=config)
     assert fitting(decision, PLUGIN) == nodes
+
+
+def test_a_claim_that_another_node_has() -> None:
+    claim = make_claim("c", holds=["b/gpu-0"], node="b", reserved=["train"])
+    found = reason(decide(claiming_pod("c"), make_cluster(NODES, [], make_class(), claim)), PLUGIN, "a")
+    assert found.detail == "claim default/c holds gpu.example.com/b/gpu-0 for train, which this node cannot use"
+    assert found.operands is not None
+    check_operands(found.operands)
+
+
+def test_a_claim_whose_device_failed() -> None:
+    conditions = {"bindingConditions": ["ready"], "bindingFailureConditions": ["failed"]}
+    status = {"driver": "gpu.example.com", "pool": "a", "device": "gpu-0"}
+    status |= {"conditions": [{"type": "failed", "status": "True"}]}  # type: ignore[dict-item]
+    claim = make_claim("c", holds=["a/gpu-0"], node="a", result=conditions, devices=[status])
+    found = reason(decide(claiming_pod("c"), make_cluster(NODES, [], make_class(), claim)), PLUGIN, "a")
+    assert found.detail == "claim default/c holds gpu.example.com/a/gpu-0, which failed to become ready"
+
+
+def test_a_resource_that_comes_from_nowhere() -> None:
+    cluster = make_cluster([make_node()], [], make_class(resource=GPU), make_slice())
+    found = reason(decide(make_pod(requests={GPU: 1, "example.com/other": 1}), cluster), PLUGIN)
+    assert found.detail == "neither the node nor a DeviceClass has example.com/other"
+
+
+def test_a_claim_that_is_left_over() -> None:
+    found = reason(decide(make_pod(requests={GPU: 1}), left_over_cluster()), PLUGIN)
+    assert found.detail == "claim default/left is left over from an earlier attempt and is deleted first"

@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.selectors import Requirement
+from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Code, Status
+from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import (
+    ExistingAntiAffinity,
+    NominatedPodInTheWay,
+    NoPodNear,
+    OwnAntiAffinity,
+)
 from tests.builders import (
     HOSTNAME,
     ZONE,
@@ -20,6 +28,7 @@ from tests.builders import (
     reason,
     said,
     scores,
+    told,
 )
 from tests.reference import inter_pod_affinity as reference
 from tests.strategies import NAMESPACES, pods, worlds
@@ -90,15 +99,7 @@ def web(node: str, name: str = "web", **fields: Any) -> Pod:
         pytest.param(
             near(required(term(namespaces=["shop"])), labels=WEB), [], "", id="in the namespaces that they name"
         ),
-    ],
-)
-def test_required_affinity(pod: Pod, others: list[Pod], fits: str) -> None:
-    assert fitting(decide(pod, make_cluster(NODES, others)), PLUGIN) == fits
-
-
-@pytest.mark.parametrize(
-    ("pod", "others", "fits"),
-    [
+        # Anti-affinity.
         pytest.param(far(required(term())), [], "a1 a2 b1 none", id="nothing to avoid"),
         pytest.param(far(required(term())), [web("a1")], "b1 none", id="the whole domain of a match"),
         pytest.param(far(required(term(key=HOSTNAME))), [web("a1")], "a2 b1 none", id="a node as domain"),
@@ -109,42 +110,36 @@ def test_required_affinity(pod: Pod, others: list[Pod], fits: str) -> None:
             id="each term on its own",
         ),
         pytest.param(far(required(term()), labels=WEB), [], "a1 a2 b1 none", id="the pod does not avoid itself"),
-    ],
-)
-def test_required_anti_affinity(pod: Pod, others: list[Pod], fits: str) -> None:
-    assert fitting(decide(pod, make_cluster(NODES, others)), PLUGIN) == fits
-
-
-@pytest.mark.parametrize(
-    ("pod", "other", "fits"),
-    [
-        pytest.param(make_pod(labels=WEB), far(required(term()), "o", node="a1"), "b1 none", id="its whole domain"),
-        pytest.param(make_pod(labels=DB), far(required(term()), "o", node="a1"), "a1 a2 b1 none", id="if it is meant"),
+        # Anti-affinity of pods that are there.
+        pytest.param(make_pod(labels=WEB), [far(required(term()), "o", node="a1")], "b1 none", id="its whole domain"),
         pytest.param(
-            make_pod(labels=WEB), far(required(term()), "o", node="none"), "a1 a2 b1 none", id="a pod in no domain"
+            make_pod(labels=DB), [far(required(term()), "o", node="a1")], "a1 a2 b1 none", id="if it is meant"
+        ),
+        pytest.param(
+            make_pod(labels=WEB), [far(required(term()), "o", node="none")], "a1 a2 b1 none", id="a pod in no domain"
         ),
         pytest.param(
             make_pod(labels=WEB),
-            far(required(term()), "o", node="a1", namespace="shop"),
+            [far(required(term()), "o", node="a1", namespace="shop")],
             "a1 a2 b1 none",
             id="a pod of another namespace means its own",
         ),
         pytest.param(
             make_pod(labels=WEB),
-            far(required(term(namespaces=["default"])), "o", node="a1", namespace="shop"),
+            [far(required(term(namespaces=["default"])), "o", node="a1", namespace="shop")],
             "b1 none",
             id="unless it names this one",
         ),
         pytest.param(
             make_pod(labels=WEB),
-            near(required(term()), "o", node="a1"),
+            [near(required(term()), "o", node="a1")],
             "a1 a2 b1 none",
             id="affinity of others binds nobody",
         ),
     ],
 )
-def test_anti_affinity_of_pods_that_are_there(pod: Pod, other: Pod, fits: str) -> None:
-    assert fitting(decide(pod, make_cluster(NODES, [other])), PLUGIN) == fits
+def test_required_terms(pod: Pod, others: list[Pod], fits: str) -> None:
+    assert fitting(decide(pod, make_cluster(NODES, others)), PLUGIN) == fits
 
 
 @pytest.mark.parametrize(
@@ -384,3 +379,42 @@ def test_equals_the_slow_reference(data: st.DataObject) -> None:
     feasible = [node for node in world.nodes if verdicts[node.name] == "fits"]
     if feasible:
         assert scores(decision, PLUGIN) == reference.scores(pod, world.nodes, world.pods, NAMESPACES, feasible)
+
+
+@pytest.mark.parametrize(
+    ("operands", "words", "data"),
+    [
+        pytest.param(
+            NoPodNear("zone", "a", (Requirement("app", "In", ("db",)), Requirement("tier", "Exists"))),
+            "no pod with app=db and tier in zone=a",
+            {"topologyKey": "zone", "domain": "a", "selector": "app=db and tier"},
+            id="no pod near",
+        ),
+        pytest.param(
+            NoPodNear("zone", "a", ()),
+            "no pod in zone=a",
+            {"topologyKey": "zone", "domain": "a", "selector": "any pod"},
+            id="no pod at all",
+        ),
+        pytest.param(
+            NominatedPodInTheWay("zone", "a"),
+            "a pod nominated to the node, by zone",
+            {"topologyKey": "zone", "domain": "a"},
+            id="nominated",
+        ),
+        pytest.param(
+            OwnAntiAffinity("zone", "a", "shop/web", 3),
+            "shop/web and 2 more in zone=a matches the pod's anti-affinity",
+            {"topologyKey": "zone", "domain": "a", "pod": "shop/web", "pods": 3},
+            id="unwanted",
+        ),
+        pytest.param(
+            ExistingAntiAffinity("zone", "a", "shop/web", 1),
+            "anti-affinity of shop/web in zone=a matches the pod",
+            {"topologyKey": "zone", "domain": "a", "pod": "shop/web", "pods": 1},
+            id="unwilling",
+        ),
+    ],
+)
+def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
+    assert told(operands) == (words, data)
