@@ -25,7 +25,7 @@ CLUSTER = scheduling_cluster(make_cluster([make_node("a")], [make_pod("p", node=
         ("drain", [3], {}, "nodes has the type int: sequence of str is expected"),
         ("drain", [["a", 3]], {}, "nodes has the type tuple: sequence of str is expected"),
         ("diff", ["prod/"], {}, "other has the type str: SchedulingCluster is expected"),
-        ("rollout", ["deploy/web"], {}, "the rollout of a str is not modelled"),
+        ("rollout", [5], {}, "the rollout of a int is not modelled"),
         ("optimum", [], {"time_limit": "60"}, "time_limit has the type str: float is expected"),
         ("what_if", ["cordon a"], {}, "edits has the type str: Edit is expected"),
         ("what_if", [], {"cordon": 5}, "cordon has the type int: str or iterable of str is expected"),
