@@ -136,7 +136,9 @@ OTHERS: Final[Mapping[str, str]] = {
 OPTIONS: Final[Mapping[Ask, Mapping[str, DeclaredOption]]] = {
     Ask.CAPACITY: {"max": next(each for each in declared(CapacityRequest) if each.name == "most")},
     Ask.DRAIN: {
-        each.option.of_api: each for each in declared(DrainRequest) if each.type in (bool, int) and each.option.flag
+        each.option.of_api: each
+        for each in declared(DrainRequest)
+        if each.type in (bool, int, int | None) and each.name != SEED and each.option.flag
     },
 }
 _MOST_WEIGHT: Final = 2**31 - 1
