@@ -17,6 +17,7 @@ import pytest
 import typer
 
 from kschedctl.cli.main import app
+from tests.browser.pictures import MOST_BYTES, PICTURES, path_of
 from tests.cli.in_process import AGE, run
 from tests.paths import ROOT
 
@@ -123,3 +124,10 @@ def test_a_page_says_first_what_it_is_for(page: Path) -> None:
     head = page.read_text().partition("\n## ")[0]
     if page.parent.name != "adr" and page.name != "README.md":
         assert re.search(r"(pages? (is|are) for|For) people", head)
+
+
+def test_pictures_are_those_of_the_tests_and_small() -> None:
+    expected = {path_of(name, scheme) for name in PICTURES for scheme in ("light", "dark")}
+    found = set((ROOT / "docs" / "pictures").glob("*"))
+    assert found == expected, "make pictures takes them"
+    assert [path.name for path in found if path.stat().st_size >= MOST_BYTES] == []

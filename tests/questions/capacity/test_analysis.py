@@ -15,12 +15,13 @@ from kschedctl.questions.capacity.analysis import capacity as count
 from kschedctl.questions.capacity.analysis import capacity as gang_capacity_capacity
 from kschedctl.questions.capacity.analysis import capacity_answer
 from kschedctl.questions.capacity.answer import CapacityList, PodCapacity
-from kschedctl.questions.capacity.document import document
+from kschedctl.questions.capacity.document import capacity_map, copies_bars, document, workloads_bars
 from kschedctl.questions.capacity.request import CapacityRequest
 from kschedctl.questions.explain.answer import WorkloadData
 from kschedctl.questions.frame import View
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.provenance import PodSubject, Provenance, pods_asked_about
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.simulate.capacity import capacity
 from tests.answer_schema import validate
@@ -32,8 +33,10 @@ from tests.builders import (
     make_object,
     make_pod,
     make_storage_class,
+    overview_of,
 )
 from tests.gangs import RACK, make_group, make_grouping, make_members
+from tests.questions.drawn import about, cells, coloured, parts
 from tests.questions.printing import lines
 from tests.trials.simulate.test_capacity import copies_of
 
@@ -190,3 +193,38 @@ def test_without_gates_members_are_pods_as_any_other() -> None:
     ]
     assert "GenericWorkload" not in RELEASES["1.37"].features or not RELEASES["1.37"].features["GenericWorkload"]
     assert [(answer.copies, answer.gang) for answer in answers] == [(13, None), (13, None)]
+
+
+NODES_OF_CHARTS = [
+    make_node("a", cpu="4", zone="z1"),
+    make_node("b", cpu="2", zone="z2"),
+    make_node("c", cpu="8", zone="z2", unschedulable=True),
+]
+CHARTED = make_loaded(make_cluster(NODES_OF_CHARTS, [make_pod("p", requests={"cpu": "1"})]))
+ANSWER = SchedulingCluster(CHARTED).capacity("default/p")
+LIMITED = SchedulingCluster(CHARTED).capacity("default/p", most=3)
+
+
+def test_nodes_are_coloured_by_copies_and_by_what_rejects_the_next() -> None:
+    chart = capacity_map(ANSWER, overview_of(CHARTED))
+    assert coloured(chart) == {"a": "4", "b": "2", "c": "none"}
+    assert [kind.name for kind in chart.colourings[0].kinds] == ["none", "1", "2", "3", "4"]
+    assert coloured(chart, 1) == {"a": "NodeResourcesFit", "b": "NodeResourcesFit", "c": "NodeUnschedulable"}
+    assert about(chart)["a"][:2] == ("4 copies", "Insufficient cpu: wants 1 cpu, free 0 of 4")
+
+
+def test_a_count_that_stops_at_its_limit_leaves_nodes_that_accept_more() -> None:
+    chart = capacity_map(LIMITED, overview_of(CHARTED))
+    accepting = {name for name, kind in coloured(chart, 1).items() if kind == "accepts the next copy"}
+    assert accepting == {"a", "b"}
+
+
+def test_copies_by_node() -> None:
+    chart = copies_bars(ANSWER)
+    assert cells(chart) == [("a", "4 copies"), ("b", "2 copies")]
+    assert parts(chart) == {"a": ["zone z1: 4 copies"], "b": ["zone z2: 2 copies"]}
+
+
+def test_copies_by_workload() -> None:
+    chart = workloads_bars(CapacityList(items=(ANSWER, LIMITED)))
+    assert [row.cells[1] for row in chart.rows] == ["6 copies", "at least 3 copies"]
