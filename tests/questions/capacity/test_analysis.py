@@ -12,7 +12,6 @@ from kschedctl.objects.volume import CSINode
 from kschedctl.objects.workload import StatefulSet
 from kschedctl.output.data_forms import as_json
 from kschedctl.questions.capacity.analysis import capacity as count
-from kschedctl.questions.capacity.analysis import capacity as gang_capacity_capacity
 from kschedctl.questions.capacity.analysis import capacity_answer
 from kschedctl.questions.capacity.answer import CapacityList, PodCapacity
 from kschedctl.questions.capacity.document import capacity_map, copies_bars, document, workloads_bars
@@ -118,7 +117,7 @@ def made_by(kind: str, replicas: int, name: str = "job") -> PodSubject:
 
 def gang_capacity_ask(*asked: PodSubject, topology: str = "", there: list[Pod] = RUNNING) -> PodCapacity:
     cluster = make_grouping(make_cluster(NODES, there, make_group(min_count=4, topology=topology)))
-    (answer,) = gang_capacity_capacity(cluster, CapacityRequest(asked), AnalysisHandle())
+    (answer,) = count(cluster, CapacityRequest(asked), AnalysisHandle())
     return answer
 
 
@@ -176,7 +175,7 @@ def test_the_domains_and_what_stops_the_next_gang() -> None:
 def test_a_group_that_nobody_created() -> None:
     alone = make_pod("alone", requests=ONE, schedulingGroup={"podGroupName": "missing"})
     cluster = make_grouping(make_cluster(NODES, [alone]))
-    (answer,) = gang_capacity_capacity(cluster, CapacityRequest((PodSubject(alone),)), AnalysisHandle())
+    (answer,) = count(cluster, CapacityRequest((PodSubject(alone),)), AnalysisHandle())
     assert (answer.copies, answer.gang) == (0, None)
     assert answer.message == ""
     assert answer.gate == 'waiting for pods\'s pod group "missing" to appear in scheduling queue'
@@ -186,9 +185,7 @@ def test_without_gates_members_are_pods_as_any_other() -> None:
     member, other = RUNNING[0], make_pod("gang-0", requests=ONE)
     with_group = make_cluster(NODES, [], make_group(min_count=4))
     answers = [
-        gang_capacity_capacity(make_loaded(with_group, "1.37"), CapacityRequest((PodSubject(pod),)), AnalysisHandle())[
-            0
-        ]
+        count(make_loaded(with_group, "1.37"), CapacityRequest((PodSubject(pod),)), AnalysisHandle())[0]
         for pod in (member, other)
     ]
     assert "GenericWorkload" not in RELEASES["1.37"].features or not RELEASES["1.37"].features["GenericWorkload"]

@@ -29,28 +29,21 @@ def told(job: SweepJob, column: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("axes", "placed"),
+    ("always", "axes", "placed"),
     [
         # 3 cpu fit on a-2 and twice on b-1, and not on a-1, where 2 of 4 are in use.
-        ({"seed": [None]}, [2]),
-        ({"fail-zone": [None, "a", "b"]}, [2, 2, 1]),
-        ({"size": {"of": "set-request", "value": "cpu={}", "values": [None, 2, 5, 9]}}, [2, 2, 1, 0]),
-        ({"cordon": [["a-2", "b-1"], ["a-2"], ["b-1"]]}, [0, 2, 1]),
-        ({"fail-zone": [None, "b"], "size": {"of": "set-request", "values": ["cpu=2", "cpu=5"]}}, [2, 1, 2, 0]),
+        ({}, {"seed": [None]}, [2]),
+        ({}, {"fail-zone": [None, "a", "b"]}, [2, 2, 1]),
+        ({}, {"size": {"of": "set-request", "value": "cpu={}", "values": [None, 2, 5, 9]}}, [2, 2, 1, 0]),
+        ({}, {"cordon": [["a-2", "b-1"], ["a-2"], ["b-1"]]}, [0, 2, 1]),
+        ({}, {"fail-zone": [None, "b"], "size": {"of": "set-request", "values": ["cpu=2", "cpu=5"]}}, [2, 1, 2, 0]),
+        # What-ifs of all cases are made first, and those of pods count in each.
+        ({"fail-zone": "b"}, {"cordon": [None, "a-2"]}, [1, 0]),
+        ({"set-request": "cpu=5"}, {"fail-zone": [None, "b"]}, [1, 0]),
     ],
 )
-def test_what_ifs(axes: dict[str, Any], placed: list[int], tmp_path: Path) -> None:
-    assert told(make_job(tmp_path, axes=axes), "placed") == placed
-
-
-def test_what_ifs_of_all_cases_are_made_first(tmp_path: Path) -> None:
-    job = make_job(tmp_path, base={"whatIf": {"fail-zone": "b"}}, axes={"cordon": [None, "a-2"]})
-    assert told(job, "placed") == [1, 0]
-
-
-def test_what_ifs_of_pods_of_all_cases_count_in_each(tmp_path: Path) -> None:
-    job = make_job(tmp_path, base={"whatIf": {"set-request": "cpu=5"}}, axes={"fail-zone": [None, "b"]})
-    assert told(job, "placed") == [1, 0]
+def test_what_ifs(always: dict[str, str], axes: dict[str, Any], placed: list[int], tmp_path: Path) -> None:
+    assert told(make_job(tmp_path, base={"whatIf": always}, axes=axes), "placed") == placed
 
 
 def test_a_fleet_of_snapshots(tmp_path: Path) -> None:
