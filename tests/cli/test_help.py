@@ -1,4 +1,4 @@
-"""Rules for the help of every command."""
+"""The help of every command, the registry of commands, and the command lines of suggested next commands."""
 
 import inspect
 import shlex

@@ -1,4 +1,4 @@
-"""Errors at the top level: the exit code of each kind, and the message."""
+"""Errors at the top level: the exit code of each kind, and the message; also of ``python -m kschedctl``."""
 
 import subprocess
 import sys

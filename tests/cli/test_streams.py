@@ -1,4 +1,4 @@
-"""Streams that are closed, full or poor in characters: sentences, exit codes, and answers that stay what they are."""
+"""Streams that are closed, full or poor in characters, and progress on a terminal."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The answers about many pods for a cluster whose pods are scheduled in groups (``fixtures/gangs``)."""
+"""The answers about many pods that are scheduled in groups: ``fixtures/gangs``, and one case per outcome."""
 
 import json
 from functools import cache

@@ -1,4 +1,4 @@
-"""Events about pending pods: each answer once, and the final outcome."""
+"""Events about pending pods and pod groups: each answer once, and the final outcome."""
 
 import json
 from collections.abc import Iterable

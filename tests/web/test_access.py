@@ -1,4 +1,4 @@
-"""Access rules: hosts, origins, tokens, sessions and users that a proxy names."""
+"""Access rules: hosts, origins, tokens, sessions, the form for the token, and users that a proxy names."""
 
 import html
 import re

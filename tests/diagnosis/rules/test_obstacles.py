@@ -1,4 +1,4 @@
-"""Obstacles on the nodes within reach."""
+"""Obstacles on the nodes within reach, and pods of DaemonSets on full nodes."""
 
 from typing import Any
 

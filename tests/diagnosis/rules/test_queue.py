@@ -1,4 +1,4 @@
-"""A new pod of a rolling update that waits for the place of an old one."""
+"""Pods whose turn has not come: an old pod or victims come first, or no scheduler runs; and pods that are bound."""
 
 from typing import Any
 

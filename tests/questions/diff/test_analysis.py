@@ -1,4 +1,4 @@
-"""Two clusters compared from Python, as the command compares them."""
+"""Two clusters compared, from Python and as data and text; nodes as columns."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The search for feasible nodes in the answer of ``explain``, with and without samples."""
+"""The search for feasible nodes in the answer of ``explain``, and first lines about members of pod groups."""
 
 from collections.abc import Sequence
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Charts of rollouts: the pods over time, and the available pods after each step."""
+"""The answer of ``rollout`` and its document: the pods over time, and the available pods after each step."""
 
 from typing import Any
 

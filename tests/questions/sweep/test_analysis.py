@@ -1,4 +1,4 @@
-"""The table of a sweep, as data, in every form."""
+"""The table of a sweep, as data, in every form, and the columns of the cluster, worked out by hand."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Cases: which values come together."""
+"""Axes and their values, and cases: which values come together."""
 
 from copy import deepcopy
 from itertools import product

@@ -1,4 +1,4 @@
-"""Rows of cases: what each axis changes, and that it is what the command of the question says of it."""
+"""Rows of cases: what each axis changes, and a file of results, in which nothing is done again."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The nodes of the pods that were scheduled last, explained by samples or not."""
+"""The nodes and the messages of kube-scheduler, compared with ours: pods that run, and pods that wait."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The best placement beside the multi-step answer: never worse, and told where the scheduler comes to no end."""
+"""The best placement beside the multi-step answer: never worse; also in the scenarios of ``fixtures/optimum``."""
 
 from typing import Any
 

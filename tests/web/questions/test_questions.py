@@ -1,4 +1,4 @@
-"""Questions that take long."""
+"""Questions over HTTP answer as the commands do, also those that take long."""
 
 import json
 from typing import Any
