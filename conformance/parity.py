@@ -1,7 +1,7 @@
 """The parity page: the number of equal recorded answers by release and theme, from the recordings and the list of gaps.
 
-This page only counts. ``tests/conformance/test_recorded_answers.py`` checks the list of gaps, and
-``tests/conformance/test_recorded_sequences.py`` checks that all sequences except the races are equal.
+This page only counts. ``tests/conformance/test_recordings.py`` checks the list of gaps, and
+``tests/conformance/test_sequences.py`` checks that all sequences except the races are equal.
 """
 
 import argparse

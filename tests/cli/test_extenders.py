@@ -1,12 +1,19 @@
-"""Commands with extenders: they are called only with ``--call-extenders``."""
+"""Commands tell what an answer does not include: extenders, groups that are not modelled, and ``--sampling``."""
 
 import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+import yaml
 
+from kschedctl.objects.meta import ApiObject
+from tests.builders import make_node, make_pod, write_snapshot
 from tests.cli.in_process import Printed, run
+from tests.cli.transcript import run_installed
+from tests.gangs import make_members
+from tests.sampling_clusters import many_nodes, pod_of_turn
 from tests.scheduler.extenders.server import Answer, ExtenderServer, leaving
 
 SHOP = "fixtures/shop/cluster"
@@ -117,3 +124,78 @@ def test_a_certificate_that_cannot_be_read_is_told_with_its_place(tmp_path: Path
     )
     done, _ = ask(tmp_path, "explain", "shop/web-7", answers={}, **tls)
     assert done.code == 0
+
+
+CLAIMS = "not modelled: the device claims of PodGroup gang; the answer assumes that they reject no node"
+COMPOSITE = "not modelled: CompositePodGroup tree; the answer assumes that the group is scheduled by itself"
+
+
+def written(obj: ApiObject) -> object:
+    return msgspec.to_builtins(obj) | {"apiVersion": "v1", "kind": type(obj).__name__}
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("explain", ["default/gang-0"]),
+        ("pending", []),
+        ("simulate", []),
+        ("capacity", ["default/gang-0"]),
+        ("optimum", []),
+    ],
+)
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [
+        ({"resourceClaims": [{"name": "net", "resourceClaimTemplateName": "net"}]}, CLAIMS),
+        ({"parentCompositePodGroupName": "tree"}, COMPOSITE),
+        ({}, ""),
+    ],
+    ids=["claims", "composite", "neither"],
+)
+def test_note(tmp_path: Path, command: str, options: list[str], field: dict[str, object], expected: str) -> None:
+    group = {
+        "apiVersion": "scheduling.k8s.io/v1alpha3",
+        "kind": "PodGroup",
+        "metadata": {"name": "gang", "namespace": "default"},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, **field},
+    }
+    path = tmp_path / "cluster.yaml"
+    path.write_text(yaml.safe_dump_all([group, *map(written, [make_node("a"), *make_members(2)])]))
+    done = run(command, *options, "--snapshot", str(path), environment={"COLUMNS": "200", "NO_COLOR": "1"})
+    assert done.code in (0, 1), done.err
+    assert [line for line in done.out.splitlines() if "not modelled" in line] == [expected] * bool(expected)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("large")
+    nodes = [make_node("a", cpu="1"), *many_nodes(148), make_node("z", cpu="64", memory="256Gi")]
+    bound = [pod_of_turn(i, node) for i, node in enumerate(("z", "n131", "a"))]
+    write_snapshot(folder, nodes, [*bound, make_pod("web", requests={"cpu": "1", "memory": "1Gi"})])
+    return folder
+
+
+def printed(folder: Path, command: str) -> str:
+    return " ".join(line.strip() for line in run_installed(f"kschedctl {command} --snapshot cluster.json", folder))
+
+
+def test_explain(folder: Path) -> None:
+    whole = printed(folder, "explain default/web --sampling")
+    assert "is scheduled to one of" in whole
+    assert "most likely z (101 of 150 starts): kube-scheduler stops at 100 feasible nodes." in whole
+    by_default = printed(folder, "explain default/web")
+    assert "is scheduled to z (score" in by_default
+    assert "all nodes are scored; kube-scheduler stops at 100 feasible nodes" in by_default
+    assert "kschedctl explain default/web --snapshot cluster.json --sampling" in by_default
+
+
+def test_verify(folder: Path) -> None:
+    whole = printed(folder, "verify --sampling")
+    counts = (
+        "1 on a best node of all, 1 on a best node of a sample, 1 on a node that only a later change would explain."
+    )
+    assert f"Of the 3 pods that were scheduled last: {counts}" in whole
+    assert "default/p01 n131" in " ".join(whole.split())
+    # Neither a sample nor a later change is a difference.
+    assert "? 1" not in whole

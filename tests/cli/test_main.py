@@ -1,7 +1,9 @@
-"""Errors at the top level: the exit code of each kind, and the message."""
+"""Errors at the top level: the exit code of each kind, and the message; also of ``python -m kschedctl``."""
 
 import subprocess
+import sys
 import sysconfig
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -108,3 +110,18 @@ def test_help_names_the_commands_and_options(arguments: list[str]) -> None:
         done = subprocess.run([f"{SCRIPTS}/{program}", *arguments], capture_output=True, text=True, check=True)
         assert done.stdout.startswith("Usage: ")
         assert "--help" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "printed"),
+    [
+        (["--version"], 0, f"kschedctl {version('kschedctl')}\n"),
+        (["explain", "--nonsense"], 2, ""),
+        (["explain", "a", "--snapshot", "/nowhere"], 2, ""),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else str(value).strip(),
+)
+def test_module_is_the_command(arguments: list[str], code: int, printed: str) -> None:
+    done = subprocess.run([sys.executable, "-m", "kschedctl", *arguments], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (code, printed)
+    assert not done.returncode or "error: " in done.stderr.lower()

@@ -30,11 +30,13 @@ from tools.changed_tests import ROOT, changed_files, main, select
         pytest.param(["tests/cli/golden/batch.txt"], ["tests/cli"], id="a golden file"),
         pytest.param(["tests/builders.py"], [], id="a helper of all tests"),
         pytest.param(
-            ["tests/web/running.py", "tests/web/test_login.py"], ["tests/web"], id="a file in a chosen folder"
+            ["tests/web/running.py", "tests/web/test_access.py"], ["tests/web"], id="a file in a chosen folder"
         ),
         pytest.param(["tools/release_notes.py"], ["tests/tools/test_release.py"], id="a tool"),
         pytest.param([".github/dependabot.yml"], [], id="what no test names"),
-        pytest.param(["docs/sweep.md"], ["tests/docs/test_pages.py", "tests/docs/test_sweep_page.py"], id="a page"),
+        pytest.param(
+            ["docs/sweep.md"], ["tests/docs/test_pages.py", "tests/docs/test_reference_sections.py"], id="a page"
+        ),
     ],
 )
 def test_select(changed: list[str], selected: list[str]) -> None:

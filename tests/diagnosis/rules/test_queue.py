@@ -1,13 +1,19 @@
-"""A new pod of a rolling update that waits for the place of an old one."""
+"""Pods whose turn has not come: an old pod or victims come first, or no scheduler runs; and pods that are bound."""
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.rules.cluster import binding
+from kschedctl.diagnosis.why.search import suggest
+from kschedctl.objects.coordination import Lease
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import Deployment, ReplicaSet
 from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from tests.builders import decide, make_cluster, make_node, make_object, make_pod
 from tests.diagnosis.rules.cures import cures
 
@@ -132,3 +138,151 @@ def test_the_causes_for_which_a_bound_pod_fits_nowhere_come_first() -> None:
 def test_in_a_snapshot_that_seems_to_lack_nodes_pods_run() -> None:
     cluster = make_cluster(NODES[:1], [make_pod(f"p{n}", node=f"n{n}", status={"phase": "Running"}) for n in range(3)])
     assert binding(cluster, cluster.pods.pod(0), "n0") == "runs on n0"
+
+
+EARLY, LATE = "2026-11-20T09:00:00Z", "2026-11-20T10:00:00Z"
+FITS = [make_node("a"), make_node("b")]
+
+
+def dated(pod: Pod, **metadata: Any) -> Pod:
+    plain: dict[str, Any] = msgspec.to_builtins(pod)
+    return msgspec.convert({**plain, "metadata": {**plain["metadata"], **metadata}}, Pod)
+
+
+def lease(name: str, renewed: str = LATE) -> Lease:
+    spec = {"holderIdentity": "x", "leaseDurationSeconds": 15, "renewTime": renewed}
+    return make_object(Lease, name, namespace="kube-system", spec=spec)
+
+
+def of(name: str) -> Pod:
+    return make_pod("job", schedulerName=name)
+
+
+NOT_READY = {"conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": EARLY}]}
+
+
+@pytest.mark.parametrize(
+    ("name", "others", "cause", "cures"),
+    [
+        pytest.param(
+            "volcano",
+            [],
+            "its schedulerName is volcano, and no such scheduler runs here (no pod or Lease of that name)",
+            [
+                "remove schedulerName volcano, so that default-scheduler schedules the pod",
+                "install or start the scheduler volcano",
+            ],
+            id="nobody",
+        ),
+        pytest.param(
+            "defualt-scheduler",
+            [],
+            "its schedulerName is defualt-scheduler, and no such scheduler runs here; did you mean default-scheduler?",
+            ["correct schedulerName: default-scheduler instead of defualt-scheduler"],
+            id="a typo",
+        ),
+        pytest.param(
+            "kube-scheduler",
+            [lease("kube-scheduler"), make_pod("kube-scheduler-cp-1", namespace="kube-system", node="a")],
+            "its schedulerName is kube-scheduler, and no such scheduler runs here; did you mean default-scheduler?",
+            ["correct schedulerName: default-scheduler instead of kube-scheduler"],
+            id="the name of the program",
+        ),
+        pytest.param(
+            "my-scheduler",
+            [],
+            "its schedulerName is my-scheduler, and no such scheduler runs here (no pod or Lease of that name)",
+            [
+                "remove schedulerName my-scheduler, so that default-scheduler schedules the pod",
+                "install or start the scheduler my-scheduler",
+            ],
+            id="a common ending is no similarity",
+        ),
+        pytest.param(
+            "volcano",
+            [make_pod("volcano-scheduler-7f", namespace="volcano-system", node="a")],
+            "its schedulerName is volcano, a scheduler that runs here (Pod volcano-system/volcano-scheduler-7f); only "
+            "its log says why it did not",
+            [],
+            id="it runs",
+        ),
+        pytest.param(
+            "volcano",
+            [make_pod("volcano-scheduler-7f", namespace="volcano-system", node="a", status=NOT_READY)],
+            "its schedulerName is volcano, and that scheduler is not working: Pod volcano-system/volcano-scheduler-7f "
+            "is not ready since 2026-11-20 09:00 UTC",
+            ["repair or start the scheduler volcano"],
+            id="its pod is not ready",
+        ),
+        pytest.param(
+            "packing",
+            [make_pod("other", node="a", schedulerName="packing")],
+            "its schedulerName is packing, a scheduler that runs here (it placed default/other); only its log says why "
+            "it did not",
+            [],
+            id="it has placed a pod",
+        ),
+        pytest.param(
+            "volcano",
+            [make_pod("volcano-job-1", node="", schedulerName="volcano")],
+            "its schedulerName is volcano, and no such scheduler runs here (no pod or Lease of that name)",
+            [
+                "remove schedulerName volcano, so that default-scheduler schedules the pod",
+                "install or start the scheduler volcano",
+            ],
+            id="another pending pod of the same name is no scheduler",
+        ),
+    ],
+)
+def test_other_schedulers(name: str, others: list[ApiObject], cause: str, cures: list[str]) -> None:
+    scheduler = Scheduler(make_cluster(FITS, (), *others))
+    decision = scheduler.decide_for_other_scheduler(of(name))
+    (found,) = diagnose(decision)
+    assert found.cause == cause
+    assert [one.summary for one in suggest(decision).ranked] == cures
+
+
+def test_a_pod_that_would_not_fit_anyway_is_not_promised_a_node() -> None:
+    scheduler = Scheduler(make_cluster(FITS))
+    decision = scheduler.decide_for_other_scheduler(make_pod(requests={"cpu": "9"}, schedulerName="volcano"))
+    assert not decision.schedulable
+    assert "with default-scheduler, it would fit on none of 2 nodes" in diagnose(decision)[0].evidence
+    assert [one.summary for one in suggest(decision).ranked] == ["install or start the scheduler volcano"]
+
+
+@pytest.mark.parametrize(
+    ("renewed", "cause"),
+    [(EARLY, ["kube-scheduler's Lease was last renewed 1 h before the snapshot: no scheduler is running"]), (LATE, [])],
+)
+def test_no_scheduler_runs(renewed: str, cause: list[str]) -> None:
+    pod = dated(make_pod(), creationTimestamp=LATE)
+    decision = decide(pod, make_cluster(FITS, [pod], lease("kube-scheduler", renewed)))
+    assert [one.cause for one in diagnose(decision)] == cause
+
+
+def test_a_pod_of_a_manifest_waits_for_no_scheduler() -> None:
+    clock = dated(make_pod("clock", node="a"), creationTimestamp=LATE)
+    decision = decide(make_pod(), make_cluster(FITS, [clock], lease("kube-scheduler", EARLY)))
+    assert diagnose(decision) == ()
+
+
+@pytest.mark.parametrize(
+    ("ends", "when", "cure"),
+    [
+        ("2026-11-20T10:00:30Z", ", until 10:00:30 UTC at the latest", "wait until default/old has ended on a"),
+        (
+            "2026-11-20T09:50:00Z",
+            ", overdue by 10 min",
+            "find out why default/old does not end on a: its kubelet, or a finalizer",
+        ),
+    ],
+)
+def test_victims_that_are_still_ending(ends: str, when: str, cure: str) -> None:
+    evicted = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+    running = make_pod("old", node="a", requests={"cpu": "4"}, status={"conditions": [evicted]})
+    victim = dated(running, deletionTimestamp=ends)
+    pod = dated(make_pod(requests={"cpu": "4"}, priority=9, nominated="a"), creationTimestamp=LATE)
+    decision = decide(pod, make_cluster([make_node("a")], [victim, pod]))
+    (found,) = diagnose(decision)
+    assert found.cause == (f"preemption chose a for it, and default/old, evicted for it, is still ending there{when}")
+    assert [one.summary for one in found.advice] == [cure]

@@ -1,14 +1,15 @@
-"""The new pods of those that a suggestion deletes: pending, preempting in turn, or placed elsewhere."""
+"""The new pods of those that a suggestion deletes, and the changes that place most of the pods that wait."""
 
 from typing import Any
 
 import pytest
 
 from kschedctl.cluster.placed_pods import pending_pods
-from kschedctl.diagnosis.pending_groups import group_pending_pods
+from kschedctl.diagnosis.pending_groups import PendingGroup, group_pending_pods
 from kschedctl.diagnosis.why.proof import pending_words, recreated_pods, recreation_consequences
 from kschedctl.diagnosis.why.search import suggest
-from kschedctl.diagnosis.why.unblocking_changes import unblock
+from kschedctl.diagnosis.why.unblocking_changes import UnblockingResult, unblock
+from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.scheduler.cycle.scheduler import Scheduler
@@ -68,3 +69,72 @@ def test_a_change_for_many_pods_names_new_pods_that_stay_pending(spare: str, unp
 def test_words() -> None:
     assert list(pending_words(())) == []
     assert list(pending_words(("a/b", "a/c"))) == ["the new pods of a/b and a/c stay pending"]
+
+
+WEB = ("apps/v1", "ReplicaSet", "web-1")
+
+
+def waiting(nodes: list[Node], running: list[Pod], pods: list[Pod]) -> tuple[list[PendingGroup], UnblockingResult]:
+    scheduler = Scheduler(make_cluster(nodes, [*running, *pods]))
+    index = scheduler.cluster.pods.index
+    stored = [scheduler.cluster.pods.pod(index[pod.namespace, pod.name]) for pod in pods]
+    groups = group_pending_pods(scheduler, stored)
+    return groups, unblock(scheduler, groups)
+
+
+def told(found: UnblockingResult) -> list[tuple[str, int]]:
+    return [(one.summary, len(one.placed)) for one in found.changes]
+
+
+def test_pods_of_one_workload_that_wait_for_the_same_are_one_group() -> None:
+    web = [make_pod(f"web-{i}", requests={"cpu": "3"}, owner=WEB) for i in range(3)]
+    other = make_pod("other", nodeSelector={"pool": "none"})
+    groups, _ = waiting([make_node("a")], [make_pod("x", node="a", requests={"cpu": "2"})], [*web, other])
+    assert [(group.workload[2], len(group.pods)) for group in groups] == [("web-1", 3), ("other", 1)]
+
+
+def test_so_many_nodes_as_all_pods_of_a_group_need() -> None:
+    web = [make_pod(f"web-{i}", requests={"cpu": "2"}, owner=WEB) for i in range(5)]
+    _, found = waiting([make_node("a")], [make_pod("x", node="a", requests={"cpu": "4"})], web)
+    assert ("add 3 nodes like a", 5) in told(found)
+
+
+def test_changes_add_up() -> None:
+    """Each is made after those above it, so that what one has placed is not promised again."""
+    web = [make_pod(f"web-{i}", requests={"cpu": "2"}, owner=WEB) for i in range(4)]
+    nodes = [make_node("a", taints=["gpu:NoSchedule"])]
+    _, found = waiting(nodes, [], web)
+    assert sum(len(one.placed) for one in found.changes) == len(found.together)
+    assert not set(found.changes[0].placed) & {pod for one in found.changes[1:] for pod in one.placed}
+
+
+def test_pods_that_fit_take_each_others_room() -> None:
+    pods = [make_pod(f"p-{i}", requests={"cpu": "3"}) for i in range(2)]
+    groups, found = waiting([make_node("a")], [], pods)
+    assert [(group.fits, len(group.pods)) for group in groups] == [(True, 2)]
+    assert found.anyway == ("default/p-0",)
+    # What would place the other is looked for with the first in place.
+    assert list(found.later) == ["default/p-1"]
+    assert told(found) == [("add a node like a", 1)]
+
+
+def test_pods_that_preempt_are_left_to_preemption() -> None:
+    urgent = make_pod("urgent", requests={"cpu": "3"}, priority=100)
+    groups, found = waiting([make_node("a")], [make_pod("x", node="a", requests={"cpu": "2"})], [urgent])
+    assert groups[0].preempts
+    assert found.changes == ()
+
+
+def test_nobody_waits() -> None:
+    groups, found = waiting([make_node("a")], [], [])
+    assert groups == []
+    assert found == UnblockingResult((), (), {}, (), ())
+
+
+def test_a_request_that_all_pods_fit_with() -> None:
+    web = [make_pod(f"web-{i}", requests={"cpu": "2600m"}, owner=WEB) for i in range(2)]
+    # No node like these is large enough, and the request that fits on the larger one places a single pod.
+    _, found = waiting([make_node("a", cpu="2500m"), make_node("b", cpu="2100m")], [], web)
+    summary, placed = told(found)[0]
+    assert summary.startswith("request 2.1 cpu or less instead of 2.6")
+    assert placed == 2

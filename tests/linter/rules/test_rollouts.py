@@ -1,4 +1,4 @@
-"""Rules about claims of one node are silent about pods that can be on one node only."""
+"""Rules about claims of nodes and of several workloads, regions in place of zones, and replicas without a budget."""
 
 import pytest
 
@@ -62,3 +62,125 @@ accessModes: [ReadWriteOncePod]
 """
     )
     assert [each.rule.code for each in lint(text, "KS20") if each.rule.code in ("KS205", "KS206")] == ["KS205", "KS206"]
+
+
+VOLUMES = "volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]\n"
+NEAR_API = """affinity:
+  podAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+    - topologyKey: kubernetes.io/hostname
+      labelSelector: {matchLabels: {app: api}}
+"""
+ON_NODE_1 = "nodeSelector: {kubernetes.io/hostname: node-1}\n"
+BOTH = "Deployment api and Deployment worker mount the claim, which"
+
+
+@pytest.mark.parametrize(
+    ("mode", "api", "worker", "found"),
+    [
+        ("ReadWriteOnce", "", "", [f"{BOTH} the pods of one node at a time can use (ReadWriteOnce)"]),
+        ("ReadWriteOncePod", "", "", [f"{BOTH} one pod at a time can use (ReadWriteOncePod)"]),
+        ("ReadWriteMany", "", "", []),
+        ("ReadOnlyMany", "", "", []),
+        ("ReadWriteOnce", "", NEAR_API, []),
+        ("ReadWriteOnce", ON_NODE_1, ON_NODE_1, []),
+        (
+            *("ReadWriteOnce", ON_NODE_1, ON_NODE_1.replace("node-1", "node-2")),
+            [f"{BOTH} the pods of one node at a time can use (ReadWriteOnce)"],
+        ),
+        ("ReadWriteOncePod", "", NEAR_API, [f"{BOTH} one pod at a time can use (ReadWriteOncePod)"]),
+        ("ReadWriteOnce", "replicas: 0\n", "", []),
+        ("ReadWriteOnce\n- ReadWriteMany", "", "", []),
+    ],
+)
+def test_a_claim_of_several_workloads(mode: str, api: str, worker: str, found: list[str]) -> None:
+    text = manifests(
+        f"v1 PersistentVolumeClaim data\naccessModes:\n- {mode}\n---\n"
+        f"apps/v1 Deployment api\n{VOLUMES}{api}---\napps/v1 Deployment worker\n{VOLUMES}{worker}"
+    )
+    assert [each.message for each in lint(text, "KS407")] == found
+
+
+@pytest.mark.parametrize("storage_class", ["nfs-client", "efs-sc"])
+def test_a_shared_file_system_is_no_problem(storage_class: str) -> None:
+    text = manifests(
+        f"v1 PersistentVolumeClaim data\naccessModes: [ReadWriteOnce]\nstorageClassName: {storage_class}\n---\n"
+        f"apps/v1 Deployment api\n{VOLUMES}---\napps/v1 Deployment worker\n{VOLUMES}"
+    )
+    assert lint(text, "KS407") == []
+
+
+def test_workloads_of_other_folders_have_their_own_claim() -> None:
+    claim = manifests("v1 PersistentVolumeClaim data\naccessModes: [ReadWriteOnce]\n")
+    texts = {"claim.yaml": claim} | {
+        f"{name}/{name}.yaml": manifests(f"apps/v1 Deployment {name}\n{VOLUMES}") for name in ("api", "worker")
+    }
+    assert lint(texts, "KS407") == []
+
+
+@pytest.mark.parametrize(
+    ("zone", "cloud"),
+    [
+        ("us-east-1", "AWS"),
+        ("eu-central-1", "AWS"),
+        ("ap-southeast-2", "AWS"),
+        ("us-gov-west-1", "AWS"),
+        ("us-central1", "Google Cloud"),
+        ("europe-west4", "Google Cloud"),
+        ("eastus2", "Azure"),
+        ("westeurope", "Azure"),
+        ("us-east-1a", None),
+        ("us-central1-a", None),
+        ("eastus-1", None),
+        # Zones of IBM Cloud, Alibaba Cloud, Hetzner and of people.
+        ("us-south-1", None),
+        ("eu-de-1", None),
+        ("cn-hangzhou-b", None),
+        ("fsn1-dc14", None),
+        ("zone-1", None),
+        ("${REGION}", None),
+    ],
+)
+def test_a_region_in_place_of_a_zone(zone: str, cloud: str | None) -> None:
+    message = [f"{zone} is a region of {cloud}, and no node has it as its zone"] if cloud else []
+    for key in ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"):
+        text = manifests(f"v1 Pod web\nnodeSelector: {{{key}: {zone!r}}}\n")
+        assert [each.message for each in lint(text, "KS128")] == message
+    text = manifests(f"v1 Pod web\nnodeSelector: {{topology.kubernetes.io/region: {zone!r}}}\n")
+    assert lint(text, "KS128") == []
+
+
+@pytest.mark.parametrize(
+    ("operator", "values", "found"),
+    [("In", "[us-east-1]", 1), ("In", "[us-east-1, us-east-1b]", 0), ("NotIn", "[us-east-1]", 0)],
+)
+def test_a_region_in_a_term(operator: str, values: str, found: int) -> None:
+    expression = f"{{key: topology.kubernetes.io/zone, operator: {operator}, values: {values}}}"
+    text = manifests(
+        "v1 Pod web\naffinity:\n  nodeAffinity:\n    requiredDuringSchedulingIgnoredDuringExecution:\n"
+        f"      nodeSelectorTerms:\n      - matchExpressions:\n        - {expression}\n"
+    )
+    places = [each.region for each in lint(text, "KS128")]
+    lines = text.splitlines()
+    assert [lines[each.line - 1][each.column - 1 :].startswith("us-east-1") for each in places] == [True] * found
+
+
+BUDGET = "---\npolicy/v1 PodDisruptionBudget web\nmaxUnavailable: 1\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "replicas", "more", "found"),
+    [
+        ("Deployment", 3, "", True),
+        ("StatefulSet", 2, "", True),
+        ("Deployment", 1, "", False),
+        ("Deployment", 3, BUDGET, False),
+        ("Deployment", 3, f"{BUDGET}selector: {{matchLabels: {{app: other}}}}\n", True),
+        ("Deployment", 3, f"{BUDGET}selector: {{}}\n", False),
+        ("Deployment", 3, f"{BUDGET}namespace: other\n", True),
+        ("Deployment", 1, "---\nautoscaling/v2 HorizontalPodAutoscaler web\nminReplicas: 2\nmaxReplicas: 3\n", True),
+    ],
+)
+def test_replicas_without_a_budget(kind: str, replicas: int, more: str, found: bool) -> None:
+    text = manifests(f"apps/v1 {kind} web\nreplicas: {replicas}\n{more}")
+    assert bool(lint(text, "KS314")) is found

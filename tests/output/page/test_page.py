@@ -2,12 +2,23 @@
 
 import base64
 import hashlib
+import json
 import re
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element
 
+import html5lib
 import lxml.html
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from benchmarks import synthetic
+from kschedctl.common.text.characters import printable
 from kschedctl.output.page.page import as_fragment, as_page
 from kschedctl.questions.charts import Bar, Bars, Cell, Colouring, Kind, Lane, NodeMap, Segment, Span, Timeline
 from kschedctl.questions.document import (
@@ -23,6 +34,8 @@ from kschedctl.questions.document import (
     Verbatim,
     table,
 )
+from tests.cli.in_process import run
+from tests.hostile_names import AS_IT_IS, MARKUP, NASTY, snapshot
 
 
 def page(*blocks: Block) -> lxml.html.HtmlElement:
@@ -155,3 +168,93 @@ def test_a_fragment_has_no_script_and_no_questions() -> None:
     assert root.get("class") == "kschedctl"
     assert root.cssselect("script, .next, h1, h2") == []
     assert texts(root, "p.tone-good") == ["web fits on 2 of 3 nodes."]
+
+
+N_NODES = 5_000
+MOST_BYTES = 5_000_000
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return synthetic.write_snapshot(tmp_path_factory.mktemp("snapshot"), N_NODES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("nodes",),
+        ("explain", "-A"),
+        ("explain", "-A", "--why"),
+        ("pending",),
+        ("simulate",),
+        ("capacity", "-A"),
+        ("drain", "node-1", "--ignore-daemonsets"),
+        ("diff", "-A", "--cordon", "node-1*"),
+        ("verify",),
+    ],
+    ids=" ".join,
+)
+def test_pages_of_5000_nodes_are_below_5_megabytes(command: tuple[str, ...], large: Path) -> None:
+    page = run(*command, "-o", "html", "--snapshot", str(large)).out
+    assert f"{N_NODES}" in page.replace(",", "")
+    assert len(page.encode()) < MOST_BYTES
+
+
+texts_of = st.lists(st.sampled_from((*MARKUP, *NASTY)), min_size=1, max_size=4).map("".join)
+COMMANDS = (
+    ("explain", "-A", AS_IT_IS),
+    ("explain", "-A", AS_IT_IS, "--why"),
+    ("preempt", "-A", AS_IT_IS),
+    ("volumes", "-A"),
+    ("devices",),
+    ("nodes",),
+    ("nodes", "--by", "zone"),
+    ("pending",),
+    ("simulate",),
+    ("capacity", "-A", AS_IT_IS),
+    ("drain", "*", "--ignore-daemonsets", "--force"),
+    ("verify",),
+    ("diff", "-A", AS_IT_IS, "--cordon", "*"),
+)
+
+
+def page_of(text: str, command: tuple[str, ...]) -> Element:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "cluster.json"
+        path.write_text(json.dumps(snapshot(text)))
+        printed = run(*command, "-o", "html", "--snapshot", str(path))
+    assert printed.code in (0, 1), printed.err
+    # The parser of the HTML standard, as browsers have it.
+    root: Element = html5lib.parse(printed.out, namespaceHTMLElements=False)
+    return root
+
+
+@cache
+def expected(text: str, command: tuple[str, ...]) -> list[Any]:
+    return list(structure(page_of(text, command)))
+
+
+def harmless(text: str) -> str:
+    """Return a text without markup that is as invalid as a name; slashes stay, because they can end a namespace."""
+    return re.sub("[^/]+", "Text_", text)
+
+
+def structure(root: Element) -> Iterator[Any]:
+    """Yield the elements with the names of their attributes, the values of those that act, and all code.
+
+    The class of short cells depends on the length of their text, and is left out.
+    """
+    for element in root.iter():
+        attributes = {name: value for name, value in element.attrib.items() if (name, value) != ("class", "short")}
+        acts = {name: value for name, value in attributes.items() if name in ("href", "src", "class", "content")}
+        code = element.text if element.tag in ("script", "style") else ""
+        yield element.tag, tuple(attributes), acts, code
+
+
+@given(text=texts_of, command=st.sampled_from(COMMANDS))
+@example(text="".join((*MARKUP, *NASTY)), command=COMMANDS[0])
+def test_pages_have_the_same_elements_whatever_names_are(text: str, command: tuple[str, ...]) -> None:
+    root = page_of(text, command)
+    assert list(structure(root)) == expected(harmless(text), command)
+    assert printable(text) in "".join(root.itertext())

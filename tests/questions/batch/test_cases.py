@@ -1,10 +1,13 @@
 from typing import Any
 
+import msgspec
 import pytest
 
-from kschedctl.common.errors import ConfigError, InputError
-from kschedctl.objects.releases.release import LATEST
+from kschedctl.common.errors import ConfigError, InputError, UnsupportedError
+from kschedctl.objects.releases.release import LATEST, RELEASES
+from kschedctl.questions.batch import sequences
 from kschedctl.questions.batch.cases import Case, decide
+from kschedctl.questions.batch.sequences import SequenceCase, run_sequence
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.plugins.registry import in_tree_registry
 
@@ -61,3 +64,25 @@ def test_a_wrong_quantity_is_named() -> None:
 def test_a_wrong_configuration_is_named() -> None:
     with pytest.raises(ConfigError, match=r"^config"):
         decided(NODE, config={"apiVersion": "v1", "kind": "Pod"})
+
+
+def case(n_members: int) -> SequenceCase:
+    group = {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "gang", "namespace": "default"},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": n_members}}},
+    }
+    spec: dict[str, Any] = {"containers": [{"name": "c"}], "schedulingGroup": {"podGroupName": "gang"}}
+    pods = [{"metadata": {"name": f"m{i}", "namespace": "default"}, "spec": spec} for i in range(n_members)]
+    data = {"id": "x", "objects": [group], "pods": pods, "featureGates": {"GenericWorkload": True}}
+    return msgspec.convert(data, SequenceCase)
+
+
+def test_an_attempt_at_a_group_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without nodes, the group is tried twice before the run is at rest."""
+    monkeypatch.setattr(sequences, "MOST_ATTEMPTS", 2)
+    assert len(run_sequence(case(5), RELEASES["1.37"], in_tree_registry()).attempts) == 10
+    monkeypatch.setattr(sequences, "MOST_ATTEMPTS", 1)
+    with pytest.raises(UnsupportedError, match="does not settle"):
+        run_sequence(case(5), RELEASES["1.37"], in_tree_registry())

@@ -12,15 +12,15 @@ from kschedctl.objects.volume import CSINode
 from kschedctl.objects.workload import StatefulSet
 from kschedctl.output.data_forms import as_json
 from kschedctl.questions.capacity.analysis import capacity as count
-from kschedctl.questions.capacity.analysis import capacity as gang_capacity_capacity
 from kschedctl.questions.capacity.analysis import capacity_answer
 from kschedctl.questions.capacity.answer import CapacityList, PodCapacity
-from kschedctl.questions.capacity.document import document
+from kschedctl.questions.capacity.document import capacity_map, copies_bars, document, workloads_bars
 from kschedctl.questions.capacity.request import CapacityRequest
 from kschedctl.questions.explain.answer import WorkloadData
 from kschedctl.questions.frame import View
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.provenance import PodSubject, Provenance, pods_asked_about
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.simulate.capacity import capacity
 from tests.answer_schema import validate
@@ -32,8 +32,10 @@ from tests.builders import (
     make_object,
     make_pod,
     make_storage_class,
+    overview_of,
 )
 from tests.gangs import RACK, make_group, make_grouping, make_members
+from tests.questions.drawn import about, cells, coloured, parts
 from tests.questions.printing import lines
 from tests.trials.simulate.test_capacity import copies_of
 
@@ -115,7 +117,7 @@ def made_by(kind: str, replicas: int, name: str = "job") -> PodSubject:
 
 def gang_capacity_ask(*asked: PodSubject, topology: str = "", there: list[Pod] = RUNNING) -> PodCapacity:
     cluster = make_grouping(make_cluster(NODES, there, make_group(min_count=4, topology=topology)))
-    (answer,) = gang_capacity_capacity(cluster, CapacityRequest(asked), AnalysisHandle())
+    (answer,) = count(cluster, CapacityRequest(asked), AnalysisHandle())
     return answer
 
 
@@ -173,7 +175,7 @@ def test_the_domains_and_what_stops_the_next_gang() -> None:
 def test_a_group_that_nobody_created() -> None:
     alone = make_pod("alone", requests=ONE, schedulingGroup={"podGroupName": "missing"})
     cluster = make_grouping(make_cluster(NODES, [alone]))
-    (answer,) = gang_capacity_capacity(cluster, CapacityRequest((PodSubject(alone),)), AnalysisHandle())
+    (answer,) = count(cluster, CapacityRequest((PodSubject(alone),)), AnalysisHandle())
     assert (answer.copies, answer.gang) == (0, None)
     assert answer.message == ""
     assert answer.gate == 'waiting for pods\'s pod group "missing" to appear in scheduling queue'
@@ -183,10 +185,43 @@ def test_without_gates_members_are_pods_as_any_other() -> None:
     member, other = RUNNING[0], make_pod("gang-0", requests=ONE)
     with_group = make_cluster(NODES, [], make_group(min_count=4))
     answers = [
-        gang_capacity_capacity(make_loaded(with_group, "1.37"), CapacityRequest((PodSubject(pod),)), AnalysisHandle())[
-            0
-        ]
+        count(make_loaded(with_group, "1.37"), CapacityRequest((PodSubject(pod),)), AnalysisHandle())[0]
         for pod in (member, other)
     ]
     assert "GenericWorkload" not in RELEASES["1.37"].features or not RELEASES["1.37"].features["GenericWorkload"]
     assert [(answer.copies, answer.gang) for answer in answers] == [(13, None), (13, None)]
+
+
+NODES_OF_CHARTS = [
+    make_node("a", cpu="4", zone="z1"),
+    make_node("b", cpu="2", zone="z2"),
+    make_node("c", cpu="8", zone="z2", unschedulable=True),
+]
+CHARTED = make_loaded(make_cluster(NODES_OF_CHARTS, [make_pod("p", requests={"cpu": "1"})]))
+ANSWER = SchedulingCluster(CHARTED).capacity("default/p")
+LIMITED = SchedulingCluster(CHARTED).capacity("default/p", most=3)
+
+
+def test_nodes_are_coloured_by_copies_and_by_what_rejects_the_next() -> None:
+    chart = capacity_map(ANSWER, overview_of(CHARTED))
+    assert coloured(chart) == {"a": "4", "b": "2", "c": "none"}
+    assert [kind.name for kind in chart.colourings[0].kinds] == ["none", "1", "2", "3", "4"]
+    assert coloured(chart, 1) == {"a": "NodeResourcesFit", "b": "NodeResourcesFit", "c": "NodeUnschedulable"}
+    assert about(chart)["a"][:2] == ("4 copies", "Insufficient cpu: wants 1 cpu, free 0 of 4")
+
+
+def test_a_count_that_stops_at_its_limit_leaves_nodes_that_accept_more() -> None:
+    chart = capacity_map(LIMITED, overview_of(CHARTED))
+    accepting = {name for name, kind in coloured(chart, 1).items() if kind == "accepts the next copy"}
+    assert accepting == {"a", "b"}
+
+
+def test_copies_by_node() -> None:
+    chart = copies_bars(ANSWER)
+    assert cells(chart) == [("a", "4 copies"), ("b", "2 copies")]
+    assert parts(chart) == {"a": ["zone z1: 4 copies"], "b": ["zone z2: 2 copies"]}
+
+
+def test_copies_by_workload() -> None:
+    chart = workloads_bars(CapacityList(items=(ANSWER, LIMITED)))
+    assert [row.cells[1] for row in chart.rows] == ["6 copies", "at least 3 copies"]

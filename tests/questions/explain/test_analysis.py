@@ -1,15 +1,24 @@
-"""The search for feasible nodes in the answer of ``explain``, with and without samples."""
+"""The search for feasible nodes in the answer of ``explain``, and first lines about members of pod groups."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 import pytest
 
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroup
+from kschedctl.questions.explain.analysis import explain
 from kschedctl.questions.explain.document import ExplainView, document
+from kschedctl.questions.explain.request import ExplainRequest
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.provenance import PodSubject
 from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.scheduler.cycle.outcome import SearchScope
-from tests.builders import make_cluster, make_loaded, make_node, make_pod, scheduling_cluster
+from tests.builders import load_engine, make_cluster, make_loaded, make_node, make_pod, scheduling_cluster
+from tests.cli.in_process import run
+from tests.gangs import RACK, make_group, make_grouping
+from tests.paths import ROOT
 from tests.questions.printing import lines
 from tests.sampling_clusters import many_nodes
 
@@ -123,3 +132,235 @@ def test_seeds_of_a_small_cluster_pick_as_without_samples() -> None:
         SchedulingCluster(cluster).explain(WEB, sampling=each, seed=3).verdict.picked for each in (True, False)
     ]
     assert picked[0] == picked[1]
+
+
+GROUP: Final[dict[str, Any]] = {"schedulingGroup": {"podGroupName": "gang"}}
+NODES = [make_node("a", cpu="4", labels={RACK: "r1"}), make_node("b", cpu="4", labels={RACK: "r2"})]
+#: The first member of the queue needs more than any node has.
+LAUNCHER = make_pod("gang-0", requests={"cpu": "8"}, **GROUP)
+
+
+def workers(number: int, *, cpu: int = 1, node: str = "", priority: int = 0) -> list[Pod]:
+    names = [f"gang-{'old' if node else 'w'}{i}" for i in range(number)]
+    return [make_pod(name, requests={"cpu": str(cpu)}, node=node, priority=priority, **GROUP) for name in names]
+
+
+@pytest.mark.parametrize(
+    ("version", "group", "members", "expected"),
+    [
+        pytest.param(
+            "1.37",
+            make_group(min_count=3),
+            [LAUNCHER, *workers(2)],
+            "The gang default/gang is not scheduled: 0 of 3 members find a node, 3 are needed and 2 are not tried; no "
+            "node has 8 cpu, the largest offers 4.",
+            id="the attempt ends at the first member that fails",
+        ),
+        pytest.param(
+            "1.37",
+            make_group(min_count=3),
+            workers(3, cpu=4),
+            "The gang default/gang is not scheduled: 2 of 3 members find a node, 3 are needed; the other one lacks "
+            "4 cpu.",
+            id="every member is tried",
+        ),
+        pytest.param(
+            "1.37",
+            make_group(min_count=5),
+            workers(6, cpu=4),
+            "The gang default/gang is not scheduled: 2 of 6 members find a node, 5 are needed; the other 4 lack 4 cpu "
+            "each.",
+            id="those that are not tried are like one that finds no node",
+        ),
+        pytest.param(
+            "1.36",
+            make_group(min_count=3),
+            [LAUNCHER, *workers(2)],
+            "The gang default/gang is not scheduled: 2 of 3 members find a node, 3 are needed; no node has 8 cpu, the "
+            "largest offers 4.",
+            id="1.36 tries every member",
+        ),
+        pytest.param(
+            "1.37",
+            make_group(min_count=2),
+            [*workers(2, node="a"), LAUNCHER],
+            "The rest of gang default/gang is not scheduled: 2 of 3 members have a node, 2 are needed; no node has "
+            "8 cpu, the largest offers 4.",
+            id="enough members are on nodes",
+        ),
+        pytest.param(
+            "1.37",
+            make_group(min_count=3, topology=RACK),
+            [*workers(2, node="a"), LAUNCHER],
+            "The gang default/gang is not scheduled: in rack r1, 2 of 3 members find a node, 3 are needed; a has "
+            "4 cpu in all, the pod wants 8 cpu.",
+            id="the members on nodes fix the only domain",
+        ),
+        pytest.param(
+            "1.37",
+            make_group(min_count=2, priority=10),
+            workers(2),
+            "The gang default/gang is not scheduled: kube-scheduler returns an error: all pods in a single pod group "
+            "should have the same priority as the pod group's priority, got 0 and 10.",
+            id="members of another priority than the group",
+        ),
+    ],
+)
+def test_first_line(version: str, group: PodGroup, members: Sequence[Pod], expected: str) -> None:
+    cluster = make_grouping(make_cluster(NODES, members, group), version)
+    pending = next(pod for pod in members if not pod.spec.node_name)
+    (answer,) = explain(cluster, ExplainRequest((PodSubject(pending),)), AnalysisHandle())
+    assert answer.verdict.summary == expected
+
+
+GANGS = ROOT / "fixtures" / "gangs"
+SNAPSHOT = ("--snapshot", str(GANGS / "cluster"))
+
+
+def explained(*arguments: str) -> list[str]:
+    """Return the lines of an answer on a wide terminal."""
+    done = run("explain", *arguments, *SNAPSHOT, environment={"COLUMNS": "400", "NO_COLOR": "1"})
+    assert done.code in (0, 1), done.err
+    return done.out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("asked", "first"),
+    [
+        (
+            ["ml/train-0"],
+            "The gang ml/train is not scheduled: 7 of 8 members find a node, 8 are needed; the other one lacks "
+            "1 nvidia.com/gpu.",
+        ),
+        (
+            ["ml/train-0", "--cordon", "gpu-1"],
+            "The gang ml/train is not scheduled: 4 of 8 members find a node, 8 are needed; the other 4 lack "
+            "1 nvidia.com/gpu each.",
+        ),
+        (
+            ["ml/ring-3"],
+            "The gang ml/ring is not scheduled: in rack r1, where most fit, 5 of 6 members find a node, 6 are needed; "
+            "the other one lacks 1 nvidia.com/gpu.",
+        ),
+        (
+            ["ml/sweep-0"],
+            "ml/sweep-0 is not tried: waiting for minCount pods from a gang to appear in scheduling queue; 3 of the 8 "
+            "pods that gang ml/sweep needs exist. By itself it would fit on 4 of 4 nodes.",
+        ),
+        (
+            ["ml/eval-0"],
+            'ml/eval-0 is not tried: waiting for pods\'s pod group "eval" to appear in scheduling queue; PodGroup '
+            "ml/eval does not exist. By itself it would fit on 4 of 4 nodes.",
+        ),
+        (
+            ["podgroup/train", "-n", "ml"],
+            "The gang ml/train is not scheduled: 7 of 8 members find a node, 8 are needed; the other one lacks "
+            "1 nvidia.com/gpu.",
+        ),
+        (
+            ["job/train", "-n", "ml"],
+            "Job ml/train, 8 pods: The gang ml/train is not scheduled: 7 of 8 members find a node, 8 are needed; the "
+            "other one lacks 1 nvidia.com/gpu.",
+        ),
+        (
+            ["-f", str(GANGS / "manifests" / "urgent.yaml")],
+            "Job ml/urgent, 4 pods: The gang ml/urgent is not scheduled: 2 of 4 members find a node, 4 are needed; the "
+            "other 2 lack 1 nvidia.com/gpu each. Preemption helps: it evicts 2 pods for the group.",
+        ),
+    ],
+)
+def test_the_first_line_is_about_the_group(asked: list[str], first: str) -> None:
+    assert explained(*asked)[0] == first
+
+
+@pytest.mark.parametrize("names", [("ml/eval-0", "podgroup/train"), ("podgroup/train", "ml/eval-0")])
+def test_answers_have_the_order_of_the_arguments(names: tuple[str, str]) -> None:
+    told = [line.split()[0:3] for line in explained(*names, "-n", "ml") if line.startswith(("ml/", "The gang "))]
+    expected = {"ml/eval-0": ["ml/eval-0", "is", "not"], "podgroup/train": ["The", "gang", "ml/train"]}
+    assert told == [expected[name] for name in names]
+
+
+@pytest.mark.parametrize("pod", [f"ml/train-{number}" for number in range(7)])
+def test_every_member_gets_the_same_answer(pod: str) -> None:
+    asked, other = explained(pod), explained("ml/train-0")
+    assert asked[0] == other[0]
+    assert [line for line in asked if line.startswith("  ")] == [line for line in other if line.startswith("  ")]
+
+
+@pytest.mark.parametrize(
+    ("asked", "suggestions"),
+    [
+        (
+            ["ml/train-0", "--cordon", "gpu-1"],
+            {
+                "add a node like gpu-1": "8 members are scheduled",
+                "add a node like gpu-3": "8 members are scheduled",
+                "make room for 4 members: delete 4 pods": "evicts ml/batch-0, ml/batch-1, ml/batch-2 and ml/batch-3, "
+                "then 8 members are scheduled",
+                "minCount 4 instead of 8 in PodGroup train": "4 members are scheduled",
+            },
+        ),
+        (
+            ["ml/ring-0"],
+            {
+                "add a node like gpu-1": "6 members are scheduled",
+                "add a node like gpu-3": "6 members are scheduled",
+                "free 1 nvidia.com/gpu on gpu-2: delete ml/batch-0": "evicts ml/batch-0, then 6 members are scheduled",
+                "minCount 5 instead of 6 in PodGroup ring": "5 members are scheduled",
+            },
+        ),
+        (
+            ["ml/sweep-0"],
+            {
+                "let Job sweep make 5 more pods: minCount is 8": "not tried: a controller creates the pods; of 8 like "
+                "these, 7 would find a node",
+                "minCount 3 instead of 8 in PodGroup sweep": "3 members are scheduled",
+            },
+        ),
+    ],
+)
+def test_suggestions_are_proven_for_the_whole_group(asked: list[str], suggestions: dict[str, str]) -> None:
+    lines = explained(*asked)
+    begin = next(i for i, line in enumerate(lines) if line.startswith("Suggestions")) + 2
+    rows = [line.split("  ") for line in lines[begin : lines.index("", begin)]]
+    found = {parts[0].strip(): parts[-1].strip() for row in rows if (parts := [part for part in row[2:] if part])}
+    assert found == suggestions
+
+
+def test_a_suggestion_for_a_member_that_does_not_wait_deletes_no_pod_of_a_group_that_ends_as_a_whole() -> None:
+    assert not [line for line in explained("ml/train-0") if "ml/serve" in line and "delete" in line]
+
+
+@pytest.mark.parametrize(
+    ("gates", "outcome"), [(None, "unschedulable"), ({"GenericWorkload": False}, "scheduled")], ids=["shown", "given"]
+)
+def test_pod_groups_show_that_their_gates_are_on(gates: dict[str, bool] | None, outcome: str) -> None:
+    cluster = load_engine(GANGS / "cluster", feature_gates=gates)
+    assert cluster.decide("ml/train-0").outcome == outcome
+    assert cluster.release_choice.shown_gates == (
+        () if gates else ("GenericWorkload", "TopologyAwareWorkloadScheduling")
+    )
+
+
+def test_gates_that_depend_on_one_that_is_given_as_off_are_off() -> None:
+    cluster = load_engine(GANGS / "cluster", kubernetes_version="1.36", feature_gates={"GangScheduling": False})
+    assert cluster.release_choice.shown_gates == ("GenericWorkload", "TopologyAwareWorkloadScheduling")
+    assert cluster.decide("ml/train-0").outcome == "scheduled"
+
+
+@pytest.mark.parametrize(
+    ("asked", "error"),
+    [
+        (
+            ["podgroup/trian", "-n", "ml"],
+            "no pod of the snapshot names PodGroup ml/trian\n  did you mean podgroup/train?",
+        ),
+        (
+            ["podgroups/train"],
+            "no pod of the snapshot names PodGroup default/train\n  the snapshot has podgroups/train -n ml",
+        ),
+    ],
+)
+def test_a_group_that_no_pod_names(asked: list[str], error: str) -> None:
+    done = run("explain", *asked, *SNAPSHOT)
+    assert (done.code, done.err.strip()) == (2, f"error: {error}")

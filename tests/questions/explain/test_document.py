@@ -11,7 +11,6 @@ from tests.builders import make_node, make_pod, write_snapshot
 from tests.cli.in_process import run
 from tests.questions.explain.test_explanation import ANSWERS, explain
 from tests.questions.printing import lines
-from tests.questions.printing import lines as printed
 
 NOW = datetime(2026, 5, 4, tzinfo=UTC)
 COMMAND = "kschedctl explain default/pod"
@@ -25,7 +24,7 @@ VIEWS = {
 
 
 def text_lines(explanation: Explanation, view: ExplainView, width: int) -> list[str]:
-    return printed(document(explanation, view), width)
+    return lines(document(explanation, view), width)
 
 
 @pytest.mark.parametrize("width", [60, 80, 160])

@@ -2,12 +2,23 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kschedctl.leaderelection.election import Election, ElectionState
+from kschedctl.leaderelection.network import Crash, Partition, Scenario
+from kschedctl.leaderelection.settings import ElectionSettings
+from kschedctl.objects.releases.choice import ChosenBy
+from kschedctl.questions.answer import RulesData, SnapshotData
+from kschedctl.questions.frame import View
+from kschedctl.questions.leader.analysis import SimulationRequest, simulate_election
+from kschedctl.questions.leader.answer import LeaderOverview
+from kschedctl.questions.leader.document import lease_bars, overview_document, terms_timeline
 from tests.answer_schema import validate
 from tests.cli.in_process import run
 from tests.cli.transcript import make_room
+from tests.questions.printing import lines
 
 
 @pytest.mark.parametrize(
@@ -58,3 +69,129 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("room")
     make_room(folder)
     return folder
+
+
+def election(state: str = "led", **fields: Any) -> Election:
+    values = {
+        "name": "kube-system/kube-scheduler",
+        "kind": "Lease",
+        "holder": "cp-1_6f1d",
+        "pod": "",
+        "node": "",
+        "lease_duration_seconds": 15,
+        "acquired_ago": None,
+        "renewed_ago": 3.0,
+        "transitions": 0,
+        "expired": False,
+        "earliest": 12.0,
+        "latest": 20.8,
+    }
+    return Election(**{**values, **fields}, state=ElectionState(state))
+
+
+def row(one: Election, width: int = 80, *, wide: bool = False) -> str:
+    answer = LeaderOverview(
+        rules=RulesData("1.36", ChosenBy.DEFAULT, "", "", {}),
+        snapshot=SnapshotData((), 1, 1, None),
+        warnings=(),
+        missing=(),
+        not_modelled=(),
+        summary="",
+        elections=(one,),
+        problems=(),
+        heartbeats=0,
+        retry_period=2.0,
+    )
+    printed = lines(overview_document(answer, View(wide=wide)), width)
+    assert max(map(len, printed)) <= width
+    return " ".join(next(line for line in printed if "kube-system/kube-scheduler" in line).split())
+
+
+@pytest.mark.parametrize(
+    ("one", "expected"),
+    [
+        (election(), "cp-1 3 s ago 12-21 s"),
+        (election("late", renewed_ago=9.0, earliest=6.0, latest=14.8), "cp-1 (late) 9 s ago 6-15 s"),
+        (
+            election("overdue", expired=True, renewed_ago=785.0, earliest=None, latest=None),
+            "none (was cp-1) 13 min ago past",
+        ),
+        (election("clockAhead", renewed_ago=-2.5e11, earliest=None, latest=None), "cp-1 in 7,927 years -"),
+        (election(lease_duration_seconds=2**31 - 1, earliest=2.1e9, latest=2.1e9), "cp-1 3 s ago 66 years"),
+        (election(earliest=90.0, latest=310.0), "cp-1 3 s ago 90 s-5 min 10 s"),
+        (election(holder="x" * 300), "xxxxxxxxxxxxxxxxxxxxxxxxxx... 3 s ago 12-21 s"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_row(one: Election, expected: str) -> None:
+    assert row(one) == f"kube-system/kube-scheduler {expected}"
+
+
+@pytest.mark.parametrize("width", [80, 120, 160])
+def test_a_long_holder_fits_in_every_width(width: int) -> None:
+    assert row(election(holder="x" * 300), width, wide=True)
+
+
+@pytest.mark.parametrize(
+    ("one", "expected", "mark"),
+    [
+        pytest.param(
+            election(),
+            ["since the last renewal 3", "still valid 12", "expired 8.8"],
+            3,
+            id="a valid lease, and the latest takeover",
+        ),
+        pytest.param(
+            election("overdue", renewed_ago=785.0, expired=True, earliest=None, latest=None),
+            ["since the last renewal 15", "expired before the snapshot 30"],
+            None,
+            id="a lease that expired long ago",
+        ),
+        pytest.param(
+            election("expired", renewed_ago=20.0, expired=True),
+            ["since the last renewal 15", "expired before the snapshot 5"],
+            20,
+            id="a lease that expired a moment ago",
+        ),
+    ],
+)
+def test_validity(one: Election, expected: list[str], mark: float | None) -> None:
+    chart = lease_bars([one, election(renewed_ago=None)])
+    assert chart is not None
+    (bar,) = chart.rows
+    assert [f"{chart.kinds[each.kind].name} {round(each.size, 1):g}" for each in bar.segments] == expected
+    assert bar.mark == mark
+    assert chart.note.endswith("left out: 1 without a time of renewal before the snapshot")
+
+
+def test_no_time_is_known() -> None:
+    assert lease_bars([election(renewed_ago=None), election(renewed_ago=-5.0)]) is None
+
+
+@pytest.mark.parametrize(
+    ("faults", "expected"),
+    [
+        pytest.param((), ["candidate", "leads"], id="no fault"),
+        pytest.param((Crash(20.0),), ["candidate", "leads", "crashed"], id="the leader crashes"),
+        pytest.param(
+            (Partition(20.0, 60.0),), ["candidate", "leads", "cut off", "lost the lease"], id="the leader is cut off"
+        ),
+    ],
+)
+def test_states_of_the_first_leader(faults: tuple[Crash | Partition, ...], expected: list[str]) -> None:
+    request = SimulationRequest(settings=ElectionSettings(), scenario=Scenario(faults=faults))
+    answer = simulate_election(request)
+    chart = terms_timeline(answer)
+    lanes = {lane.name: [chart.kinds[span.kind].name for span in lane.spans] for lane in chart.lanes}
+    assert lanes[answer.terms[0].who] == expected
+    assert lanes["no leader"] == ["no leader"] * len(answer.gaps)
+
+
+def test_two_leaders_at_once() -> None:
+    scenario = Scenario(faults=(Crash(20.0), Partition(40.0, 70.0)), seed=3)
+    answer = simulate_election(SimulationRequest(settings=ElectionSettings(), scenario=scenario))
+    ((first, second),) = answer.overlaps
+    chart = terms_timeline(answer)
+    spans = {lane.name: [(chart.kinds[span.kind].name, span.text) for span in lane.spans] for lane in chart.lanes}
+    for one, other in ((first, second), (second, first)):
+        assert ("leads beside another leader", other.who) in spans[one.who]

@@ -13,15 +13,20 @@ from kschedctl.diagnosis.why.unblocking_changes import unblock
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.workload import ReplicaSet
 from kschedctl.output.data_forms import as_json
+from kschedctl.questions.charts import Bars, NodeMap
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.pending.analysis import explain_group, pending, pending_answer
 from kschedctl.questions.pending.answer import Pending
+from kschedctl.questions.pending.document import document
 from kschedctl.questions.pending.request import PendingRequest
 from kschedctl.questions.provenance import provenance
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from tests.answer_schema import validate
 from tests.builders import (
     load_engine,
     make_claim,
+    make_cluster,
+    make_loaded,
     make_namespace,
     make_node,
     make_object,
@@ -30,6 +35,7 @@ from tests.builders import (
     mount,
     write_snapshot,
 )
+from tests.questions.drawn import cells, parts, view_of
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
@@ -158,3 +164,50 @@ def test_a_nominated_pod_fits_once_its_victim_is_gone(tmp_path: Path) -> None:
     found = report(tmp_path, make_node("a"), victim, urgent)
     assert found.summary.endswith("1 pod fits without a change once 1 pod being deleted is gone.")
     assert found.fit == ("default/urgent",)
+
+
+JOB = ("batch/v1", "Job", "work")
+CLUSTER = make_loaded(
+    make_cluster(
+        [make_node("a", cpu="4")],
+        [
+            make_pod("low", requests={"cpu": "1"}, node="a", priority=-5),
+            *(make_pod(f"work-{i}", requests={"cpu": "2"}, owner=JOB) for i in range(3)),
+            make_pod("urgent", requests={"cpu": "4"}, priority=9),
+            make_pod("huge", requests={"cpu": "9"}),
+            make_pod("gated", schedulingGates=[{"name": "wait"}]),
+        ],
+    )
+)
+BLOCKS = list(document(SchedulingCluster(CLUSTER).pending(), view_of(CLUSTER)))
+
+
+def test_pods_of_groups_by_outcome() -> None:
+    (chart,) = [block for block in BLOCKS if isinstance(block, Bars)]
+    assert sorted(cells(chart)) == [
+        ("Job default/work", "3 pods"),
+        ("default/gated", "1 pod"),
+        ("default/huge", "1 pod"),
+        ("default/urgent", "1 pod"),
+    ]
+    assert parts(chart)["default/urgent"] == ["preemption would help: 1 pod"]
+    assert parts(chart)["default/huge"] == ["fits nowhere: 1 pod"]
+    assert parts(chart)["default/gated"] == ["not tried: 1 pod"]
+    assert parts(chart)["Job default/work"] == ["fits now: 1 pod", "fits nowhere: 2 pods"]
+
+
+def test_pods_that_wait_for_victims_do_not_fit_now() -> None:
+    status = {"conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]}
+    victim = make_pod("victim", requests={"cpu": "3"}, node="a", terminating=True, status=status)
+    urgent = make_pod("urgent", requests={"cpu": "3"}, priority=9, nominated="a")
+    small = make_pod("small", priority=9)
+    cluster = make_loaded(make_cluster([make_node("a", cpu="5")], [victim, urgent, small]))
+    blocks = list(document(SchedulingCluster(cluster).pending(), view_of(cluster)))
+    (chart,) = [block for block in blocks if isinstance(block, Bars)]
+    assert parts(chart)["default/urgent"] == ["fits once pods have ended: 1 pod"]
+    assert parts(chart)["default/small"] == ["fits now: 1 pod"]
+
+
+def test_the_map_has_all_nodes() -> None:
+    (chart,) = [block for block in BLOCKS if isinstance(block, NodeMap)]
+    assert [cell.name for cell in chart.cells] == ["a"]

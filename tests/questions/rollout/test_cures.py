@@ -203,7 +203,6 @@ def test_a_broken_pod_of_a_stateful_set_blocks_the_revision_that_repairs_it() ->
     assert answer.suggestions[0].summary.startswith("repair the template, then delete default/db-1 once")
 
 
-SMALL = {"containers": [make_container(requests={"cpu": "1"})]}
 OLDER = "delete default/db-1 once: it is older than the template"
 
 
@@ -211,7 +210,7 @@ OLDER = "delete default/db-1 once: it is older than the template"
 @pytest.mark.parametrize(
     ("template", "revision", "first"),
     [
-        pytest.param(SMALL, "db-1", OLDER, id="the new template is another"),
+        pytest.param(ONE, "db-1", OLDER, id="the new template is another"),
         pytest.param(HUGE, "db-2", OLDER, id="the template has been changed since the pod was created"),
         pytest.param(HUGE, "db-1", "repair the template, then delete default/db-1 once", id="a restart"),
     ],
@@ -229,7 +228,7 @@ def test_a_broken_pod_of_an_older_template_is_only_deleted(
 
 
 def test_a_new_pod_that_lacks_capacity_needs_no_other_template() -> None:
-    db = stateful_set(2, SMALL)
+    db = stateful_set(2, ONE)
     fillers = [make_pod(f"x{i}", node=f"n{i}", requests={"cpu": "4"}) for i in range(2)]
     answer = scheduling_cluster(make_cluster(nodes(2), [*members(["n0", "n1"]), *fillers], db)).rollout(restarted(db))
     assert [one.summary for one in answer.suggestions if "template" in one.summary] == []

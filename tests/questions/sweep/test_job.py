@@ -1,4 +1,4 @@
-"""Rows of cases: what each axis changes, and that it is what the command of the question says of it."""
+"""Rows of cases: what each axis changes, and a file of results, in which nothing is done again."""
 
 import json
 from pathlib import Path
@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
+from kschedctl.common.errors import InputError
 from kschedctl.questions.sweep.cases import read_plan
 from kschedctl.questions.sweep.job import Row, SweepJob
+from kschedctl.questions.sweep.results import digest, open_results
 from tests.builders import make_node, make_pod, write_snapshot
 from tests.cli.in_process import run
 from tests.paths import ROOT
@@ -27,28 +29,21 @@ def told(job: SweepJob, column: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("axes", "placed"),
+    ("always", "axes", "placed"),
     [
         # 3 cpu fit on a-2 and twice on b-1, and not on a-1, where 2 of 4 are in use.
-        ({"seed": [None]}, [2]),
-        ({"fail-zone": [None, "a", "b"]}, [2, 2, 1]),
-        ({"size": {"of": "set-request", "value": "cpu={}", "values": [None, 2, 5, 9]}}, [2, 2, 1, 0]),
-        ({"cordon": [["a-2", "b-1"], ["a-2"], ["b-1"]]}, [0, 2, 1]),
-        ({"fail-zone": [None, "b"], "size": {"of": "set-request", "values": ["cpu=2", "cpu=5"]}}, [2, 1, 2, 0]),
+        ({}, {"seed": [None]}, [2]),
+        ({}, {"fail-zone": [None, "a", "b"]}, [2, 2, 1]),
+        ({}, {"size": {"of": "set-request", "value": "cpu={}", "values": [None, 2, 5, 9]}}, [2, 2, 1, 0]),
+        ({}, {"cordon": [["a-2", "b-1"], ["a-2"], ["b-1"]]}, [0, 2, 1]),
+        ({}, {"fail-zone": [None, "b"], "size": {"of": "set-request", "values": ["cpu=2", "cpu=5"]}}, [2, 1, 2, 0]),
+        # What-ifs of all cases are made first, and those of pods count in each.
+        ({"fail-zone": "b"}, {"cordon": [None, "a-2"]}, [1, 0]),
+        ({"set-request": "cpu=5"}, {"fail-zone": [None, "b"]}, [1, 0]),
     ],
 )
-def test_what_ifs(axes: dict[str, Any], placed: list[int], tmp_path: Path) -> None:
-    assert told(make_job(tmp_path, axes=axes), "placed") == placed
-
-
-def test_what_ifs_of_all_cases_are_made_first(tmp_path: Path) -> None:
-    job = make_job(tmp_path, base={"whatIf": {"fail-zone": "b"}}, axes={"cordon": [None, "a-2"]})
-    assert told(job, "placed") == [1, 0]
-
-
-def test_what_ifs_of_pods_of_all_cases_count_in_each(tmp_path: Path) -> None:
-    job = make_job(tmp_path, base={"whatIf": {"set-request": "cpu=5"}}, axes={"fail-zone": [None, "b"]})
-    assert told(job, "placed") == [1, 0]
+def test_what_ifs(always: dict[str, str], axes: dict[str, Any], placed: list[int], tmp_path: Path) -> None:
+    assert told(make_job(tmp_path, base={"whatIf": always}, axes=axes), "placed") == placed
 
 
 def test_a_fleet_of_snapshots(tmp_path: Path) -> None:
@@ -201,3 +196,87 @@ def test_cases_that_start_alike_are_worked_on_one_after_another(tmp_path: Path) 
     job = make_job(tmp_path, axes={"seed": [1, 2], "kubernetes-version": ["1.36", "1.37"]})
     assert job.in_order(range(1, 5)) == [1, 3, 2, 4]
     assert job.in_order([4, 1, 2]) == [1, 2, 4]
+
+
+AXES: dict[str, Any] = {"fail-zone": [None, "a", "b", "c"]}
+
+
+def filled(job: SweepJob, file: Path, *numbers: int, resume: bool = False) -> list[int]:
+    """Write down the rows of some cases; the cases that are left then."""
+    with open_results(str(file), job, resume=resume) as results:
+        for number in numbers:
+            results.add(job.row(number))
+        return results.left(len(job.read.cases))
+
+
+def test_what_is_done_is_not_left(tmp_path: Path) -> None:
+    job, file = make_job(tmp_path, axes=AXES), tmp_path / "results.jsonl"
+    assert filled(job, file, 1, 3) == [2, 4]
+    # The last one fails, and is tried again.
+    assert filled(job, file, 4, resume=True) == [2, 4]
+    with open_results(str(file), job, resume=True) as results:
+        assert results.rows == {number: job.row(number) for number in (1, 3, 4)}
+
+
+@pytest.mark.parametrize("cut", range(1, 60, 7))
+def test_a_last_line_that_was_cut_off_is_done_again(cut: int, tmp_path: Path) -> None:
+    job, file = make_job(tmp_path, axes=AXES), tmp_path / "results.jsonl"
+    filled(job, file, 1, 2, 3)
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-cut])
+    assert filled(job, file, 3, resume=True) == [4]
+    assert file.read_bytes() == whole
+
+
+def test_without_a_file_nothing_is_written(tmp_path: Path) -> None:
+    before = sorted(tmp_path.iterdir())
+    with open_results("", make_job(tmp_path, axes=AXES), resume=False) as results:
+        assert results.left(4) == [1, 2, 3, 4]
+    assert sorted(tmp_path.iterdir()) == [*before, tmp_path / "cluster.json"]
+
+
+def test_resuming_without_a_file_begins_one(tmp_path: Path) -> None:
+    assert filled(make_job(tmp_path, axes=AXES), tmp_path / "results.jsonl", resume=True) == [1, 2, 3, 4]
+
+
+def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
+    job, file = make_job(tmp_path, axes=AXES), tmp_path / "results.jsonl"
+    filled(job, file, 1)
+    before = file.read_bytes()
+    with pytest.raises(InputError, match=r"results.jsonl: already exists\n  --resume continues"):
+        filled(job, file, 1)
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("change", ["plan", "snapshot", "file"])
+def test_the_file_of_another_sweep_is_refused(change: str, tmp_path: Path) -> None:
+    (tmp_path / "more.yaml").write_text("")
+    axes = {**AXES, "apply": [None, "more.yaml"]}
+    file = tmp_path / "results.jsonl"
+    filled(make_job(tmp_path, axes=axes), file, 1)
+    before = file.read_bytes()
+    if change == "plan":
+        axes = {**AXES, "apply": ["more.yaml", None]}
+    elif change == "snapshot":
+        write_snapshot(tmp_path, [make_node("other")])
+    else:
+        (tmp_path / "more.yaml").write_text("# changed\n")
+    with pytest.raises(InputError, match="has the results of another sweep"):
+        filled(make_job(tmp_path, axes=axes), file, 2, resume=True)
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", ["apiVersion: v1\nkind: Pod\n", "{}\n", "no line", '{"kind": "Sweep"}\n'])
+def test_what_is_no_file_of_results_stays_as_it_is(content: str, tmp_path: Path) -> None:
+    file = tmp_path / "other.yaml"
+    file.write_text(content)
+    with pytest.raises(InputError, match="not a file of results"):
+        filled(make_job(tmp_path, axes=AXES), file, 1, resume=True)
+    assert file.read_text() == content
+
+
+def test_the_name_and_the_age_of_files_do_not_count(tmp_path: Path) -> None:
+    job = make_job(tmp_path, axes=AXES)
+    before = digest(job)
+    (tmp_path / "cluster.json").touch()
+    assert digest(job) == before

@@ -1,8 +1,9 @@
-"""The nodes of the pods that were scheduled last, explained by samples or not."""
+"""The nodes and the messages of kube-scheduler, compared with ours: pods that run, and pods that wait."""
 
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.core import Node
@@ -13,9 +14,12 @@ from kschedctl.questions.verify import analysis
 from kschedctl.questions.verify.analysis import deciding_refusal, verify
 from kschedctl.questions.verify.answer import Choice, ChosenNodeData, Standing, Verification
 from kschedctl.questions.verify.document import document
+from kschedctl.questions.verify.pending_pods import Disagreement, Theirs, disagreement, overcounted
 from kschedctl.questions.verify.request import VerifyRequest
-from kschedctl.questions.verify.running_pods import check_bound_pods
+from kschedctl.questions.verify.running_pods import BoundPods, check_bound_pods
+from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.status import Code
 from tests.builders import (
     HOSTNAME,
     ZONE,
@@ -28,8 +32,10 @@ from tests.builders import (
     mount,
     scheduling_cluster,
 )
+from tests.example_counts import scaled
 from tests.questions.printing import lines
 from tests.sampling_clusters import many_nodes, pod_of_turn, scheduled_in_turn
+from tests.strategies import World, worlds
 
 #: 150 nodes of which z is the best; a, the worst, is in every sample together with better nodes.
 NODES = [make_node("a", cpu="1"), *many_nodes(148), make_node("z", cpu="64", memory="256Gi")]
@@ -259,3 +265,183 @@ def test_what_a_refusal_comes_to(name: str) -> None:
     found = next(each for each in every if cluster.pods.key(each.pod) == "default/p")
     status, judgement = deciding_refusal(cluster, found)
     assert (judgement.standing, status.plugin) == (standing, plugin)
+
+
+def check(cluster: Cluster, namespace: str = "") -> BoundPods:
+    return check_bound_pods(Scheduler(cluster), AnalysisHandle(), namespace)
+
+
+def misplaced(cluster: Cluster) -> dict[str, str]:
+    """Return the plugin that rejects each pod that would not fit any more."""
+    return {cluster.pods.key(each.pod): each.status.plugin for each in check(cluster).misplaced}
+
+
+def one_by_one(cluster: Cluster) -> dict[str, str]:
+    """Return the same from a separate cluster for each pod, without the pod."""
+    out = {}
+    for index in range(len(cluster.pods)):
+        pod = cluster.pods.pod(index)
+        if cluster.pods.node_row[index] < 0:
+            continue
+        decision = Scheduler(cluster.with_pods(removed=[index])).decide(pod)
+        name = cluster.pods.records[index].node_name
+        if decision.pre_filter is not None and decision.pre_filter.status.code is not Code.SUCCESS:
+            out[pod.key] = decision.pre_filter.status.plugin
+        elif not decision.node(name).feasible:
+            # A node that PreFilter left out has no filter that turned it away.
+            narrowing = decision.pre_filter.plugins if decision.pre_filter is not None else ()
+            out[pod.key] = decision.node(name).status.plugin or " ".join(narrowing)
+    return out
+
+
+@settings(max_examples=scaled(60))
+@given(
+    worlds(
+        "requests",
+        "ports",
+        "tolerations",
+        "nodeSelector",
+        "nodeAffinity",
+        "podAffinity",
+        "spread",
+        of_nodes=("labels", "taints", "offers"),
+    )
+)
+def test_all_at_once_is_each_alone(world: World) -> None:
+    cluster = world.cluster
+    assert misplaced(cluster) == one_by_one(cluster)
+
+
+def test_pods_do_not_stand_in_their_own_way() -> None:
+    volume, claim = (
+        make_volume("v", claim="default/data", modes=["ReadWriteOncePod"]),
+        make_claim("data", bound="v", modes=["ReadWriteOncePod"]),
+    )
+    alone = {
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "web"}}}
+            ]
+        }
+    }
+    cluster = make_cluster(
+        [make_node("a", zone="z", cpu="2"), make_node("b", zone="y")],
+        [
+            make_pod("large", node="a", requests={"cpu": "2"}),
+            make_pod("port", node="a", containers=[{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]),
+            make_pod("alone", node="b", labels={"app": "web"}, affinity=alone),
+            make_pod("claim", node="b", volumes=mount("data")),
+        ],
+        volume,
+        claim,
+    )
+    assert misplaced(cluster) == {}
+    assert check(cluster).feasible == 4
+
+
+def test_what_has_changed_since_is_found() -> None:
+    cluster = make_cluster(
+        [
+            make_node("small", cpu="1"),
+            make_node("cordoned", unschedulable=True),
+            make_node("tainted", taints=["a=b:NoSchedule"]),
+        ],
+        [
+            make_pod("one", node="small", requests={"cpu": "600m"}),
+            make_pod("two", node="small", requests={"cpu": "600m"}),
+            make_pod("three", node="cordoned"),
+            make_pod("four", node="tainted"),
+            make_pod("five", node="tainted", nodeSelector={"disk": "ssd"}),
+        ],
+    )
+    assert misplaced(cluster) == {
+        "default/one": "NodeResourcesFit",
+        "default/two": "NodeResourcesFit",
+        "default/three": "NodeUnschedulable",
+        "default/four": "TaintToleration",
+        "default/five": "TaintToleration",
+    }
+
+
+def test_pods_of_a_daemon_set_are_asked_about_together() -> None:
+    def on(node: str, *, key: str = "metadata.name") -> dict[str, object]:
+        fields = [{"key": key, "operator": "In", "values": [node]}]
+        terms = [{"matchFields": fields}]
+        return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+
+    nodes = [make_node(name) for name in "abc"]
+    pods = [make_pod(f"daemon-{name}", node=name, affinity=on(name)) for name in "abc"]
+    lost = make_pod("moved", node="a", affinity=on("b"))
+    assert misplaced(make_cluster(nodes, [*pods, lost])) == {"default/moved": "NodeAffinity"}
+
+
+def test_pods_that_no_scheduler_of_ours_placed_are_counted_apart() -> None:
+    cluster = make_cluster(
+        [make_node("a")],
+        [
+            make_pod("other", node="a", schedulerName="mine"),
+            make_pod("static", node="a", owner=("v1", "Node", "a")),
+            make_pod("lost", node="gone"),
+            make_pod("fine", node="a", nodeSelector={HOSTNAME: "a"}),
+            make_pod("pending"),
+        ],
+    )
+    assert check(cluster) == BoundPods(feasible=1, misplaced=(), other_scheduler=1, static=1, lost=1)
+    assert check(cluster, "elsewhere") == BoundPods(feasible=0, misplaced=(), other_scheduler=0, static=0, lost=0)
+
+
+CPU, FULL = "Insufficient cpu", "Too many pods"
+HELPLESS = (
+    "no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
+)
+UNSCHEDULABLE = Outcome.UNSCHEDULABLE
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        pytest.param(f"0/2 nodes are available: 2 {CPU}. {HELPLESS}", None, id="the same"),
+        pytest.param(
+            f"0/2 nodes are available: 1 {FULL}, 1 {CPU}. {HELPLESS}",
+            Disagreement(UNSCHEDULABLE, frozenset(), frozenset({FULL})),
+            id="a reason more",
+        ),
+        pytest.param(
+            f"0/2 nodes are available: 2 {FULL}. {HELPLESS}",
+            Disagreement(UNSCHEDULABLE, frozenset({CPU}), frozenset({FULL})),
+            id="another reason",
+        ),
+        pytest.param(
+            f"0/3 nodes are available: 3 {CPU}. {HELPLESS}",
+            Disagreement(UNSCHEDULABLE, ours=frozenset({(CPU, 2)}), theirs=frozenset({(CPU, 3)})),
+            id="other numbers",
+        ),
+        pytest.param(
+            f"0/2 nodes are available: 2 {CPU}. preemption: 0/2 nodes are available: 2 No preemption victims found.",
+            Disagreement(
+                UNSCHEDULABLE,
+                frozenset({"Preemption is not helpful for scheduling"}),
+                frozenset({"No preemption victims found"}),
+            ),
+            id="what is said of preemption",
+        ),
+    ],
+)
+def test_reasons_of_one_side_alone(message: str, expected: Disagreement | None) -> None:
+    cluster = make_cluster([make_node("a", cpu="1"), make_node("b", cpu="1")])
+    decision = Scheduler(cluster).decide(make_pod("p", requests={"cpu": "2"}))
+    assert disagreement(Theirs(reason="Unschedulable", message=message), decision) == expected
+
+
+def test_other_outcomes() -> None:
+    decision = Scheduler(make_cluster([make_node("a")])).decide(make_pod("p"))
+    theirs = Theirs(reason="Unschedulable", message=f"0/1 nodes are available: 1 {CPU}.")
+    assert disagreement(theirs, decision) == Disagreement(Outcome.SCHEDULED, frozenset(), frozenset({CPU}))
+    assert disagreement(Theirs(reason="SchedulingGated"), decision) == Disagreement(Outcome.SCHEDULED)
+    assert disagreement(Theirs(node="a"), decision) is None
+
+
+def test_reasons_that_we_give_more_often() -> None:
+    cluster = make_cluster([make_node("a", cpu="1"), make_node("b", cpu="1")])
+    decision = Scheduler(cluster).decide(make_pod("p", requests={"cpu": "2"}))
+    assert overcounted(Theirs(message=f"0/2 nodes are available: 1 {CPU}, 1 {FULL}."), decision) == {CPU}

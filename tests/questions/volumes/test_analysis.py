@@ -1,6 +1,7 @@
 """Claims and their volumes, as data and in words."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -11,9 +12,13 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.objects.volume import CSINode, PersistentVolumeClaim
 from kschedctl.output.data_forms import as_json
+from kschedctl.questions.charts import Bars, NodeMap
+from kschedctl.questions.document import Block, Table
 from kschedctl.questions.provenance import Provenance
+from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.questions.volumes.analysis import claim_answer, pod_answer
 from kschedctl.questions.volumes.answer import ClaimVolumes, PodVolumes, VolumesList
+from kschedctl.questions.volumes.document import document, list_document
 from kschedctl.questions.volumes.overview import VolumeOverview
 from kschedctl.trials.claim_action import ClaimAction
 from kschedctl.trials.completeness import missing_for_claims
@@ -22,6 +27,7 @@ from tests.builders import (
     ZONE,
     make_claim,
     make_cluster,
+    make_loaded,
     make_node,
     make_object,
     make_pod,
@@ -29,6 +35,7 @@ from tests.builders import (
     make_volume,
     mount,
 )
+from tests.questions.drawn import about, cells, coloured, parts, view_of
 
 NODES = [make_node("a1", zone="a"), make_node("a2", zone="a"), make_node("b1", zone="b")]
 EARLY = make_storage_class("early", waits=False)
@@ -220,3 +227,51 @@ def test_the_cause_for_which_a_claim_is_not_bound_and_its_cures() -> None:
 def test_a_claim_that_waits_for_its_pods_needs_no_cure() -> None:
     found = about_claim(make_claim(), make_storage_class())
     assert (found.diagnoses, found.cures) == ((), ())
+
+
+CLUSTER = make_loaded(
+    make_cluster(
+        [make_node("a1", zone="a"), make_node("a2", zone="a"), make_node("b1", zone="b")],
+        [make_pod("web", volumes=mount("data", "new"))],
+        make_claim("data", bound="pv"),
+        make_claim("new"),
+        make_claim("lost", storage_class="none"),
+        make_volume("pv", claim="default/data", affinity={ZONE: ["a"]}),
+        make_storage_class("late"),
+    )
+)
+
+
+def charts(blocks: Iterable[Block]) -> tuple[list[NodeMap], list[Bars], list[Table]]:
+    found = list(blocks)
+    return (
+        [each for each in found if isinstance(each, NodeMap)],
+        [each for each in found if isinstance(each, Bars)],
+        [each for each in found if isinstance(each, Table)],
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "b1", "lines"),
+    [
+        (SchedulingCluster(CLUSTER).volumes(claim="default/data"), "volume cannot be reached", 1),
+        (SchedulingCluster(CLUSTER).volumes(claim="default/new"), "usable", 1),
+        (SchedulingCluster(CLUSTER).volumes("default/web"), "volume cannot be reached", 2),
+    ],
+)
+def test_nodes_are_coloured_by_use(answer: ClaimVolumes | PodVolumes, b1: str, lines: int) -> None:
+    (chart,), _, tables = charts(document(answer, view_of(CLUSTER)))
+    assert coloured(chart) == {"a1": "usable", "a2": "usable", "b1": b1}
+    own = [line for line in about(chart)["b1"] if " free" not in line]
+    assert len(own) == lines
+    assert ("nodes", "zones", "usable", "outcome for a pod") in [each.headings for each in tables]
+
+
+def test_claims_by_storage_class() -> None:
+    answers = tuple(SchedulingCluster(CLUSTER).volumes(claim=f"default/{name}") for name in ("data", "new", "lost"))
+    _, (chart,), _ = charts(list_document(VolumesList(items=answers), view_of(CLUSTER)))
+    assert cells(chart) == [("late", "2 claims"), ("none", "1 claim")]
+    assert parts(chart) == {
+        "late": ["bound: 1 claim", "to be bound: 1 claim"],
+        "none": ["without a usable volume: 1 claim"],
+    }

@@ -1,17 +1,29 @@
-"""Integer programs: the solution is the best of all values, its bound is one, and the solver prints nothing."""
+"""Integer programs, the question they answer, and patterns: bounds are bounds, and solutions are the best."""
 
 import random
 import signal
 import subprocess
 import sys
 import threading
+import time
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.trials.optimum.final_goal import FinalGoal
+from kschedctl.trials.optimum.goals import Goal, Opened, goals_of
+from kschedctl.trials.optimum.patterns import Patterns
 from kschedctl.trials.optimum.program import Linear, Program, total
+from kschedctl.trials.optimum.question import PlacementQuestion, no_evictions, pose
+from kschedctl.trials.optimum.search import best
+from kschedctl.trials.optimum.sites import PodCapacities, grouped_sites, single_node_sites
+from tests.builders import HOSTNAME, ZONE, make_cluster, make_node, make_pod
+from tests.trials.optimum.test_exhaustive import clusters
 
 _COEFFICIENTS = st.lists(st.integers(-4, 4), min_size=3, max_size=3)
 
@@ -176,3 +188,126 @@ def test_large_amounts_are_solved(amount: int) -> None:
     found = program.optimize(x, maximize=True, seconds=600)
     assert found is not None
     assert found.of(x) == 2
+
+
+@settings(deadline=None)
+@given(clusters("ports", "anti-affinity", "spread", waiting=4))
+def test_no_placement_is_beyond_the_bound(cluster: Cluster) -> None:
+    question = pose(Scheduler(cluster), no_evictions)
+    goals = goals_of(question, FinalGoal.SCORES)
+    found = best(question, seconds=600)
+    assert found.proven
+    capacity = PodCapacities(question)
+    reached: list[tuple[Goal, int]] = []
+    for standing in found.standings:
+        patterns = Patterns(capacity, single_node_sites(capacity))
+        patterns.take(found.placement)
+        bound = patterns.bound(standing.goal, reached, time.monotonic() + 600)
+        assert bound is not None
+        assert bound >= standing.value - 1e-6
+        reached.append((standing.goal, standing.value))
+    assert [goal.name for goal, _ in reached] == [goal.name for goal in goals]
+
+
+def test_nodes_are_filled_without_parts_of_pods() -> None:
+    # Three pods of 3 CPU would be 2.25 nodes of 4 in parts; each takes a node of its own.
+    cluster = make_cluster(
+        [make_node(f"n{i}") for i in range(4)], [make_pod(f"w{i}", requests={"cpu": "3"}) for i in range(3)]
+    )
+    question = pose(Scheduler(cluster), no_evictions)
+    capacity = PodCapacities(question)
+    (site,) = grouped_sites(capacity)
+    assert site.n_nodes == 4
+    patterns = Patterns(capacity, [site])
+    placed, opened = goals_of(question, FinalGoal.NODES)
+    assert isinstance(opened, Opened)
+    bound = patterns.bound(placed, [], time.monotonic() + 600)
+    assert bound is not None
+    assert round(bound, 3) == 3
+    fewest = patterns.bound(opened, [(placed, 3)], time.monotonic() + 600)
+    assert fewest is not None
+    assert round(fewest, 3) == 3
+    found = patterns.best(opened, [(placed, 3)], 10)
+    assert found is not None
+    assert sorted(found.placed.values()) == [1, 1, 1]
+
+
+def test_an_overcommitted_node_is_filled_with_pods_that_request_none_of_the_resource() -> None:
+    cluster = make_cluster(
+        [make_node("n0", cpu="4", memory="1Gi")],
+        [
+            make_pod("large", node="n0", requests={"memory": "2Gi"}),
+            *(make_pod(f"w{i}", requests={"cpu": "1"}) for i in range(2)),
+            make_pod("m", requests={"memory": "1Gi"}),
+        ],
+    )
+    question = pose(Scheduler(cluster), no_evictions)
+    capacity = PodCapacities(question)
+    placed, *_ = goals_of(question, FinalGoal.NODES)
+    bound = Patterns(capacity, single_node_sites(capacity)).bound(placed, [], time.monotonic() + 600)
+    assert bound is not None
+    assert round(bound, 3) == 2
+
+
+RS = ("apps/v1", "ReplicaSet", "web")
+
+
+def ask(*pods: Any, nodes: Any = None, evicting: bool = True) -> PlacementQuestion:
+    cluster = make_cluster(nodes or [make_node("a"), make_node("b")], pods)
+    return pose(Scheduler(cluster), None if evicting else no_evictions)
+
+
+def names(question: PlacementQuestion) -> list[list[str]]:
+    return [[pod.name for pod in kind.pods] for kind in question.kinds]
+
+
+def test_replicas_are_one_kind_whatever_labels_nobody_reads() -> None:
+    replicas = [make_pod(f"web-{i}", labels={"app": "web", "pod-name": f"web-{i}"}, owner=RS) for i in range(3)]
+    assert names(ask(*replicas)) == [["web-0", "web-1", "web-2"]]
+
+
+def test_a_label_that_a_term_reads_tells_kinds_apart() -> None:
+    term = {"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": "web"}}}
+    far = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    other = make_pod("other", affinity=far, node="a")
+    question = ask(make_pod("p", labels={"app": "web"}), make_pod("q", labels={"app": "db"}), other)
+    assert names(question) == [["p"], ["q"]]
+
+
+def test_requests_tell_kinds_apart() -> None:
+    assert names(ask(make_pod("p", requests={"cpu": "1"}), make_pod("q", requests={"cpu": "2"}))) == [["p"], ["q"]]
+
+
+def test_pods_at_a_gate_and_of_other_schedulers_take_no_part() -> None:
+    gated = make_pod("gated", schedulingGates=[{"name": "wait"}])
+    question = ask(make_pod("p"), gated, make_pod("theirs", schedulerName="other"))
+    assert (names(question), question.gated) == ([["p"]], ("default/gated",))
+
+
+def test_who_may_be_evicted_is_of_lower_priority_than_some_pod_that_evicts() -> None:
+    running = [make_pod(f"r{i}", node="a", priority=priority) for i, priority in enumerate((0, 5, 10))]
+    assert len(ask(make_pod("p", priority=10), *running).occupants) == 2
+    assert ask(make_pod("p", priority=10, preemptionPolicy="Never"), *running).occupants == ()
+    assert ask(make_pod("p", priority=10), *running, evicting=False).occupants == ()
+
+
+def test_who_is_made_again_is_of_a_kind_that_waits_for_nothing_yet() -> None:
+    question = ask(make_pod("p", priority=10), make_pod("r", node="a", owner=RS), make_pod("bare", node="a"))
+    assert names(question) == [["p"], []]
+    assert sorted(occupants.kind for occupants in question.occupants) == [-1, 1]
+
+
+def test_nodes_that_nothing_tells_apart_are_one_site() -> None:
+    nodes = [make_node(f"n{i}", zone=f"z{i % 2}") for i in range(6)]
+    plain = ask(make_pod("p", requests={"cpu": "1"}), nodes=nodes)
+    assert [site.n_nodes for site in grouped_sites(PodCapacities(plain))] == [6]
+    term = {
+        "maxSkew": 1,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "a"}},
+    }
+    spread = ask(make_pod("p", labels={"app": "a"}, topologySpreadConstraints=[term]), nodes=nodes)
+    assert [site.n_nodes for site in grouped_sites(PodCapacities(spread))] == [3, 3]
+    used = ask(make_pod("p", requests={"cpu": "1"}), make_pod("r", node="n1", requests={"cpu": "1"}), nodes=nodes)
+    assert [site.rows for site in grouped_sites(PodCapacities(used))] == [(0, 2, 3, 4, 5), (1,)]

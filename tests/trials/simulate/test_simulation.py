@@ -1,27 +1,36 @@
 """Simulations: what becomes of pods, one after another, with grace, controllers, budgets, Permit and volumes."""
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import on_node
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST, RELEASES, Release
+from kschedctl.objects.resources import RequestRules
 from kschedctl.objects.volume import CSINode, PersistentVolume, PersistentVolumeClaim
 from kschedctl.objects.workload import PodDisruptionBudget
+from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.config.load import load_configuration
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.interface import PermitPlugin, Plugin
 from kschedctl.scheduler.framework.status import SUCCESS, Code, Status
 from kschedctl.scheduler.plugins.registry import in_tree_registry
+from kschedctl.sources.snapshot.capture import ClusterReader
+from kschedctl.sources.snapshot.summary import ReadSummary
 from kschedctl.trials.simulate.attempts import Attempt
 from kschedctl.trials.simulate.choice import TieBreak, as_recorded
 from kschedctl.trials.simulate.simulation import Simulation
 from kschedctl.trials.simulate.timeline import TimelineEvent
 from kschedctl.trials.simulate.world import SCHEDULER_ALONE, World
+from tests import strategies
 from tests.builders import (
     HOSTNAME,
     ZONE,
@@ -33,8 +42,12 @@ from tests.builders import (
     make_storage_class,
     make_volume,
 )
+from tests.example_counts import scaled
 from tests.gangs import GROUPING, make_group, make_members
+from tests.scheduler.extenders.scheduling import make_scheduler
+from tests.scheduler.extenders.server import ExtenderServer
 from tests.scheduler.preemption.small_clusters import budget
+from tests.strategies import World as Objects
 from tests.trials.whatif.test_pods import deployment, web
 
 RS = ("apps/v1", "ReplicaSet", "web")
@@ -336,3 +349,97 @@ def test_the_pod_in_place_of_one_that_was_changed(node: str, cpu: str) -> None:
     list(simulation)
     (again,) = (pod for pod in map(simulation.cluster.pods.pod, range(2)) if pod.name != "high")
     assert again.spec.containers[0].resources.requests["cpu"] == cpu
+
+
+ASPECTS = ("requests", "tolerations", "spread", "podAffinity", "ports")
+SURROUNDINGS = [SCHEDULER_ALONE, World(), World(grace=False)]
+MOST = 60
+
+
+@given(
+    world=strategies.worlds(*ASPECTS, of_nodes=("labels", "taints"), pending=5),
+    priorities=st.lists(st.sampled_from([0, 0, 5, 9]), min_size=13, max_size=13),
+    surroundings=st.sampled_from(SURROUNDINGS),
+    seed=st.integers(0, 9),
+)
+@settings(max_examples=scaled(40))
+def test_simulations_keep_the_rules(world: Objects, priorities: list[int], surroundings: World, seed: int) -> None:
+    """A pod is placed only where it fits and scores highest, no pod is skipped, and no node is overcommitted."""
+    pods = [
+        replace(pod, spec=replace(pod.spec, priority=priority))
+        for pod, priority in zip(world.pods, priorities, strict=False)
+    ]
+    scheduler = Scheduler(make_cluster(world.nodes, pods, *world.namespaces))
+    simulation = Simulation(scheduler, choose=TieBreak(seed).choose(), world=surroundings)
+    simulation.enqueue_pending()
+    bound: set[str] = set()
+    full = overfull(scheduler)
+    for attempt in islice(simulation, MOST):
+        decision = attempt.decision
+        anew = decided_anew(simulation, decision)
+        assert (decision.best, decision.message, decision.error) == (anew.best, anew.message, anew.error)
+        if attempt.node:
+            assert attempt.node in anew.best
+            assert attempt.pod not in bound
+            bound.add(attempt.pod)
+        if attempt.victims:
+            assert not anew.best
+            own = decision.pod.spec.priority or 0
+            there = decision.cluster.pods
+            index = {there.key(i): i for i in range(len(there))}
+            assert all(there.priority[index[victim]] < own for victim in attempt.victims)
+        # A node that held too much from the start may go on to.
+        assert overfull(simulation.scheduler) <= full
+
+
+def decided_anew(simulation: Simulation, decision: Decision) -> Decision:
+    """Return the decision over a cluster built from the objects of the decision's cluster."""
+    objects = [obj for obj, _ in ClusterReader(decision.cluster, ReadSummary())]
+    return Scheduler(make_cluster([], [], *objects), simulation.scheduler.release).decide(decision.pod)
+
+
+def overfull(scheduler: Scheduler) -> set[tuple[str, str]]:
+    """Return the nodes whose pods request more than is allocatable, with the resource."""
+    columns = scheduler.cluster.resources(RequestRules.of(LATEST))
+    names = scheduler.cluster.nodes.names
+    return {
+        (names[row], resource)
+        for resource, index in columns.index.items()
+        for row in range(len(names))
+        if columns.requested[index, row] > columns.allocatable[index, row]
+    }
+
+
+def test_a_pod_that_an_extender_turned_away_is_tried_again_after_any_event() -> None:
+    """The extender rejects the second pod until the first pod is placed."""
+    taken: list[str] = []
+
+    def answer(about: Any) -> Any:
+        name = about["Pod"]["metadata"]["name"]
+        if name == "second" and not taken:
+            return {"FailedNodes": {"node": "not before the first"}}
+        taken.append(name)
+        return {"NodeNames": about["NodeNames"]}
+
+    with ExtenderServer({"filter": answer}) as server:
+        own = {"urlPrefix": server.url, "filterVerb": "filter", "nodeCacheCapable": True}
+        simulation = Simulation(make_scheduler([make_node()], own))
+        simulation.create([make_pod("second"), make_pod("first")])
+        attempts = [(each.pod, each.node, each.message) for each in simulation]
+    refused = "0/1 nodes are available: 1 not before the first."
+    no_help = "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
+    assert attempts == [
+        ("default/second", "", f"{refused} {no_help}"),
+        ("default/first", "node", ""),
+        ("default/second", "node", ""),
+    ]
+
+
+def test_pods_are_not_placed_together_where_extenders_have_a_say() -> None:
+    with ExtenderServer({"filter": lambda about: {"NodeNames": about["NodeNames"]}}) as server:
+        own = {"urlPrefix": server.url, "filterVerb": "filter", "nodeCacheCapable": True}
+        simulation = Simulation(make_scheduler([make_node("a"), make_node("b")], own))
+        simulation.create([make_pod(f"web-{i}") for i in range(3)])
+        placed = [attempt.node for attempt in simulation]
+        assert all(asked.about["NodeNames"] == ["a", "b"] for asked in server.asked)
+    assert (len(placed), len(server.asked)) == (3, 3)

@@ -1,12 +1,13 @@
 """Pod manifests changed by hand and by an edit, for tests of pod edits."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from io import BytesIO
 from typing import Any
 
 import msgspec
+import pytest
 
 import kschedctl
 from kschedctl.objects.core import Namespace, Node
@@ -53,3 +54,10 @@ def outcome(cluster: LoadedCluster, pod: dict[str, Any] | str) -> bytes | str:
         return msgspec.json.encode(answer("", cluster.decide(pod)))
     except kschedctl.InputError as error:
         return "\n".join(finding.problem for finding in error.findings)
+
+
+def cases_of(table: Mapping[Any, Iterable[str]]) -> list[Any]:
+    """Return a case for each key of a table by kind of edit, named after the option and the key."""
+    return [
+        pytest.param(kind, each, id=f"{kind.option.flag} {each}") for kind, every in table.items() for each in every
+    ]

@@ -31,7 +31,7 @@ from kschedctl.trials.whatif.edits import (
 from tests.builders import ZONE, make_cluster, make_node, make_object, make_pod
 from tests.example_counts import scaled
 from tests.strategies import World, worlds
-from tests.trials.whatif.pods import edited_spec, loaded, manifest, outcome
+from tests.trials.whatif.pods import cases_of, edited_spec, loaded, manifest, outcome
 
 ASPECTS = ("requests", "tolerations", "nodeSelector", "nodeAffinity", "podAffinity", "spread")
 
@@ -240,21 +240,6 @@ def test_changes_of_the_same_kind_can_be_meant_together() -> None:
     assert len(loaded([make_node()], *edits).snapshot.changes) == len(edits)
 
 
-READ = {
-    "spread": DropConstraint("spread"),
-    "spread:topology.kubernetes.io/zone": DropConstraint("spread", "topology.kubernetes.io/zone"),
-    "affinity": DropConstraint("affinity"),
-    "anti-affinity:rack": DropConstraint("anti-affinity", "rack"),
-    "node-affinity": DropConstraint("node-affinity"),
-}
-WRONG = {
-    "spreading": "spread, affinity, anti-affinity, each also with :TOPOLOGYKEY, or node-affinity",
-    "": "is not a constraint",
-    "node-affinity:rack": "is not a constraint",
-    "spread:": '"" is not valid here',
-    "spread:a b": '"a b" is not valid here',
-}
-
 DROP_CONSTRAINT_ZONE = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
 RACK = {**DROP_CONSTRAINT_ZONE, "topologyKey": "rack"}
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -265,111 +250,10 @@ NEAR = {
 }
 NODES = {PREFERRED: [{"weight": 1, "preference": {"matchFields": [{"key": "metadata.name", "operator": "In"}]}}]}
 AFFINITY = {"nodeAffinity": NODES, "podAffinity": NEAR, "podAntiAffinity": NEAR}
-MADE: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
-    "all spread constraints": (
-        "spread",
-        {"topologySpreadConstraints": [DROP_CONSTRAINT_ZONE, RACK], "affinity": AFFINITY},
-        {"topologySpreadConstraints": None, "affinity": AFFINITY},
-    ),
-    "those of a topology key": (
-        "spread:zone",
-        {"topologySpreadConstraints": [DROP_CONSTRAINT_ZONE, RACK]},
-        {"topologySpreadConstraints": [RACK]},
-    ),
-    "affinity to pods": (
-        "affinity",
-        {"affinity": AFFINITY},
-        {"affinity": {"nodeAffinity": NODES, "podAffinity": {}, "podAntiAffinity": NEAR}},
-    ),
-    "anti-affinity over a topology key, required and preferred": (
-        "anti-affinity:zone",
-        {"affinity": AFFINITY},
-        {"affinity": {**AFFINITY, "podAntiAffinity": {REQUIRED: [{"topologyKey": "rack"}]}}},
-    ),
-    "node affinity": (
-        "node-affinity",
-        {"affinity": AFFINITY},
-        {"affinity": {"podAffinity": NEAR, "podAntiAffinity": NEAR}},
-    ),
-    "none there": ("anti-affinity", {}, {"affinity": None}),
-}
 
 
-@pytest.mark.parametrize("text", READ)
-def test_what_is_read(text: str) -> None:
-    assert DropConstraint.parse(text) == READ[text]
-    assert str(DropConstraint.parse(text)) == f"drop constraint {text}"
-
-
-@pytest.mark.parametrize("text", WRONG)
-def test_what_is_refused(text: str) -> None:
-    with pytest.raises(InputError) as caught:
-        DropConstraint.parse(text)
-    assert str(caught.value).startswith("--drop-constraint: ")
-    assert WRONG[text] in str(caught.value)
-
-
-@pytest.mark.parametrize("case", MADE)
-def test_what_a_pod_is_afterwards(case: str) -> None:
-    text, before, after = MADE[case]
-    found = edited_spec(before, DropConstraint.parse(text))
-    assert {key: found.get(key) for key in after} == after
-
-
-NODE_SELECTOR_READ = {
-    "disk=ssd": SetNodeSelector("disk", "ssd"),
-    "a.example/disk=": SetNodeSelector("a.example/disk", ""),
-    "disk-": SetNodeSelector("disk", None),
-}
-NODE_SELECTOR_WRONG = {
-    "disk": "has no value for the nodeSelector entry\n  KEY=VALUE sets an entry",
-    "disk=a b": '"a b" is not valid here',
-    "disk-=ssd": '"disk-" is not valid here',
-    "=ssd": "is not valid here",
-}
-NODE_SELECTOR_MADE: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
-    "added": ("disk=ssd", {"nodeSelector": {"arch": "arm"}}, {"nodeSelector": {"arch": "arm", "disk": "ssd"}}),
-    "changed": ("disk=ssd", {"nodeSelector": {"disk": "hdd"}}, {"nodeSelector": {"disk": "ssd"}}),
-    "taken away": ("disk-", {"nodeSelector": {"disk": "ssd"}}, {"nodeSelector": None}),
-    "not there": ("disk-", {"nodeSelector": {"arch": "arm"}}, {"nodeSelector": {"arch": "arm"}}),
-}
-
-
-@pytest.mark.parametrize("text", NODE_SELECTOR_READ)
-def test_node_selector_what_is_read(text: str) -> None:
-    assert SetNodeSelector.parse(text) == NODE_SELECTOR_READ[text]
-    assert str(SetNodeSelector.parse(text)) == f"node selector {text}"
-
-
-@pytest.mark.parametrize("text", NODE_SELECTOR_WRONG)
-def test_node_selector_what_is_refused(text: str) -> None:
-    with pytest.raises(InputError) as caught:
-        SetNodeSelector.parse(text)
-    assert str(caught.value).startswith("--node-selector: ")
-    assert NODE_SELECTOR_WRONG[text] in str(caught.value)
-
-
-@pytest.mark.parametrize("case", NODE_SELECTOR_MADE)
-def test_node_selector_what_a_pod_is_afterwards(case: str) -> None:
-    text, before, after = NODE_SELECTOR_MADE[case]
-    found = edited_spec(before, SetNodeSelector.parse(text))
-    assert {key: found.get(key) for key in after} == after
-
-
-SET_PRIORITY_READ = {
-    "1000": SetPriority(1000),
-    "-5": SetPriority(-5),
-    "high": SetPriority("high"),
-    "system-node-critical": SetPriority("system-node-critical"),
-}
-SET_PRIORITY_WRONG = {
-    "": "is not a priority",
-    "High": "a whole number, such as 1000, or the name of a PriorityClass",
-    "1.5": "is not a priority",
-    "2147483648": "is not a priority",
-}
 #: The edit, the pod's class, the resulting priority, class and preemptionPolicy, and a part of the edit's text.
-SET_PRIORITY_MADE: dict[str, tuple[SetPriority, str, tuple[int, str, str], str]] = {
+PRIORITIES: dict[str, tuple[SetPriority, str, tuple[int, str, str], str]] = {
     "a class": (SetPriority("high"), "", (1000, "high", "PreemptLowerPriority"), "with priority 1000"),
     "another class": (SetPriority("high"), "meek", (1000, "high", "PreemptLowerPriority"), "has PriorityClass high"),
     "a class that preempts nobody": (SetPriority("meek"), "high", (500, "meek", "Never"), "has PriorityClass meek"),
@@ -384,23 +268,9 @@ SET_PRIORITY_MADE: dict[str, tuple[SetPriority, str, tuple[int, str, str], str]]
 }
 
 
-@pytest.mark.parametrize("text", SET_PRIORITY_READ)
-def test_set_priority_what_is_read(text: str) -> None:
-    assert SetPriority.parse(text) == SET_PRIORITY_READ[text]
-    assert str(SetPriority.parse(text)) == f"set priority {text}"
-
-
-@pytest.mark.parametrize("text", SET_PRIORITY_WRONG)
-def test_set_priority_what_is_refused(text: str) -> None:
-    with pytest.raises(InputError) as caught:
-        SetPriority.parse(text)
-    assert str(caught.value).startswith("--set-priority: ")
-    assert SET_PRIORITY_WRONG[text] in str(caught.value)
-
-
-@pytest.mark.parametrize("case", SET_PRIORITY_MADE)
+@pytest.mark.parametrize("case", PRIORITIES)
 def test_set_priority_what_a_pod_is_afterwards(case: str) -> None:
-    edit, of_class, expected, told = SET_PRIORITY_MADE[case]
+    edit, of_class, expected, told = PRIORITIES[case]
     cluster = loaded([make_node()], edit)
     spec = cluster.decide(manifest({"priorityClassName": of_class})).pod.spec
     assert (spec.priority, spec.priority_class_name, spec.preemption_policy) == expected
@@ -408,22 +278,6 @@ def test_set_priority_what_a_pod_is_afterwards(case: str) -> None:
 
 
 GPU = "nvidia.com/gpu"
-SET_REQUEST_READ = {
-    "cpu=500m": SetRequest("cpu", "500m"),
-    "app:memory=2Gi": SetRequest("memory", "2Gi", "app"),
-    "nvidia.com/gpu=1": SetRequest(GPU, "1"),
-    "app:hugepages-2Mi=4Mi": SetRequest("hugepages-2Mi", "4Mi", "app"),
-}
-SET_REQUEST_WRONG = {
-    "cpu": "RESOURCE=QUANTITY or CONTAINER:RESOURCE=QUANTITY",
-    "=1": "lacks a resource or a quantity",
-    ":cpu=1": "lacks a resource or a quantity",
-    "cpu=": '"" is not a quantity',
-    "cpu=many": "a number with an optional suffix is expected",
-    "cpus=1": '"cpus" is not a resource',
-    "cpu=-1": "a negative amount cannot be requested",
-    "nvidia.com/gpu=500m": "a fraction cannot be requested",
-}
 
 
 def container(name: str = "app", requests: Any = None, limits: Any = None) -> dict[str, Any]:
@@ -436,50 +290,7 @@ def containers(*every: dict[str, Any]) -> dict[str, Any]:
 
 
 TWO = containers(container("app"), container("proxy", {"cpu": "1"}))
-SET_REQUEST_MADE: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
-    "the only container": (
-        "cpu=2",
-        containers(container(requests={"cpu": "1", "memory": "1Gi"})),
-        containers(container(requests={"cpu": "2", "memory": "1Gi"})),
-    ),
-    "a limit below is raised": (
-        "cpu=2",
-        containers(container(requests={"cpu": "1"}, limits={"cpu": "1500m", "memory": "1Gi"})),
-        containers(container(requests={"cpu": "2"}, limits={"cpu": "2", "memory": "1Gi"})),
-    ),
-    "a limit above stays": (
-        "cpu=2",
-        containers(container(limits={"cpu": "2500m"})),
-        containers(container(requests={"cpu": "2"}, limits={"cpu": "2500m"})),
-    ),
-    "an extended resource has its limit": (
-        "nvidia.com/gpu=1",
-        containers(container(requests={GPU: "2"}, limits={GPU: "2"})),
-        containers(container(requests={GPU: "1"}, limits={GPU: "1"})),
-    ),
-    "one of several": ("proxy:cpu=2", TWO, containers(container("app"), container("proxy", {"cpu": "2"}))),
-    "init containers only where they are named": (
-        "cpu=2",
-        {"initContainers": [container("init", {"cpu": "4"})]},
-        {"initContainers": [container("init", {"cpu": "4"})]},
-    ),
-    "an init container": (
-        "init:cpu=2",
-        {"initContainers": [container("init", {"cpu": "4"})]},
-        {"initContainers": [container("init", {"cpu": "2"})], **containers(container(requests={"cpu": "1"}))},
-    ),
-    "the pod as a whole": (
-        "cpu=2",
-        {"resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "1"}}, **TWO},
-        {"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "2"}}, **TWO},
-    ),
-    "what the pod as a whole does not request": (
-        "memory=2Gi",
-        {"resources": {"requests": {"cpu": "1"}}, **containers(container())},
-        {"resources": {"requests": {"cpu": "1"}}, **containers(container(requests={"memory": "2Gi"}))},
-    ),
-}
-SET_REQUEST_REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
+REFUSED_REQUESTS: dict[str, tuple[str, dict[str, Any], str]] = {
     "several containers": ("cpu=2", TWO, "the pod has 2 containers\n  name one with CONTAINER:cpu=2: app, proxy"),
     "no such container": ("apps:cpu=2", TWO, "the pod has no container apps\n  its containers are app, proxy"),
     "a container where the pod as a whole counts": (
@@ -490,30 +301,9 @@ SET_REQUEST_REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("text", SET_REQUEST_READ)
-def test_set_request_what_is_read(text: str) -> None:
-    assert SetRequest.parse(text) == SET_REQUEST_READ[text]
-    assert str(SetRequest.parse(text)) == f"set request {text}"
-
-
-@pytest.mark.parametrize("text", SET_REQUEST_WRONG)
-def test_set_request_what_is_refused(text: str) -> None:
-    with pytest.raises(InputError) as caught:
-        SetRequest.parse(text)
-    assert str(caught.value).startswith("--set-request: ")
-    assert SET_REQUEST_WRONG[text] in str(caught.value)
-
-
-@pytest.mark.parametrize("case", SET_REQUEST_MADE)
-def test_set_request_what_a_pod_is_afterwards(case: str) -> None:
-    text, before, after = SET_REQUEST_MADE[case]
-    found = edited_spec(before, SetRequest.parse(text))
-    assert {key: found.get(key) for key in after} == after
-
-
-@pytest.mark.parametrize("case", SET_REQUEST_REFUSED)
+@pytest.mark.parametrize("case", REFUSED_REQUESTS)
 def test_what_a_pod_does_not_have_is_refused(case: str) -> None:
-    text, spec, message = SET_REQUEST_REFUSED[case]
+    text, spec, message = REFUSED_REQUESTS[case]
     with pytest.raises(InputError) as caught:
         edited_spec(spec, SetRequest.parse(text))
     assert str(caught.value) == f"set request {text}: {message}"
@@ -537,64 +327,204 @@ def test_a_request_beyond_what_the_namespace_allows_is_refused_as_that_of_a_mani
         loaded([make_node()], SetRequest("cpu", "2")).decide(pod)
 
 
-TOLERATE_READ = {
-    "gpu": Tolerate("gpu"),
-    "gpu=true": Tolerate("gpu", "true"),
-    "gpu=": Tolerate("gpu", ""),
-    "gpu:NoExecute": Tolerate("gpu", None, "NoExecute"),
-    "a.example/gpu=true:NoSchedule": Tolerate("a.example/gpu", "true", "NoSchedule"),
-    "gpu-": Tolerate("gpu", remove=True),
-    "gpu:NoSchedule-": Tolerate("gpu", None, "NoSchedule", remove=True),
-}
-TOLERATE_WRONG = {
-    "": "is not a toleration",
-    "-": "is not a toleration",
-    ":NoSchedule": "is not a toleration",
-    "gpu=true-": "KEY- removes the tolerations of KEY",
-    "gpu:": '"" is not a taint effect',
-    "gpu:Sometimes": "the effects are NoSchedule, PreferNoSchedule, NoExecute",
-    "gpu=a b": '"a b" is not valid here',
-}
-
 TOLERATE_GPU = {"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}
 ANY = {"operator": "Exists"}
-TOLERATE_MADE: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
-    "without a value any is tolerated": ("gpu:NoSchedule", {}, {"tolerations": [TOLERATE_GPU]}),
-    "with one that one": (
-        "gpu=true",
-        {"tolerations": [TOLERATE_GPU]},
-        {"tolerations": [TOLERATE_GPU, {"key": "gpu", "operator": "Equal", "value": "true"}]},
-    ),
-    "what is there is not added again": (
-        "gpu:NoSchedule",
-        {"tolerations": [TOLERATE_GPU]},
-        {"tolerations": [TOLERATE_GPU]},
-    ),
-    "all of a key go, those of all keys stay": ("gpu-", {"tolerations": [TOLERATE_GPU, ANY]}, {"tolerations": [ANY]}),
-    "those of an effect go": (
-        "gpu:NoSchedule-",
-        {"tolerations": [TOLERATE_GPU, {**TOLERATE_GPU, "effect": "NoExecute"}]},
-        {"tolerations": [{**TOLERATE_GPU, "effect": "NoExecute"}]},
-    ),
+
+READ: dict[type[PodEdit], dict[str, PodEdit]] = {
+    DropConstraint: {
+        "spread": DropConstraint("spread"),
+        "spread:topology.kubernetes.io/zone": DropConstraint("spread", "topology.kubernetes.io/zone"),
+        "affinity": DropConstraint("affinity"),
+        "anti-affinity:rack": DropConstraint("anti-affinity", "rack"),
+        "node-affinity": DropConstraint("node-affinity"),
+    },
+    SetNodeSelector: {
+        "disk=ssd": SetNodeSelector("disk", "ssd"),
+        "a.example/disk=": SetNodeSelector("a.example/disk", ""),
+        "disk-": SetNodeSelector("disk", None),
+    },
+    SetPriority: {
+        "1000": SetPriority(1000),
+        "-5": SetPriority(-5),
+        "high": SetPriority("high"),
+        "system-node-critical": SetPriority("system-node-critical"),
+    },
+    SetRequest: {
+        "cpu=500m": SetRequest("cpu", "500m"),
+        "app:memory=2Gi": SetRequest("memory", "2Gi", "app"),
+        "nvidia.com/gpu=1": SetRequest(GPU, "1"),
+        "app:hugepages-2Mi=4Mi": SetRequest("hugepages-2Mi", "4Mi", "app"),
+    },
+    Tolerate: {
+        "gpu": Tolerate("gpu"),
+        "gpu=true": Tolerate("gpu", "true"),
+        "gpu=": Tolerate("gpu", ""),
+        "gpu:NoExecute": Tolerate("gpu", None, "NoExecute"),
+        "a.example/gpu=true:NoSchedule": Tolerate("a.example/gpu", "true", "NoSchedule"),
+        "gpu-": Tolerate("gpu", remove=True),
+        "gpu:NoSchedule-": Tolerate("gpu", None, "NoSchedule", remove=True),
+    },
+}
+WRONG: dict[type[PodEdit], dict[str, str]] = {
+    DropConstraint: {
+        "spreading": "spread, affinity, anti-affinity, each also with :TOPOLOGYKEY, or node-affinity",
+        "": "is not a constraint",
+        "node-affinity:rack": "is not a constraint",
+        "spread:": '"" is not valid here',
+        "spread:a b": '"a b" is not valid here',
+    },
+    SetNodeSelector: {
+        "disk": "has no value for the nodeSelector entry\n  KEY=VALUE sets an entry",
+        "disk=a b": '"a b" is not valid here',
+        "disk-=ssd": '"disk-" is not valid here',
+        "=ssd": "is not valid here",
+    },
+    SetPriority: {
+        "": "is not a priority",
+        "High": "a whole number, such as 1000, or the name of a PriorityClass",
+        "1.5": "is not a priority",
+        "2147483648": "is not a priority",
+    },
+    SetRequest: {
+        "cpu": "RESOURCE=QUANTITY or CONTAINER:RESOURCE=QUANTITY",
+        "=1": "lacks a resource or a quantity",
+        ":cpu=1": "lacks a resource or a quantity",
+        "cpu=": '"" is not a quantity',
+        "cpu=many": "a number with an optional suffix is expected",
+        "cpus=1": '"cpus" is not a resource',
+        "cpu=-1": "a negative amount cannot be requested",
+        "nvidia.com/gpu=500m": "a fraction cannot be requested",
+    },
+    Tolerate: {
+        "": "is not a toleration",
+        "-": "is not a toleration",
+        ":NoSchedule": "is not a toleration",
+        "gpu=true-": "KEY- removes the tolerations of KEY",
+        "gpu:": '"" is not a taint effect',
+        "gpu:Sometimes": "the effects are NoSchedule, PreferNoSchedule, NoExecute",
+        "gpu=a b": '"a b" is not valid here',
+    },
+}
+MADE: dict[type[PodEdit], dict[str, tuple[str, dict[str, Any], dict[str, Any]]]] = {
+    DropConstraint: {
+        "all spread constraints": (
+            "spread",
+            {"topologySpreadConstraints": [DROP_CONSTRAINT_ZONE, RACK], "affinity": AFFINITY},
+            {"topologySpreadConstraints": None, "affinity": AFFINITY},
+        ),
+        "those of a topology key": (
+            "spread:zone",
+            {"topologySpreadConstraints": [DROP_CONSTRAINT_ZONE, RACK]},
+            {"topologySpreadConstraints": [RACK]},
+        ),
+        "affinity to pods": (
+            "affinity",
+            {"affinity": AFFINITY},
+            {"affinity": {"nodeAffinity": NODES, "podAffinity": {}, "podAntiAffinity": NEAR}},
+        ),
+        "anti-affinity over a topology key, required and preferred": (
+            "anti-affinity:zone",
+            {"affinity": AFFINITY},
+            {"affinity": {**AFFINITY, "podAntiAffinity": {REQUIRED: [{"topologyKey": "rack"}]}}},
+        ),
+        "node affinity": (
+            "node-affinity",
+            {"affinity": AFFINITY},
+            {"affinity": {"podAffinity": NEAR, "podAntiAffinity": NEAR}},
+        ),
+        "none there": ("anti-affinity", {}, {"affinity": None}),
+    },
+    SetNodeSelector: {
+        "added": ("disk=ssd", {"nodeSelector": {"arch": "arm"}}, {"nodeSelector": {"arch": "arm", "disk": "ssd"}}),
+        "changed": ("disk=ssd", {"nodeSelector": {"disk": "hdd"}}, {"nodeSelector": {"disk": "ssd"}}),
+        "taken away": ("disk-", {"nodeSelector": {"disk": "ssd"}}, {"nodeSelector": None}),
+        "not there": ("disk-", {"nodeSelector": {"arch": "arm"}}, {"nodeSelector": {"arch": "arm"}}),
+    },
+    SetRequest: {
+        "the only container": (
+            "cpu=2",
+            containers(container(requests={"cpu": "1", "memory": "1Gi"})),
+            containers(container(requests={"cpu": "2", "memory": "1Gi"})),
+        ),
+        "a limit below is raised": (
+            "cpu=2",
+            containers(container(requests={"cpu": "1"}, limits={"cpu": "1500m", "memory": "1Gi"})),
+            containers(container(requests={"cpu": "2"}, limits={"cpu": "2", "memory": "1Gi"})),
+        ),
+        "a limit above stays": (
+            "cpu=2",
+            containers(container(limits={"cpu": "2500m"})),
+            containers(container(requests={"cpu": "2"}, limits={"cpu": "2500m"})),
+        ),
+        "an extended resource has its limit": (
+            "nvidia.com/gpu=1",
+            containers(container(requests={GPU: "2"}, limits={GPU: "2"})),
+            containers(container(requests={GPU: "1"}, limits={GPU: "1"})),
+        ),
+        "one of several": ("proxy:cpu=2", TWO, containers(container("app"), container("proxy", {"cpu": "2"}))),
+        "init containers only where they are named": (
+            "cpu=2",
+            {"initContainers": [container("init", {"cpu": "4"})]},
+            {"initContainers": [container("init", {"cpu": "4"})]},
+        ),
+        "an init container": (
+            "init:cpu=2",
+            {"initContainers": [container("init", {"cpu": "4"})]},
+            {"initContainers": [container("init", {"cpu": "2"})], **containers(container(requests={"cpu": "1"}))},
+        ),
+        "the pod as a whole": (
+            "cpu=2",
+            {"resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "1"}}, **TWO},
+            {"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "2"}}, **TWO},
+        ),
+        "what the pod as a whole does not request": (
+            "memory=2Gi",
+            {"resources": {"requests": {"cpu": "1"}}, **containers(container())},
+            {"resources": {"requests": {"cpu": "1"}}, **containers(container(requests={"memory": "2Gi"}))},
+        ),
+    },
+    Tolerate: {
+        "without a value any is tolerated": ("gpu:NoSchedule", {}, {"tolerations": [TOLERATE_GPU]}),
+        "with one that one": (
+            "gpu=true",
+            {"tolerations": [TOLERATE_GPU]},
+            {"tolerations": [TOLERATE_GPU, {"key": "gpu", "operator": "Equal", "value": "true"}]},
+        ),
+        "what is there is not added again": (
+            "gpu:NoSchedule",
+            {"tolerations": [TOLERATE_GPU]},
+            {"tolerations": [TOLERATE_GPU]},
+        ),
+        "all of a key go, those of all keys stay": (
+            "gpu-",
+            {"tolerations": [TOLERATE_GPU, ANY]},
+            {"tolerations": [ANY]},
+        ),
+        "those of an effect go": (
+            "gpu:NoSchedule-",
+            {"tolerations": [TOLERATE_GPU, {**TOLERATE_GPU, "effect": "NoExecute"}]},
+            {"tolerations": [{**TOLERATE_GPU, "effect": "NoExecute"}]},
+        ),
+    },
 }
 
 
-@pytest.mark.parametrize("text", TOLERATE_READ)
-def test_tolerate_what_is_read(text: str) -> None:
-    assert Tolerate.parse(text) == TOLERATE_READ[text]
-    assert str(Tolerate.parse(text)) == f"tolerate {text}"
+@pytest.mark.parametrize(("kind", "text"), cases_of(READ))
+def test_what_is_read(kind: type[PodEdit], text: str) -> None:
+    assert kind.parse(text) == READ[kind][text]
+    assert str(kind.parse(text)) == f"{kind.option.flag.removeprefix('--').replace('-', ' ')} {text}"
 
 
-@pytest.mark.parametrize("text", TOLERATE_WRONG)
-def test_tolerate_what_is_refused(text: str) -> None:
+@pytest.mark.parametrize(("kind", "text"), cases_of(WRONG))
+def test_what_is_refused(kind: type[PodEdit], text: str) -> None:
     with pytest.raises(InputError) as caught:
-        Tolerate.parse(text)
-    assert str(caught.value).startswith("--tolerate: ")
-    assert TOLERATE_WRONG[text] in str(caught.value)
+        kind.parse(text)
+    assert str(caught.value).startswith(f"{kind.option.flag}: ")
+    assert WRONG[kind][text] in str(caught.value)
 
 
-@pytest.mark.parametrize("case", TOLERATE_MADE)
-def test_tolerate_what_a_pod_is_afterwards(case: str) -> None:
-    text, before, after = TOLERATE_MADE[case]
-    found = edited_spec(before, Tolerate.parse(text))
+@pytest.mark.parametrize(("kind", "case"), cases_of(MADE))
+def test_what_a_pod_is_afterwards(kind: type[PodEdit], case: str) -> None:
+    text, before, after = MADE[kind][case]
+    found = edited_spec(before, kind.parse(text))
     assert {key: found.get(key) for key in after} == after

@@ -1,11 +1,19 @@
 """Each address has its page, with the answer and links to the objects that it names."""
 
+from collections import deque
+from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 from litestar.testing import TestClient
 
-from tests.web.pages.reading import links, opened, texts
+from kschedctl.web.app import create_app
+from kschedctl.web.questions.question import OFFERED
+from kschedctl.web.settings import ServeSettings
+from tests.paths import ROOT
+from tests.web.conftest import ADDRESS, LIMITS, snapshot
+from tests.web.pages.reading import HTML, links, opened, texts
 
 #: The address, its heading, a text of its main part, and links of it.
 PAGES: dict[str, tuple[str, str, dict[str, str]]] = {
@@ -111,3 +119,105 @@ def test_the_files_of_pages_exist(shop: TestClient[Any]) -> None:
     assert len(files) == 4
     assert {shop.get(each).status_code for each in files} == {200}
     assert not [each for each in root.iter() if each.get("style") or each.get("onclick")]
+
+
+#: Links that lead to the cluster as it is, or to a part of the page.
+_WITHOUT = ("Show the cluster as it is", "Skip to the content")
+
+
+@pytest.mark.parametrize(
+    "address", ["/", "/pods/shop/search-3", "/nodes/node-5", "/workloads", "/try", "/search?q=web"]
+)
+def test_all_links_keep_what_ifs(shop: TestClient[Any], address: str) -> None:
+    what_ifs = [("cordon", "node-8"), ("taint", "node-5:a=b-c:NoSchedule")]
+    root = opened(shop, f"{address}{'&' if '?' in address else '?'}{urlencode(what_ifs)}")
+    for text, href in links(root, "a:not(.chips a):not([hidden])").items():
+        if text not in _WITHOUT and not href.startswith("#"):
+            assert [each for each in parse_qsl(urlsplit(href).query) if each[0] in ("cordon", "taint")] == what_ifs, (
+                text
+            )
+    assert [each.get("aria-label") for each in root.cssselect(".chips a")] == [
+        "Remove cordon node-8",
+        "Remove taint node-5:a=b-c:NoSchedule",
+    ]
+
+
+def test_a_chip_removes_its_what_if_alone(shop: TestClient[Any]) -> None:
+    root = opened(shop, "/nodes?by=zone&cordon=node-8&cordon=node-5")
+    assert [each.get("href") for each in root.cssselect(".chips a")] == [
+        "/nodes?by=zone&cordon=node-5",
+        "/nodes?by=zone&cordon=node-8",
+    ]
+    assert links(root)["Show the cluster as it is"] == "/nodes?by=zone"
+
+
+def test_the_form_offers_every_change_of_the_command_line_that_reads_no_file(shop: TestClient[Any]) -> None:
+    root = opened(shop, "/")
+    offered = [each.get("value") for each in root.cssselect("select[name=what-if] option")]
+    assert offered == [edit.option.flag.removeprefix("--") for edit in OFFERED]
+
+
+@pytest.mark.parametrize(
+    ("sent", "address"),
+    [
+        ("/nodes?what-if=cordon&what-if-value=node-8", "/nodes?cordon=node-8"),
+        (
+            "/nodes?by=zone&cordon=node-5&what-if=cordon&what-if-value=node-8",
+            "/nodes?by=zone&cordon=node-5&cordon=node-8",
+        ),
+        ("/nodes?what-if=cordon&what-if-value=+", "/nodes"),
+        ("/nodes?what-if=colour&what-if-value=red", "/nodes"),
+        ("/nodes?what-if=taint&what-if-value=a%26b%3Dc", "/nodes?taint=a%26b%3Dc"),
+    ],
+)
+def test_the_form_leads_to_an_address_with_the_option(shop: TestClient[Any], sent: str, address: str) -> None:
+    response = shop.get(sent, headers=HTML, follow_redirects=False)
+    assert (response.status_code, response.headers["Location"]) == (303, address)
+
+
+def test_a_what_if_changes_the_answer_of_its_own_address_alone(shop: TestClient[Any]) -> None:
+    lead = "main .lead"
+    before = texts(opened(shop, "/pods/shop/web-7"), lead)[0]
+    changed = texts(opened(shop, "/pods/shop/web-7?cordon=node-8"), lead)[0]
+    other = texts(opened(shop, "/pods/shop/web-7?cordon=node-5"), lead)[0]
+    assert ("node-8 (score" in before, "node-5 (score" in changed, "node-8 (score" in other) == (True, True, True)
+    assert texts(opened(shop, "/pods/shop/web-7"), lead)[0] == before
+
+
+#: Pages of one pod are alike: only this many of them are opened.
+_MOST_OF_A_KIND = 12
+
+
+def crawled(client: TestClient[Any], start: str) -> dict[str, int]:
+    """Open all pages that can be reached, and return the number of pages by the first part of their path."""
+    seen, opened_of = {start}, dict[str, int]()
+    todo = deque(seen)
+    while todo:
+        address = todo.popleft()
+        kind = address.partition("?")[0].split("/")[1]
+        if opened_of.get(kind, 0) >= _MOST_OF_A_KIND:
+            continue
+        opened_of[kind] = opened_of.get(kind, 0) + 1
+        for link in opened(client, address).cssselect("a[href]"):
+            href = link.get("href").partition("#")[0]
+            assert not href or href.startswith("/"), href
+            if href and href not in seen:
+                seen.add(href)
+                todo.append(href)
+    return opened_of
+
+
+def test_the_shop(shop: TestClient[Any]) -> None:
+    found = crawled(shop, "/")
+    assert found.keys() >= {"pods", "nodes", "workloads", "claims", "budgets", "drain", "capacity", "jobs"}
+
+
+def test_the_shop_with_what_ifs(shop: TestClient[Any]) -> None:
+    crawled(shop, "/?cordon=node-8&drain=node-5")
+
+
+@pytest.mark.parametrize("path", ["volumes/conflict", "pending/cluster.yaml", "devices/cluster", "gangs/cluster"])
+def test_other_clusters(path: str) -> None:
+    source = snapshot(Path(ROOT / "fixtures" / path))
+    with TestClient(create_app(source, ServeSettings(limits=LIMITS)), base_url=ADDRESS) as client:
+        crawled(client, "/")
