@@ -114,6 +114,3 @@ def leave(outcome: "AnswerOutcome", *, strict: bool) -> None:
         raise typer.Exit(ExitCode.INCOMPLETE)
     if not outcome.yes:
         raise typer.Exit(ExitCode.NO)
-
-
-# The result of a command: an answer, and the part of it that is shown.

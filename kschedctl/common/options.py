@@ -31,12 +31,12 @@ class Option:
     #: The smallest and the largest number.
     least: float | None = None
     most: float | None = None
-    #: The name of the parameter in the API; by default that of the flag.
+    #: The name of the parameter in the API, if it is not that of the flag.
     parameter: str = ""
 
     @property
     def of_api(self) -> str:
-        """The name of the parameter in the API; empty for that of the field."""
+        """The name of the parameter in the API; empty for an argument that has the name of its field."""
         return self.parameter or self.flag.removeprefix("--")
 
     @property

@@ -50,7 +50,7 @@ def as_text(answer: ShownInNotebooks, width: int | None = None, *, wide: bool = 
     from kschedctl.questions.documents import document
     from kschedctl.questions.frame import View
 
-    columns = get_terminal_size().columns if width is None else width or sys.maxsize
+    columns = get_terminal_size().columns if width is None else width if width > 0 else sys.maxsize
     console = _Plain(columns, sys.stdout)
     return "".join(render(document(answer, View(wide=wide)), console, lambda question: "", in_full=wide)).rstrip("\n")
 

@@ -1,13 +1,14 @@
 """The method of a cluster that asks a question, made from the request that declares it."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, cast
 
 from kschedctl.common.argument_types import require_type
 from kschedctl.common.errors import InputError
 from kschedctl.common.options import Option
+from kschedctl.common.wording import listed, similar
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import AnalysisRequest, declared, renamed, request_of
 
@@ -46,29 +47,34 @@ class Method(Generic[P, A]):
 
     def __get__(self, cluster: "HasEngine | None", owner: type) -> Callable[P, A]:
         kind: type[AnalysisRequest[A]] = self.request
+        known = inspect.signature(kind).parameters
+        every = (known[name].replace(annotation=known[name].annotation.__origin__) for name in documented(kind))
+        parameters = sorted(every, key=lambda each: each.kind)
+        signature = inspect.Signature(parameters)
 
-        def ask(*values: P.args, **named: P.kwargs) -> A:
-            assert cluster is not None
-            request: AnalysisRequest[A] = self.request(*values, **named)
+        def ask(*values: Any, **named: Any) -> A:
+            # Of the class itself, the cluster is the first argument.
+            of, *others = (cluster, *values) if cluster is not None else values
+            try:
+                given = signature.bind(*others, **named).arguments
+            except TypeError as error:
+                close = [name for each in named if each not in known for name in similar(each, known)]
+                hint = f"; did you mean {listed(close, 'or')}?" if close else ""
+                raise TypeError(f"{self._name}() {error}{hint}") from None
+            request = kind(**given)
             check_values(request)
             try:
-                return request.answer(cluster.engine, request.handle or AnalysisHandle())
+                return request.answer(of.engine, request.handle or AnalysisHandle())
             except InputError as error:
                 names = {option.flag: name for name, option in kind.options().items()}
                 raise renamed(error, names) from None
 
+        own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
         ask.__name__, ask.__qualname__ = self._name, f"{owner.__name__}.{self._name}"
         ask.__module__, ask.__doc__ = kind.__module__, method_text(kind)
-        known = inspect.signature(kind)
-        ask.__signature__ = known.replace(  # type: ignore[attr-defined]
-            parameters=[
-                each.replace(annotation=each.annotation.__origin__)
-                for each in known.parameters.values()
-                if each.name in documented(kind)
-            ],
-            return_annotation=inspect.Signature.empty,
-        )
-        return ask
+        shown = signature if cluster is not None else signature.replace(parameters=[own, *parameters])
+        ask.__signature__ = shown  # type: ignore[attr-defined]
+        return cast("Callable[P, A]", ask)
 
 
 def check_values(request: AnalysisRequest[Any]) -> None:
@@ -80,15 +86,20 @@ def check_values(request: AnalysisRequest[Any]) -> None:
     for each in fields(request):
         # Annotated[int, ...] has its type inside.
         kind = each.type.__origin__ if hasattr(each.type, "__metadata__") else each.type  # type: ignore[union-attr]
-        require_type(each.name, getattr(request, each.name), kind)
+        value = getattr(request, each.name)
+        if kind == Sequence[str] and isinstance(value, tuple):
+            for item in value:
+                require_type(f"an item of {each.name}", item, str)
+        require_type(each.name, value, kind)
     for field in options:
         value = getattr(request, field.name)
         option = field.option
         if value is None:
             continue
-        if option.least is not None and value < option.least:
+        # No number is less or more than "not a number".
+        if option.least is not None and not value >= option.least:
             raise InputError(f"{value} is less than {option.least:g}", path=field.name)
-        if option.most is not None and value > option.most:
+        if option.most is not None and not value <= option.most:
             raise InputError(f"{value} is more than {option.most:g}", path=field.name)
     request.check()
 
@@ -97,7 +108,8 @@ def documented(kind: type[AnalysisRequest[Any]]) -> dict[str, str]:
     """Return the texts of the parameters by their name; other fields are for those who find the objects themselves."""
     texts: dict[str, Any] = {field.name: getattr(field.type, "__metadata__", ("",))[0] for field in fields(kind)}
     every = {name: text.help if isinstance(text, Option) else text for name, text in texts.items()}
-    return {name: text for name, text in every.items() if text}
+    # What every request has comes last.
+    return {name: text for name, text in sorted(every.items(), key=lambda item: item[0] == "handle") if text}
 
 
 def method_text(kind: type[AnalysisRequest[Any]]) -> str:

@@ -134,7 +134,7 @@ class PodList(Sequence[Pod]):
         pods = self.engine.pods
         if isinstance(which, slice):
             return [self._on_its_node(index) for index in range(len(pods))[which]]
-        if isinstance(which, int):
+        if not isinstance(which, str):
             return self._on_its_node(range(len(pods))[which])
         # Names are looked up as a question looks them up, with its error.
         from kschedctl.sources.snapshot.pod_choice import find_pod
@@ -289,7 +289,8 @@ class SchedulingCluster(ShownInNotebooks):
         """
         from kschedctl.questions.diff.analysis import DiffRequest, diff
 
-        return diff(self.engine, DiffRequest.of(self.engine, other.engine, pods), handle or AnalysisHandle())
+        given = (pods,) if isinstance(pods, Pod | Mapping | str | Path) else pods
+        return diff(self.engine, DiffRequest.of(self.engine, other.engine, given), handle or AnalysisHandle())
 
     def what_if(self, *edits: Edit, **options: str | Iterable[str]) -> Self:
         """Return the cluster with changes to try; this cluster stays as it is.
@@ -385,9 +386,8 @@ def load(
     live : LiveContext, optional
         The cluster to read if no paths are given; by default that of kubectl's current context.
     edits : sequence of Edit, optional
-        Changes to try (``kschedctl.trials.whatif.edits``), made one after the other: changes of the cluster, and of the
-        pods
-        that questions are about.
+        Changes to try, such as ``kschedctl.Cordon("node-8")``, made one after the other: changes of the cluster, and of
+        the pods that questions are about.
     admission : bool
         True if new pods go through admission before they are decided for; otherwise they only get their defaults.
     max_unpacked : int, optional

@@ -43,11 +43,12 @@ class PodsRequest(AnalysisRequest[A]):
 
         Raises InputError if there is no such pod, none is named, or the manifest is wrong.
         """
-        if isinstance(self.pod, tuple):
-            if not self.pod:
-                raise InputError("names no pod", path="pod")
-            return self
         from kschedctl.questions.provenance import PodSubject
 
-        pod, where = cluster.written_pod(self.pod)
+        if self.pod == ():
+            raise InputError("names no pod", path="pod")
+        if isinstance(self.pod, tuple) and all(isinstance(one, PodSubject) for one in self.pod):
+            return self
+        given: Any = self.pod
+        pod, where = cluster.written_pod(given)
         return replace(self, pod=(PodSubject(pod, where=where),))

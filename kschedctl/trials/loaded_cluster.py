@@ -226,7 +226,7 @@ class LoadedCluster:
         Examples
         --------
         >>> import kschedctl
-        >>> cluster = kschedctl.load("fixtures/shop/cluster")
+        >>> cluster = kschedctl.load("fixtures/shop/cluster").engine
         >>> for attempt in cluster.simulation():
         ...     print(attempt.pod, attempt.node or f"waits for {attempt.nominated}", *attempt.victims)
         shop/search-3 waits for node-8 batch/report-6

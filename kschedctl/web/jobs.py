@@ -22,7 +22,7 @@ from kschedctl.questions.nodes.request import NodesRequest
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.web.errors import BrokenWorkerError, BusyError, NotFoundError
 from kschedctl.web.events import Event
-from kschedctl.web.questions.question import Asked, Question
+from kschedctl.web.questions.question import Asked, Question, answer_of
 from kschedctl.web.workers.messages import Progress
 from kschedctl.web.workers.pool import Pool
 
@@ -219,7 +219,7 @@ def begin_job(
 
 
 def _answer(cluster: LoadedCluster, run: Any, asked: Asked[Any], handle: AnalysisHandle) -> bytes:
-    answer = run(cluster, asked, handle)
+    answer = answer_of(run, cluster, asked, handle)
     # The map on the page shows the nodes that the answer is about: with the what-ifs, and as they were.
     changed = asked.over(cluster, handle)
     overview = nodes_overview(changed, NodesRequest(), handle) if len(changed.nodes) else None

@@ -57,7 +57,7 @@ def test_right_types_pass() -> None:
     assert CLUSTER.explain(CLUSTER.pods[0]).verdict.nodes == ("a",)
     assert CLUSTER.explain({"metadata": {"name": "q"}, "spec": {"containers": [{"name": "c"}]}}).verdict.nodes == ("a",)
     assert CLUSTER.drain("a").nodes[0].node == "a"
-    assert CLUSTER.capacity("default/p", most=1).copies == 1
+    assert CLUSTER.capacity("default/p", max=1).copies == 1
 
 
 def test_a_wrong_name_stays_a_type_error() -> None:

@@ -1,6 +1,6 @@
 """The reading of declared options: groups of options and requests become the parameters that typer reads.
 
-A group is declared once as a dataclass, a request as the struct of its question.
+A group is declared once as a dataclass, a request as the type of its question.
 """
 
 import inspect

@@ -44,10 +44,8 @@ from kschedctl.trials.simulate.world import SCHEDULER_ALONE, World
 # Runs of sequences with pod groups: stages, each of which begins once the run has come to rest.
 #
 # A group that is rejected is tried again without end. A run is at rest once everything that is active or in back-off
-# was
-# tried twice since a pod was last bound or evicted, or something was created or deleted. Where only back-off is left,
-# the
-# clock advances by whole seconds. A bound pod starts at once; its start time follows the order of creation.
+# was tried twice since a pod was last bound or evicted, or something was created or deleted. Where only back-off is
+# left, the clock advances by whole seconds. A bound pod starts at once; its start time follows the order of creation.
 
 _FIRST_START: Final = datetime(2026, 2, 1, tzinfo=UTC)
 #: The number of idle attempts at each entry after which a run is at rest.

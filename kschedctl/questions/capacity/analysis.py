@@ -102,7 +102,7 @@ def capacity(cluster: LoadedCluster, request: CapacityRequest, handle: AnalysisH
     for one in request.copied:
         group = group_to_copy(cluster, one.pod)
         units.setdefault((group.key, "") if group is not None else ("", one.key), []).append(one)
-    return tuple(_capacity(cluster, unit, request.most) for unit in handle.track(units.values(), "filling the cluster"))
+    return tuple(_capacity(cluster, unit, request.max) for unit in handle.track(units.values(), "filling the cluster"))
 
 
 def _capacity(cluster: LoadedCluster, unit: list[PodSubject], most: int | None) -> PodCapacity:

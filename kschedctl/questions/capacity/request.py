@@ -46,7 +46,7 @@ class CapacityRequest(PodsRequest["PodCapacity"]):
         ),
     )
 
-    most: Annotated[int | None, Option("--max", "N", "Stop the count after N copies. Default: no limit.", least=1)] = (
+    max: Annotated[int | None, Option("--max", "N", "Stop the count after N copies. Default: no limit.", least=1)] = (
         None
     )
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from kschedctl.common.options import Example
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.request import AnalysisRequest
+from kschedctl.questions.request import AnalysisRequest, RequestError
 
 if TYPE_CHECKING:
     from kschedctl.objects.device import DeviceClass, ResourceClaim
@@ -49,6 +49,10 @@ class DevicesRequest(DevicesOfClaim):
     device_class: Annotated[str, "A DeviceClass; empty for none."] = ""
     #: The claims and classes, each with an answer of its own; empty for all devices.
     subjects: tuple[ResourceClaim | DeviceClass, ...] = ()
+
+    def check(self) -> None:
+        if self.claim and self.device_class:
+            raise RequestError("cannot be combined with {claim}", "device_class")
 
     def answer(self, cluster: "LoadedCluster", handle: AnalysisHandle) -> "DevicesOverview | DeviceSupply":
         from kschedctl.objects.device import DeviceClass, ResourceClaim

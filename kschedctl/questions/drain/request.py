@@ -21,7 +21,7 @@ _EVICTION = "Eviction"
 
 @dataclass(frozen=True)
 class NamedNodes(AnalysisRequest["Drained"]):
-    """The nodes of a request, which is its first argument."""
+    """The nodes of a request, its first argument."""
 
     nodes: Annotated[
         Sequence[str],
@@ -112,7 +112,15 @@ class DrainRequest(NamedNodes):
         ),
     ] = False
     surge: Annotated[
-        int, Option("--surge", "N", "Add N nodes first, copies of the first drained node.", heading=_EVICTION, least=0)
+        int,
+        Option(
+            "--surge",
+            "N",
+            "Add N nodes first, copies of the first drained node.",
+            heading=_EVICTION,
+            least=0,
+            most=1000,
+        ),
     ] = 0
     place_pending_first: Annotated[
         bool,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from kschedctl.common.errors import InputError
 from kschedctl.common.options import Example
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import AnalysisRequest
@@ -33,8 +34,8 @@ class RolloutRequest(RolledWorkload):
 
     Raises
     ------
-    ManifestError
-        If the workload is of another kind, is not in the cluster, or an API server would refuse it.
+    InputError
+        If the workload is not in the cluster, is of another kind, or an API server would refuse it.
 
     Examples
     --------
@@ -65,12 +66,16 @@ class RolloutRequest(RolledWorkload):
     where: Where = ""
 
     def answer(self, cluster: "LoadedCluster", handle: AnalysisHandle) -> "RolledOut":
+        from kschedctl.objects.meta import ApiObject
         from kschedctl.questions.rollout.analysis import rollout
         from kschedctl.trials.simulate.rollout import restarted
         from kschedctl.trials.whatif.targets import find_kind, find_object, split_target
 
-        if not isinstance(self.workload, str):
+        if isinstance(self.workload, ApiObject):
             return rollout(cluster, self, handle)
+        if not isinstance(self.workload, str):
+            problem = f"a workload is expected, not {type(self.workload).__name__}"
+            raise InputError(problem, path="workload", hint="give an object, or a name such as deploy/shop/web")
         kind, name, namespace = split_target(self.workload, "")
         found = find_object(cluster.cluster, find_kind(kind), f"{namespace}/{name}")
         return rollout(cluster, replace(self, workload=restarted(found)), handle)

@@ -134,7 +134,7 @@ OTHERS: Final[Mapping[str, str]] = {
 }
 #: The options of the questions that an axis can vary, by the name of the option without ``--``.
 OPTIONS: Final[Mapping[Ask, Mapping[str, DeclaredOption]]] = {
-    Ask.CAPACITY: {"max": next(each for each in declared(CapacityRequest) if each.name == "most")},
+    Ask.CAPACITY: {"max": next(each for each in declared(CapacityRequest) if each.name == "max")},
     Ask.DRAIN: {
         each.option.of_api: each
         for each in declared(DrainRequest)

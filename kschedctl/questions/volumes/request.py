@@ -68,7 +68,9 @@ class VolumesRequest(VolumesOfPod):
     by_node: bool = True
 
     def check(self) -> None:
-        if (self.pod is None) == (not self.claim) and not self.subjects:
+        if self.pod is not None and self.claim:
+            raise RequestError("cannot be combined with {pod}", "claim")
+        if self.pod is None and not self.claim and not self.subjects:
             raise RequestError("name a pod or a claim", "pod")
 
     def answer(self, cluster: "LoadedCluster", handle: AnalysisHandle) -> "PodVolumes | ClaimVolumes":

@@ -109,7 +109,11 @@ def not_found(cluster: Cluster, kind: type[ApiObject], key: tuple[str, str], kno
     if elsewhere:
         hint = f"did you mean {listed(elsewhere, 'or')}?"
     else:
-        hint = near(shown, sorted("/".join(part for part in each if part) for each in known), f"{kind.__name__}s")
+        hint = near(
+            shown,
+            sorted("/".join(part for part in each if part) for each in known),
+            f"{kind.__name__}{'es' if kind.__name__.endswith('s') else 's'}",
+        )
     return InputError(f"the cluster has no {kind.__name__} {shown}", hint=hint)
 
 

@@ -24,7 +24,7 @@ from kschedctl.questions.nodes.answer import NodesOverview
 from kschedctl.questions.nodes.request import NodesRequest
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.web.pages.visit import Links, ServerState, Values, Visit, address_values, local_path
-from kschedctl.web.questions.question import OFFERED, Asked, Query
+from kschedctl.web.questions.question import OFFERED, Asked, Query, answer_of
 from kschedctl.web.questions.registry import BY_NAME, QUESTIONS
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class Sheet:
         Raises KschedctlError if the question cannot be answered.
         """
         question = BY_NAME[name]
-        return question.run(self.cluster, question.asked({}, values, body), self._handle)
+        return answer_of(question.run, self.cluster, question.asked({}, values, body), self._handle)
 
     def run(self, function: Callable[..., T], query: Query, body: bytes) -> T:
         """Call a function that answers questions with parameters and manifests; errors are those of the function."""

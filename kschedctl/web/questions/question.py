@@ -27,8 +27,6 @@ from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.whatif.edit import Edit, FileEdit
 from kschedctl.trials.whatif.edits import EDITS, Apply, WhatIfs
 
-# A question as it was asked: its parameters, the changes to try and the manifests.
-
 #: The what-ifs that a request can have: those that read no file.
 OFFERED: Final[tuple[type[Edit], ...]] = tuple(edit for edit in EDITS if not issubclass(edit, FileEdit))
 #: The largest manifest after unpacking, in bytes.
@@ -291,6 +289,21 @@ def answer_request(
     return answer
 
 
+def answer_of(
+    run: Callable[[LoadedCluster, Any, AnalysisHandle], Answer],
+    cluster: LoadedCluster,
+    asked: Asked[Any],
+    handle: AnalysisHandle,
+) -> Answer:
+    """Answer a question; an error names the parameter that is wrong."""
+    try:
+        return run(cluster, asked, handle)
+    except InputError as error:
+        if not isinstance(asked, AskedRequest):
+            raise
+        raise renamed(error, {option.flag: option.of_api for option in asked.request.options().values()}) from None
+
+
 def answered(
     cluster: LoadedCluster,
     run: Callable[[LoadedCluster, Any, AnalysisHandle], Answer],
@@ -298,12 +311,7 @@ def answered(
     handle: AnalysisHandle,
 ) -> bytes:
     """Answer a question, and return the answer as JSON with the fields of ``-o json``."""
-    try:
-        return run(cluster, asked, handle).json_bytes()
-    except InputError as error:
-        if not isinstance(asked, AskedRequest):
-            raise
-        raise renamed(error, {option.flag: option.of_api for option in asked.request.options().values()}) from None
+    return answer_of(run, cluster, asked, handle).json_bytes()
 
 
 def _is_list(field: msgspec.structs.FieldInfo) -> bool:

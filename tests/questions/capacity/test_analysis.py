@@ -199,7 +199,7 @@ NODES_OF_CHARTS = [
 ]
 CHARTED = make_loaded(make_cluster(NODES_OF_CHARTS, [make_pod("p", requests={"cpu": "1"})]))
 ANSWER = SchedulingCluster(CHARTED).capacity("default/p")
-LIMITED = SchedulingCluster(CHARTED).capacity("default/p", most=3)
+LIMITED = SchedulingCluster(CHARTED).capacity("default/p", max=3)
 
 
 def test_nodes_are_coloured_by_copies_and_by_what_rejects_the_next() -> None:
