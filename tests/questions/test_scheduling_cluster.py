@@ -1,6 +1,9 @@
 """The cluster that ``kschedctl.load`` returns: its lists, its questions and its errors."""
 
 import json
+import re
+from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -476,3 +479,40 @@ def test_explain_has_the_options_of_the_command(shop: kschedctl.SchedulingCluste
     assert answer.search.followed
     assert shop.verify(sampling=True).choices
     assert (answer.preference.node if answer.preference else "", answer.withstanding is not None) == ("node-5", True)
+
+
+@pytest.mark.parametrize(
+    ("ask", "problem"),
+    [
+        pytest.param(lambda shop: shop.explain(("shop/web-7",)), "a pod is expected, not tuple", id="pods in a tuple"),
+        pytest.param(lambda shop: shop.explain(), "names no pod", id="no pod"),
+        pytest.param(lambda shop: shop.drain("node-1", surge=2000), "2000 is more than 1000", id="too many"),
+        pytest.param(lambda shop: shop.optimum(time_limit=float("nan")), "nan is less than 0.1", id="no number"),
+        pytest.param(lambda shop: shop.optimum(goal="fun"), '"fun" is not one of scores, nodes', id="no such goal"),
+        pytest.param(lambda shop: shop.devices("a", device_class="b"), "device_class: cannot be combined", id="both"),
+        pytest.param(
+            lambda shop: shop.volumes("a/b", claim="c/d"), "claim: cannot be combined with pod", id="both of volumes"
+        ),
+        pytest.param(lambda shop: shop.nodes(selector="a=b"), "selector: no node matches", id="an option by its name"),
+    ],
+)
+def test_wrong_arguments_are_errors_with_their_names(
+    shop: kschedctl.SchedulingCluster, ask: Callable[[kschedctl.SchedulingCluster], object], problem: str
+) -> None:
+    with pytest.raises(kschedctl.InputError, match=re.escape(problem)):
+        ask(shop)
+
+
+def test_unknown_arguments_are_told_with_the_name_of_the_method(shop: kschedctl.SchedulingCluster) -> None:
+    with pytest.raises(
+        TypeError, match=r"^explain\(\) got an unexpected keyword argument 'nodes'; did you mean node\?$"
+    ):
+        shop.explain("shop/web-7", nodes="node-8")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^drain\(\) too many positional arguments$"):
+        shop.drain("node-1", "node-2")  # type: ignore[call-arg,arg-type]
+
+
+def test_a_method_of_the_class_takes_the_cluster(shop: kschedctl.SchedulingCluster) -> None:
+    answer = kschedctl.SchedulingCluster.explain(shop, "shop/web-7")  # type: ignore[call-arg,arg-type]
+    assert answer == shop.explain("shop/web-7")
+    assert list(signature(shop.nodes).parameters)[:2] == ["nodes", "selector"]
