@@ -244,7 +244,7 @@ def _leadership(request: WatchRequest, identity: str, tell: Callable[[str], None
 
 def _exposition() -> Callable[[LoopStatus], bytes]:
     try:
-        from kschedctl.watch.server import exposition
+        from kschedctl.watch.metrics import exposition
     except ModuleNotFoundError as error:
         if error.name != "prometheus_client":
             raise

@@ -12,7 +12,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 import kschedctl.output.page
-from kschedctl.watch.server import checked, exposed
+from kschedctl.watch.metrics import exposed
+from kschedctl.watch.server import checked
 from kschedctl.web.api import API
 from kschedctl.web.errors import NotFoundError
 from kschedctl.web.guard import Guard

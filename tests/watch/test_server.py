@@ -13,7 +13,8 @@ from kschedctl.watch import loop as status_module
 from kschedctl.watch.feed import Feed
 from kschedctl.watch.leadership import Alone
 from kschedctl.watch.loop import LoopStatus
-from kschedctl.watch.server import Server, address, exposition
+from kschedctl.watch.metrics import exposition
+from kschedctl.watch.server import Server, address
 from tests.watch.test_feed import NODES, PODS, feed
 
 __all__ = ["feed"]
