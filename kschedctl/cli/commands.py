@@ -6,7 +6,6 @@ usage errors and the completion of names import no command.
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from importlib.util import find_spec
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
@@ -86,8 +85,12 @@ def declared_command(name: str) -> "Declared":
     """
     if name not in COMMANDS:
         raise KeyError(name)
-    if find_spec(f"kschedctl.cli.{name}") is not None:
-        return cast("Declared", resolve_name(f"kschedctl.cli.{name}:{'app' if name in GROUPS else name}"))
+    module = f"kschedctl.cli.{name}"
+    try:
+        return cast("Declared", resolve_name(f"{module}:{'app' if name in GROUPS else name}"))
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
     # A question that needs nothing but its request has no module of its own here.
     from kschedctl.questions.request import request_of
 

@@ -236,6 +236,15 @@ def _meaning_to_others(spec: PodSpec) -> PodSpec:
 
 def _reported_resources(status: PodStatus) -> PodStatus:
     """Return the part of the status in which the kubelet reports resources; an empty status if there is none."""
+    if not (
+        status.container_statuses
+        or status.init_container_statuses
+        or status.conditions
+        or status.resources is not None
+        or status.allocated_resources
+    ):
+        # Most new pods have no status yet.
+        return _NOTHING_REPORTED
 
     def reported(statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:
         # The state of a container is specific to the pod.
@@ -267,6 +276,13 @@ def _kept_status(status: PodStatus, *, pending: bool) -> PodStatus:
     A pending pod keeps all conditions, a pod on a node only the conditions that evictions depend on, and the containers
     that keep it from starting.
     """
+    if not (status.conditions or status.container_statuses or status.init_container_statuses):
+        return PodStatus(
+            phase=status.phase,
+            nominated_node_name=status.nominated_node_name,
+            start_time=status.start_time,
+            resource_claim_statuses=status.resource_claim_statuses,
+        )
 
     def waiting(statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:
         return tuple(ContainerStatus(name=each.name, state=each.state) for each in statuses if each.state.waiting)

@@ -140,7 +140,7 @@ def test_metrics_without_the_client_say_what_to_install(monkeypatch: pytest.Monk
     imported = builtins.__import__
 
     def without(name: str, *more: Any) -> Any:
-        if name.startswith(("prometheus_client", "kschedctl.watch.server")):
+        if name.startswith(("prometheus_client", "kschedctl.watch.metrics")):
             raise ModuleNotFoundError(name="prometheus_client")
         return imported(name, *more)
 
