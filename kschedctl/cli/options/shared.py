@@ -144,12 +144,6 @@ CallExtendersOption = Annotated[
         help="Call the configuration's extenders over HTTP, as kube-scheduler does: filter, prioritize and preempt.",
     ),
 ]
-SeedOption = Annotated[
-    int | None,
-    typer.Option("--seed", metavar="N", help="Seed of the random choice among equal nodes.", show_default=False),
-]
-
-
 ContextOption = Annotated[
     str,
     typer.Option("--context", metavar="NAME", help="kubectl context. Default: the current one.", show_default=False),

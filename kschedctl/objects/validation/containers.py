@@ -173,7 +173,6 @@ _NOT_EPHEMERAL: Final = (
     "startupProbe",
     "lifecycle",
 )
-_EPHEMERAL: Final = "cannot be set for an Ephemeral Container"
 
 
 @dataclass(frozen=True, slots=True)

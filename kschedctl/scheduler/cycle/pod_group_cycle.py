@@ -51,7 +51,6 @@ _WAITS_FOR_VICTIMS: Final = "pod group is waiting for preemption to complete"
 _NO_PLACEMENT: Final = "no feasible placements found"
 _NO_PREEMPTION_PLUGIN: Final = "default preemption plugin is not registered, workload aware preemption is disabled"
 _NO_PREEMPTION_HERE: Final = "workload aware preemption is not supported for pod groups with scheduling constraints"
-_DEFAULT_PREEMPTION: Final = "DefaultPreemption"
 _DEFAULT_POLICY: Final = "PreemptLowerPriority"
 
 

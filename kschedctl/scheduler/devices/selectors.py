@@ -233,18 +233,3 @@ def _path(node: Node) -> tuple[str, ...] | None:
             path = _path(container)
             return (*path, key) if path is not None and len(path) == 2 else None
     return None
-
-
-def _subexpressions(node: Node) -> tuple[Node, ...]:
-    match node:
-        case Select():
-            return (node.operand,)
-        case Call():
-            return node.arguments
-        case ListLiteral():
-            return node.elements
-        case MapLiteral():
-            return tuple(part for key, value, _ in node.entries for part in (key, value))
-        case Comprehension():
-            return (node.iterated, node.initial, node.condition, node.step, node.result)
-    return ()

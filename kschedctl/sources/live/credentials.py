@@ -207,7 +207,6 @@ def _interactive(user: Entry[UserEntry], plugin: ExecEntry) -> bool:
     return available and mode != "Never"
 
 
-_AUTHORIZATION: Final = "authorization"
 #: The fields of an OIDC configuration with the issuer's certificate authority.
 _ISSUER_CERTIFICATES: Final = ("idp-certificate-authority", "idp-certificate-authority-data")
 _REMOVED: Final = ("gcp", "azure")
