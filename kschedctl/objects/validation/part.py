@@ -53,7 +53,8 @@ class Part(msgspec.Struct, eq=False):
         return default if self.value is None else self.value.get(name, default)
 
     def __iter__(self) -> Iterator["Part"]:
-        return map(Part, self.value or (), count(), repeat(self), repeat(self.findings))
+        # Most lists of a Pod are absent.
+        return map(Part, self.value, count(), repeat(self), repeat(self.findings)) if self.value else iter(())
 
     def __contains__(self, name: str) -> bool:
         return self.value is not None and name in self.value
