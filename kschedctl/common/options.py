@@ -3,6 +3,8 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
+from kschedctl.common.errors import InputError
+
 
 class Example(NamedTuple):
     """An example of a command: what it is for, and its arguments with the name of the command."""
@@ -33,6 +35,17 @@ class Option:
     most: float | None = None
     #: The name of the parameter in the API, if it is not that of the flag.
     parameter: str = ""
+
+    def check(self, number: float, path: str = "") -> None:
+        """Check the bounds of a number.
+
+        Raises InputError if the number at the path is outside.
+        """
+        # No number is less or more than "not a number".
+        if self.least is not None and not number >= self.least:
+            raise InputError(f"{number} is less than {self.least:g}", path=path)
+        if self.most is not None and not number <= self.most:
+            raise InputError(f"{number} is more than {self.most:g}", path=path)
 
     @property
     def of_api(self) -> str:

@@ -10,7 +10,7 @@ from kschedctl.common.errors import InputError
 from kschedctl.common.options import Option
 from kschedctl.common.wording import listed, similar
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.request import AnalysisRequest, declared, renamed, request_of
+from kschedctl.questions.request import AnalysisRequest, renamed, request_of
 
 if TYPE_CHECKING:
     from kschedctl.trials.loaded_cluster import LoadedCluster
@@ -82,7 +82,6 @@ def check_values(request: AnalysisRequest[Any]) -> None:
 
     Raises InputError if a value is wrong, or options contradict one another.
     """
-    options = declared(type(request))
     for each in fields(request):
         # Annotated[int, ...] has its type inside.
         kind = each.type.__origin__ if hasattr(each.type, "__metadata__") else each.type  # type: ignore[union-attr]
@@ -91,16 +90,10 @@ def check_values(request: AnalysisRequest[Any]) -> None:
             for item in value:
                 require_type(f"an item of {each.name}", item, str)
         require_type(each.name, value, kind)
-    for field in options:
-        value = getattr(request, field.name)
-        option = field.option
-        if value is None:
-            continue
-        # No number is less or more than "not a number".
-        if option.least is not None and not value >= option.least:
-            raise InputError(f"{value} is less than {option.least:g}", path=field.name)
-        if option.most is not None and not value <= option.most:
-            raise InputError(f"{value} is more than {option.most:g}", path=field.name)
+    for name, option in request.options().items():
+        value = getattr(request, name)
+        if value is not None:
+            option.check(value, name)
     request.check()
 
 

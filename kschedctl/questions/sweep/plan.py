@@ -251,9 +251,7 @@ def _option(declared: DeclaredOption, axis: Axis, value: Any) -> None:
             raise InputError(f"{value!r} is neither true nor false")
         return
     _whole(axis, value)
-    least = declared.option.least
-    if least is not None and value < least:
-        raise InputError(f"{value} is less than {least:g}")
+    declared.option.check(value)
 
 
 def _edit(axis: Axis, value: Any) -> None:

@@ -270,6 +270,29 @@ def test_every_what_if_of_the_command_line_is_an_axis() -> None:
 
 
 @pytest.mark.parametrize(
+    ("ask", "name", "value", "problem"),
+    [
+        (Ask.DRAIN, "surge", 1000, None),
+        (Ask.DRAIN, "surge", 1001, "1001 is more than 1000"),
+        (Ask.DRAIN, "surge", -1, "-1 is less than 0"),
+        (Ask.DRAIN, "surge", "two", "'two' is not a whole number"),
+        (Ask.DRAIN, "force", True, None),
+        (Ask.DRAIN, "force", "yes", "'yes' is neither true nor false"),
+        (Ask.CAPACITY, "max", 5, None),
+        (Ask.CAPACITY, "max", True, "True is not a whole number"),
+        # The options of another question are no parameters.
+        (Ask.SIMULATE, "surge", 1, '"surge" is not a parameter of an axis'),
+    ],
+)
+def test_options_of_the_question_are_axes(ask: Ask, name: str, value: object, problem: str | None) -> None:
+    if problem is None:
+        assert read_axis(name, (value,), ask).values == (value,)
+        return
+    with pytest.raises(InputError, match=problem):
+        read_axis(name, (value,), ask)
+
+
+@pytest.mark.parametrize(
     ("name", "axis", "path", "problem"),
     [
         ("seed", (), "", "has no values"),
