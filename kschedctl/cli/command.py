@@ -31,10 +31,10 @@ def command(answer: "Callable[..., CommandResult | None]", name: str = "", text:
         text: The help; by default the function's docstring, or the text of its request.
     """
     run = unfolded(answer)
-    kinds = [parameter.annotation for parameter in declared_parameters(answer).values()]
-    requests = (kind for kind in kinds if isinstance(kind, type) and issubclass(kind, AnalysisRequest))
+    kinds = {name: parameter.annotation for name, parameter in declared_parameters(answer).items()}
+    requests = (kind for kind in kinds.values() if isinstance(kind, type) and issubclass(kind, AnalysisRequest))
     run.__doc__ = text or run.__doc__ or next(requests).text()
-    options: type[OutputOptions] = declared_parameters(answer)["output"].annotation
+    options: type[OutputOptions] = kinds["output"]
 
     @wraps(run)
     def command(**values: object) -> None:

@@ -9,15 +9,25 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, NamedTuple, TypeGuard, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, NamedTuple, Self, TypeAlias, TypeVar, get_args
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.options import Example, Option
 from kschedctl.questions.handle import AnalysisHandle
 
 if TYPE_CHECKING:
+    from kschedctl.objects.pod import Pod
+    from kschedctl.questions.provenance import PodSubject
     from kschedctl.trials.loaded_cluster import LoadedCluster
+
+    #: A pod: an object, its manifest as data, ``namespace/name`` of a pod of the cluster, or the path of a manifest.
+    AnyPod: TypeAlias = Pod | Mapping[str, Any] | str | Path
+    #: The pods of a request: the pod of a program, or the pods that a command or the server has found.
+    Pods: TypeAlias = AnyPod | tuple[PodSubject, ...]
+else:
+    AnyPod = Pods = Any
 
 A = TypeVar("A", covariant=True)
 _SECTION = re.compile(r"\n\n(\w+)\n-+\n")
@@ -33,16 +43,11 @@ class RequestError(InputError):
 
     def __init__(self, problem: str, field: str) -> None:
         self.problem, self.field = problem, field
-        super().__init__(problem.format_map(_Names()), path=field)
+        super().__init__(problem.replace("{", "").replace("}", ""), path=field)
 
     def named(self, names: Mapping[str, str]) -> str:
         """The problem, with the names that fields have where the request comes from."""
         return self.problem.format_map(names)
-
-
-class _Names(dict[str, str]):
-    def __missing__(self, key: str) -> str:
-        return key
 
 
 def renamed(error: InputError, names: Mapping[str, str]) -> InputError:
@@ -74,7 +79,8 @@ class AnalysisRequest(Generic[A]):
     def __post_init__(self) -> None:
         for field in declared(type(self)):
             value = getattr(self, field.name)
-            choices = next((kind for kind in (field.type, *get_args(field.type)) if is_choice(kind)), None)
+            kinds = (field.type, *get_args(field.type))
+            choices = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, StrEnum)), None)
             if field.type == Sequence[str] and isinstance(value, Iterable):
                 # A single text stands for a list of one.
                 value = (value,) if isinstance(value, str) else tuple(value)
@@ -115,9 +121,35 @@ class AnalysisRequest(Generic[A]):
         return "\n\n".join(texts[name] for name in ("", "Command") if name in texts)
 
 
-def is_choice(kind: Any) -> TypeGuard[type[StrEnum]]:
-    """Report whether a type has a fixed set of texts as its values."""
-    return isinstance(kind, type) and issubclass(kind, StrEnum)
+@dataclass(frozen=True)
+class PodsRequest(AnalysisRequest[A]):
+    """A question about pods: the pod of a program, or several, those of one workload after each other."""
+
+    pod: Annotated[
+        Pods,
+        "The pod: an object, its manifest as data, namespace/name of a pod of the cluster, or the path of a manifest.",
+    ] = ()
+
+    @property
+    def pods(self) -> "tuple[PodSubject, ...]":
+        """The pods; only of a request that has found them."""
+        assert isinstance(self.pod, tuple)
+        return self.pod
+
+    def found(self, cluster: "LoadedCluster") -> Self:
+        """Return the request with the pod of a program found in the cluster, or in its manifest.
+
+        Raises InputError if there is no such pod, none is named, or the manifest is wrong.
+        """
+        from kschedctl.questions.provenance import PodSubject
+
+        if self.pod == ():
+            raise InputError("names no pod", path="pod")
+        if isinstance(self.pod, tuple) and all(isinstance(one, PodSubject) for one in self.pod):
+            return self
+        given: Any = self.pod
+        pod, where = cluster.written_pod(given)
+        return replace(self, pod=(PodSubject(pod, where=where),))
 
 
 class DeclaredOption(NamedTuple):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal, Self, TypeVar, overload
 
 from msgspec.structs import replace
 
 from kschedctl.common.argument_types import checked_arguments, with_checked_arguments
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Location
-from kschedctl.common.frames import Frame, Library, ShownInNotebooks
+from kschedctl.common.frames import Frame, Library, ShownInNotebooks, Tabular
 from kschedctl.common.wording import counted
 from kschedctl.objects.core import Node
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
@@ -45,8 +45,49 @@ if TYPE_CHECKING:
     from kschedctl.sources.live.kubeconfig import LiveContext
     from kschedctl.trials.whatif.edits import Edit
 
+T = TypeVar("T", bound=ApiObject)
 
-class NodeList(Sequence[Node]):
+
+class ObjectList(Sequence[T]):
+    """Objects of one kind in a cluster, which a data frame can hold, too."""
+
+    #: The word for one of them.
+    _word: ClassVar[str]
+
+    def __init__(self, engine: LoadedCluster) -> None:
+        self.engine = engine
+
+    def __repr__(self) -> str:
+        return f"<{counted(len(self), self._word)}>"
+
+    @overload
+    def to_frame(self, library: Literal["polars"]) -> polars.DataFrame: ...
+    @overload
+    def to_frame(self, library: Literal["pandas"]) -> pandas.DataFrame: ...
+    @overload
+    def to_frame(self, library: None = None) -> Frame: ...
+    def to_frame(self, library: Library | None = None) -> Frame:
+        """Return a data frame with one row per object; docs/notebooks.md lists its columns.
+
+        Nodes are in the order of their names, pods in that of the snapshot.
+
+        Parameters
+        ----------
+        library : {"polars", "pandas"}, optional
+            The library of the frame; by default polars, or pandas if polars is not installed.
+
+        Raises
+        ------
+        UnsupportedError
+            If the library is not installed.
+        """
+        return self._table().to_frame(library)
+
+    def _table(self) -> Tabular:
+        raise NotImplementedError
+
+
+class NodeList(ObjectList[Node]):
     """The nodes of a cluster: by position, or by name. Called, it answers as the command ``nodes`` does.
 
     Examples
@@ -59,8 +100,7 @@ class NodeList(Sequence[Node]):
     8
     """
 
-    def __init__(self, engine: LoadedCluster) -> None:
-        self.engine = engine
+    _word = "node"
 
     def __len__(self) -> int:
         return len(self.engine.nodes)
@@ -76,37 +116,16 @@ class NodeList(Sequence[Node]):
     def __contains__(self, which: object) -> bool:
         return which in self.engine.nodes.row if isinstance(which, str) else which in self.engine.nodes.objects
 
-    def __repr__(self) -> str:
-        return f"<{counted(len(self), 'node')}>"
-
     __call__ = Method(lambda: NodesRequest, "nodes")
 
-    @overload
-    def to_frame(self, library: Literal["polars"]) -> polars.DataFrame: ...
-    @overload
-    def to_frame(self, library: Literal["pandas"]) -> pandas.DataFrame: ...
-    @overload
-    def to_frame(self, library: None = None) -> Frame: ...
-    def to_frame(self, library: Library | None = None) -> Frame:
-        """Return the nodes as a data frame, one row per node by name; docs/notebooks.md lists the columns.
-
-        Parameters
-        ----------
-        library : {"polars", "pandas"}, optional
-            The library of the frame; by default polars, or pandas if polars is not installed.
-
-        Raises
-        ------
-        UnsupportedError
-            If the library is not installed.
-        """
+    def _table(self) -> Tabular:
         from kschedctl.questions.nodes.analysis import nodes_overview
         from kschedctl.questions.nodes.request import NodesRequest
 
-        return nodes_overview(self.engine, NodesRequest(), AnalysisHandle()).to_frame(library)
+        return nodes_overview(self.engine, NodesRequest(), AnalysisHandle())
 
 
-class PodList(Sequence[Pod]):
+class PodList(ObjectList[Pod]):
     """The pods of a cluster that have not finished: by position, or as ``namespace/name``.
 
     Examples
@@ -120,8 +139,7 @@ class PodList(Sequence[Pod]):
     [500, 2500, 8000, 1000]
     """
 
-    def __init__(self, engine: LoadedCluster) -> None:
-        self.engine = engine
+    _word = "pod"
 
     def __len__(self) -> int:
         return len(self.engine.pods)
@@ -152,37 +170,16 @@ class PodList(Sequence[Pod]):
     def __iter__(self) -> Iterator[Pod]:
         return map(self._on_its_node, range(len(self)))
 
-    def __repr__(self) -> str:
-        return f"<{counted(len(self), 'pod')}>"
-
     def _on_its_node(self, index: int) -> Pod:
         """Return a pod as it is in the cluster; pods that differ only in their node share a spec in the columns."""
         pods = self.engine.pods
         pod, node = pods.pod(index), pods.records[index].node_name
         return replace(pod, spec=replace(pod.spec, node_name=node)) if node else pod
 
-    @overload
-    def to_frame(self, library: Literal["polars"]) -> polars.DataFrame: ...
-    @overload
-    def to_frame(self, library: Literal["pandas"]) -> pandas.DataFrame: ...
-    @overload
-    def to_frame(self, library: None = None) -> Frame: ...
-    def to_frame(self, library: Library | None = None) -> Frame:
-        """Return the pods as a data frame, one row per pod in the order of the snapshot; docs/notebooks.md lists them.
-
-        Parameters
-        ----------
-        library : {"polars", "pandas"}, optional
-            The library of the frame; by default polars, or pandas if polars is not installed.
-
-        Raises
-        ------
-        UnsupportedError
-            If the library is not installed.
-        """
+    def _table(self) -> Tabular:
         from kschedctl.questions.inventory.analysis import pods_table
 
-        return pods_table(self.engine).to_frame(library)
+        return pods_table(self.engine)
 
 
 @with_checked_arguments

@@ -1,14 +1,11 @@
 """The options that change the cluster and the pods before a command answers, generated from the list of edits."""
 
 import inspect
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Final, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Final, Self
 
-import typer
-
-from kschedctl.cli import completion
-from kschedctl.cli.options.declared import OptionGroup
+from kschedctl.cli.options.declared import OptionGroup, typer_annotation
 from kschedctl.cli.options.shared import STRICT, ValidateOption, max_bytes
 from kschedctl.common.options import Option
 from kschedctl.sources.snapshot.validation import Validation
@@ -80,18 +77,11 @@ class ClusterWhatIfOptions(WhatIfOptions):
 
 
 #: The completion of a value, by the start of its metavar.
-_COMPLETED_BY: Final = {"NODE": completion.nodes, "ZONE": completion.zones, "KIND/NAME": completion.workloads}
+_COMPLETED_BY: Final = {"NODE": "nodes", "ZONE": "zones", "KIND/NAME": "workloads"}
 
 NO_WHAT_IFS: Final = WhatIfOptions()
 
 
 def _annotation(option: Option) -> Any:
     begins = option.metavar.partition(":")[0].partition("=")[0]
-    declared = typer.Option(
-        option.flag,
-        metavar=option.metavar,
-        help=option.help,
-        show_default=False,
-        autocompletion=_COMPLETED_BY.get(begins),
-    )
-    return Annotated[list[str] | None, declared]
+    return typer_annotation(Sequence[str], replace(option, completion=_COMPLETED_BY.get(begins, "")))

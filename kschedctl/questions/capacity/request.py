@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from kschedctl.common.options import Example, Option
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.subject import PodsRequest
+from kschedctl.questions.request import PodsRequest
 
 if TYPE_CHECKING:
     from kschedctl.questions.capacity.answer import PodCapacity

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 from kschedctl.common.options import CHOICE_SEED, Example, Option
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.subject import PodsRequest
+from kschedctl.questions.request import PodsRequest
 
 if TYPE_CHECKING:
     from kschedctl.questions.explain.answer import Explanation

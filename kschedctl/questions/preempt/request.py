@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from kschedctl.common.options import CHOICE_SEED, Example, Option
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.request import RequestError
-from kschedctl.questions.subject import PodsRequest
+from kschedctl.questions.request import PodsRequest, RequestError
 
 if TYPE_CHECKING:
     from kschedctl.questions.preempt.answer import Preemption

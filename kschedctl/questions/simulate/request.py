@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from kschedctl.common.options import SEED, Example
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.request import AnalysisRequest
-from kschedctl.questions.subject import AnyPod
+from kschedctl.questions.request import AnalysisRequest, AnyPod
 
 if TYPE_CHECKING:
     from kschedctl.questions.simulate.answer import Simulated

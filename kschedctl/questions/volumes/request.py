@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from kschedctl.common.options import Example
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.request import AnalysisRequest, RequestError
-from kschedctl.questions.subject import AnyPod
+from kschedctl.questions.request import AnalysisRequest, AnyPod, RequestError
 
 if TYPE_CHECKING:
     from kschedctl.questions.provenance import PodSubject
