@@ -17,7 +17,7 @@ from kschedctl.questions.optimum.analysis import purchase
 from kschedctl.questions.optimum.request import Minimized
 from kschedctl.trials.optimum.purchase import read_catalog
 from tests.builders import make_object, make_pod
-from tests.cli.in_process import run
+from tests.cli.in_process import AGE, run
 from tests.paths import ROOT
 
 SHOP = ROOT / "fixtures" / "shop" / "cluster"
@@ -32,11 +32,41 @@ def shop() -> kschedctl.SchedulingCluster:
     return kschedctl.load(SHOP)
 
 
-def test_cluster_has_nodes_and_pods(shop: kschedctl.SchedulingCluster) -> None:
-    assert len(shop.nodes) == 15
-    names: list[Any] = ["shop/web-7", "shop/web-70"]
-    assert [name in shop.pods for name in names] == [True, False]
+def test_the_release_is_that_of_the_cluster(shop: kschedctl.SchedulingCluster) -> None:
     assert shop.engine.release_choice.release.version == "1.36"
+
+
+@pytest.mark.parametrize(
+    ("kind", "n", "first", "last", "name", "absent"),
+    [
+        ("nodes", 15, "node-1", "gpu-6", "node-8", "node-88"),
+        ("pods", 77, "batch/report-1", "kube-system/metrics-server-1", "shop/web-6", "shop/web-70"),
+    ],
+)
+def test_objects_are_found_by_position_and_by_name(
+    shop: kschedctl.SchedulingCluster, kind: str, n: int, first: str, last: str, name: str, absent: str
+) -> None:
+    objects: Any = getattr(shop, kind)
+    assert repr(objects) == f"<{n} {kind}>"
+    every = list(objects)
+    assert (len(objects), len(every)) == (n, n)
+    keys = [one.key if kind == "pods" else one.name for one in every]
+    assert (keys[0], keys[-1]) == (first, last)
+    assert (objects[0], objects[-1], list(objects[1:3])) == (every[0], every[-1], every[1:3])
+    assert objects[name] == every[keys.index(name)]
+    assert [one in objects for one in (name, every[0], absent)] == [True, True, False]
+    with pytest.raises(kschedctl.InputError, match=f"no {kind[:-1]} {absent}"):
+        objects[absent]
+    with pytest.raises(IndexError):
+        objects[n]
+
+
+def test_every_pod_is_on_its_own_node(shop: kschedctl.SchedulingCluster) -> None:
+    nodes = shop.pods.to_frame("polars")["node"].to_list()
+    assert [pod.spec.node_name or None for pod in shop.pods] == nodes
+    assert [shop.pods[i].spec.node_name or None for i in range(len(nodes))] == nodes
+    # Pods of one workload share what is equal, and their nodes are not.
+    assert len({shop.pods[f"shop/web-{i}"].spec.node_name for i in range(1, 5)}) > 1
 
 
 def test_pod_can_be_given_in_every_way(shop: kschedctl.SchedulingCluster, tmp_path: Path) -> None:
@@ -355,6 +385,48 @@ def test_an_answer_is_a_dictionary_as_the_command_prints_it(shop: kschedctl.Sche
     printed = run("explain", "shop/web-7", "--snapshot", str(SHOP), "-o", "json").out
     assert answer == json.loads(printed)
     assert list(answer)[:2] == ["apiVersion", "kind"]
+
+
+ASKED: dict[str, Callable[[kschedctl.SchedulingCluster], Any]] = {
+    "explain shop/web-7": lambda shop: shop.explain("shop/web-7"),
+    "preempt shop/search-3": lambda shop: shop.preempt("shop/search-3"),
+    "nodes": lambda shop: shop.nodes(),
+    "drain node-8 --ignore-daemonsets": lambda shop: shop.drain("node-8", ignore_daemonsets=True),
+    "leader": lambda shop: shop.leader(),
+}
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["plain", "wide"])
+@pytest.mark.parametrize("width", [0, 40, 80, 160])
+@pytest.mark.parametrize("command", ASKED)
+def test_an_answer_is_text_as_the_command_prints_it(
+    shop: kschedctl.SchedulingCluster, command: str, width: int, *, wide: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kschedctl.questions.frame.age", lambda *_: AGE)
+    form = ("-o", "wide") if wide else ()
+    printed = run(*command.split(), "--snapshot", str(SHOP), *form, columns=width).out
+    shown = ASKED[command](shop).to_text(width, wide=wide)
+    assert printed.startswith(shown)
+    # After it come the commands that it suggests, and they alone.
+    assert all(f" --snapshot {SHOP}" in line for line in printed.removeprefix(shown).splitlines() if line)
+
+
+def test_an_answer_is_printed_and_shown_on_a_line(
+    shop: kschedctl.SchedulingCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    answer = shop.leader()
+    assert str(answer) == answer.to_text(60)
+    assert max(map(len, str(answer).splitlines())) <= 60
+    assert repr(answer) == (
+        "<LeaderOverview: The leader of the schedulers is unknown: there is no Lease kube-system/kube-scheduler.>"
+    )
+
+
+def test_an_answer_is_json_on_a_line(shop: kschedctl.SchedulingCluster) -> None:
+    answer = shop.explain("shop/web-7")
+    assert "\n" not in answer.to_json()
+    assert list(json.loads(answer.to_json()).items()) == list(answer.to_dict().items())
 
 
 def texts(html: str) -> str:

@@ -168,6 +168,7 @@ REFUSED = {
     "no pod": ("POST", "explain", "apiVersion: v1\nkind: Node\nmetadata: {name: a}", 422, "give a"),
     "a snapshot that is not offered": ("POST", "diff?to=/etc", "", 202, "not started with this snapshot"),
     "a drain of no node": ("POST", "drain", "", 400, "name nodes, or use selector or zone"),
+    "a selector of no node": ("POST", "drain?selector=pool%3Dnope", "", 202, '"field": "selector"'),
     "a large body": ("POST", "explain", "x" * 100_001, 413, "exceeds 100,000 bytes"),
     "deeply nested YAML": ("POST", "explain", "[" * 5_000, 422, ""),
 }
