@@ -120,7 +120,7 @@ def diagnose(decision: Decision, node: str = "") -> tuple[Diagnosis, ...]:
     if not found and decision.outcome is Outcome.UNSCHEDULABLE:
         found += last_rule()(situation)
     if node:
-        from kschedctl.diagnosis.rules.queue import unstarted
+        from kschedctl.diagnosis.rules.unstarted import unstarted
 
         # Asked last: a bound pod can fit on no node as well.
         found += unstarted(situation)
@@ -129,14 +129,14 @@ def diagnose(decision: Decision, node: str = "") -> tuple[Diagnosis, ...]:
 
 def cluster_rules() -> tuple[Callable[[ClusterSituation], Iterator[ClusterDiagnosis]], ...]:
     """Return the rules about a cluster, in the order of their importance."""
-    from kschedctl.diagnosis.rules import cluster
+    from kschedctl.diagnosis.rules import cluster, unstarted
     from kschedctl.diagnosis.rules.refused_pods import refused_pods
 
     return (
         cluster.idle_control_plane,
         refused_pods,
         cluster.ordinal_waits,
-        cluster.unstarted_pods,
+        unstarted.unstarted_pods,
         cluster.lost_nodes,
         cluster.stuck_deletions,
         cluster.sick_components,

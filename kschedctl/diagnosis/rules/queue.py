@@ -15,15 +15,7 @@ from kschedctl.controllers.workloads.pods import revision
 from kschedctl.controllers.workloads.update_strategy import deployment_rolling
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation
 from kschedctl.diagnosis.node_health import condition_of_pod, since
-from kschedctl.diagnosis.rules.cluster import (
-    SCHEDULER,
-    idle_component,
-    is_lost,
-    is_misnamed,
-    misnamed_node,
-    on_unhealthy_node,
-    waiting_containers,
-)
+from kschedctl.diagnosis.rules.cluster import SCHEDULER, idle_component
 from kschedctl.objects.coordination import NODE_LEASES, Lease
 from kschedctl.objects.workload import Deployment, ReplicaSet
 from kschedctl.scheduler.cycle.scheduler import meant_profile
@@ -322,23 +314,3 @@ def _nodes_once_replaced(situation: Situation) -> Iterator[str]:
     for index, node in islice(old, _MOST):
         if situation.decision.framework.status_without(situation.pod, node, [index]).code is Code.SUCCESS:
             yield node
-
-
-def unstarted(situation: Situation) -> Iterator[Diagnosis]:
-    """A pod is bound to a node and does not start: scheduling is done, and the kubelet is the next to act.
-
-    Its ``nodeName`` names no node, its node is unhealthy, or a container waits for a reason that the kubelet reports in the
-    pod's status, such as an image that cannot be pulled. Another node would rarely help.
-
-    Operators repair what the reason names. The node of a pod cannot be changed: a pod with a wrong ``nodeName`` is
-    recreated.
-    """
-    # Yield what keeps a bound pod from starting.
-    pod, node, cluster = situation.pod, situation.node, situation.cluster
-    if not node or pod.status.phase != "Pending":
-        return
-    if node in cluster.nodes.row:
-        yield from on_unhealthy_node(cluster, node)
-        yield from waiting_containers(pod)
-    elif is_misnamed(pod) and is_lost(cluster, node):
-        yield misnamed_node(cluster, pod, node)
