@@ -16,7 +16,7 @@ from kschedctl.controllers.workloads.ownership import wanted_replicas, workload_
 from kschedctl.controllers.workloads.pods import another
 from kschedctl.controllers.workloads.template import MadePod
 from kschedctl.diagnosis.diagnosis import Advice, ClusterDiagnosis, ClusterSituation
-from kschedctl.diagnosis.evidence.events import Meaning, MessageKind, meaning, one_line
+from kschedctl.diagnosis.evidence.events import Meaning, MessageKind, events_about, meaning, one_line, said
 from kschedctl.diagnosis.node_health import since
 from kschedctl.objects.core import Condition
 from kschedctl.objects.meta import ApiObject
@@ -98,7 +98,12 @@ _KINDS: Final = (
         "refused-by-quota-scope",
         r"insufficient quota to match these scopes: (?P<scopes>.+)",
         "no quota of {ns} matches the scopes that pods of this priority require: {scopes}",
-        ("create a ResourceQuota in {ns} with scopes {scopes}", Risk.SHARED, "# create a ResourceQuota in {ns}"),
+        (
+            "create a ResourceQuota in {ns} with scopes {scopes}, as the namespaces of such pods have",
+            Risk.MISTAKE,
+            "# create a ResourceQuota in {ns} with scopeSelector {scopes}",
+        ),
+        ("another priorityClassName in the pod template, or none", Risk.POD, "{edit}"),
     ),
     MessageKind.of(
         "refused-without-service-account",
@@ -288,6 +293,8 @@ def _of(
     """Yield an object if it lacks pods, by its own status and by the pods of the cluster."""
     if obj.metadata.deletion_timestamp is not None or not wants:
         return
+    if not situation.concerns(_known_workload(situation, obj)):
+        return
     stored = len(situation.pods_by_owner.get((type(obj).__name__, obj.namespace, obj.name), ()))
     if reported is None and failure is None and not stored:
         # No controller has reported anything: the object is a manifest, or new.
@@ -329,6 +336,13 @@ def _refusal_cause(
     situation: ClusterSituation, one: _Short, demand: _Demand, *, counts: bool
 ) -> ClusterDiagnosis | None:
     message = one.failure.message if one.failure is not None else ""
+    event = None
+    if not message:
+        # Only ReplicaSets have the condition; every controller writes an Event.
+        kind = type(one.obj).__name__
+        events = events_about(situation.cluster, kind, one.obj.namespace, one.obj.name)
+        event = next((each for each in events if each.reason == _FAILED_CREATE), None)
+        message = event.message if event is not None else ""
     found: tuple[Meaning, tuple[str, ...]] | None = None
     if quota_numbers(message) is not None or (not message and any(share.exceeded_by(1) for share in one.shares)):
         found = _by_quota(one, _known_workload(situation, one.obj)[2], message, demand)
@@ -345,7 +359,9 @@ def _refusal_cause(
     fit = tuple(_fit(situation, one, one.admitted)) if counts and one.admitted is not None else ()
     source = f"{type(one.obj).__name__} {one.obj.namespace}/{one.obj.name}"
     begun = one.failure.last_transition_time if one.failure is not None else None
-    condition = (f"{source}, condition {_FAILURE}: {message}",) if message else ()
+    condition = (f"{source}, condition {_FAILURE}: {message}",) if message and event is None else ()
+    if event is not None:
+        condition = (f"{source}, Event of {said(event)}",)
     return ClusterDiagnosis(
         rule=refused.rule,
         cause=refused.phrase
@@ -400,27 +416,28 @@ def _by_quota(one: _Short, workload: str, message: str, demand: _Demand) -> tupl
     """Return the refusal by quotas, with the limits that admit all pods and the requests that fit the limits."""
     full = [share for share in one.shares if share.exceeded_by(1)]
     tight = [share for share in one.shares if share.exceeded_by(one.missing)]
-    said = quota_numbers(message)
+    numbers = quota_numbers(message)
     begun = since(one.failure.last_transition_time) if one.failure is not None else ""
-    if said is not None and not full:
+    if numbers is not None and not full:
         parts = [
-            _numbers(name, said.used.get(name, "?"), said.limited.get(name, "?"), wanted)
-            for name, wanted in said.requested.items()
+            _numbers(name, numbers.used.get(name, "?"), numbers.limited.get(name, "?"), wanted)
+            for name, wanted in numbers.requested.items()
         ]
-        if any(share.quota.name == said.quota for share in one.shares):
+        if any(share.quota.name == numbers.quota for share in one.shares):
             wait = Advice(
                 summary=f"wait: the controller tries again within {_PAUSE} min, and the quota has room now",
                 risk=Risk.WAIT,
                 untried=UNTRIED,
             )
-            phrase = f"quota {said.quota} refused {_rest(one)}{begun} ({listed(parts)}), and has room now"
+            phrase = f"quota {numbers.quota} refused {_rest(one)}{begun} ({listed(parts)}), and has room now"
             return Meaning(_BY_QUOTA, phrase, (wait, *_raise(one, tight, demand))), ()
-        phrase = f"quota {said.quota} refuses {_rest(one)}{begun}: {listed(parts)}"
+        phrase = f"quota {numbers.quota} refuses {_rest(one)}{begun}: {listed(parts)}"
         limits = {
-            name: _raised(said.used.get(name, "0"), wanted, one.missing) for name, wanted in said.requested.items()
+            name: _raised(numbers.used.get(name, "0"), wanted, one.missing)
+            for name, wanted in numbers.requested.items()
         }
         whom = f"all {one.wants} pods"
-        return Meaning(_BY_QUOTA, phrase, (_raise_to(said.quota, one.obj.namespace, limits, whom),)), ()
+        return Meaning(_BY_QUOTA, phrase, (_raise_to(numbers.quota, one.obj.namespace, limits, whom),)), ()
     names = list(dict.fromkeys(share.quota.name for share in full))
     several = len(names) > 1
     parts = [_numbers(share.resource, str(share.used), str(share.hard), str(share.each)) for share in full]

@@ -13,7 +13,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import Deployment, ReplicaSet
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from tests.builders import decide, make_cluster, make_node, make_object, make_pod
+from tests.builders import decide, make_cluster, make_event, make_node, make_object, make_pod
 from tests.diagnosis.rules.cures import cures
 
 FIRST = "maxSurge 0 and maxUnavailable 1 for Deployment default/web, so that an old pod leaves first (untried)"
@@ -129,10 +129,21 @@ NOT_READY = {"conditions": [{"type": "Ready", "status": "False", "lastTransition
         pytest.param(
             "volcano",
             [make_pod("volcano-scheduler-7f", namespace="volcano-system", node="a")],
-            "its schedulerName is volcano, a scheduler that runs here (Pod volcano-system/volcano-scheduler-7f); only "
-            "its log says why it did not",
+            "its schedulerName is volcano, a scheduler that runs here (Pod volcano-system/volcano-scheduler-7f); the "
+            "snapshot has no condition or Event of it that says why the pod waits",
             [],
             id="it runs",
+        ),
+        pytest.param(
+            "volcano",
+            [
+                make_pod("volcano-scheduler-7f", namespace="volcano-system", node="a"),
+                make_event("Pod", "job", "queue is full", "volcano", reason="Unschedulable"),
+            ],
+            "its schedulerName is volcano, a scheduler that runs here (Pod volcano-system/volcano-scheduler-7f); "
+            "volcano (Unschedulable, at 2026-11-20 10:00 UTC): queue is full",
+            [],
+            id="it runs, and says why",
         ),
         pytest.param(
             "volcano",
@@ -145,8 +156,8 @@ NOT_READY = {"conditions": [{"type": "Ready", "status": "False", "lastTransition
         pytest.param(
             "packing",
             [make_pod("other", node="a", schedulerName="packing")],
-            "its schedulerName is packing, a scheduler that runs here (it placed default/other); only its log says why "
-            "it did not",
+            "its schedulerName is packing, a scheduler that runs here (it placed default/other); the snapshot has no "
+            "condition or Event of it that says why the pod waits",
             [],
             id="it has placed a pod",
         ),
@@ -168,6 +179,16 @@ def test_other_schedulers(name: str, others: list[ApiObject], cause: str, cures:
     (found,) = diagnose(decision)
     assert found.cause == cause
     assert [one.summary for one in suggest(decision).ranked] == cures
+
+
+def test_the_words_of_its_condition_come_before_an_event() -> None:
+    said = {"type": "PodScheduled", "status": "False", "message": "3 nodes\nare full", "lastTransitionTime": EARLY}
+    pod = make_pod(schedulerName="volcano", status={"conditions": [said]})
+    cluster = make_cluster(
+        FITS, (), make_pod("volcano-scheduler-7f", node="a"), make_event("Pod", "pod", "x", "volcano")
+    )
+    (found,) = diagnose(Scheduler(cluster).decide_for_other_scheduler(pod))
+    assert found.cause.endswith("; it says since 2026-11-20 09:00 UTC: 3 nodes are full")
 
 
 def test_a_pod_that_would_not_fit_anyway_is_not_promised_a_node() -> None:
