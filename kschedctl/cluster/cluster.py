@@ -109,6 +109,11 @@ class Cluster:
         covered = self.listed.get(name)
         return name in self.not_listed and (covered is None or covered not in ("", namespace))
 
+    @property
+    def is_as_read(self) -> bool:
+        """True unless the cluster was derived from another one, by a what-if or a step of a simulation."""
+        return self._origin is self
+
     def overlay(self, rows: Rows | None = None, nominated: PodIndices | None = None) -> Overlay:
         """Return an overlay without changes, with a world for every node or for some nodes.
 

@@ -143,6 +143,7 @@ def cluster_rules() -> tuple[Callable[[ClusterSituation], Iterator[ClusterDiagno
         held.held_jobs,
         cluster.ordinal_waits,
         unstarted.unstarted_pods,
+        unstarted.waiting_resizes,
         cluster.lost_nodes,
         cluster.stuck_deletions,
         cluster.sick_components,

@@ -4,13 +4,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kschedctl.common.wording import listed
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
 from kschedctl.diagnosis.evidence.events import events_about, said
 from kschedctl.diagnosis.evidence.origin import RaisedRequest, added_selectors, raised_requests
 from kschedctl.diagnosis.evidence.pools import full_pool
 from kschedctl.diagnosis.evidence.resizes import pending_resizes
-from kschedctl.diagnosis.node_health import since
 from kschedctl.objects.custom_resources import NodePool
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import amount_of, format_amount
@@ -87,25 +85,10 @@ def _resizes(situation: Situation) -> Iterator[Testimony]:
         if not short or any(free[name] + resize.freed(name) < situation.requests[name] for name in short):
             continue
         key, node = cluster.pods.key(resize.index), cluster.nodes.names[resize.row]
-        wants = listed([amount_of(name, resize.wanted[name]) for name in short])
-        has = listed([format_amount(name, resize.allocated[name]) for name in short])
-        waits = "defers" if resize.reason != "Infeasible" else "cannot carry out"
-        namespace, _, name = key.partition("/")
-        freed = listed([amount_of(each, resize.freed(each)) for each in short])
         yield Testimony(
-            clause=f"{key} counts {wants} on {node} for a resize that its kubelet {waits}{since(resize.since)}, "
-            f"and has {has}",
+            clause=f"on {node} {key} {resize.words(short)}",
             evidence=(f"{key}: {resize.message}",) if resize.message else (),
-            remedies=(
-                Remedy(
-                    summary=f"withdraw the resize of {key}: {freed} are free on {node} at once",
-                    scope=RemedyScope.CLUSTER,
-                    changes=(resize.patch(cluster),),
-                    risk=Risk.MISTAKE,
-                    family="withdraw a resize",
-                    command=f"kubectl edit pod -n {namespace} {name} --subresource=resize",
-                ),
-            ),
+            remedies=(resize.withdrawn(cluster),),
         )
         found += 1
         if found == _MOST:

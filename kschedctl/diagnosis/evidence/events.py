@@ -1,13 +1,15 @@
 """Events: the newest Warning of each component about an object, and the meaning of well-known messages."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.objects.event import SCHEDULER, Event
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.framework.risk import Risk
 
 #: The longest message in a sentence, in characters.
@@ -31,11 +33,26 @@ def events_about(cluster: Cluster, kind: str, namespace: str, name: str) -> tupl
     Args:
         namespace: The namespace of the object; empty for a cluster-scoped kind.
     """
+    found = (event for event in _about(cluster, kind, namespace, name) if event.source.component != SCHEDULER)
+    return tuple(sorted(found, key=lambda event: event.seen.timestamp() if event.seen else 0.0, reverse=True))
+
+
+def last_attempt(cluster: Cluster, pod: Pod) -> datetime | None:
+    """Return the last time at which kube-scheduler is known to have tried a pod; ``None`` if there is none."""
+    written = (
+        event.seen
+        for event in _about(cluster, Pod.__name__, pod.namespace, pod.name)
+        if event.source.component == SCHEDULER
+    )
+    noted = (each.last_transition_time for each in pod.status.conditions if each.type == "PodScheduled")
+    return max((time for time in (*written, *noted) if time is not None), default=None)
+
+
+def _about(cluster: Cluster, kind: str, namespace: str, name: str) -> Sequence[Event]:
     if not cluster.list(Event):
         return ()
     known = cluster.derived(_EventsByObject, None, lambda: _EventsByObject(cluster), of=(Event,)).found
-    found = (event for event in known.get((kind, namespace, name), ()) if event.source.component != SCHEDULER)
-    return tuple(sorted(found, key=lambda event: event.seen.timestamp() if event.seen else 0.0, reverse=True))
+    return known.get((kind, namespace, name), ())
 
 
 def said(event: Event) -> str:

@@ -1,16 +1,19 @@
 """In-place resizes that kubelets have not carried out: what the spec asks, and what is allocated."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.wording import listed
 from kschedctl.diagnosis.evidence.events import one_line
+from kschedctl.diagnosis.node_health import since
 from kschedctl.objects.core import Condition, ResourceList
 from kschedctl.objects.pod import ContainerStatus
-from kschedctl.objects.resources import known_amounts
-from kschedctl.scheduler.framework.remedy import ObjectKey, Operation, Patch, add_operation
+from kschedctl.objects.resources import amount_of, format_amount, known_amounts
+from kschedctl.scheduler.framework.remedy import ObjectKey, Operation, Patch, Remedy, add_operation
+from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 
 PENDING: Final = "PodResizePending"
 IN_PROGRESS: Final = "PodResizeInProgress"
@@ -39,6 +42,32 @@ class PendingResize:
         """Return the patch of the pod that withdraws the resize."""
         key = ObjectKey.of(cluster.pods.pod(self.index))
         return Patch(key.api_version, key.kind, key.name, key.namespace, patch=self.withdrawal)
+
+    def words(self, resources: Iterable[str] = ()) -> str:
+        """Return what the pod counts and what it has, as a predicate.
+
+        Args:
+            resources: The resources that matter; by default all that the resize raises.
+        """
+        names = [name for name in self.wanted if name in resources or not resources]
+        counts = listed([amount_of(name, self.wanted[name]) for name in names])
+        has = listed([format_amount(name, self.allocated[name]) for name in names])
+        does = "cannot carry out" if self.reason == "Infeasible" else "defers"
+        return f"counts {counts} for a resize that its kubelet {does}{since(self.since)}, and has {has}"
+
+    def withdrawn(self, cluster: Cluster) -> Remedy:
+        """Return the remedy that withdraws the resize."""
+        key, node = cluster.pods.key(self.index), cluster.nodes.names[self.row]
+        namespace, _, name = key.partition("/")
+        freed = listed([amount_of(each, self.freed(each)) for each in self.wanted])
+        return Remedy(
+            summary=f"withdraw the resize of {key}: {freed} are free on {node} at once",
+            scope=RemedyScope.CLUSTER,
+            changes=(self.patch(cluster),),
+            risk=Risk.MISTAKE,
+            family="withdraw a resize",
+            command=f"kubectl edit pod -n {namespace} {name} --subresource=resize",
+        )
 
     def freed(self, resource: str) -> int:
         """Return the amount that is free once the resize is withdrawn."""

@@ -10,6 +10,7 @@ from kschedctl.common.arrays import Mask
 from kschedctl.common.wording import counted, listed, meant
 from kschedctl.controllers.workloads.ownership import pods_made_by, workload_of
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
+from kschedctl.diagnosis.evidence.origin import scaler_of
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.objects.meta import LabelSelector
@@ -186,13 +187,17 @@ def anti_affinity(situation: Situation) -> Iterator[Diagnosis]:
             )
         fitting = max(len(domains), _running(situation))
         if _replicas(situation) > fitting:
+            number = counted(fitting, "replica")
+            command = f"kubectl scale {kind.lower()} {name} -n {namespace} --replicas={fitting}"
+            if (scaler := scaler_of(situation.cluster, situation.workload)) is not None:
+                number = f"maxReplicas {fitting} in HorizontalPodAutoscaler {namespace}/{scaler.name}"
+                command = f"kubectl edit hpa -n {namespace} {scaler.name}"
             advice.append(
                 Advice(
-                    summary=f"{counted(fitting, 'replica')} of {kind} {namespace}/{name}: one per "
-                    f"{'node' if key == HOSTNAME else key}",
+                    summary=f"{number} of {kind} {namespace}/{name}: one per {'node' if key == HOSTNAME else key}",
                     risk=Risk.REDUCED,
                     untried="its controller then deletes the pods that are too many",
-                    command=f"kubectl scale {kind.lower()} {name} -n {namespace} --replicas={fitting}",
+                    command=command,
                 )
             )
     existing = Counter(_owner_in_the_way(situation, each) for each in found if isinstance(each, ExistingAntiAffinity))

@@ -15,7 +15,7 @@ from kschedctl.controllers.workloads.ownership import intermediate_owners, pods_
 from kschedctl.controllers.workloads.pods import revision
 from kschedctl.controllers.workloads.update_strategy import deployment_rolling
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation
-from kschedctl.diagnosis.evidence.events import events_about, one_line, said
+from kschedctl.diagnosis.evidence.events import events_about, last_attempt, one_line, said
 from kschedctl.diagnosis.node_health import condition_of_pod, since
 from kschedctl.diagnosis.rules.cluster import SCHEDULER, idle_component
 from kschedctl.diagnosis.rules.gangs import waiting_other_gang
@@ -144,22 +144,52 @@ def _running(cluster: Cluster, name: str) -> Iterator[tuple[str, str]]:
             yield f"Lease {lease.namespace}/{lease.name}", problem
 
 
+#: kube-scheduler looks again at a pod that it could not place after 5 minutes, and at most 30 seconds later.
+_LOOKS_AGAIN: Final = 360
+
+
 def idle_scheduler(situation: Situation) -> Iterator[Diagnosis]:
-    """A pod of the snapshot fits and is pending nevertheless, because no kube-scheduler is running.
+    """A pod of the snapshot fits and is pending nevertheless: kube-scheduler does not run, or has not tried it for long.
 
-    The Lease of kube-scheduler shows that: its holder renews it every two seconds. A pod that fits while a scheduler runs
-    has no such cause: kube-scheduler tries it within seconds, or after the next event.
+    The Lease of kube-scheduler shows whether it runs: its holder renews it every two seconds. A pod that fits while a
+    scheduler runs is tried within seconds, after the next event, or within 5 minutes. If its last Event or condition is
+    older than that, the scheduler is stuck, has too much to do, or its leader is not the one that people look at.
 
-    Operators start kube-scheduler again.
+    Operators start kube-scheduler again, or look at the log of its leader and restart it.
     """
-    # Yield the age of the scheduler's Lease, if it is no longer renewed and the pod is pending in the snapshot.
-    pod, pods = situation.pod, situation.cluster.pods
-    index = pods.index.get((pod.metadata.namespace, pod.metadata.name))
-    if index is None or pods.node_row[index] != PENDING:
+    # Yield the age of the scheduler's Lease or of its last attempt, if the pod is pending in the snapshot.
+    pod, cluster = situation.pod, situation.cluster
+    index = cluster.pods.index.get((pod.metadata.namespace, pod.metadata.name))
+    if index is None or cluster.pods.node_row[index] != PENDING:
         return
-    found = idle_component(situation.cluster, SCHEDULER)
+    found = idle_component(cluster, SCHEDULER)
     if found is not None:
         yield found
+        return
+    now, created = cluster.taken_at, pod.metadata.creation_timestamp
+    tried = last_attempt(cluster, pod)
+    last = tried or created
+    if now is None or last is None or not cluster.is_as_read or (now - last).total_seconds() <= _LOOKS_AGAIN:
+        return
+    age = duration(int((now - last).total_seconds()))
+    what = f"is not known to have tried it for {age}" if tried else f"has not tried it since it was created {age} ago"
+    lease = cluster.get(Lease, SCHEDULER, "kube-system")
+    leader = lease.spec.holder_identity.partition("_")[0] if lease is not None else ""
+    who = f" ({leader} leads)" if leader else ""
+    yield Diagnosis(
+        rule="idle-scheduler",
+        cause=f"kube-scheduler{who} {what}, although it looks again within 5 minutes",
+        advice=(
+            Advice(
+                summary=f"look at the log of kube-scheduler{f' on {leader}' if leader else ''}, and restart it if it is "
+                "stuck",
+                risk=Risk.MISTAKE,
+                untried="it runs on the control plane",
+                command=f"kubectl logs -n kube-system kube-scheduler-{leader or 'NODE'} --tail=100",
+            ),
+        ),
+        checks=("kubectl get events -A --field-selector reason=FailedScheduling",),
+    )
 
 
 def nominated_waits(situation: Situation) -> Iterator[Diagnosis]:

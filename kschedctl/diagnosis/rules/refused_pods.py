@@ -96,7 +96,7 @@ _KINDS: Final = (
     ),
     MessageKind.of(
         "refused-by-quota-scope",
-        r"insufficient quota to match these scopes: (?P<scopes>.+)",
+        r"insufficient quota to match these scopes: \[?\{?(?P<scopes>.+?)\}?\]?$",
         "no quota of {ns} matches the scopes that pods of this priority require: {scopes}",
         (
             "create a ResourceQuota in {ns} with scopes {scopes}, as the namespaces of such pods have",

@@ -10,8 +10,9 @@ from kschedctl.cluster.records import LOST
 from kschedctl.common.wording import duration, listed, similar
 from kschedctl.diagnosis.diagnosis import Advice, ClusterDiagnosis, ClusterSituation, Diagnosis, Situation
 from kschedctl.diagnosis.evidence.containers import CRASH_LOOP, state_words, stopped_containers
-from kschedctl.diagnosis.evidence.events import MessageKind, events_about, meaning, said
-from kschedctl.diagnosis.node_health import health_problem, is_unhealthy
+from kschedctl.diagnosis.evidence.events import MessageKind, events_about, meaning, one_line, said
+from kschedctl.diagnosis.evidence.resizes import IN_PROGRESS, PENDING, PendingResize, pending_resizes
+from kschedctl.diagnosis.node_health import health_problem, is_unhealthy, since
 from kschedctl.diagnosis.rules.volumes import unregistered_on, volumes_attached_elsewhere
 from kschedctl.objects.event import Event
 from kschedctl.objects.pod import Pod, PodSpec
@@ -140,7 +141,12 @@ def binding(cluster: Cluster, pod: Pod, node: str) -> str:
     """Return the relation of a pod to the node that it is bound to, as a predicate such as ``runs on n1``."""
     if is_lost(cluster, node):
         return f"is bound to {node}, which does not exist"
-    return f"is bound to {node}, but has not started" if pod.status.phase == "Pending" else f"runs on {node}"
+    if pod.status.phase == "Pending":
+        return f"is bound to {node}, but has not started"
+    if next(stopped_containers(pod.status), None) is not None:
+        return f"is on {node}, and does not run"
+    waits = next(_waiting_resize(pod), None)
+    return f"runs on {node}{f'; {waits.cause}' if waits is not None else ''}"
 
 
 def is_misnamed(pod: Pod) -> bool:
@@ -189,6 +195,7 @@ def unstarted(situation: Situation) -> Iterator[Diagnosis]:
         if pod.status.phase == "Pending":
             yield from on_unhealthy_node(cluster, node)
         yield from kubelet_problem(cluster, pod, node)
+        yield from _waiting_resize(pod)
     elif pod.status.phase == "Pending" and is_misnamed(pod) and is_lost(cluster, node):
         yield misnamed_node(cluster, pod, node)
 
@@ -252,6 +259,58 @@ def kubelet_problem(cluster: Cluster, pod: Pod, node: str) -> Iterator[Diagnosis
     elif pod.status.phase == "Pending" and events:
         yield _meaning(events, pod, node) or Diagnosis(
             rule="unstarted-pod", cause=f"scheduling is done; {said(events[0])}", checks=(describe,)
+        )
+
+
+def _waiting_resize(pod: Pod) -> Iterator[Diagnosis]:
+    """Yield the in-place resize of a pod that its kubelet has not carried out, by its condition."""
+    for each in pod.status.conditions:
+        failed = each.type == IN_PROGRESS and bool(each.message)
+        if each.status == "True" and (each.type == PENDING or failed):
+            what = "fails" if failed else "is infeasible" if each.reason == "Infeasible" else "is deferred"
+            why = f": {one_line(each.message)}" if each.message else ""
+            yield Diagnosis(
+                rule="waiting-resize",
+                cause=f"its resize {what}{since(each.last_transition_time)}{why}",
+                advice=(
+                    Advice(
+                        summary=f"withdraw the resize of {pod.key}, or make room on its node",
+                        risk=Risk.MISTAKE,
+                        untried="the kubelet carries out resizes",
+                        command=f"kubectl edit pod -n {pod.namespace} {pod.name} --subresource=resize",
+                    ),
+                ),
+            )
+
+
+def _withdrawal(cluster: Cluster, resize: PendingResize) -> Advice:
+    remedy = resize.withdrawn(cluster)
+    untried = "the pod runs in any case; what it asks for is its owner's decision"
+    return Advice(summary=remedy.summary, risk=remedy.risk, untried=untried, command=remedy.command)
+
+
+def waiting_resizes(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
+    """In-place resizes that kubelets have not carried out, while the scheduler counts what they ask for.
+
+    A resize that does not fit on the node is deferred until other pods end, or found infeasible if it never can fit. Until
+    then the scheduler counts the larger of what is asked for and what is allocated, so that the room is lost for others.
+
+    Operators withdraw the resize, or make room for it.
+    """
+    # Yield the pods whose resize waits.
+    for resize in pending_resizes(situation.cluster):
+        pod = situation.cluster.pods.pod(resize.index)
+        yield ClusterDiagnosis(
+            rule="waiting-resize",
+            cause=f"it {resize.words()}",
+            evidence=(resize.message,) if resize.message else (),
+            advice=(_withdrawal(situation.cluster, resize),),
+            kind=Pod.__name__,
+            namespace=pod.namespace,
+            name=pod.name,
+            state=f"waits for its resize on {situation.cluster.nodes.names[resize.row]}",
+            pods=(pod.key,),
+            since=resize.since,
         )
 
 

@@ -21,6 +21,7 @@ from kschedctl.controllers.disruption import BudgetedPods, counted_budget, find_
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import Situation
 from kschedctl.diagnosis.evictions import BlockedEviction, blocked_evictions, replicas_to_evict, with_limit
+from kschedctl.diagnosis.evidence.origin import scaler_of
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.rules.volumes import volume_places
 from kschedctl.diagnosis.why.proof import Suggestion
@@ -195,11 +196,18 @@ def scaled(cluster: LoadedCluster, end: Cluster, blocked: BlockedEviction) -> It
         larger, _ = set_replicas(before, kind, (namespace, name), wanted, release=release)
         return larger.with_added([counted_budget(larger, budget)])
 
-    yield DrainChange(
-        summary=f"scale {kind} {name} to {counted(wanted, 'replica')} for the time of the drain",
-        commands=(f"kubectl scale {kind.lower()}/{name} -n {namespace} --replicas={wanted}",),
-        make=make,
-    )
+    summary = f"scale {kind} {name} to {counted(wanted, 'replica')} for the time of the drain"
+    command = f"kubectl scale {kind.lower()}/{name} -n {namespace} --replicas={wanted}"
+    if (scaler := scaler_of(end, key)) is not None:
+        # It would undo a change of the workload's own number.
+        summary = (
+            f"set minReplicas of HorizontalPodAutoscaler {namespace}/{scaler.name}, which scales {kind} {name}, to "
+        )
+        summary += f"{wanted} for the time of the drain"
+        command = (
+            f'kubectl patch hpa {scaler.name} -n {namespace} --type=merge -p \'{{"spec":{{"minReplicas":{wanted}}}}}\''
+        )
+    yield DrainChange(summary=summary, commands=(command,), make=make)
 
 
 def restart(trials: Trials, end: Cluster, blocked: BlockedEviction) -> Iterator[DrainChange]:

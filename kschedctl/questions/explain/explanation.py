@@ -116,7 +116,7 @@ def summary(
         # Only a pod with a node, or about to get one, has a cause although it fits.
         start = f"{subject}: {cause}. It"
         if pod.node_name:
-            start = f"{subject} does not start on {pod.node_name}: {cause}. If rescheduled, it"
+            start = f"{subject} {binding}{'' if cause in binding else f': {cause}'}. If rescheduled, it"
     of = f"{verdict.feasible_nodes} of {counted(n_nodes, 'node')}"
     with_group = ""
     if group is not None and not pod.node_name:

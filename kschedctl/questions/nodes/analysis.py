@@ -12,6 +12,7 @@ from kschedctl.common.arrays import Int64Array, Mask, PodIndices, Rows
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import counted, listed, near
 from kschedctl.controllers.workloads.ownership import workload_of
+from kschedctl.diagnosis.evidence.resizes import pending_resizes
 from kschedctl.diagnosis.node_health import condition_of, health_problem, health_taints, is_unhealthy, since
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT
@@ -254,6 +255,9 @@ def describe_node(cluster: LoadedCluster, name: str) -> NodeDescription:
         ),
         owners=capacity.owners(pods.on_node(row)),
         nominated=capacity.owners(waiting[pods.nominated_to(waiting) == row]),
+        resizes=tuple(
+            f"{pods.key(each.index)} {each.words()}" for each in pending_resizes(cluster.cluster) if each.row == row
+        ),
     )
 
 

@@ -170,6 +170,11 @@ class NodeDescription(ClusterAnswer, frozen=True, kw_only=True, tag="NodeDescrip
         tuple[OwnerRequestsData, ...], "The workloads with pending pods that are nominated to the node."
     ]
 
+    resizes: Annotated[
+        tuple[str, ...],
+        "The pods whose resize the kubelet has not carried out, each with what it counts and what it has.",
+    ] = ()
+
     @property
     def yes(self) -> bool:
         """True if the node is not unhealthy."""

@@ -240,6 +240,10 @@ def description_document(answer: NodeDescription, view: View) -> Document:
         yield Heading("Taints")
         for taint in node.taints:
             yield Paragraph(taint, indent=2)
+    if answer.resizes:
+        yield Heading("Resizes that wait")
+        for resize in answer.resizes:
+            yield Paragraph(resize, indent=2)
     if answer.conditions:
         yield Heading("Conditions")
         conditions = [

@@ -1,6 +1,6 @@
 """``pending``: the pending pods by cause, and the few changes that would place most of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -16,7 +16,7 @@ from kschedctl.diagnosis.diagnose import diagnose, diagnose_cluster
 from kschedctl.diagnosis.diagnosis import ClusterDiagnosis, Diagnosis
 from kschedctl.diagnosis.pending_groups import PendingGroup, group_pending_pods, oldest
 from kschedctl.diagnosis.why.proof import pending_words
-from kschedctl.diagnosis.why.search import suggest
+from kschedctl.diagnosis.why.search import FEW_NODES, suggest
 from kschedctl.diagnosis.why.unblocking_changes import Unblocking, UnblockingResult, unblock
 from kschedctl.objects.core import Namespace, Node
 from kschedctl.objects.pod import Pod
@@ -36,8 +36,10 @@ from kschedctl.trials.completeness import Part, not_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.simulated_cluster import ending_pods
 
-#: Groups that no change helps get suggestions for their first pod: the 3 largest, 2 suggestions each.
+#: Groups that no change for all helps get suggestions for their first pod, 2 each: the 3 largest, or the 10 largest on
+#: a small cluster.
 _MOST_ALONE: Final = 3
+_MOST_ALONE_SMALL: Final = 10
 _PER_GROUP: Final = 2
 #: The result of a group whose pods may fit, if kinds that could not be listed allow it.
 _NOT_KNOWN: Final = "notKnown"
@@ -167,8 +169,9 @@ def _alone(explained: Sequence[ExplainedGroup], found: UnblockingResult) -> Iter
     n_groups = 0
     for each in explained:
         group, decision = each.group, each.decision
-        stuck = (group.hopeful or decision.outcome is Outcome.OTHER_SCHEDULER) and not group.preempts
-        if not stuck or n_groups == _MOST_ALONE or any(pod.key in placed for pod in group.pods):
+        stuck = group.hopeful or decision.outcome is Outcome.OTHER_SCHEDULER
+        most = _MOST_ALONE if len(decision.cluster.nodes) > FEW_NODES else _MOST_ALONE_SMALL
+        if not stuck or n_groups == most or any(pod.key in placed for pod in group.pods):
             continue
         n_groups += 1
         for suggestion in suggest(decision, _PER_GROUP).proven:
@@ -211,6 +214,7 @@ def pending_answer(
     elif problems:
         none = "Every pod has a node" if any(each.kind == Pod.__name__ for each in problems) else "No pod is pending"
         summary = f"{none}, but {_problems(problems)}"
+    tried = {each.summary for each in alone} | {each.summary for each in (found.changes if found is not None else ())}
     return Pending(
         **envelope(cluster, rests_on, tuple(not_modelled)),
         summary=summary,
@@ -219,17 +223,19 @@ def pending_answer(
         changes=tuple(map(_change, found.changes)) if found is not None else (),
         together=found.together if found is not None else (),
         alone=alone,
-        advice=tuple(sorted(_advice(explained, problems), key=lambda one: one.risk)),
+        advice=tuple(sorted(_advice(explained, problems, tried), key=lambda one: one.risk)),
     )
 
 
-def _advice(explained: Sequence[ExplainedGroup], problems: Sequence[ClusterDiagnosis]) -> Iterator[AdviceData]:
-    """Yield the cures that cannot be tried, each once."""
+def _advice(
+    explained: Sequence[ExplainedGroup], problems: Sequence[ClusterDiagnosis], tried: Collection[str] = ()
+) -> Iterator[AdviceData]:
+    """Yield the cures that cannot be tried, each once, without those of the same words that were tried."""
     every: list[tuple[str, Diagnosis]] = [(each.subject, each) for each in problems]
     for one in explained:
         kind, namespace, name = one.group.workload
         every += [(f"{kind} {namespace}/{name}", each) for each in one.diagnoses]
-    seen = set()
+    seen = set(tried)
     for of, diagnosis in every:
         for advice in diagnosis.advice:
             if advice.summary not in seen:
@@ -245,6 +251,8 @@ def _seconds(now: datetime | None, since: datetime | None) -> int | None:
 def _problem(found: ClusterDiagnosis, now: datetime | None) -> GroupData:
     """Return a problem of a workload, a node or a component as a group."""
     result = "notCreated" if found.missing else "notStarted" if found.kind == Pod.__name__ else "notRunning"
+    if found.rule == "waiting-resize":
+        result = "notResized"
     return GroupData(
         kind=found.kind,
         namespace=found.namespace,

@@ -36,7 +36,7 @@ class GroupData(Data, frozen=True):
         "The result as in explain; notOurs if no profile of the configuration has the pods' schedulerName; "
         "notKnown if the pods may fit or not, as a kind could not be listed; notCreated if the workload has fewer "
         "pods than it wants; notStarted for pods with a node that do not start; notRunning for a component that "
-        "does not work.",
+        "does not work; notResized for a pod whose kubelet has not carried out its resize.",
     ]
     why: Annotated[str, "The cause, with names and numbers; empty if the pods fit."]
     n_fit: Annotated[int | None, "The number of pods that fit without any change; null if that was not tried."]
@@ -119,7 +119,12 @@ class Pending(ClusterAnswer, Tabular, frozen=True, kw_only=True, tag="Pending"):
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         """Return the pending pods, one line per pod: ``pod/NAMESPACE/NAME``."""
-        return tuple(f"pod/{pod}" for group in self.groups if group.result != "notRunning" for pod in group.pods)
+        return tuple(
+            f"pod/{pod}"
+            for group in self.groups
+            if group.result not in ("notRunning", "notResized")
+            for pod in group.pods
+        )
 
     def column_types(self) -> dict[str, ColumnType]:
         """Return the columns of the table of groups."""

@@ -15,8 +15,10 @@ from kschedctl.scheduler.framework.risk import Risk
 _FEW: Final = 10
 #: Pods younger than 10 seconds have not been tried yet.
 _NEW: Final = 10
+#: kube-scheduler looks at a pending pod again within this time, in seconds.
+_LOOKS_AGAIN: Final = 360
 #: The results of groups that are no pods without a node.
-_PROBLEMS: Final = frozenset({"notCreated", "notStarted", "notRunning"})
+_PROBLEMS: Final = frozenset({"notCreated", "notStarted", "notRunning", "notResized"})
 #: The most groups with a bar.
 _MOST_BARS: Final = 100
 #: The outcomes for the pods of a group.
@@ -156,6 +158,8 @@ def _cause_of_group(group: GroupData, *, what_if: bool) -> str:
             return fit
         if group.waiting_seconds < _NEW:
             return f"{fit}: created {duration(group.waiting_seconds)} before the snapshot"
+        if group.waiting_seconds > _LOOKS_AGAIN:
+            return f"{fit}: kube-scheduler has not looked at {it} again"
         return f"{fit}: kube-scheduler has not looked at {it} again; it does so after an event, or within 5 minutes"
     return f"{group.n_fit} of {n_pods} fit now, then {group.why}"
 

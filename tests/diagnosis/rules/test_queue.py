@@ -209,6 +209,42 @@ def test_no_scheduler_runs(renewed: str, cause: list[str]) -> None:
     assert [one.cause for one in diagnose(decision)] == cause
 
 
+NOT_TRIED = "kube-scheduler (x leads) {}, although it looks again within 5 minutes"
+UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/2 nodes"}
+
+
+@pytest.mark.parametrize(
+    ("created", "conditions", "attempt", "said"),
+    [
+        pytest.param(EARLY, [], "", "has not tried it since it was created 1 h ago", id="never"),
+        pytest.param(
+            EARLY,
+            [{**UNSCHEDULABLE, "lastTransitionTime": "2026-11-20T09:10:00Z"}],
+            "",
+            "is not known to have tried it for 50 min",
+            id="long ago",
+        ),
+        pytest.param(
+            EARLY,
+            [{**UNSCHEDULABLE, "lastTransitionTime": "2026-11-20T09:10:00Z"}],
+            "2026-11-20T09:57:00Z",
+            "",
+            id="its Event is new",
+        ),
+        pytest.param("2026-11-20T09:56:00Z", [], "", "", id="the pod is new"),
+    ],
+)
+def test_a_pod_that_fits_and_is_not_tried(created: str, conditions: list[Any], attempt: str, said: str) -> None:
+    pod = dated(make_pod(status={"conditions": conditions}), creationTimestamp=created)
+    clock = dated(make_pod("clock", node="a"), creationTimestamp=LATE)
+    event = make_event("Pod", "pod", "0/2 nodes", "default-scheduler", reason="FailedScheduling", seen=attempt or EARLY)
+    cluster = make_cluster(FITS, [pod, clock], lease("kube-scheduler", LATE), *([event] if attempt else []))
+    causes = [one.cause for one in diagnose(decide(pod, cluster))]
+    assert causes == ([NOT_TRIED.format(said)] if said else [])
+    # A what-if, or a step of a simulation, has just made it fit.
+    assert not diagnose(decide(pod, cluster.with_nodes(cluster.nodes.objects)))
+
+
 def test_a_pod_of_a_manifest_waits_for_no_scheduler() -> None:
     clock = dated(make_pod("clock", node="a"), creationTimestamp=LATE)
     decision = decide(make_pod(), make_cluster(FITS, [clock], lease("kube-scheduler", EARLY)))

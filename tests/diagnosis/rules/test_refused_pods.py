@@ -11,7 +11,7 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.policies import LimitRange, PriorityClass, ResourceQuota
 from kschedctl.objects.workload import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from tests.builders import make_cluster, make_container, make_node, make_object
+from tests.builders import make_cluster, make_container, make_event, make_node, make_object
 
 SINCE = "2026-11-20T08:03:55Z"
 FULL = "exceeded quota: compute, requested: requests.cpu=1, used: requests.cpu=4, limited: requests.cpu=4"
@@ -253,6 +253,33 @@ def test_kinds_without_a_condition(obj: ApiObject) -> None:
     assert one.cause == "quota compute refuses the rest: requests.cpu 4 of 4 used, 1 more asked for"
     assert one.missing == 2
     assert found(obj, quota(hard="9")) == []
+
+
+SCOPES = "insufficient quota to match these scopes: [{PriorityClass In [system-cluster-critical]}]"
+
+
+@pytest.mark.parametrize("kind", [StatefulSet, DaemonSet, Job, ReplicaSet])
+def test_an_event_of_the_controller_says_why(kind: type[Any]) -> None:
+    """Only ReplicaSets have a condition; the newest Event stands for it, and other Events do not."""
+    spec = {"replicas": 3, "parallelism": 3, "selector": SELECTOR, "template": template()}
+    numbers = {"currentNumberScheduled": 1, "desiredNumberScheduled": 3}
+    counts = {"replicas": 1, "active": 1, "startTime": SINCE} if kind is not DaemonSet else numbers
+    obj = make_object(kind, "web", namespace="shop", spec=spec, status=counts)
+    event = make_event(
+        kind.__name__, "web", f"Error creating: {SCOPES}", "controller", reason="FailedCreate", namespace="shop"
+    )
+    (one,) = found(obj, event)
+    assert one.cause == (
+        "no quota of shop matches the scopes that pods of this priority require: PriorityClass In "
+        "[system-cluster-critical]"
+    )
+    assert [each.summary for each in one.advice] == [
+        "create a ResourceQuota in shop with scopes PriorityClass In [system-cluster-critical], as the namespaces of "
+        "such pods have",
+        "another priorityClassName in the pod template, or none",
+    ]
+    other = make_event(kind.__name__, "web", "x", "controller", reason="FailedDelete", namespace="shop")
+    assert found(obj, other) == []
 
 
 def test_limits_and_classes_are_computed() -> None:

@@ -202,3 +202,33 @@ def test_pending_says_the_same() -> None:
     cluster = make_cluster(NODES, [pod, young], make_event("Pod", "p", SECRET))
     (found,) = diagnose_cluster(Scheduler(cluster))
     assert found.cause == "scheduling is done, and the secret web-tls that the pod uses does not exist in default"
+
+
+RESIZED = {
+    "phase": "Running",
+    "conditions": [
+        {"type": "PodResizePending", "status": "True", "reason": "Deferred", "message": "Node didn't have enough: cpu"}
+    ],
+    "containerStatuses": [{"name": "c", "allocatedResources": {"cpu": "1"}}],
+}
+
+
+def test_a_pod_whose_resize_waits() -> None:
+    """The pod itself, its node and the list of pending pods say so, as the scheduler counts what is asked for."""
+    cluster = make_cluster(NODES, [make_pod("grown", node="worker-1", requests={"cpu": "3"}, status=RESIZED)])
+    pod = cluster.pods.pod(0)
+    words = "its resize is deferred: Node didn't have enough: cpu"
+    assert binding(cluster, pod, "worker-1") == f"runs on worker-1; {words}"
+    assert [one.cause for one in diagnose(decide(pod, cluster), "worker-1")] == [words]
+    (found,) = diagnose_cluster(Scheduler(cluster))
+    assert f"{found.subject} {found.state}: {found.cause}" == (
+        "Pod default/grown waits for its resize on worker-1: it counts 3 cpu for a resize that its kubelet defers, and "
+        "has 1"
+    )
+    assert found.advice[0].summary == "withdraw the resize of default/grown: 2 cpu are free on worker-1 at once"
+
+
+def test_a_resize_that_fails_says_so() -> None:
+    said = {"type": "PodResizeInProgress", "status": "True", "reason": "Error", "message": "cgroup is busy"}
+    cluster = make_cluster(NODES, [make_pod("p", node="worker-1", status={"phase": "Running", "conditions": [said]})])
+    assert binding(cluster, cluster.pods.pod(0), "worker-1") == "runs on worker-1; its resize fails: cgroup is busy"

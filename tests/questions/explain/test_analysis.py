@@ -1,6 +1,8 @@
 """The search for feasible nodes in the answer of ``explain``, and first lines about members of pod groups."""
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -364,3 +366,40 @@ def test_gates_that_depend_on_one_that_is_given_as_off_are_off() -> None:
 def test_a_group_that_no_pod_names(asked: list[str], error: str) -> None:
     done = run("explain", *asked, *SNAPSHOT)
     assert (done.code, done.err.strip()) == (2, f"error: {error}")
+
+
+def snapshot_of_workload(folder: Path, message: str) -> str:
+    failure = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": message}
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "a"}]}}
+    spec = {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "u", "controller": True}
+    status = {"replicas": 0, "conditions": [failure] if message else []}
+    kinds = [("Deployment", "web", [], {"replicas": 0}), ("ReplicaSet", "web-1", [owner], status)]
+    items = [
+        {"apiVersion": "apps/v1", "kind": kind, "spec": spec, "status": has}
+        | {"metadata": {"name": name, "namespace": "default", "ownerReferences": owners}}
+        for kind, name, owners, has in kinds
+    ]
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+    offers = {"status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}}
+    path = folder / "cluster.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [{**node, **offers}, *items]}))
+    return str(path)
+
+
+def test_a_workload_whose_pods_are_refused(tmp_path: Path) -> None:
+    """The pod would fit, and there is none: the first line says why, and the answer is no."""
+    path = snapshot_of_workload(tmp_path, 'pods "web-" is forbidden: no PriorityClass with name hihg was found')
+    shown = run("explain", "deploy/web", "--snapshot", path)
+    assert shown.code == 1
+    assert shown.out.startswith(
+        "Deployment default/web has 0 of 3 replicas: the PriorityClass hihg of its pods does not exist; once created, "
+        "one of them: default/web-"
+    )
+    assert "1  create PriorityClass hihg, or correct priorityClassName" in shown.out
+    answer = json.loads(run("explain", "deploy/web", "--snapshot", path, "-o", "json").out)
+    assert answer["workload"]["held"].startswith("has 0 of 3 replicas: the PriorityClass hihg")
+
+
+def test_a_workload_that_lacks_nothing(tmp_path: Path) -> None:
+    assert run("explain", "deploy/web", "--snapshot", snapshot_of_workload(tmp_path, "")).code == 0

@@ -10,7 +10,7 @@ from kschedctl.questions.charts import Bars
 from kschedctl.questions.frame import View
 from kschedctl.questions.nodes.analysis import describe_node
 from kschedctl.questions.nodes.answer import NodeDescription, NodesOverview
-from kschedctl.questions.nodes.document import node_bars, overview_document
+from kschedctl.questions.nodes.document import description_document, node_bars, overview_document
 from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from tests.answer_schema import validate
 from tests.builders import GPU, make_cluster, make_loaded, make_node, make_pod, overview_of
@@ -276,3 +276,20 @@ def test_workloads_beyond_eight_share_a_colour() -> None:
     chart = node_bars(describe_node(TEN, "a"))
     assert [kind.name for kind in chart.kinds] == [*(f"Pod default/p{i}" for i in range(9, 1, -1)), "others", "free"]
     assert "others: 0.3 cpu" in parts(chart)["cpu"]
+
+
+RESIZED = {
+    "phase": "Running",
+    "conditions": [{"type": "PodResizePending", "status": "True", "reason": "Infeasible", "message": "too much"}],
+    "containerStatuses": [{"name": "c", "allocatedResources": {"cpu": "1"}}],
+}
+
+
+def test_resizes_that_wait_are_named_on_their_node() -> None:
+    pods = [make_pod("grown", node="n", requests={"cpu": "3"}, status=RESIZED), make_pod("p", node="n")]
+    answer = describe_node(make_loaded(make_cluster([make_node("n"), make_node("m")], pods)), "n")
+    assert answer.resizes == ("default/grown counts 3 cpu for a resize that its kubelet cannot carry out, and has 1",)
+    assert "  default/grown counts 3 cpu for a resize that its kubelet cannot carry out, and has 1" in lines(
+        description_document(answer, View()), 120
+    )
+    assert describe_node(make_loaded(make_cluster([make_node("n"), make_node("m")], pods)), "m").resizes == ()
