@@ -17,7 +17,7 @@ from kschedctl.common.wording import listed
 from kschedctl.objects.core import Node
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE, default_object
 from kschedctl.objects.device import ResourceClaim, ResourceClaimTemplate, ResourceSlice
-from kschedctl.objects.event import Event
+from kschedctl.objects.event import Event, ObjectReference
 from kschedctl.objects.meta import ApiObject, LabelSelector
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
@@ -26,8 +26,8 @@ from kschedctl.objects.resources import parse_resources
 from kschedctl.objects.selectors import SelectorError, parse_label_selector
 
 _FINISHED = frozenset({"Succeeded", "Failed"})
-#: At most this many Events are kept; beyond that, the older half is dropped.
-_MOST_EVENTS = 100_000
+#: At most this many Events are kept before the cluster is built; beyond that, the older half is dropped.
+_MOST_EVENTS = 30_000
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 #: The kinds whose quantities are parsed without a check where devices are allocated.
 _OF_DEVICES = (ResourceSlice, ResourceClaim, ResourceClaimTemplate)
@@ -46,6 +46,7 @@ class ClusterBuilder:
         self._objects: dict[type[ApiObject], dict[tuple[str, str], ApiObject]] = {}
         self._places: dict[tuple[type[ApiObject], str, str], Place] = {}
         self._interner = PodInterner()
+        self._events: dict[tuple[ObjectReference, str], Event] = {}
         self._texts: dict[str, str] = {}
 
     def add(self, obj: ApiObject, place: Place = "") -> None:
@@ -57,6 +58,9 @@ class ClusterBuilder:
 
         Raises SnapshotError if a quantity, a selector, the namespace or the minCount of the object is invalid.
         """
+        if type(obj) is Event:
+            self._add_event(obj)
+            return
         if "/" in obj.namespace:
             raise SnapshotError(
                 f'"{obj.namespace}" is not a valid namespace',
@@ -80,9 +84,6 @@ class ClusterBuilder:
                 parse_resources(obj.status.allocatable, "status.allocatable")
             self._note(obj, place)
             self._nodes[obj.name] = obj
-            return
-        if isinstance(obj, Event):
-            self._add_event(obj.sharing(self._texts))
             return
         obj = default_object(obj)
         with _errors_at(place, obj):
@@ -110,6 +111,9 @@ class ClusterBuilder:
             taken_at: The time of the state; by default the newest time at which a pod was created or started, or a
                 claim was created or allocated.
         """
+        if self._events:
+            self._objects[Event] = self._settled_events()
+            self._events = {}
         nodes = Nodes(tuple(self._nodes.values()))
         self.warnings.extend(_circles(self._objects.get(CompositePodGroup, {}).values()))
         pods = Pods(tuple(self._pods.values()), self._interner.classes, nodes)
@@ -126,15 +130,35 @@ class ClusterBuilder:
         )
 
     def _add_event(self, event: Event) -> None:
-        """Keep the newest Event of each object and reporter."""
-        events = self._objects.setdefault(Event, {})
-        key = event.namespace, event.name
-        if (known := events.get(key)) is not None and _seen(known) > _seen(event):
+        """Keep the newest Event of each object and reporter, unless it is about a pod that runs or is gone."""
+        about = event.about
+        if about.kind == Pod.__name__ and self._pods and not self._is_troubled(about):
             return
-        events[key] = event
-        if len(events) > _MOST_EVENTS:
-            newest = sorted(events.items(), key=lambda item: _seen(item[1]))[_MOST_EVENTS // 2 :]
-            self._objects[Event] = dict(newest)
+        key = about, event.reporter
+        known = self._events.get(key)
+        if known is not None and event.is_older_than(known):
+            return
+        self._events[key] = event
+        if len(self._events) > _MOST_EVENTS:
+            newest = sorted(self._events.items(), key=lambda item: _seen(item[1]))[_MOST_EVENTS // 2 :]
+            self._events = dict(newest)
+
+    def _is_troubled(self, about: ObjectReference) -> bool:
+        """Report whether a pod has been read and is not known to run well, so that an Event may say why."""
+        record = self._pods.get((about.namespace, about.name))
+        if record is None:
+            return False
+        status = record.status
+        return status.phase != "Running" or bool(status.container_statuses or status.init_container_statuses)
+
+    def _settled_events(self) -> dict[tuple[str, str], ApiObject]:
+        """Return the Events in their short form, without those about pods that run or are gone."""
+        events = (
+            event.short(self._texts)
+            for (about, _), event in self._events.items()
+            if about.kind != Pod.__name__ or self._is_troubled(about)
+        )
+        return {(event.namespace, event.name): event for event in events}
 
     def _times(self) -> Iterator[datetime | None]:
         for record in self._pods.values():
@@ -155,8 +179,8 @@ class ClusterBuilder:
             self._places[key] = place
 
 
-def _seen(event: ApiObject) -> datetime:
-    return (event.seen if isinstance(event, Event) else None) or _LONG_AGO
+def _seen(event: Event) -> datetime:
+    return event.seen or _LONG_AGO
 
 
 def _circles(groups: Iterable[ApiObject]) -> Iterator[str]:

@@ -3,8 +3,6 @@
 from datetime import datetime
 from typing import Final
 
-from msgspec.structs import replace
-
 from kschedctl.objects.meta import ApiObject, ApiStruct, Int32, ObjectMeta, Time
 
 WARNING: Final = "Warning"
@@ -63,29 +61,42 @@ class Event(ApiObject, frozen=True, kw_only=True):
         last = self.series.last_observed_time if self.series is not None else None
         return last or self.last_timestamp or self.deprecated_last_timestamp or self.event_time
 
-    def short(self) -> "Event":
-        """Return the Event in the form that a cluster keeps: with the fields of core/v1, named after its object.
+    @property
+    def about(self) -> ObjectReference:
+        """The object that it is about."""
+        return self.involved_object if self.involved_object.kind else self.regarding
 
-        The name is that of the object with kind and reporter, so that the newest Event of each replaces the others.
-        """
-        about = self.involved_object if self.involved_object.kind else self.regarding
-        reporter = (
+    @property
+    def reporter(self) -> str:
+        """The component that wrote it."""
+        return (
             self.reporting_component
             or self.reporting_controller
             or self.source.component
             or self.deprecated_source.component
         )
+
+    def is_older_than(self, other: "Event") -> bool:
+        """Report whether another Event was observed later, or its time is known and that of this one is not."""
+        seen, later = self.seen, other.seen
+        return later is not None and (seen is None or seen < later)
+
+    def short(self, texts: dict[str, str] | None = None) -> "Event":
+        """Return the Event in the form that a cluster keeps: with the fields of core/v1, named after its object.
+
+        The name is that of the object with kind and reporter, so that the newest Event of each replaces the others.
+
+        Args:
+            texts: The messages of other Events, of which equal ones are shared.
+        """
+        about, reporter, message = self.about, self.reporter, self.message or self.note
         return Event(
             metadata=ObjectMeta(name=f"{about.kind}/{about.name}/{reporter}", namespace=about.namespace),
             involved_object=about,
             type=self.type,
             reason=self.reason,
-            message=self.message or self.note,
+            message=texts.setdefault(message, message) if texts is not None else message,
             source=EventSource(component=reporter),
             last_timestamp=self.seen,
             count=max(self.count, self.deprecated_count, self.series.count if self.series is not None else 0),
         )
-
-    def sharing(self, texts: dict[str, str]) -> "Event":
-        """Return an equal Event whose message is the one object of all Events with this text."""
-        return replace(self, message=texts.setdefault(self.message, self.message))

@@ -121,14 +121,14 @@ def test_objects_without_a_namespace_are_in_default() -> None:
     assert cluster.get(Service, "s", "other") is None
 
 
-def warning(number: int, name: str, reporter: str = "kubelet", message: str = "no room") -> Event:
+def warning(number: int, name: str, reporter: str = "kubelet", message: str = "no room", kind: str = "Job") -> Event:
     return Event(
         type="Warning",
         message=message,
-        involved_object=ObjectReference(kind="Pod", namespace="shop", name=name),
+        involved_object=ObjectReference(kind=kind, namespace="shop", name=name),
         source=EventSource(component=reporter),
         last_timestamp=datetime(2026, 11, 20, tzinfo=UTC) + timedelta(seconds=number),
-    ).short()
+    )
 
 
 def test_the_newest_event_of_each_object_and_reporter_is_kept() -> None:
@@ -136,9 +136,9 @@ def test_the_newest_event_of_each_object_and_reporter_is_kept() -> None:
     events.append(warning(0, "b"))
     kept = built(*((event, "f") for event in events)).list(Event)
     assert {(event.name, event.message) for event in kept} == {
-        ("Pod/a/kubelet", "newest"),
-        ("Pod/a/karpenter", "no room"),
-        ("Pod/b/kubelet", "no room"),
+        ("Job/a/kubelet", "newest"),
+        ("Job/a/karpenter", "no room"),
+        ("Job/b/kubelet", "no room"),
     }
     # Equal messages are one text.
     assert len({id(event.message) for event in kept if event.message == "no room"}) == 1
@@ -148,6 +148,21 @@ def test_of_too_many_events_the_older_half_is_dropped(monkeypatch: pytest.Monkey
     monkeypatch.setattr(builder, "_MOST_EVENTS", 10)
     kept = built(*((warning(number, f"pod-{number}"), "f") for number in range(11))).list(Event)
     assert [event.involved_object.name for event in kept] == [f"pod-{number}" for number in range(5, 11)]
+
+
+@pytest.mark.parametrize("events_first", [True, False])
+def test_of_pods_only_the_events_of_those_in_trouble_are_kept(events_first: bool) -> None:
+    crashes = {"phase": "Running", "containerStatuses": [{"name": "c", "state": {"waiting": {"reason": "BackOff"}}}]}
+    pods = [
+        make_pod("runs", namespace="shop", node="n", status={"phase": "Running"}),
+        make_pod("crashes", namespace="shop", node="n", status=crashes),
+        make_pod("starts", namespace="shop", node="n", status={"phase": "Pending"}),
+        make_pod("waits", namespace="shop"),
+    ]
+    events = [warning(1, name, kind="Pod") for name in ("runs", "crashes", "starts", "waits", "gone")]
+    objects: list[ApiObject] = [*events, *pods] if events_first else [*pods, *events]
+    kept = built(*((obj, "f") for obj in objects)).list(Event)
+    assert [event.involved_object.name for event in kept] == ["crashes", "starts", "waits"]
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])

@@ -199,7 +199,7 @@ def test_a_resize_that_waits_holds_the_room() -> None:
     found = decide(make_pod(requests={"cpu": "2"}), resized(RESIZED))
     first = diagnose(found)[0]
     assert first.cause.endswith(
-        "; default/grown counts 3 cpu on n0 for a resize that its kubelet defers since 2026-11-20 08:12 UTC, and has 1"
+        "; on n0 default/grown counts 3 cpu for a resize that its kubelet defers since 2026-11-20 08:12 UTC, and has 1"
     )
     assert "default/grown: Node didn't have enough resource: cpu" in first.evidence
     assert cures(found)[0] == "withdraw the resize of default/grown: 2 cpu are free on n0 at once"

@@ -65,9 +65,12 @@ class AddedSelector:
 
 
 def template_of(cluster: Cluster, pod: Pod) -> PodTemplateSpec | None:
-    """Return the template from which a controller made the pod, or would make it; ``None`` if it is not known."""
+    """Return the template from which a controller made a stored pod; ``None`` if it is not known.
+
+    A pod without a uid has not been stored: it is made from a template, perhaps from a newer one.
+    """
     owner = pod.metadata.controller
-    if owner is None:
+    if owner is None or not pod.metadata.uid:
         return None
     _, namespace, name = workload = workload_of(cluster, pod.metadata)
     for kind_name, of in ((owner.kind, owner.name), (workload[0], name)):

@@ -18,8 +18,8 @@ from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation
 from kschedctl.diagnosis.evidence.events import events_about, last_attempt, one_line, said
 from kschedctl.diagnosis.node_health import condition_of_pod, since
 from kschedctl.diagnosis.rules.cluster import SCHEDULER, idle_component
-from kschedctl.diagnosis.rules.gangs import waiting_other_gang
 from kschedctl.objects.coordination import NODE_LEASES, Lease
+from kschedctl.objects.event import Event
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import Deployment, ReplicaSet
 from kschedctl.scheduler.cycle.scheduler import meant_profile
@@ -108,6 +108,8 @@ def _runs(situation: Situation, running: list[tuple[str, str]], placed: list[str
         )
         cause = f"its schedulerName is {name}, and that scheduler is not working: {listed(ill, most=2)}"
         return Diagnosis(rule=_RULE, cause=cause, evidence=(_PROFILE_HINT.format(name),), advice=(repair,), checks=logs)
+    from kschedctl.diagnosis.rules.gangs import waiting_other_gang
+
     waits = next(waiting_other_gang(situation), None)
     if waits is not None:
         return replace(waits, cause=f"{waits.cause}; {runs}", checks=logs)
@@ -168,12 +170,14 @@ def idle_scheduler(situation: Situation) -> Iterator[Diagnosis]:
         return
     now, created = cluster.taken_at, pod.metadata.creation_timestamp
     tried = last_attempt(cluster, pod)
-    last = tried or created
-    if now is None or last is None or not cluster.is_as_read or (now - last).total_seconds() <= _LOOKS_AGAIN:
+    last, lease = tried or created, cluster.get(Lease, SCHEDULER, "kube-system")
+    # Without Events, the snapshot may lack what a scheduler notes.
+    if now is None or last is None or not cluster.is_as_read or (tried is None and not cluster.list(Event)):
+        return
+    if (now - last).total_seconds() <= _LOOKS_AGAIN:
         return
     age = duration(int((now - last).total_seconds()))
     what = f"is not known to have tried it for {age}" if tried else f"has not tried it since it was created {age} ago"
-    lease = cluster.get(Lease, SCHEDULER, "kube-system")
     leader = lease.spec.holder_identity.partition("_")[0] if lease is not None else ""
     who = f" ({leader} leads)" if leader else ""
     yield Diagnosis(

@@ -8,7 +8,6 @@ import msgspec
 from kschedctl.common.errors import ClusterError, InputError
 from kschedctl.common.findings import Location
 from kschedctl.objects.coordination import NODE_LEASES
-from kschedctl.objects.event import Event
 from kschedctl.objects.meta import ApiObject, Int64
 from kschedctl.sources.live.api_server import Connection
 from kschedctl.sources.live.discovery import Served
@@ -115,8 +114,6 @@ def _read_pages(
                     unreadable(error.at(place).summary)
                     continue
                 raise ClusterError.like(error.at(place)) from None
-            if isinstance(obj, Event):
-                obj = obj.short()
             out.append((obj, place))
             if written is not None:
                 written.keep(obj, item)

@@ -27,6 +27,7 @@ from kschedctl.objects import core, meta, policies, volume
 from kschedctl.objects.coordination import LEADER_ANNOTATION, NODE_LEASES, Lease
 from kschedctl.objects.core import Condition
 from kschedctl.objects.device import AllocatedDeviceStatus
+from kschedctl.objects.event import Event
 from kschedctl.objects.kinds import CAPTURED_KINDS, cannot_be_listed, resource_of
 from kschedctl.objects.meta import ApiObject, Labels, ObjectMeta
 from kschedctl.objects.pod import Pod, PodSpec
@@ -195,7 +196,7 @@ def capture(reader: ObjectReader, *, context: str = "") -> Capture:
     for obj, _ in reader:
         finished = isinstance(obj, Pod) and obj.status.phase in _FINISHED
         if not (finished or isinstance(obj, PodMetrics) or (isinstance(obj, Lease) and obj.namespace == NODE_LEASES)):
-            found[type(obj)].append(rewriter.rewrite(obj))
+            found[type(obj)].append(rewriter.rewrite(obj.short() if isinstance(obj, Event) else obj))
     summary = reader.summary
     earlier = summary.header
     header = SnapshotHeader(

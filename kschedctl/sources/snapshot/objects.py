@@ -15,7 +15,7 @@ from kschedctl.common.findings import Finding, Location, ObjectRef, Severity, Su
 from kschedctl.common.text.json_text import json_documents
 from kschedctl.common.wording import listed
 from kschedctl.objects.coordination import LEADER_ANNOTATION
-from kschedctl.objects.event import TELLING_WORDS, Event
+from kschedctl.objects.event import TELLING_WORDS, Event, ObjectReference
 from kschedctl.objects.kinds import evidence_type, file_type, kind_type, lock_type
 from kschedctl.objects.meta import ApiObject
 from kschedctl.sources.snapshot.archives import Unpacking
@@ -336,7 +336,8 @@ class Reading:
         for read in self._large_file(source) if source.path else self._file(source):
             summary.n_of_kind[type(read[0]).__name__] += 1
             summary.files[source.name] += 1
-            part |= PART_OF_KIND.get(type(read[0]), Part(0))
+            if (of_kind := PART_OF_KIND.get(type(read[0]))) is not None:
+                part |= of_kind
             yield read
         if summary.header is not header:
             part |= Part.HEADER
@@ -539,6 +540,11 @@ class Reading:
         self, items: Sequence[JsonValue], api_version: str, kind: str, location: Location, n_before: int = 0
     ) -> Iterator[tuple[ApiObject, Location]]:
         """Yield the items of a list, with the given version and kind if they have none of their own."""
+        if not self._as_data and evidence_type(api_version, kind) is Event:
+            # There may be hundreds of thousands of them.
+            for event in self._events(items):
+                yield event, location
+            return
         for number, item in enumerate(items, n_before + 1):
             # An item of a list inside a list has the number of the outer item.
             place = location if location.item is not None else Location(location.file, location.document, number)
@@ -553,14 +559,42 @@ class Reading:
             else:
                 self.note(_not_an_object(place, envelope))
 
+    def _events(self, items: Iterable[JsonValue]) -> Iterable[Event]:
+        """Return the newest Event of each object and reporter; count those that say nothing or cannot be decoded."""
+        newest: dict[tuple[ObjectReference, str], Event] = {}
+        n_other, note_time = 0, self.summary.note_event_time
+        for item in items:
+            text = json_text(item)
+            note_time(text)
+            if not any(map(text.__contains__, TELLING_WORDS)):
+                n_other += 1
+                continue
+            try:
+                event = decode(text, Event)
+            except InputError:
+                n_other += 1
+                continue
+            if not event.is_telling:
+                n_other += 1
+                continue
+            key = event.about, event.reporter
+            known = newest.get(key)
+            if known is None or known.is_older_than(event):
+                newest[key] = event
+        if n_other:
+            self.summary.left_out[Event.__name__] += n_other
+        return newest.values()
+
     def _object(
         self, value: JsonValue, api_version: str, kind: str, location: Location
     ) -> tuple[ApiObject, Location] | None:
+        evidence = evidence_type(api_version, kind) if not self._as_data else None
+        if evidence is Event and isinstance(value, TEXTS):
+            return next(((event, location) for event in self._events((value,))), None)
         if isinstance(value, TEXTS):
             self.summary.note_times(value)
         type_ = self._type_of(value, api_version, kind)
-        evidence = evidence_type(api_version, kind) if type_ is None and not self._as_data else None
-        if type_ is None and (evidence is None or _is_quiet(evidence, value)):
+        if type_ is None and evidence is None:
             self._other_kind(value, api_version, kind, location)
             return None
         try:
@@ -572,11 +606,6 @@ class Reading:
             else:
                 self.note(error, described(location, api_version, kind, value))
             return None
-        if isinstance(read, Event):
-            if not read.is_telling:
-                self._other_kind(value, api_version, kind, location)
-                return None
-            read = read.short()
         if read.metadata.name and BRACES not in read.metadata.name:
             if self._written is not None:
                 self._written.keep(read, json_text(value))

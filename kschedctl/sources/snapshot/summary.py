@@ -22,6 +22,9 @@ _PAST: Final = re.compile(
     rb'"(?:creationTimestamp|allocationTimestamp|renewTime|time|eventTime|lastTimestamp|last[A-Z][A-Za-z]*Time)"'
     rb':\s*"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.[0-9]+)?Z"'
 )
+#: The field of an Event with its last time, as API servers write it, and the length of a time to the second.
+_LAST_TIMESTAMP: Final = b'"lastTimestamp":'
+_SECONDS: Final = len("2026-11-20T10:00:00")
 #: A time in any text, to the second, with its date before it.
 _TIME: Final = re.compile(rb"T(?=[0-9]{2}:[0-9]{2}:[0-9]{2})(?<=[0-9]{4}-[0-9]{2}-[0-9]{2}T)")
 #: The value of ``Unread.kind`` for files, whose kinds are unknown.
@@ -104,6 +107,17 @@ class ReadSummary:
         newest: bytes = max(_PAST.findall(text), default=b"")
         self.newest = max(self.newest, newest)
         return newest
+
+    def note_event_time(self, text: bytes) -> None:
+        """Record the last time of an Event, given as JSON."""
+        at = text.find(_LAST_TIMESTAMP)
+        start = text.find(b'"', at + len(_LAST_TIMESTAMP)) + 1
+        time = text[start : start + _SECONDS]
+        # Events of events.k8s.io have other fields.
+        if at < 0 or not time[:1].isdigit():
+            self.note_times(text)
+        elif time > self.newest:
+            self.newest = time
 
     def may_have_newer(self, text: bytes) -> bool:
         """Report whether a text, JSON or not, contains any time newer than the newest past time."""

@@ -138,6 +138,7 @@ NOT_READY = {"conditions": [{"type": "Ready", "status": "False", "lastTransition
             "volcano",
             [
                 make_pod("volcano-scheduler-7f", namespace="volcano-system", node="a"),
+                make_pod("job", schedulerName="volcano"),
                 make_event("Pod", "job", "queue is full", "volcano", reason="Unschedulable"),
             ],
             "its schedulerName is volcano, a scheduler that runs here (Pod volcano-system/volcano-scheduler-7f); "
@@ -185,7 +186,7 @@ def test_the_words_of_its_condition_come_before_an_event() -> None:
     said = {"type": "PodScheduled", "status": "False", "message": "3 nodes\nare full", "lastTransitionTime": EARLY}
     pod = make_pod(schedulerName="volcano", status={"conditions": [said]})
     cluster = make_cluster(
-        FITS, (), make_pod("volcano-scheduler-7f", node="a"), make_event("Pod", "pod", "x", "volcano")
+        FITS, [pod], make_pod("volcano-scheduler-7f", node="a"), make_event("Pod", "pod", "x", "volcano")
     )
     (found,) = diagnose(Scheduler(cluster).decide_for_other_scheduler(pod))
     assert found.cause.endswith("; it says since 2026-11-20 09:00 UTC: 3 nodes are full")
@@ -238,7 +239,8 @@ def test_a_pod_that_fits_and_is_not_tried(created: str, conditions: list[Any], a
     pod = dated(make_pod(status={"conditions": conditions}), creationTimestamp=created)
     clock = dated(make_pod("clock", node="a"), creationTimestamp=LATE)
     event = make_event("Pod", "pod", "0/2 nodes", "default-scheduler", reason="FailedScheduling", seen=attempt or EARLY)
-    cluster = make_cluster(FITS, [pod, clock], lease("kube-scheduler", LATE), *([event] if attempt else []))
+    other = make_event("Node", "b", "disk is full")
+    cluster = make_cluster(FITS, [pod, clock], lease("kube-scheduler", LATE), event if attempt else other)
     causes = [one.cause for one in diagnose(decide(pod, cluster))]
     assert causes == ([NOT_TRIED.format(said)] if said else [])
     # A what-if, or a step of a simulation, has just made it fit.

@@ -313,12 +313,12 @@ def test_original_objects_stay_whole(tmp_path: Path, by_processes: list[bool], m
     [
         (
             {"apiVersion": "v1", "kind": "Event", "type": "Warning", "involvedObject": {"kind": "Pod", "name": "a"}},
-            "Event Pod/a/",
+            "Event x",
             {},
         ),
         (
             {"apiVersion": "events.k8s.io/v1", "kind": "Event", "type": "Warning", "regarding": {"kind": "Node"}},
-            "Event Node//",
+            "Event x",
             {},
         ),
         ({"apiVersion": "v1", "kind": "Event", "type": "Normal"}, "", {"Event": 1}),
