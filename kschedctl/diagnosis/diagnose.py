@@ -42,6 +42,7 @@ def rules_of_unscheduled() -> tuple[DiagnosisRule, ...]:
         devices.mistyped_resource,
         devices.no_device_plugin,
         spread.foreign_spread,
+        spread.spread_counts_others,
         spread.blocked_domain,
         affinity.affinity_elsewhere,
         taints.unhealthy_nodes,
