@@ -57,12 +57,15 @@ def to_the_end(suggestion: Suggestion) -> Suggestion | None:
 
 
 def _gets_on(before: Decision, rollout: Rollout) -> bool:
-    """Report whether a rollout that stands still gets on: more pods of the newest revision run, and no fewer in all."""
+    """Report whether a rollout that stands still gets on: more pods of the newest revision run.
+
+    No fewer pods are available in all than before, or than the strategy promises.
+    """
     pods, owner = before.cluster.pods, before.pod.metadata.controller
     running = _running(before.cluster, before.pod)
     new = sum(pods.owner(index) == owner for index in pods.assigned.tolist()) if owner is not None else running
     placed = sum(bool(node) for node in rollout.new.values())
-    return new < running <= rollout.available and new < placed
+    return new < running and min(running, rollout.promised) <= rollout.available and new < placed
 
 
 def _workload_of(cluster: Cluster, key: str) -> tuple[str, str, str] | None:
