@@ -10,6 +10,7 @@ import numpy as np
 from kschedctl.common.arrays import Mask
 from kschedctl.common.wording import counted, listed, meant
 from kschedctl.controllers.workloads.ownership import pods_made_by, workload_of
+from kschedctl.controllers.workloads.template import NODE_BOUND
 from kschedctl.diagnosis.diagnosis import SELECTION, Advice, Diagnosis, Situation, all_rows
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.rules import obstacles
@@ -19,7 +20,7 @@ from kschedctl.objects.pod import Pod, PodAffinityTerm
 from kschedctl.objects.selectors import IN, Requirement, Selector, SelectorError
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
-from kschedctl.scheduler.framework.remedy import Operation, Remedy, add_operation, replace_operation
+from kschedctl.scheduler.framework.remedy import Operation, Remedy, add_operation, delete_command, replace_operation
 from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import ExistingAntiAffinity, OwnAntiAffinity, PodsInTheWay
 from kschedctl.scheduler.plugins.inter_pod_affinity.terms import (
@@ -318,18 +319,20 @@ def affinity_elsewhere(situation: Situation) -> Iterator[Diagnosis]:
     if (beside & ~excluded).any():
         reasons.append(obstacles_on(situation, beside & ~excluded))
     zone = next((key for key in keys if key != HOSTNAME), "")
-    domains = (
-        ""
-        if not zone
-        else f"in {listed(sorted({nodes.labels[zone].values[code] for code in nodes.labels[zone].codes[beside].tolist()}), most=3)} "
-    )
+    column = nodes.labels[zone or HOSTNAME]
+    places = sorted({column.values[code] for code in column.codes[beside].tolist()})
+    domains = f"in {listed(places, most=3)}: " if zone else ""
     could = counted(int(free.sum()), "other node")
-    advice = Advice(
-        summary=f"give {situation.owner_of(first)} the node selection of this pod, so that both can run side by side",
-        risk=Risk.SHARED,
-        untried="its pods have to move first",
-        command=f"# kubectl edit, then wait until {pods.key(first)} is replaced",
-    )
+    advice = list(_moves(situation, first, free)) if len(matching) == 1 and not zone else []
+    if excluded.any() and (excluded == beside).all():
+        advice = [
+            Advice(
+                summary=f"give {situation.owner_of(first)} the node selection of this pod, so that both can run side by side",
+                risk=Risk.SHARED,
+                untried="its pods have to move first",
+                command=f"# kubectl edit, then wait until {pods.key(first)} is replaced",
+            )
+        ]
     full = beside & situation.rejected_by("NodeResourcesFit") & ~situation.rejected_by(*_NOT_BY_PODS)
     yield Diagnosis(
         rule="affinity-elsewhere",
@@ -338,8 +341,28 @@ def affinity_elsewhere(situation: Situation) -> Iterator[Diagnosis]:
         remedies=(nodes_like(situation.cluster, situation.names(full)[0], 1, within=-1),)
         if zone and full.any()
         else (),
-        advice=(advice,) if excluded.any() and (excluded == beside).all() else (),
+        advice=tuple(advice),
     )
+
+
+def _moves(situation: Situation, index: int, free: Mask) -> Iterator[Advice]:
+    """Yield the move of a pod to a node that has room for it beside this pod, if its controller recreates it there."""
+    pods, columns = situation.cluster.pods, situation.columns
+    owner, pod = pods.owner(index), pods.pod(index)
+    if owner is None or owner.kind in NODE_BOUND or any(volume.persistent_volume_claim for volume in pod.spec.volumes):
+        return
+    room = free.copy()
+    for name, column in columns.index.items():
+        both = situation.requests.get(name, 0) + int(columns.per_class[column][pods.class_id[index]])
+        room &= situation.offered(name) - situation.used(name) >= both
+    for target in situation.names(room)[:1]:
+        host, key = pods.records[index].node_name, pods.key(index)
+        yield Advice(
+            summary=f"let {key} move to {target}, which has room for both",
+            risk=Risk.EVICTION,
+            untried="the scheduler chooses the node of its new pod, and the old one restarts",
+            command=f"# kubectl cordon {host}, {delete_command((key,))}, and kubectl uncordon {host} once the new pod runs",
+        )
 
 
 def _on_nodes(situation: Situation, classes: Mask) -> Mask:

@@ -267,11 +267,18 @@ def spread_counts_others(situation: Situation) -> Iterator[Diagnosis]:
         return
     for index, counts in hard_constraints(situation):
         if index >= 0 and counts.self_match:
-            yield from _of_others(situation, index, counts, refused)
+            # Another constraint may refuse the other nodes.
+            _, _, skew = counts.skew(situation.cluster.overlay())
+            here = refused & counts.column.present & (skew > counts.constraint.max_skew)
+            yield from _of_others(situation, index, counts, here)
 
 
 def _of_others(situation: Situation, index: int, counts: DomainCounts, refused: Mask) -> Iterator[Diagnosis]:
-    """Yield that one constraint counts pods of another revision, or else of other workloads."""
+    """Yield that one constraint counts pods of another revision, or else of other workloads.
+
+    Args:
+        refused: The nodes that only the spread refuses, and this constraint does.
+    """
     cluster, pods = situation.cluster, situation.cluster.pods
     labels = situation.pod.metadata.labels
     selected, _ = selected_classes(cluster, counts.constraint, situation.pod.namespace)

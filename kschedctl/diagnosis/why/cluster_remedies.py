@@ -32,6 +32,7 @@ from kschedctl.scheduler.framework.remedy import (
 )
 from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import PodsInTheWay
+from kschedctl.scheduler.plugins.pod_topology_spread.filtering import SkewTooHigh
 
 #: At most 16 kinds of nodes are tried, from the smallest.
 _MOST_SHAPES: Final = 16
@@ -210,15 +211,18 @@ def fewer_pods(decision: Decision) -> Iterator[Remedy]:
 
 
 def _comes_back(decision: Decision, index: int) -> bool:
-    """Report whether a controller recreates a pod that anti-affinity keeps apart: it would be pending instead."""
+    """Report whether a controller recreates a pod in vain, as anti-affinity or a spread constraint rejects its node.
+
+    A new pod in the way of anti-affinity would be pending instead, and one that a spread constraint counts is counted
+    again.
+    """
     pods = decision.cluster.pods
     if pods.owner(index) is None:
         return False
     said = decision.verdict(int(pods.node_row[index])).reasons
     operands = [each.operands for _, reasons in said for each in reasons]
-    return any(
-        isinstance(each, PodsInTheWay) and each.pod == pods.key(index) and not each.can_move for each in operands
-    )
+    in_the_way = [each for each in operands if isinstance(each, PodsInTheWay) and each.pod == pods.key(index)]
+    return any(not each.can_move for each in in_the_way) or any(isinstance(each, SkewTooHigh) for each in operands)
 
 
 def freeing_deletions(decision: Decision, row: int, kept: Collection[str] = ()) -> Iterator[Remedy]:

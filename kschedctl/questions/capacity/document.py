@@ -220,9 +220,10 @@ def list_document(found: CapacityList, view: View) -> Document:
             refusals = tuple(node for node in refusals if node.plugin != _OUTSIDE) or refusals
         groups = group_nodes(refusals)
         why = groups[0].why.split("\n")[0] if groups else answer.message or answer.gate or "-"
+        why = answer.diagnoses[0].cause if answer.diagnoses else why
         least = "at least " if answer.bounded else ""
         rows.append((answer.name, f"{least}{answer.copies}", str(len(answer.nodes)), why))
     tones = [Tone.PLAIN if answer.copies else Tone.BAD for answer in answers]
-    yield table(("workload", "copies", "nodes", "rejection of the next copy"), rows, numeric=(1, 2), tones=tones)
+    yield table(("workload", "copies", "nodes", "what stops the next copy"), rows, numeric=(1, 2), tones=tones)
     yield from cautions(basis)
     yield from next_questions([Question("One in detail", "capacity", answers[0].copied)])

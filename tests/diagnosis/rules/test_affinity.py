@@ -70,6 +70,14 @@ def test_cause_and_cure(others: list[Pod], cause: str, cure: str) -> None:
             id="full",
         ),
         pytest.param(
+            [make_node("a"), make_node("b", cpu="8")],
+            {"requests": {"cpu": "4"}},
+            {"affinity": near(app="cache")},
+            "a has 0 of 4 cpu free, the pod wants 1 cpu",
+            "let default/c move to b, which has room for both (untried)",
+            id="full, and another node has room for both",
+        ),
+        pytest.param(
             [make_node("a", unschedulable=True), make_node("b")],
             {},
             {"affinity": near(app="cache")},
@@ -105,7 +113,7 @@ def test_the_zone_of_the_pod_that_is_wanted_is_full() -> None:
     pods = [make_pod("c", node="a", labels={"app": "cache"}, requests={"cpu": "4"})]
     decision = decide(make_pod(requests={"cpu": "1"}, affinity=near(ZONE, app="cache")), make_cluster(nodes, pods))
     (found,) = diagnose(decision)
-    assert "default/c is on a; in x 2 nodes lack cpu" in found.cause
+    assert "default/c is on a; in x: 2 nodes lack cpu" in found.cause
     assert cures(decision)[0] == "add a node like a in x"
 
 

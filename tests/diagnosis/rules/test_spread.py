@@ -294,6 +294,7 @@ def test_pods_of_other_workloads_are_counted() -> None:
     assert cures(found)[0] == (
         f"app=web in the labelSelector of the spread constraint over {HOSTNAME}, so that it counts no other pods"
     )
+    assert not any("delete" in each for each in cures(found))
 
 
 def preferring(kind: str, key: str, *, required: bool = False) -> dict[str, Any]:
@@ -336,3 +337,14 @@ def preferring(kind: str, key: str, *, required: bool = False) -> dict[str, Any]
 def test_terms_that_do_nothing(spec: dict[str, Any], told: str | None) -> None:
     found = decide(make_pod(labels=WEB, **spec), make_cluster([make_node("a", zone="x")]))
     assert list(idle_terms(Situation(found))) == ([told] if told else [])
+
+
+def test_another_constraint_refuses_the_nodes() -> None:
+    """A constraint that counts no pods is not the cause."""
+    constraints = [*spread(labelSelector={"matchLabels": {**WEB, "tier": "front"}}), *spread(ZONE, minDomains=3)]
+    nodes = [make_node(name, zone="z") for name in "ab"]
+    labels = {**WEB, "tier": "front", "pod-template-hash": "new"}
+    owner = ("apps/v1", "ReplicaSet", "web-new")
+    pod = make_pod("web-new", labels=labels, owner=owner, topologySpreadConstraints=constraints)
+    pods = [make_pod("x", node="a", labels=WEB)]
+    assert [each.rule for each in diagnose(decide(pod, make_cluster(nodes, pods)))] == ["too-few-domains"]
