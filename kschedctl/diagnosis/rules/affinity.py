@@ -38,8 +38,6 @@ _PATH: Final = ("spec", "affinity", "podAffinity", "requiredDuringSchedulingIgno
 _APART: Final = ("spec", "affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 #: The filters whose rejection no other node of the same shape lifts.
 _NOT_BY_PODS: Final = (*SELECTION, "TaintToleration", "NodeUnschedulable")
-#: The number of a pod that is in no pod class, as the cluster does not have it.
-_NOT_STORED: Final = -1
 
 
 def affinity_cycle(situation: Situation) -> Iterator[Diagnosis]:
@@ -94,63 +92,65 @@ class _Waiting:
     wanted: str
 
 
+#: Pending pods with the same terms, which wait for the same pods; the pod itself is by itself, as ``None``.
+_Group = tuple[AffinityTerm, ...] | None
+
+
 def _circle(situation: Situation) -> list[_Waiting]:
     """Return pending pods that wait for each other and that the pod waits for, in their order; empty if there are none.
 
     The pod itself comes first if it is one of them.
     """
     pods, pod = situation.cluster.pods, situation.pod
-    index = pods.index.get((pod.namespace, pod.name))
-    own = int(pods.class_id[index]) if index is not None else _NOT_STORED
-    pending = np.zeros(len(pods.classes), dtype=np.bool_)
-    pending[pods.class_id[pods.node_row < 0]] = True
-
-    def pod_of(number: int) -> Pod:
-        return pod if number == own else pods.classes[number].pod
-
-    waits: dict[int, list[int]] = {}
-    todo = [own]
-    while todo:
-        number = todo.pop()
-        if number not in waits:
-            near = _required(situation, pod_of(number))
-            waits[number] = np.flatnonzero(near.classes & pending).tolist() if near is not None and near.waits else []
-            if own == _NOT_STORED and near is not None and near.waits and near.selects(situation, pod):
-                waits[number].append(own)
-            todo += waits[number]
-    # A pod waits in vain if all pods that it may wait for do.
-    stuck = {number for number, others in waits.items() if others}
-    while free := {number for number in stuck if not stuck.issuperset(waits[number])}:
-        stuck -= free
-    if own not in stuck:
+    near = _required(situation, pod)
+    if near is None or not near.waits:
         return []
-    path = _shortest(waits, own) or _walk(waits, own)
+    index = pods.index.get((pod.namespace, pod.name))
+    own = int(pods.class_id[index]) if index is not None else -1
     first = {int(pods.class_id[i]): i for i in reversed(np.flatnonzero(pods.node_row < 0).tolist())}
-    return [
-        _Waiting(
-            pod.key if number == own else pods.key(first[number]),
-            situation.owner_text if number == own else situation.owner_of(first[number]),
-            _required_words(situation, pod_of(number)),
-        )
-        for number in path
-    ]
+    required: dict[_Group, _Required] = {None: near}
+    group_of: dict[int, _Group] = {own: None}
+    for number in sorted(first):
+        found = _required(situation, pods.classes[number].pod)
+        if number != own and found is not None and found.waits:
+            group_of[number] = found.terms
+            required.setdefault(found.terms, found)
+    # Pods that wait for nobody are in no group. Pods wait in vain if all pods that they may wait for do.
+    waits: dict[_Group, list[_Group]] = {}
+    for group, each in required.items():
+        numbers = [number for number in np.flatnonzero(each.classes).tolist() if number in first]
+        known = index is None and each.selects(situation, pod)
+        if (numbers or known) and all(number in group_of for number in numbers):
+            waits[group] = list(dict.fromkeys((*((None,) if known else ()), *(group_of[n] for n in numbers))))
+    while free := {group for group, others in waits.items() if not waits.keys() >= set(others)}:
+        waits = {group: others for group, others in waits.items() if group not in free}
+    if None not in waits:
+        return []
+    path = _shortest(waits, None) or _walk(waits, None)
+    found_pods = [_Waiting(pod.key, situation.owner_text, _required_words(situation, pod))] if path[0] is None else []
+    for before, group in zip((path[-1], *path), path, strict=False):
+        if group is not None:
+            number = next(n for n, of in group_of.items() if of == group and required[before].classes[n])
+            words = _required_words(situation, pods.classes[number].pod)
+            found_pods.append(_Waiting(pods.key(first[number]), situation.owner_of(first[number]), words))
+    return found_pods
 
 
-def _shortest(waits: Mapping[int, list[int]], start: int) -> list[int]:
-    """Return the shortest path that leads from a class back to it, without its repetition; empty if there is none."""
+def _shortest(waits: Mapping[_Group, list[_Group]], start: _Group) -> list[_Group]:
+    """Return the shortest path that leads from a group back to it, without its repetition; empty if there is none."""
     paths, seen = [[start]], {start}
     for path in paths:
-        for number in waits[path[-1]]:
-            if number == start:
+        for group in waits[path[-1]]:
+            if group == start:
                 return path
-            if number not in seen:
-                seen.add(number)
-                paths.append([*path, number])
+            if group not in seen:
+                seen.add(group)
+                paths.append([*path, group])
     return []
 
 
-def _walk(waits: Mapping[int, list[int]], start: int) -> list[int]:
-    """Return the circle that one meets on the way from a class."""
+def _walk(waits: Mapping[_Group, list[_Group]], start: _Group) -> list[_Group]:
+    """Return the circle that one meets on the way from a group."""
     path = [start]
     while waits[path[-1]][0] not in path:
         path.append(waits[path[-1]][0])
