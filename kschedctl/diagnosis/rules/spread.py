@@ -9,17 +9,18 @@ import numpy as np
 from msgspec import structs
 
 from kschedctl.common.arrays import Int64Array, Mask, PodIndices
-from kschedctl.common.wording import counted, listed, meant
+from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.controllers.workloads.pods import REVISION_HASH, revision
 from kschedctl.diagnosis.diagnosis import SELECTION, Advice, Diagnosis, Situation
+from kschedctl.diagnosis.idle_terms import meant_keys
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, scope_of
 from kschedctl.objects.kinds import kind_by_name
 from kschedctl.objects.meta import LabelSelector
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import IN, Requirement
-from kschedctl.objects.well_known import HOSTNAME, POD_TEMPLATE_HASH, PRESENT_LABELS
+from kschedctl.objects.well_known import HOSTNAME, POD_TEMPLATE_HASH
 from kschedctl.objects.workload import ReplicaSet
 from kschedctl.scheduler.framework.remedy import Remedy, add_operation, replace_operation
 from kschedctl.scheduler.framework.risk import Risk
@@ -409,7 +410,7 @@ def missing_topology(situation: Situation) -> Iterator[Diagnosis]:
         nodes, scope = scope_of(situation)
         subject = "no node" if int(nodes.sum()) > 1 else f"the only node, {situation.names(nodes)[0]},"
         verb = "has" if int(nodes.sum()) > 1 else "lacks"
-        spelled, patch, family = _spelled(situation, key, reach), situation.context().pod_patch, ("topologyKey", key)
+        spelled, patch, family = meant_keys(situation, key, reach), situation.context().pod_patch, ("topologyKey", key)
         remedies = [
             patch(
                 f"topologyKey {other} instead of {key}",
@@ -450,40 +451,3 @@ def _keys(situation: Situation) -> Iterator[tuple[str, str, Path]]:
     affinity = spec.affinity.pod_affinity if spec.affinity is not None else None
     for i, term in enumerate(affinity.required_during_scheduling_ignored_during_execution if affinity else ()):
         yield _AFFINITY, term.topology_key, ("spec", "affinity", "podAffinity", _REQUIRED, i, "topologyKey")
-
-
-def _spelled(situation: Situation, key: str, nodes: Mask) -> list[str]:
-    """Return the labels of nodes that a key was probably meant for."""
-    keys = {each for node in situation.nodes(nodes) for each in node.metadata.labels}
-    known = {**PRESENT_LABELS, **{new: old for old, new in PRESENT_LABELS.items()}}
-    if known.get(key) in keys:
-        return [known[key]]
-    name = key.rpartition("/")[2]
-    same_name = [each for each in keys if each.rpartition("/")[2] == name]
-    return meant(key, keys) or (sorted(same_name) if len(same_name) == 1 else [])
-
-
-def idle_terms(situation: Situation) -> Iterator[str]:
-    """Yield the terms and constraints of the pod that do nothing, as no node has their topology key.
-
-    Preferences change no score then, and required anti-affinity keeps nothing apart. Required affinity and hard spread
-    constraints reject every node instead (see `missing_topology`).
-    """
-    spec, labels = situation.pod.spec, situation.cluster.nodes.labels
-    keys = [
-        ("the ScheduleAnyway spread", each.topology_key)
-        for each in spec.topology_spread_constraints
-        if each.when_unsatisfiable != DO_NOT_SCHEDULE
-    ]
-    near = spec.affinity.pod_affinity if spec.affinity is not None else None
-    apart = spec.affinity.pod_anti_affinity if spec.affinity is not None else None
-    for what, affinity in (("affinity", near), ("anti-affinity", apart)):
-        preferred = affinity.preferred_during_scheduling_ignored_during_execution if affinity is not None else ()
-        keys += [(f"the preferred pod {what}", each.pod_affinity_term.topology_key) for each in preferred]
-    required = apart.required_during_scheduling_ignored_during_execution if apart is not None else ()
-    keys += [("the required pod anti-affinity", each.topology_key) for each in required]
-    for what, key in dict.fromkeys(keys) if situation.n_nodes else ():
-        if not labels[key].present.any():
-            other = _spelled(situation, key, np.ones(situation.n_nodes, dtype=np.bool_))
-            there = f"; nodes have {listed(other, 'or')}" if other else ""
-            yield f"{what} by {key} does nothing: no node has this label{there}"

@@ -324,7 +324,7 @@ def _notes(decision: Decision) -> tuple[str, ...]:
     if not spec.topology_spread_constraints and spec.affinity is None:
         return ()
     # Most pods have no such terms.
-    from kschedctl.diagnosis.rules.spread import idle_terms
+    from kschedctl.diagnosis.idle_terms import idle_terms
 
     return tuple(idle_terms(Situation(decision)))
 

@@ -6,8 +6,6 @@ import msgspec
 import pytest
 
 from kschedctl.diagnosis.diagnose import diagnose
-from kschedctl.diagnosis.diagnosis import Situation
-from kschedctl.diagnosis.rules.spread import idle_terms
 from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
@@ -295,48 +293,6 @@ def test_pods_of_other_workloads_are_counted() -> None:
         f"app=web in the labelSelector of the spread constraint over {HOSTNAME}, so that it counts no other pods"
     )
     assert not any("delete" in each for each in cures(found))
-
-
-def preferring(kind: str, key: str, *, required: bool = False) -> dict[str, Any]:
-    term = {"topologyKey": key, "labelSelector": {"matchLabels": WEB}}
-    if required:
-        return {"affinity": {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
-    weighted = {"weight": 1, "podAffinityTerm": term}
-    return {"affinity": {kind: {"preferredDuringSchedulingIgnoredDuringExecution": [weighted]}}}
-
-
-@pytest.mark.parametrize(
-    ("spec", "told"),
-    [
-        pytest.param(
-            preferring("podAntiAffinity", "topology.kubernetes.io/zones"),
-            f"the preferred pod anti-affinity by topology.kubernetes.io/zones does nothing: no node has this label; "
-            f"nodes have {ZONE}",
-            id="preferred anti-affinity",
-        ),
-        pytest.param(
-            preferring("podAffinity", "example.com/rack"),
-            "the preferred pod affinity by example.com/rack does nothing: no node has this label",
-            id="preferred affinity",
-        ),
-        pytest.param(
-            preferring("podAntiAffinity", "failure-domain.beta.kubernetes.io/zone", required=True),
-            "the required pod anti-affinity by failure-domain.beta.kubernetes.io/zone does nothing: no node has this "
-            f"label; nodes have {ZONE}",
-            id="required anti-affinity",
-        ),
-        pytest.param(
-            {"topologySpreadConstraints": spread("example.com/rack", whenUnsatisfiable="ScheduleAnyway")},
-            "the ScheduleAnyway spread by example.com/rack does nothing: no node has this label",
-            id="soft spread",
-        ),
-        pytest.param(preferring("podAntiAffinity", ZONE), None, id="a label that nodes have"),
-        pytest.param({"topologySpreadConstraints": spread("example.com/rack")}, None, id="a hard spread rejects nodes"),
-    ],
-)
-def test_terms_that_do_nothing(spec: dict[str, Any], told: str | None) -> None:
-    found = decide(make_pod(labels=WEB, **spec), make_cluster([make_node("a", zone="x")]))
-    assert list(idle_terms(Situation(found))) == ([told] if told else [])
 
 
 def test_another_constraint_refuses_the_nodes() -> None:
