@@ -54,7 +54,7 @@ def affinity_cycle(situation: Situation) -> Iterator[Diagnosis]:
     circle = _circle(situation)
     if not circle:
         return
-    owners = [each.owner for each in circle]
+    owners = list(dict.fromkeys(each.owner for each in circle))
     links = [f"{each.owner} requires {each.wanted}" for each in circle]
     together_words = f"{listed(owners)} wait for each other" + (" in a circle" if len(circle) > 2 else "")
     own = situation.owner_text
@@ -74,8 +74,7 @@ def affinity_cycle(situation: Situation) -> Iterator[Diagnosis]:
                 command=f"# kubectl edit {each.owner.partition(' ')[0].lower()} {each.owner.rpartition('/')[2]} "
                 f"-n {each.pod.partition('/')[0]}",
             )
-            for each in circle
-            if each.owner != own
+            for each in {one.owner: one for one in circle if one.owner != own}.values()
         ),
     )
 
