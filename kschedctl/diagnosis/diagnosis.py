@@ -106,6 +106,12 @@ class Situation:
         """Kind, namespace and name of the pod's workload, or of the pod if it has no controller."""
         return workload_of(self.cluster, self.pod.metadata)
 
+    @property
+    def owner_text(self) -> str:
+        """The pod's workload as text, such as ``Deployment shop/web``."""
+        kind, namespace, name = self.workload
+        return f"{kind} {namespace}/{name}"
+
     @cached_property
     def is_of_daemon_set(self) -> bool:
         """True if a DaemonSet controls the pod, so that the pod is for one node only."""

@@ -1,7 +1,8 @@
 """Pod affinity, anti-affinity and host ports: the relations of a pod to other pods."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -9,8 +10,10 @@ import numpy as np
 from kschedctl.common.arrays import Mask
 from kschedctl.common.wording import counted, listed, meant
 from kschedctl.controllers.workloads.ownership import pods_made_by, workload_of
-from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
+from kschedctl.controllers.workloads.template import NODE_BOUND
+from kschedctl.diagnosis.diagnosis import SELECTION, Advice, Diagnosis, Situation, all_rows
 from kschedctl.diagnosis.evidence.origin import scaler_of
+from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.objects.meta import LabelSelector
@@ -18,7 +21,7 @@ from kschedctl.objects.pod import Pod, PodAffinityTerm
 from kschedctl.objects.selectors import IN, Requirement, Selector, SelectorError
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
-from kschedctl.scheduler.framework.remedy import Operation, Remedy, add_operation, replace_operation
+from kschedctl.scheduler.framework.remedy import Operation, Remedy, add_operation, delete_command, replace_operation
 from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import ExistingAntiAffinity, OwnAntiAffinity, PodsInTheWay
 from kschedctl.scheduler.plugins.inter_pod_affinity.terms import (
@@ -26,25 +29,191 @@ from kschedctl.scheduler.plugins.inter_pod_affinity.terms import (
     PodAndNamespaceLabels,
     classes_matching,
     merge_namespaces,
+    parse_pod_terms,
     parse_term,
 )
 from kschedctl.scheduler.plugins.node_ports import HostPort, PortInUse, host_ports
 
 _PLUGIN: Final = "InterPodAffinity"
 _PATH: Final = ("spec", "affinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+_APART: Final = ("spec", "affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+#: The filters whose rejection no other node of the same shape lifts.
+_NOT_BY_PODS: Final = (*SELECTION, "TaintToleration", "NodeUnschedulable")
+
+
+def affinity_cycle(situation: Situation) -> Iterator[Diagnosis]:
+    """Pending pods whose required pod affinities wait for each other.
+
+    Each of them requires another one that runs already, so none can be the first. kube-scheduler lets only a pod go first
+    that matches all of its own terms. Operators require the affinity on one side only, or prefer it there: that pod
+    starts, and the others follow it. More pods or other labels do not help.
+    """
+    # Yield the circle of workloads, and whose term to weaken.
+    reach = situation.in_reach
+    if not situation.filtered or not reach.any() or not situation.rejected_by(_PLUGIN)[reach].all():
+        return
+    circle = _circle(situation)
+    if not circle:
+        return
+    owners = list(dict.fromkeys(each.owner for each in circle))
+    links = [f"{each.owner} requires {each.wanted}" for each in circle]
+    together_words = f"{listed(owners)} wait for each other" + (" in a circle" if len(circle) > 2 else "")
+    own = situation.owner_text
+    beside = (
+        ""
+        if own in owners
+        else f"pod affinity wants {_required_words(situation, situation.pod)}, which is pending, too: "
+    )
+    yield Diagnosis(
+        rule="affinity-cycle",
+        cause=f"{beside}{together_words}: {', '.join(links)}, and none of these pods runs",
+        advice=tuple(
+            Advice(
+                summary=f"prefer instead of require the pod affinity in {each.owner}: its pod then goes first",
+                risk=Risk.REDUCED,
+                untried=f"kschedctl explain {each.pod} tries it",
+                command=f"# kubectl edit {each.owner.partition(' ')[0].lower()} {each.owner.rpartition('/')[2]} "
+                f"-n {each.pod.partition('/')[0]}",
+            )
+            for each in {one.owner: one for one in circle if one.owner != own}.values()
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A pending pod of a circle."""
+
+    #: The pod, as ``namespace/name``.
+    pod: str
+    #: Its workload as text.
+    owner: str
+    #: The pod that its affinity requires, in words.
+    wanted: str
+
+
+#: Pending pods with the same terms, which wait for the same pods; the pod itself is by itself, as ``None``.
+_Group = tuple[AffinityTerm, ...] | None
+
+
+def _circle(situation: Situation) -> list[_Waiting]:
+    """Return pending pods that wait for each other and that the pod waits for, in their order; empty if there are none.
+
+    The pod itself comes first if it is one of them.
+    """
+    pods, pod = situation.cluster.pods, situation.pod
+    near = _required(situation, pod)
+    if near is None or not near.waits:
+        return []
+    index = pods.index.get((pod.namespace, pod.name))
+    own = int(pods.class_id[index]) if index is not None else -1
+    first = {int(pods.class_id[i]): i for i in reversed(np.flatnonzero(pods.node_row < 0).tolist())}
+    required: dict[_Group, _Required] = {None: near}
+    group_of: dict[int, _Group] = {own: None}
+    for number in sorted(first):
+        found = _required(situation, pods.classes[number].pod)
+        if number != own and found is not None and found.waits:
+            group_of[number] = found.terms
+            required.setdefault(found.terms, found)
+    # Pods that wait for nobody are in no group. Pods wait in vain if all pods that they may wait for do.
+    waits: dict[_Group, list[_Group]] = {}
+    for group, each in required.items():
+        numbers = [number for number in np.flatnonzero(each.classes).tolist() if number in first]
+        known = index is None and each.selects(situation, pod)
+        if (numbers or known) and all(number in group_of for number in numbers):
+            waits[group] = list(dict.fromkeys((*((None,) if known else ()), *(group_of[n] for n in numbers))))
+    while free := {group for group, others in waits.items() if not waits.keys() >= set(others)}:
+        waits = {group: others for group, others in waits.items() if group not in free}
+    if None not in waits:
+        return []
+    path = _shortest(waits, None) or _walk(waits, None)
+    found_pods = [_Waiting(pod.key, situation.owner_text, _required_words(situation, pod))] if path[0] is None else []
+    for before, group in zip((path[-1], *path), path, strict=False):
+        if group is not None:
+            number = next(n for n, of in group_of.items() if of == group and required[before].classes[n])
+            words = _required_words(situation, pods.classes[number].pod)
+            found_pods.append(_Waiting(pods.key(first[number]), situation.owner_of(first[number]), words))
+    return found_pods
+
+
+def _shortest(waits: Mapping[_Group, list[_Group]], start: _Group) -> list[_Group]:
+    """Return the shortest path that leads from a group back to it, without its repetition; empty if there is none."""
+    paths, seen = [[start]], {start}
+    for path in paths:
+        for group in waits[path[-1]]:
+            if group == start:
+                return path
+            if group not in seen:
+                seen.add(group)
+                paths.append([*path, group])
+    return []
+
+
+def _walk(waits: Mapping[_Group, list[_Group]], start: _Group) -> list[_Group]:
+    """Return the circle that one meets on the way from a group."""
+    path = [start]
+    while waits[path[-1]][0] not in path:
+        path.append(waits[path[-1]][0])
+    return path[path.index(waits[path[-1]][0]) :]
+
+
+@dataclass(frozen=True, slots=True)
+class _Required:
+    """The required pod affinity of a pod."""
+
+    terms: tuple[AffinityTerm, ...]
+    #: The pod classes that match all terms, as a pod has to: bool, shape (n_classes,).
+    classes: Mask
+    #: True if no pod on a node matches all terms, and neither does the pod itself.
+    waits: bool
+
+    def selects(self, situation: Situation, pod: Pod) -> bool:
+        labels = situation.cluster.namespace_labels.get(pod.namespace, {})
+        return all(term.matches(pod, labels) for term in self.terms)
+
+
+def _required(situation: Situation, pod: Pod) -> _Required | None:
+    """Return the required pod affinity of a pod; ``None`` if it has none, or an invalid one."""
+    cluster = situation.cluster
+    try:
+        terms = tuple(merge_namespaces(cluster, term) for term in parse_pod_terms(pod).required_affinity)
+    except SelectorError:
+        return None
+    if not terms:
+        return None
+    classes = np.logical_and.reduce([classes_matching(cluster, term) for term in terms])
+    found = _Required(terms, classes, False)
+    waits = not _on_nodes(situation, classes).any() and not found.selects(situation, pod)
+    return replace(found, waits=waits)
+
+
+def _required_words(situation: Situation, pod: Pod, between: str = " and ") -> str:
+    """Return the pods that the terms of a pod's required affinity select, in words."""
+    near = _required(situation, pod)
+    told = []
+    for term in near.terms if near is not None else ():
+        labels = listed([str(each) for each in term.selector or ()])
+        with_labels = f"a pod with {labels}" if labels else "a pod"
+        spaces = sorted(term.namespaces - {pod.namespace})
+        where = f" of {listed(spaces, 'or')}" if spaces else ""
+        told.append(f"{with_labels}{where} in the same {term.topology_key}")
+    return between.join(told)
 
 
 def affinity_matches_no_pod(situation: Situation) -> Iterator[Diagnosis]:
     """A required pod affinity whose term matches no pod on any node, and not the pod itself.
 
     The pod waits for a pod that does not exist. Often the labels have a typing mistake, or the pods run in another
-    namespace, which the term does not name. Operators correct the term, or deploy the pods that it means.
+    namespace, which the term does not name. Operators correct the term, or deploy the pods that it means. With several
+    terms, a pod counts only if it matches all of them.
     """
     # Yield the terms that match no pod, with the labels that pods have instead.
     reach = situation.in_reach
     affinity = situation.pod.spec.affinity
     near = affinity.pod_affinity if affinity is not None else None
     if not situation.filtered or near is None or not reach.any() or not situation.rejected_by(_PLUGIN)[reach].all():
+        return
+    if _circle(situation):
         return
     own = PodAndNamespaceLabels.of(situation.cluster, situation.pod)
     for i, written in enumerate(near.required_during_scheduling_ignored_during_execution):
@@ -58,6 +227,7 @@ def affinity_matches_no_pod(situation: Situation) -> Iterator[Diagnosis]:
             wanted = listed([str(each) for each in selector])
             where = f"namespace {listed(sorted(term.namespaces))}" if term.namespaces else "the selected namespaces"
             pods = situation.cluster.pods
+            first, check = f"get a pod with {wanted} to run first", ""
             remedies: list[Remedy] = []
             facts: list[str] = []
             matching = pods.classes_matching(selector)
@@ -81,6 +251,8 @@ def affinity_matches_no_pod(situation: Situation) -> Iterator[Diagnosis]:
                     )
             elif pending.any():
                 keys = [pods.key(index) for index in np.flatnonzero(pending).tolist()]
+                first = f"get {keys[0]} to run first"
+                check = f"# kschedctl explain {keys[0]} shows why it is pending"
                 facts.append(
                     f"{listed(keys, most=2)} {'match' if len(keys) > 1 else 'matches'}, and {_is(len(keys))} pending"
                 )
@@ -94,12 +266,103 @@ def affinity_matches_no_pod(situation: Situation) -> Iterator[Diagnosis]:
                 if remedies
                 else (
                     Advice(
-                        summary=f"get a pod with {wanted} to run first",
+                        summary=first,
                         risk=Risk.MISTAKE,
                         untried="the snapshot does not have such a pod on a node",
+                        command=check,
                     ),
                 ),
             )
+            return
+    required = _required(situation, situation.pod)
+    if required is not None and required.waits and len(required.terms) > 1:
+        yield Diagnosis(
+            rule="affinity-terms-never-together",
+            cause=f"kube-scheduler counts a pod only if it matches all {len(required.terms)} terms of the required pod affinity, "
+            f"and no pod on a node does: one term wants {_required_words(situation, situation.pod, ', the other ')}",
+        )
+
+
+def affinity_elsewhere(situation: Situation) -> Iterator[Diagnosis]:
+    """A required pod affinity whose pods run where this pod cannot run.
+
+    The pods that the affinity selects are on a node, or in a zone, that is full, tainted, cordoned or excluded by the pod's
+    own node selection. Nodes that could hold the pod have none of them. Operators make room beside these pods, add a node
+    in their zone, let them move, or prefer the affinity instead of requiring it.
+    """
+    # Yield the pods that the affinity selects, and what keeps this pod from their nodes.
+    if not situation.filtered or situation.is_of_daemon_set:
+        return
+    near, pods, nodes = _required(situation, situation.pod), situation.cluster.pods, situation.cluster.nodes
+    if near is None or near.waits:
+        return
+    matching = np.flatnonzero(_on_nodes(situation, near.classes))
+    if not len(matching):
+        return
+    rows = pods.node_row[matching]
+    beside = np.ones(situation.n_nodes, dtype=np.bool_)
+    keys = list(dict.fromkeys(term.topology_key for term in near.terms))
+    for column in (nodes.labels[key] for key in keys):
+        beside &= column.present & np.isin(column.codes, column.codes[rows])
+    others = [plugin for plugin in situation.rejected if plugin != _PLUGIN]
+    free = situation.in_reach & ~beside & ~situation.rejected_by(*others)
+    if not free.any() or not beside.any():
+        return
+    first = int(matching[0])
+    keyed = listed([pods.key(index) for index in matching.tolist()], most=2)
+    hosts = listed(sorted({nodes.names[row] for row in rows.tolist()}), most=3)
+    where = f"{keyed} {_is(len(matching))} on {hosts}"
+    excluded = beside & situation.rejected_by(*SELECTION)
+    reasons = (
+        [f"the pod's node selection excludes {listed(situation.names(excluded), most=3)}"] if excluded.any() else []
+    )
+    if (beside & ~excluded).any():
+        reasons.append(obstacles_on(situation, beside & ~excluded))
+    zone = next((key for key in keys if key != HOSTNAME), "")
+    column = nodes.labels[zone or HOSTNAME]
+    places = sorted({column.values[code] for code in column.codes[beside].tolist()})
+    domains = f"in {listed(places, most=3)}: " if zone else ""
+    could = counted(int(free.sum()), "other node")
+    advice = list(_moves(situation, first, free)) if len(matching) == 1 and not zone else []
+    if excluded.any() and (excluded == beside).all():
+        advice = [
+            Advice(
+                summary=f"give {situation.owner_of(first)} the node selection of this pod, so that both can run side by side",
+                risk=Risk.SHARED,
+                untried="its pods have to move first",
+                command=f"# kubectl edit, then wait until {pods.key(first)} is replaced",
+            )
+        ]
+    full = beside & situation.rejected_by("NodeResourcesFit") & ~situation.rejected_by(*_NOT_BY_PODS)
+    yield Diagnosis(
+        rule="affinity-elsewhere",
+        cause=f"pod affinity wants {_required_words(situation, situation.pod)}: {where}; {domains}{'; '.join(reasons)}; "
+        f"{could} could hold the pod, but {'has' if free.sum() == 1 else 'have'} none of these pods",
+        remedies=(nodes_like(situation.cluster, situation.names(full)[0], 1, within=-1),)
+        if zone and full.any()
+        else (),
+        advice=tuple(advice),
+    )
+
+
+def _moves(situation: Situation, index: int, free: Mask) -> Iterator[Advice]:
+    """Yield the move of a pod to a node that has room for it beside this pod, if its controller recreates it there."""
+    pods, columns = situation.cluster.pods, situation.columns
+    owner, pod = pods.owner(index), pods.pod(index)
+    if owner is None or owner.kind in NODE_BOUND or any(volume.persistent_volume_claim for volume in pod.spec.volumes):
+        return
+    room = free.copy()
+    for name, column in columns.index.items():
+        both = situation.requests.get(name, 0) + int(columns.per_class[column][pods.class_id[index]])
+        room &= situation.offered(name) - situation.used(name) >= both
+    for target in situation.names(room)[:1]:
+        host, key = pods.records[index].node_name, pods.key(index)
+        yield Advice(
+            summary=f"let {key} move to {target}, which has room for both",
+            risk=Risk.EVICTION,
+            untried="the scheduler chooses the node of its new pod, and the old one restarts",
+            command=f"# kubectl cordon {host}, {delete_command((key,))}, and kubectl uncordon {host} once the new pod runs",
+        )
 
 
 def _on_nodes(situation: Situation, classes: Mask) -> Mask:
@@ -154,9 +417,10 @@ _KINDS: Final = {each.__name__: each for each in (Deployment, ReplicaSet, Statef
 def anti_affinity(situation: Situation) -> Iterator[Diagnosis]:
     """Required anti-affinity with pods in every domain within reach, of the pod itself or of these pods.
 
-    If these are pods of the pod's own workload, it has more replicas than there are nodes, or zones. Operators add one,
-    want fewer replicas, or make the anti-affinity a preference. If the anti-affinity is that of other pods, nothing in the
-    pod's own manifest shows it. Operators correct the term there, or add a node. To delete one of these pods does not help,
+    A single pod can block a whole zone. If these are pods of the pod's own workload, it has more replicas than there are
+    nodes, or zones. Operators add one, want fewer replicas, or make the anti-affinity a preference. If the anti-affinity is
+    that of other pods, nothing in the pod's own manifest shows it. Operators correct the term there, or add a node. Pods of
+    other workloads are rarely to be kept out of a whole zone: by node is enough. To delete one of these pods does not help,
     as its controller recreates it, and then that pod is pending.
     """
     # Yield the pods in the way, if anti-affinity is what keeps the pod away from the nodes that could hold it.
@@ -200,6 +464,7 @@ def anti_affinity(situation: Situation) -> Iterator[Diagnosis]:
                     command=command,
                 )
             )
+    remedies = tuple(_by_hostname(situation, own))
     existing = Counter(_owner_in_the_way(situation, each) for each in found if isinstance(each, ExistingAntiAffinity))
     for (other, space, title), _ in existing.most_common(1):
         advice.append(
@@ -210,9 +475,27 @@ def anti_affinity(situation: Situation) -> Iterator[Diagnosis]:
                 command=f"# kubectl edit {other.lower()} {title} -n {space}",
             )
         )
-    if advice:
+    if advice or remedies:
         base = next(obstacles.obstacles(situation))
-        yield Diagnosis(rule="anti-affinity", cause=base.cause, evidence=base.evidence, advice=tuple(advice))
+        yield Diagnosis(
+            rule="anti-affinity", cause=base.cause, evidence=base.evidence, remedies=remedies, advice=tuple(advice)
+        )
+
+
+def _by_hostname(situation: Situation, own: list[OwnAntiAffinity]) -> Iterator[Remedy]:
+    """Yield the terms of the pod's anti-affinity with pods of other workloads, each kept apart by node instead."""
+    affinity = situation.pod.spec.affinity
+    apart = affinity.pod_anti_affinity if affinity is not None else None
+    keys = {each.topology_key for each in own if _owner_in_the_way(situation, each) != situation.workload} - {HOSTNAME}
+    for i, term in enumerate(apart.required_during_scheduling_ignored_during_execution if apart is not None else ()):
+        if term.topology_key in keys:
+            yield situation.context().pod_patch(
+                f"anti-affinity by {HOSTNAME} instead of {term.topology_key}",
+                replace_operation(HOSTNAME, *_APART, i, "topologyKey"),
+                risk=Risk.REDUCED,
+                family=("anti-affinity by node", i),
+                within=-1,
+            )
 
 
 def _replicas(situation: Situation) -> int:

@@ -256,7 +256,7 @@ def _worded(situation: Situation, plugin: str, found: Mask, subject: str) -> str
             if from_them
             else "from which anti-affinity keeps the pod apart"
         )
-        return f"{subject} {where} of {listed(list(owners), most=2)}, {why}"
+        return f"{subject} {where} of {listed(list(owners), most=2)}{_only_pod(situation, in_the_way)}, {why}"
     if near := [one for one in operands if isinstance(one, NoPodNear)]:
         wanted, where = near[0].wanted, near[0].topology_key
         return f"pod affinity wants a pod with {wanted} in the same {where}, and {subject} {has} none"
@@ -298,6 +298,20 @@ def _too_few_devices(short: list[tuple[RequestSupply, str]], *, n_nodes: int) ->
         return f"{most.usable} usable {most.device_class} devices ({there}), {wants}"
     nearest = f"{node} comes closest with" if n_nodes <= _SAMPLE else f"{node} has"
     return f"too few usable {most.device_class} devices: {wants}, {nearest} {most.usable} ({there})"
+
+
+def _only_pod(situation: Situation, in_the_way: list[PodsInTheWay]) -> str:
+    """Return the pod in the way in parentheses, if it is the only one and blocks a domain of several nodes, or ends."""
+    first, pods = in_the_way[0], situation.cluster.pods
+    namespace, _, name = first.pod.partition("/")
+    index = pods.index.get((namespace, name))
+    if index is None or {(each.pod, each.pods) for each in in_the_way} != {(first.pod, 1)}:
+        return ""
+    ending = ", which is being deleted" if pods.records[index].metadata.deletion_timestamp is not None else ""
+    if first.topology_key == HOSTNAME and not ending:
+        return ""
+    name = "" if pods.owner(index) is None else f"{first.pod} "
+    return f" ({name}on {pods.records[index].node_name}{ending})"
 
 
 def _owner_of_pod(situation: Situation, key: str) -> str:

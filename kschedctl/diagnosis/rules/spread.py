@@ -1,20 +1,30 @@
 """Topology spread constraints that can never be met, or only elsewhere."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import structs
 
-from kschedctl.common.arrays import Int64Array, Mask
-from kschedctl.common.wording import counted, listed, meant
+from kschedctl.common.arrays import Int64Array, Mask, PodIndices
+from kschedctl.common.wording import counted, listed
+from kschedctl.controllers.workloads.ownership import workload_of
+from kschedctl.controllers.workloads.pods import REVISION_HASH, revision
 from kschedctl.diagnosis.diagnosis import SELECTION, Advice, Diagnosis, Situation
+from kschedctl.diagnosis.idle_terms import meant_keys
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, scope_of
-from kschedctl.objects.well_known import HOSTNAME, PRESENT_LABELS
+from kschedctl.objects.kinds import kind_by_name
+from kschedctl.objects.meta import LabelSelector
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.selectors import IN, Requirement
+from kschedctl.objects.well_known import HOSTNAME, POD_TEMPLATE_HASH
+from kschedctl.objects.workload import ReplicaSet
 from kschedctl.scheduler.framework.remedy import Remedy, add_operation, replace_operation
 from kschedctl.scheduler.framework.risk import Risk
-from kschedctl.scheduler.plugins.pod_topology_spread.filtering import DO_NOT_SCHEDULE, DomainCounts
+from kschedctl.scheduler.plugins.pod_topology_spread.filtering import DO_NOT_SCHEDULE, DomainCounts, selected_classes
 from kschedctl.scheduler.plugins.pod_topology_spread.plugin import PodTopologySpread
 
 _SPREAD: Final = "PodTopologySpread"
@@ -63,7 +73,7 @@ def blocked_domain(situation: Situation) -> Iterator[Diagnosis]:
             constraint, values = blocked.counts.constraint, blocked.counts.column.values
             names = [values[code] for code in blocked.domains.tolist()]
             pods = counted(blocked.fewest, "matching pod")
-            each = f"{pods} each" if len(names) > 1 else pods
+            each = f"{pods}{' each' if len(names) > 1 else ''}, the fewest"
             most = blocked.fewest + constraint.max_skew
             could = f"{counted(int(refused.sum()), 'other node')} could hold the pod"
             excluded = blocked.nodes & situation.rejected_by(*SELECTION)
@@ -79,7 +89,8 @@ def blocked_domain(situation: Situation) -> Iterator[Diagnosis]:
             yield Diagnosis(
                 rule="blocked-domain",
                 cause=f"the spread over {constraint.topology_key} counts {listed(names, most=_MOST)} ({each}), where no pod "
-                f"can go: {'; '.join(reasons)}; {could}, but may have {most} per domain (maxSkew {constraint.max_skew})",
+                f"can go: {'; '.join(reasons)}; {could}, but may be at most {constraint.max_skew} ahead: {most} per domain "
+                f"(maxSkew {constraint.max_skew})",
                 remedies=tuple(_remedies(situation, blocked)),
             )
 
@@ -238,6 +249,136 @@ def _labels_text(labels: dict[str, str]) -> str:
     return listed([f"{key}={value}" for key, value in labels.items()])
 
 
+#: The labels by which controllers tell the revisions of a workload apart.
+_REVISIONS: Final = (POD_TEMPLATE_HASH, REVISION_HASH)
+
+
+def spread_counts_others(situation: Situation) -> Iterator[Diagnosis]:
+    """A hard spread constraint that also counts pods of another revision, or of other workloads.
+
+    During a rollout, the labelSelector matches the pods of the old revision as well, which can crowd the domains that the
+    new pods would be spread over. Operators add ``matchLabelKeys: [pod-template-hash]``, so that each revision is spread by
+    itself. If the selector also matches pods of other workloads, they make it narrower. They do not delete the pods.
+    """
+    # Yield the constraints that only their other pods keep from allowing a node that could hold the pod.
+    if not situation.filtered or situation.workload[0] == Pod.__name__:
+        return
+    refused = refused_by_spread(situation)
+    if not refused.any():
+        return
+    for index, counts in hard_constraints(situation):
+        if index >= 0 and counts.self_match:
+            # Another constraint may refuse the other nodes.
+            _, _, skew = counts.skew(situation.cluster.overlay())
+            here = refused & counts.column.present & (skew > counts.constraint.max_skew)
+            yield from _of_others(situation, index, counts, here)
+
+
+def _of_others(situation: Situation, index: int, counts: DomainCounts, refused: Mask) -> Iterator[Diagnosis]:
+    """Yield that one constraint counts pods of another revision, or else of other workloads.
+
+    Args:
+        refused: The nodes that only the spread refuses, and this constraint does.
+    """
+    cluster, pods = situation.cluster, situation.cluster.pods
+    labels = situation.pod.metadata.labels
+    selected, _ = selected_classes(cluster, counts.constraint, situation.pod.namespace)
+    counted_pods = pods.assigned[selected[pods.class_id[pods.assigned]] > 0]
+    counted_pods = counted_pods[counts.included[pods.node_row[counted_pods]]]
+    own = np.array(
+        [workload_of(cluster, pods.records[i].metadata) == situation.workload for i in counted_pods.tolist()],
+        dtype=bool,
+    )
+    key, subject = counts.constraint.topology_key, f"the spread over {counts.constraint.topology_key} also counts"
+    for label in (each for each in _REVISIONS if each in labels):
+        same = pods.classes_matching((Requirement(label, IN, (labels[label],)),))[pods.class_id[counted_pods]]
+        allowed = _allowed(situation, counts, counted_pods[same | ~own], refused)
+        if allowed.any():
+            others = counted_pods[own & ~same]
+            keys = [*situation.pod.spec.topology_spread_constraints[index].match_label_keys, label]
+            yield Diagnosis(
+                rule="spread-counts-old-revision",
+                cause=f"{subject} {_revision(situation, others, label)}: without {'it' if len(others) == 1 else 'them'}, "
+                f"{_nodes_allowed(situation, allowed)} (maxSkew {counts.constraint.max_skew})",
+                remedies=(
+                    situation.context().pod_patch(
+                        f"matchLabelKeys: [{', '.join(keys)}] in the spread constraint over {key}: each revision is spread "
+                        "by itself",
+                        add_operation(keys, *_CONSTRAINTS, index, "matchLabelKeys"),
+                        risk=Risk.POD,
+                        family=("matchLabelKeys", index),
+                        within=-1,
+                    ),
+                ),
+            )
+            return
+    allowed = _allowed(situation, counts, counted_pods[own], refused)
+    narrower = _narrower(situation, index)
+    if allowed.any() and narrower:
+        owners = Counter(map(situation.owner_of, counted_pods[~own].tolist()))
+        yield Diagnosis(
+            rule="spread-counts-other-workloads",
+            cause=f"{subject} {counted(int((~own).sum()), 'pod')} of {listed(list(owners), most=_MOST)}, which its "
+            f"labelSelector matches, too: without {'it' if (~own).sum() == 1 else 'them'}, "
+            f"{_nodes_allowed(situation, allowed)} (maxSkew {counts.constraint.max_skew})",
+            remedies=(
+                situation.context().pod_patch(
+                    f"{_labels_text(narrower)} in the labelSelector of the spread constraint over {key}, so that it counts "
+                    "no other pods",
+                    *(
+                        add_operation(value, *_CONSTRAINTS, index, "labelSelector", "matchLabels", name)
+                        for name, value in narrower.items()
+                    ),
+                    risk=Risk.POD,
+                    family=("narrower spread", index),
+                    within=-1,
+                ),
+            ),
+        )
+
+
+def _allowed(situation: Situation, counts: DomainCounts, pods: PodIndices, refused: Mask) -> Mask:
+    """Return the refused nodes that a constraint would allow if it counted only some pods."""
+    only = np.zeros_like(counts.counts)
+    np.add.at(only, counts.column.codes[situation.cluster.pods.node_row[pods]], 1)
+    _, _, skew = structs.replace(counts, counts=only).skew(situation.cluster.overlay())
+    allowed: Mask = refused & counts.column.present & (skew <= counts.constraint.max_skew)
+    return allowed
+
+
+def _nodes_allowed(situation: Situation, allowed: Mask) -> str:
+    names = situation.names(allowed)
+    return f"{listed(names, most=_MOST)} would be allowed"
+
+
+def _revision(situation: Situation, others: PodIndices, label: str) -> str:
+    """Return the number of pods of other revisions of the workload, with the revisions, in words."""
+    pods, cluster = situation.cluster.pods, situation.cluster
+    values = Counter(pods.classes[pods.class_id[i]].pod.metadata.labels.get(label, "none") for i in others.tolist())
+    owners = {owner.name: owner for i in others.tolist() if (owner := pods.owner(i)) is not None}
+    controller = situation.pod.metadata.controller
+    mine = cluster.get(ReplicaSet, controller.name, situation.pod.namespace) if controller is not None else None
+    theirs = [cluster.get(ReplicaSet, name, situation.pod.namespace) for name in owners]
+    old = mine is not None and all(each is not None and revision(each) < revision(mine) for each in theirs)
+    word = "old" if old else "other"
+    if len(values) > 1:
+        return f"{counted(len(others), 'pod')} of {len(values)} {word} revisions of {situation.owner_text}"
+    return f"{counted(len(others), 'pod')} of the {word} revision {next(iter(values))} of {situation.owner_text}"
+
+
+def _narrower(situation: Situation, index: int) -> dict[str, str]:
+    """Return the labels of the workload's own selector that a constraint's selector lacks; empty if it is unknown."""
+    kind, namespace, name = situation.workload
+    known = kind_by_name(kind)
+    workload = situation.cluster.get(known, name, namespace) if known is not None else None
+    selector = getattr(getattr(workload, "spec", None), "selector", None)
+    of_constraint = situation.pod.spec.topology_spread_constraints[index].label_selector
+    if not isinstance(selector, LabelSelector) or of_constraint is None or not of_constraint.match_labels:
+        return {}
+    there = of_constraint.match_labels
+    return {key: value for key, value in selector.match_labels.items() if there.get(key) != value}
+
+
 _AFFINITY: Final = "InterPodAffinity"
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 #: Parts of label keys that name a place.
@@ -269,7 +410,7 @@ def missing_topology(situation: Situation) -> Iterator[Diagnosis]:
         nodes, scope = scope_of(situation)
         subject = "no node" if int(nodes.sum()) > 1 else f"the only node, {situation.names(nodes)[0]},"
         verb = "has" if int(nodes.sum()) > 1 else "lacks"
-        spelled, patch, family = _spelled(situation, key), situation.context().pod_patch, ("topologyKey", key)
+        spelled, patch, family = meant_keys(situation, key, reach), situation.context().pod_patch, ("topologyKey", key)
         remedies = [
             patch(
                 f"topologyKey {other} instead of {key}",
@@ -310,14 +451,3 @@ def _keys(situation: Situation) -> Iterator[tuple[str, str, Path]]:
     affinity = spec.affinity.pod_affinity if spec.affinity is not None else None
     for i, term in enumerate(affinity.required_during_scheduling_ignored_during_execution if affinity else ()):
         yield _AFFINITY, term.topology_key, ("spec", "affinity", "podAffinity", _REQUIRED, i, "topologyKey")
-
-
-def _spelled(situation: Situation, key: str) -> list[str]:
-    """Return the labels of nodes that a key was probably meant for."""
-    keys = {each for node in situation.nodes(situation.in_reach) for each in node.metadata.labels}
-    known = {**PRESENT_LABELS, **{new: old for old, new in PRESENT_LABELS.items()}}
-    if known.get(key) in keys:
-        return [known[key]]
-    name = key.rpartition("/")[2]
-    same_name = [each for each in keys if each.rpartition("/")[2] == name]
-    return meant(key, keys) or (sorted(same_name) if len(same_name) == 1 else [])

@@ -7,7 +7,6 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.wording import counted, listed
-from kschedctl.controllers.workloads.template import NODE_BOUND
 from kschedctl.diagnosis.diagnosis import Situation
 from kschedctl.diagnosis.new_nodes import lacking_on_copy, larger_nodes, nodes_like, shape_of, size_of
 from kschedctl.diagnosis.node_health import lacks_setup
@@ -25,12 +24,15 @@ from kschedctl.scheduler.framework.remedy import (
     add_operation,
     can_make_way,
     delete_command,
+    ending_awaited,
+    ends_soon,
     min_count_lowered,
     pod_deleted,
-    wait_command,
+    pods_text,
 )
 from kschedctl.scheduler.framework.risk import RemedyScope, Risk
-from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import ExistingAntiAffinity
+from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import PodsInTheWay
+from kschedctl.scheduler.plugins.pod_topology_spread.filtering import SkewTooHigh
 
 #: At most 16 kinds of nodes are tried, from the smallest.
 _MOST_SHAPES: Final = 16
@@ -40,8 +42,6 @@ _MOST_ROWS: Final = 64
 _FEW_PODS: Final = 300
 #: At most 5 pods are deleted to free capacity.
 _MOST_DELETED: Final = 5
-#: The seconds after the end of its grace period from which a pod counts as stuck.
-_PATIENCE: Final = 300
 #: The filters whose result for a node no pod changes.
 _WITHOUT_PODS: Final = frozenset((
     "NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodeDeclaredFeatures", "VolumeBinding",
@@ -167,7 +167,7 @@ def _deletions_for_several(decision: Decision, n_members: int) -> Iterator[Remed
             options[row] = option
     keys = tuple(sorted(taken))
     yield Remedy(
-        summary=f"make room for {counted(n_members, 'member')}: delete {_pods_text(keys)}",
+        summary=f"make room for {counted(n_members, 'member')}: delete {pods_text(keys)}",
         scope=RemedyScope.NODE,
         changes=tuple(change for key in keys for change in pod_deleted(decision.cluster, key)),
         risk=Risk.EVICTION,
@@ -205,18 +205,24 @@ def fewer_pods(decision: Decision) -> Iterator[Remedy]:
             there &= ~rejected[plugin]
     context = RemedyContext(decision.pod, decision.cluster, decision.release)
     for index in pods.assigned[there[pods.node_row[pods.assigned]]].tolist():
-        if pods.key(index) != decision.pod.key and not _comes_back(decision, index):
+        ends = pods.records[index].metadata.deletion_timestamp is not None
+        if pods.key(index) != decision.pod.key and not ends and not _comes_back(decision, index):
             yield from context.pod_removed(pods.key(index), within=float(pods.priority[index]))
 
 
 def _comes_back(decision: Decision, index: int) -> bool:
-    """Report whether a controller recreates a pod whose anti-affinity rejects the pod: it would be pending instead."""
+    """Report whether a controller recreates a pod in vain, as anti-affinity or a spread constraint rejects its node.
+
+    A new pod in the way of anti-affinity would be pending instead, and one that a spread constraint counts is counted
+    again.
+    """
     pods = decision.cluster.pods
     if pods.owner(index) is None:
         return False
     said = decision.verdict(int(pods.node_row[index])).reasons
     operands = [each.operands for _, reasons in said for each in reasons]
-    return any(isinstance(each, ExistingAntiAffinity) and each.pod == pods.key(index) for each in operands)
+    in_the_way = [each for each in operands if isinstance(each, PodsInTheWay) and each.pod == pods.key(index)]
+    return any(not each.can_move for each in in_the_way) or any(isinstance(each, SkewTooHigh) for each in operands)
 
 
 def freeing_deletions(decision: Decision, row: int, kept: Collection[str] = ()) -> Iterator[Remedy]:
@@ -243,10 +249,11 @@ def freeing_deletions(decision: Decision, row: int, kept: Collection[str] = ()) 
         for index in pods.on_node(row).tolist()
     }
     ending = {index: has for index, has in held.items() if pods.records[index].metadata.deletion_timestamp is not None}
-    soon = [index for index in ending if _ends_soon(decision, index)]
+    soon = [index for index in ending if ends_soon(cluster, index)]
     if all(sum(ending[index][name] for index in soon) >= lacking[name] for name in lacking):
         enough = [index for index in soon if all(ending[index][name] >= lacking[name] for name in lacking)]
-        yield _awaited(decision, row, enough[:1] or [index for index in soon if any(ending[index].values())])
+        awaited = enough[:1] or [index for index in soon if any(ending[index].values())]
+        yield ending_awaited(cluster, tuple(sorted(map(pods.key, awaited))), cluster.nodes.names[row])
         return
     amounts = {
         index: has
@@ -279,30 +286,6 @@ def freeing_deletions(decision: Decision, row: int, kept: Collection[str] = ()) 
         yield _freed(decision, row, lacking, taken)
 
 
-def _ends_soon(decision: Decision, index: int) -> bool:
-    """Report whether a pod that is being deleted makes room: its grace period is not long over, and it stays away."""
-    metadata, now = decision.cluster.pods.records[index].metadata, decision.cluster.taken_at
-    ends, owner = metadata.deletion_timestamp, metadata.controller
-    if owner is not None and owner.kind in NODE_BOUND:
-        return False
-    return ends is not None and (now is None or (now - ends).total_seconds() <= _PATIENCE)
-
-
-def _awaited(decision: Decision, row: int, awaited: list[int]) -> Remedy:
-    cluster = decision.cluster
-    keys = tuple(sorted(map(cluster.pods.key, awaited)))
-    has = "has" if len(keys) == 1 else "have"
-    return Remedy(
-        summary=f"wait until {_pods_text(keys)} {has} ended on {cluster.nodes.names[row]}",
-        scope=RemedyScope.NODE,
-        changes=tuple(change for key in keys for change in pod_deleted(cluster, key)),
-        risk=Risk.WAIT,
-        family="end",
-        within=len(keys),
-        command=wait_command(keys),
-    )
-
-
 def _lacking(decision: Decision, row: int) -> dict[str, int]:
     """Return the missing amount per resource; empty if a reason is no shortage, or the node is too small altogether."""
     lacking: dict[str, int] = {}
@@ -320,7 +303,7 @@ def _freed(decision: Decision, row: int, lacking: dict[str, int], taken: list[in
     keys = tuple(sorted(cluster.pods.key(index) for index in taken))
     amounts = [amount_of(name, amount) for name, amount in lacking.items()]
     return Remedy(
-        summary=f"free {listed(amounts)} on {cluster.nodes.names[row]}: delete {_pods_text(keys)}",
+        summary=f"free {listed(amounts)} on {cluster.nodes.names[row]}: delete {pods_text(keys)}",
         scope=RemedyScope.NODE,
         changes=tuple(change for key in keys for change in pod_deleted(cluster, key)),
         risk=Risk.EVICTION,
@@ -329,7 +312,7 @@ def _freed(decision: Decision, row: int, lacking: dict[str, int], taken: list[in
         evicts=keys,
         command=delete_command(keys),
         side_of="free",
-        side=f"{listed(amounts)} on {cluster.nodes.names[row]}: delete {_pods_text(keys)}",
+        side=f"{listed(amounts)} on {cluster.nodes.names[row]}: delete {pods_text(keys)}",
     )
 
 
@@ -345,7 +328,7 @@ def preemption_remedies(decision: Decision) -> Iterator[Remedy]:
 def _wait_for_preemption(cluster: Cluster, victims: Iterable[int], where: str) -> Remedy:
     keys = tuple(sorted(map(cluster.pods.key, victims)))
     return Remedy(
-        summary=f"wait: preemption evicts {_pods_text(keys)} {where}",
+        summary=f"wait: preemption evicts {pods_text(keys)} {where}",
         scope=RemedyScope.CLUSTER,
         changes=tuple(change for key in keys for change in pod_deleted(cluster, key)),
         risk=Risk.WAIT,
@@ -393,8 +376,3 @@ def other_priorities(decision: Decision) -> Iterator[Remedy]:
             within=i - len(allowed) if is_of_daemon_set else i,
             once=True,
         )
-
-
-def _pods_text(keys: Iterable[str]) -> str:
-    names = list(keys)
-    return listed(names) if len(names) < 4 else counted(len(names), "pod")

@@ -1,7 +1,7 @@
 """The rollout that a suggestion starts, tried to its end: a change of a pod template replaces all pods of the workload.
 
 A suggestion does not help if its rollout leaves no more pods available than before: it gets stuck, as under a quota, or
-the new pods only take the places of old ones.
+the new pods only take the places of old ones. Where a rollout stands still already, taking these places helps.
 """
 
 import dataclasses
@@ -42,7 +42,7 @@ def to_the_end(suggestion: Suggestion) -> Suggestion | None:
     before = suggestion.before
     rollout = try_rollout(before, suggestion.remedies, suggestion.decision.pod)
     if rollout is not None:
-        helps = rollout.finished or rollout.available > rollout.before
+        helps = rollout.finished or rollout.available > rollout.before or _gets_on(before, rollout)
         return dataclasses.replace(suggestion, rollout=rollout) if helps else None
     # Without a rollout, a pod that evicts another one of its workload only changes which of them is pending.
     waits = all(remedy.risk is Risk.WAIT for remedy in suggestion.remedies)
@@ -54,6 +54,18 @@ def to_the_end(suggestion: Suggestion) -> Suggestion | None:
         and any(_workload_of(suggestion.before.cluster, key) == own for key in suggestion.evicts)
         else suggestion
     )
+
+
+def _gets_on(before: Decision, rollout: Rollout) -> bool:
+    """Report whether a rollout that stands still gets on: more pods of the newest revision run.
+
+    No fewer pods are available in all than before, or than the strategy promises.
+    """
+    pods, owner = before.cluster.pods, before.pod.metadata.controller
+    running = _running(before.cluster, before.pod)
+    new = sum(pods.owner(index) == owner for index in pods.assigned.tolist()) if owner is not None else running
+    placed = sum(bool(node) for node in rollout.new.values())
+    return new < running and min(running, rollout.promised) <= rollout.available and new < placed
 
 
 def _workload_of(cluster: Cluster, key: str) -> tuple[str, str, str] | None:

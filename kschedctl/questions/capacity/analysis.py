@@ -1,12 +1,15 @@
 """``capacity``: the number of further copies of a pod that fit, one after another, and what stops the next one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.cluster.pod_groups import group_members
 from kschedctl.cluster.records import PENDING
+from kschedctl.common.errors import KschedctlError
 from kschedctl.common.wording import counted
 from kschedctl.controllers.workloads.ownership import MAKERS, SCALABLE, pods_made_by, workload_of
 from kschedctl.controllers.workloads.pods import another
@@ -19,19 +22,27 @@ from kschedctl.objects.workload import Job
 from kschedctl.questions.capacity.answer import (
     DomainCopiesData,
     GangCopiesData,
+    MoreCopiesData,
     NodeCopiesData,
     PodCapacity,
     ZoneCopiesData,
 )
 from kschedctl.questions.capacity.request import CapacityRequest
+from kschedctl.questions.explain.analysis import suggestion_data
 from kschedctl.questions.explain.explanation import explanation
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.pod_groups import pod_group_data
 from kschedctl.questions.provenance import PodSubject, Provenance, envelope, provenance
+from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.capacity import CopyCount, Gang, GangCount, gang_capacity
 from kschedctl.trials.simulate.capacity import capacity as count_copies
+from kschedctl.trials.whatif.patches import make_changes
+
+if TYPE_CHECKING:
+    from kschedctl.diagnosis.why.proof import Suggestion
 
 # The part of ``capacity`` that counts whole pod groups: the pods of one copy, and the answer.
 
@@ -102,10 +113,13 @@ def capacity(cluster: LoadedCluster, request: CapacityRequest, handle: AnalysisH
     for one in request.copied:
         group = group_to_copy(cluster, one.pod)
         units.setdefault((group.key, "") if group is not None else ("", one.key), []).append(one)
-    return tuple(_capacity(cluster, unit, request.max) for unit in handle.track(units.values(), "filling the cluster"))
+    suggest = request.suggest if request.suggest is not None or len(units) == 1 else 0
+    return tuple(
+        _capacity(cluster, unit, request.max, suggest) for unit in handle.track(units.values(), "filling the cluster")
+    )
 
 
-def _capacity(cluster: LoadedCluster, unit: list[PodSubject], most: int | None) -> PodCapacity:
+def _capacity(cluster: LoadedCluster, unit: list[PodSubject], most: int | None, suggest: int | None) -> PodCapacity:
     one = unit[0]
     pods = [cluster.find(each.pod, where=each.where) for each in unit]
     missing = (each for pod in pods for each in cluster.missing_for(pod, preempts=False, is_scored=True))
@@ -132,7 +146,67 @@ def _capacity(cluster: LoadedCluster, unit: list[PodSubject], most: int | None) 
         # No pod of the cluster can have such a name.
         return another(pod, f"{pod.name}+{number + 1}", cluster.cluster)
 
-    return capacity_answer(name, count_copies(scheduler, copy, most), rests_on, due=due)
+    found = count_copies(scheduler, copy, most)
+    answer = capacity_answer(name, found, rests_on, due=due)
+    if answer.diagnoses and (suggest is not None or found.total <= _MOST_COPIES):
+        return replace(answer, suggestions=tuple(_suggestions(scheduler, pod, found, suggest)))
+    return answer
+
+
+#: Suggestions are searched for without being asked for if at most 500 copies fit.
+_MOST_COPIES: Final = 500
+#: With a suggestion, at most 100 copies more than without are counted.
+_MOST_MORE: Final = 100
+
+
+def _suggestions(scheduler: Scheduler, pod: Pod, found: CopyCount, most: int | None) -> Iterator[MoreCopiesData]:
+    """Yield the changes with which more copies fit, each with their number; pods are not evicted for copies.
+
+    Args:
+        scheduler: The scheduler over the cluster without copies.
+        pod: The pod that is copied.
+    """
+    from kschedctl.diagnosis.why.search import DEFAULT_MOST, suggest
+
+    pods = found.next.cluster.pods
+    kept = {pods.key(index) for index in pods.assigned.tolist()}
+    searched = suggest(found.next, DEFAULT_MOST if most is None else most, kept=kept, rollouts=False)
+    for each in searched.proven:
+        if each.evicts:
+            continue
+        after = _count_with(scheduler, pod, found, each)
+        if after is not None and after.total > found.total:
+            told = msgspec.to_builtins(suggestion_data(each))
+            told["changes"] = [one for one in told["changes"] if _is_there(scheduler, found, one)]
+            text = msgspec.json.encode({**told, "copies": after.total, "bounded": after.bounded})
+            # The changes are those of the pod, not of its next copy.
+            text = text.replace(found.next.pod.name.encode(), pod.name.encode())
+            yield msgspec.json.decode(text, type=MoreCopiesData)
+
+
+def _is_there(scheduler: Scheduler, found: CopyCount, change: Mapping[str, Any]) -> bool:
+    """Report whether the object of a change exists without the copies, or is the next copy."""
+    name = change.get("name", "")
+    if change.get("kind") != Pod.__name__ or name == found.next.pod.name:
+        return True
+    return (change.get("namespace", ""), name) in scheduler.cluster.pods.index
+
+
+def _count_with(scheduler: Scheduler, pod: Pod, found: CopyCount, suggestion: "Suggestion") -> CopyCount | None:
+    """Count the copies again after a suggestion for the next copy; return ``None`` if its changes cannot be made."""
+    cluster, own = scheduler.cluster, found.next.pod.name
+    made = [each for remedy in suggestion.remedies for each in (*remedy.changes, *remedy.follows)]
+    changes = [each for each in made if _is_there(scheduler, found, msgspec.to_builtins(each))]
+    try:
+        after = make_changes(cluster, replace(pod, metadata=replace(pod.metadata, name=own)), changes)
+        changed = replace(after.pod, metadata=replace(after.pod.metadata, name=pod.name))
+        return count_copies(
+            scheduler.moved(after.cluster),
+            lambda number: another(changed, f"{pod.name}+{number + 1}", after.cluster),
+            found.total + _MOST_MORE,
+        )
+    except KschedctlError:
+        return None
 
 
 def capacity_answer(
@@ -178,6 +252,7 @@ def capacity_answer(
         message=decision.error or decision.event_message,
         gate="" if found.total else decision.pre_enqueue.message,
         refusals=tuple(node for node in told.nodes if not node.fits),
+        diagnoses=told.diagnoses if gang is None and decision.outcome is Outcome.UNSCHEDULABLE else (),
         gang=gang,
     )
 

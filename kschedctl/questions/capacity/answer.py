@@ -6,7 +6,7 @@ The form is part of the public interface. ``schema.json`` describes it and is ma
 from typing import Annotated
 
 from kschedctl.questions.answer import AnswerList, ClusterAnswer, Data
-from kschedctl.questions.answer_parts import PodGroupData
+from kschedctl.questions.answer_parts import AppliedData, DiagnosisData, PodGroupData
 from kschedctl.questions.explain.answer import NodeData, PodData
 
 
@@ -58,6 +58,13 @@ class GangCopiesData(Data, frozen=True):
         return "pod group" if self.min_count is None else "gang"
 
 
+class MoreCopiesData(AppliedData, frozen=True):
+    """Changes with which more copies fit: they were made, and the copies counted again."""
+
+    copies: Annotated[int, "The number of further copies that fit with the changes."]
+    bounded: Annotated[bool, "True if the count stopped at 100 copies more than without the changes."]
+
+
 class PodCapacity(ClusterAnswer, frozen=True, kw_only=True, tag="Capacity"):
     """The number of further copies of one pod or pod group that fit, scheduled one after another without preemption."""
 
@@ -75,6 +82,15 @@ class PodCapacity(ClusterAnswer, frozen=True, kw_only=True, tag="Capacity"):
     message: Annotated[str, "The message of kube-scheduler for the next copy; empty if that copy fits."]
     gate: Annotated[str, "The reason why kube-scheduler does not try the pod; empty if it does."]
     refusals: Annotated[tuple[NodeData, ...], "The nodes that reject the next copy, with the reasons."]
+    diagnoses: Annotated[
+        tuple[DiagnosisData, ...],
+        "The causes for which the next copy does not fit, the most important one first; empty if it fits, and for pod "
+        "groups.",
+    ] = ()
+    suggestions: Annotated[
+        tuple[MoreCopiesData, ...],
+        "Changes with which more copies fit and that evict no pod; empty if none were searched for.",
+    ] = ()
     gang: Annotated[
         GangCopiesData | None, "The pod group that is copied; null if a pod is copied that is scheduled by itself."
     ] = None

@@ -4,10 +4,10 @@ from typing import Final
 
 from kschedctl.common.wording import counted
 from kschedctl.questions.answer import merged_envelope
-from kschedctl.questions.capacity.answer import CapacityList, GangCopiesData, PodCapacity
+from kschedctl.questions.capacity.answer import CapacityList, GangCopiesData, MoreCopiesData, PodCapacity
 from kschedctl.questions.charts import Bar, Bars, Colouring, Kind, NodeMap, Segment
 from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Question, Tone, Verbatim, and_more, table
-from kschedctl.questions.frame import View, cautions, first_line, header, next_questions
+from kschedctl.questions.frame import View, cautions, first_line, header, heading, next_questions, numbered_changes
 from kschedctl.questions.node_groups import group_nodes
 from kschedctl.questions.node_map import NodeResult, rejection_lines, results_map
 from kschedctl.questions.nodes.answer import NodesOverview
@@ -123,6 +123,8 @@ def document(answer: PodCapacity, view: View) -> Document:
         view: The part of the answer that is shown.
     """
     yield from first_line(answer, answer.summary, Tone.GOOD if answer.copies else Tone.BAD)
+    for cause in answer.diagnoses[:1]:
+        yield Paragraph(f"what stops {'the next copy' if answer.copies else 'it'}: {cause.cause}", Tone.BAD)
     yield from header(answer, view.now, answer.pod)
     if view.drawn:
         if view.overview is not None and (answer.nodes or answer.refusals):
@@ -158,10 +160,20 @@ def document(answer: PodCapacity, view: View) -> Document:
     if answer.gate:
         yield Heading("Why kube-scheduler does not try it")
         yield Verbatim(answer.gate)
+    if answer.suggestions:
+        yield heading(untried=False)
+        rows_of_changes = [(one.summary, _then(one, answer), one.commands) for one in answer.suggestions]
+        yield from numbered_changes(rows_of_changes, every=view.wide)
     yield from cautions(answer)
     yield from next_questions(
         () if view.wide else (Question("All nodes", "capacity", answer.copied, {"output": "wide"}),)
     )
+
+
+def _then(one: MoreCopiesData, answer: PodCapacity) -> str:
+    """Return the number of copies with a suggestion, in words."""
+    number = f"{'at least ' if one.bounded else ''}{counted(one.copies, 'more pod')}"
+    return f"{number} {'fits' if one.copies == 1 else 'fit'} instead of {answer.copies}"
 
 
 def _gang_section(gang: GangCopiesData) -> Document:
@@ -208,9 +220,10 @@ def list_document(found: CapacityList, view: View) -> Document:
             refusals = tuple(node for node in refusals if node.plugin != _OUTSIDE) or refusals
         groups = group_nodes(refusals)
         why = groups[0].why.split("\n")[0] if groups else answer.message or answer.gate or "-"
+        why = answer.diagnoses[0].cause if answer.diagnoses else why
         least = "at least " if answer.bounded else ""
         rows.append((answer.name, f"{least}{answer.copies}", str(len(answer.nodes)), why))
     tones = [Tone.PLAIN if answer.copies else Tone.BAD for answer in answers]
-    yield table(("workload", "copies", "nodes", "rejection of the next copy"), rows, numeric=(1, 2), tones=tones)
+    yield table(("workload", "copies", "nodes", "what stops the next copy"), rows, numeric=(1, 2), tones=tones)
     yield from cautions(basis)
     yield from next_questions([Question("One in detail", "capacity", answers[0].copied)])

@@ -36,6 +36,8 @@ class CapacityRequest(PodsRequest["PodCapacity"]):
     If the cluster schedules pod groups, the members of a group are counted by whole groups: a copy of a gang fits if
     all of its pods find a node, in one topology domain if the group has such a constraint.
 
+    For what stops the next copy, changes that evict no pod are searched for and tried, and the copies counted again.
+
     The exit code is 0 if at least one more copy of each pod fits, and 1 otherwise.
     """
 
@@ -49,6 +51,18 @@ class CapacityRequest(PodsRequest["PodCapacity"]):
     max: Annotated[int | None, Option("--max", "N", "Stop the count after N copies. Default: no limit.", least=1)] = (
         None
     )
+
+    suggest: Annotated[
+        int | None,
+        Option(
+            "--suggest",
+            "N",
+            "Search for up to N changes with which more copies fit. Default: 5, or 0 for several pods and if more than "
+            "500 copies fit.",
+            least=0,
+            most=100,
+        ),
+    ] = None
 
     @property
     def copied(self) -> "list[PodSubject]":

@@ -510,6 +510,9 @@ class Explanation(ClusterAnswer, Tabular, frozen=True, kw_only=True):
         tuple[DiagnosisData, ...],
         "The causes for which the pod is not scheduled, or does not start, the most important first.",
     ] = ()
+    notes: Annotated[
+        tuple[str, ...], "The terms and constraints of the pod that do nothing, as no node has their topology key."
+    ] = ()
     suggestions: Annotated[
         tuple[SuggestionData, ...] | None,
         "The changes with which the pod would fit, smallest and safest first; null if they were not searched for.",

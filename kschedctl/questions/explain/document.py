@@ -228,6 +228,8 @@ def document(explanation: Explanation, view: View) -> Document:
     yield from first_line(explanation, explanation.verdict.summary, style)
     yield from header(explanation, view.now, explanation.pod)
     yield from diagnosis_section(explanation.diagnoses)
+    for note in explanation.notes:
+        yield Paragraph(f"note: {note}", Tone.CAUTION)
     if view.drawn:
         from kschedctl.questions.explain.document_of_nodes import charts_section
 

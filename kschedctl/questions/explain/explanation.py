@@ -10,7 +10,7 @@ from msgspec import structs
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.admission.changes import Admitted
 from kschedctl.diagnosis.diagnose import diagnose
-from kschedctl.diagnosis.diagnosis import Diagnosis
+from kschedctl.diagnosis.diagnosis import Diagnosis, Situation
 from kschedctl.objects.resources import exact_quantity, pod_requests, scheduler_units
 from kschedctl.objects.well_known import zone_of
 from kschedctl.questions.answer_parts import PodGroupData
@@ -314,7 +314,19 @@ def explanation(
         preemption=preemption,
         message=decision.event_message,
         diagnoses=tuple(map(diagnosis_data, diagnoses)),
+        notes=_notes(decision),
     )
+
+
+def _notes(decision: Decision) -> tuple[str, ...]:
+    """Return the terms of the pod that do nothing, in words."""
+    spec = decision.pod.spec
+    if not spec.topology_spread_constraints and spec.affinity is None:
+        return ()
+    # Most pods have no such terms.
+    from kschedctl.diagnosis.idle_terms import idle_terms
+
+    return tuple(idle_terms(Situation(decision)))
 
 
 def _pod(decision: Decision, node_name: str) -> PodData:

@@ -112,7 +112,7 @@ def _explain(cluster: LoadedCluster, of: Sequence[str], seed: int | None, option
 
 def _capacity(cluster: LoadedCluster, of: Sequence[str], seed: int | None, options: Mapping[str, Any]) -> CaseResult:
     over, asked = _asked(cluster, of)
-    request = CapacityRequest(asked, **options)
+    request = dataclasses.replace(CapacityRequest(asked, **options), suggest=0)
     if len(request.copied) != 1:
         raise ManifestError(f"capacity needs one pod, not {len(asked)}", where=", ".join(of))
     (answer,) = capacity(over, request, AnalysisHandle())

@@ -1,13 +1,14 @@
 """The operands of a reason, and remedies: changes, as data, that may resolve a plugin's rejection."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_groups import pod_group_of
+from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.controllers.workloads.template import NODE_BOUND
 from kschedctl.objects.core import Node
@@ -184,10 +185,17 @@ class RemedyContext(msgspec.Struct, frozen=True):
         """Yield a remedy that deletes another pod, given as ``namespace/name``.
 
         Yield nothing if the pod does not exist, or if it is not to make way for the pod (see `can_make_way`).
+        A pod that is being deleted is waited for instead, unless it is stuck.
         """
         namespace, _, name = key.partition("/")
         index = self.cluster.pods.index.get((namespace, name))
-        if index is None or not can_make_way(self.cluster, index, self.pod):
+        if index is None:
+            return
+        if self.cluster.pods.records[index].metadata.deletion_timestamp is not None:
+            if ends_soon(self.cluster, index):
+                yield ending_awaited(self.cluster, (key,), self.cluster.pods.records[index].node_name)
+            return
+        if not can_make_way(self.cluster, index, self.pod):
             return
         yield Remedy(
             summary=f"delete pod {key}",
@@ -223,6 +231,38 @@ def can_make_way(cluster: Cluster, index: int, pod: Pod) -> bool:
         return False
     other = cluster.pods.records[index].metadata
     return pod.metadata.controller is None or workload_of(cluster, other) != workload_of(cluster, pod.metadata)
+
+
+#: The seconds after the end of its grace period from which a pod counts as stuck.
+_PATIENCE: Final = 300
+
+
+def ends_soon(cluster: Cluster, index: int) -> bool:
+    """Report whether a pod that is being deleted makes room: its grace period is not long over, and it stays away."""
+    metadata, now = cluster.pods.records[index].metadata, cluster.taken_at
+    ends, owner = metadata.deletion_timestamp, metadata.controller
+    if owner is not None and owner.kind in NODE_BOUND:
+        return False
+    return ends is not None and (now is None or (now - ends).total_seconds() <= _PATIENCE)
+
+
+def ending_awaited(cluster: Cluster, keys: Sequence[str], node: str) -> Remedy:
+    """Return the wait for the end of pods of a node that are being deleted, given as ``namespace/name``."""
+    return Remedy(
+        summary=f"wait until {pods_text(keys)} {'has' if len(keys) == 1 else 'have'} ended on {node}",
+        scope=RemedyScope.NODE,
+        changes=tuple(change for key in keys for change in pod_deleted(cluster, key)),
+        risk=Risk.WAIT,
+        family="end",
+        within=len(keys),
+        command=wait_command(keys),
+    )
+
+
+def pods_text(keys: Iterable[str]) -> str:
+    """Return pods in words: the names of at most 3, else their number."""
+    names = list(keys)
+    return listed(names) if len(names) < 4 else counted(len(names), "pod")
 
 
 def delete_command(keys: Sequence[str]) -> str:

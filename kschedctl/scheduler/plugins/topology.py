@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from kschedctl.common.wording import listed
 from kschedctl.objects.pod import Pod, PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
+from kschedctl.objects.selectors import parse_label_selector
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.remedy import (
@@ -85,33 +87,43 @@ def _without_term(
         return
     for i, term in enumerate(affinity.required_during_scheduling_ignored_during_execution):
         if topology_key in ("", term.topology_key):
-            whose = "affinity" if field == "podAffinity" else "anti-affinity"
-            if field == "podAntiAffinity":
-                yield _preferred_instead(context, affinity, i, term)
+            words = _term_words(affinity, field, term)
+            yield _preferred_instead(context, field, affinity, i, words)
             yield context.pod_patch(
-                f"drop the required pod {whose} by {term.topology_key}",
+                f"drop the required pod {words}",
                 remove_operation("spec", "affinity", field, _REQUIRED, i),
                 risk=Risk.DROPPED,
                 family=(field, i),
             )
 
 
-def _preferred_instead(context: RemedyContext, affinity: PodAffinity, i: int, term: PodAffinityTerm) -> Remedy:
-    """Return the remedy that prefers a required anti-affinity term, in the pod and in its siblings.
+def _term_words(affinity: PodAffinity, field: str, term: PodAffinityTerm) -> str:
+    """Return a required term in words, with its labels if another term has the same key."""
+    near, key = field == "podAffinity", term.topology_key
+    others = [each for each in affinity.required_during_scheduling_ignored_during_execution if each != term]
+    labels = ""
+    if term.label_selector is not None and any(each.topology_key == key for each in others):
+        wanted = listed([str(each) for each in parse_label_selector(term.label_selector)])
+        labels = f" {'to' if near else 'with'} pods with {wanted}"
+    return f"{'affinity' if near else 'anti-affinity'}{labels} by {key}"
 
-    The template of the workload is changed, so that the pods that run get the weaker term as well.
+
+def _preferred_instead(context: RemedyContext, field: str, affinity: PodAffinity, i: int, words: str) -> Remedy:
+    """Return the remedy that prefers a required term, in the pod and, for anti-affinity, in its siblings.
+
+    The template of the workload is changed, so that the pods that run get the weaker term as well. Only their
+    anti-affinity matters to the pod.
     """
-    at = ("spec", "affinity", "podAntiAffinity")
+    at, term = ("spec", "affinity", field), affinity.required_during_scheduling_ignored_during_execution[i]
     weighted = WeightedPodAffinityTerm(weight=_WEIGHT, pod_affinity_term=term)
     there = affinity.preferred_during_scheduling_ignored_during_execution
     prefer = add_operation(weighted, *at, _PREFERRED, "-") if there else add_operation((weighted,), *at, _PREFERRED)
     patch = (prefer, remove_operation(*at, _REQUIRED, i))
     own = context.pod_patch(
-        f"prefer instead of require the pod anti-affinity by {term.topology_key}",
-        *patch,
-        risk=Risk.REDUCED,
-        family=("prefer", i),
+        f"prefer instead of require the pod {words}", *patch, risk=Risk.REDUCED, family=("prefer", field, i)
     )
+    if field == "podAffinity":
+        return own
     siblings = (patched(pod, *patch) for pod in _siblings(context))
     return dataclasses.replace(own, changes=(*own.changes, *siblings))
 

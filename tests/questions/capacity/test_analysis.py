@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,7 @@ from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.simulate.capacity import capacity
 from tests.answer_schema import validate
 from tests.builders import (
+    ZONE,
     make_cluster,
     make_container,
     make_loaded,
@@ -74,6 +76,56 @@ def test_rooms_of_zones_and_what_stops_the_next() -> None:
     assert [(room.zone, room.nodes, room.copies) for room in answer.zones] == [("z1", 1, 4), ("z2", 1, 2)]
     assert {node.name for node in answer.refusals} == {"a", "b"}
     assert answer.message.startswith("0/2 nodes are available: 2 Insufficient cpu.")
+
+
+ZONES = ("x", "y", "z")
+
+
+def spread_over_zones(cpu_of_x: str, most: int | None = None, suggest: int | None = None) -> PodCapacity:
+    """Count the copies of a pod that is spread over three zones with a pod each, of which zone x has little cpu."""
+    labels = {"app": "web"}
+    nodes = [make_node(f"n{zone}", zone=zone, cpu=cpu_of_x if zone == "x" else "8") for zone in ZONES]
+    constraint = {
+        "topologyKey": ZONE,
+        "maxSkew": 1,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": labels},
+    }
+    spec: dict[str, Any] = {"labels": labels, "requests": {"cpu": "1"}, "topologySpreadConstraints": [constraint]}
+    pods = [make_pod(f"web-{zone}", node=f"n{zone}", **spec) for zone in ZONES]
+    request = CapacityRequest((PodSubject(make_pod("web", **spec)),), max=most, suggest=suggest)
+    (answer,) = count(make_loaded(make_cluster(nodes, pods)), request, AnalysisHandle())
+    return answer
+
+
+def test_a_full_zone_stops_the_others() -> None:
+    answer = spread_over_zones("1")
+    cause = (
+        f"the spread over {ZONE} counts x (1 matching pod, the fewest), where no pod can go: nx has 0 of 1 cpu free, "
+        "the pod wants 1 cpu; 2 other nodes could hold the pod, but may be at most 1 ahead: 2 per domain (maxSkew 1)"
+    )
+    assert answer.copies == 2
+    assert [each.cause for each in answer.diagnoses] == [cause]
+    said = lines(document(answer, View()), 400)
+    assert said[:2] == ["pod default/web: 2 more pods fit, on 2 nodes", f"what stops the next copy: {cause}"]
+    assert [(each.summary, each.copies, each.bounded) for each in answer.suggestions] == [
+        ("add a node like nx in x", 5, False),
+        (f"ScheduleAnyway instead of DoNotSchedule in the spread constraint over {ZONE}", 14, False),
+        (f"maxSkew 2 instead of 1 in the spread constraint over {ZONE}", 4, False),
+        (f"drop the spread constraint over {ZONE}", 14, False),
+    ]
+    assert any("4 more pods fit instead of 2" in line for line in said)
+    assert {each.changes[0].get("name", "web") for each in answer.suggestions} == {"web"}
+    validate(json.loads(as_json(answer)))
+
+
+@pytest.mark.parametrize(
+    ("most", "suggest", "causes"),
+    [pytest.param(1, None, 0, id="the next copy fits"), pytest.param(None, 0, 1, id="none are wanted")],
+)
+def test_suggestions_are_not_searched_for(most: int | None, suggest: int | None, causes: int) -> None:
+    answer = spread_over_zones("1", most, suggest)
+    assert (len(answer.diagnoses), answer.suggestions) == (causes, ())
 
 
 def test_the_copies_of_a_stateful_set_have_claims_of_their_own() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from kschedctl.questions.explain.answer import Explanation, WithstandingData
 from kschedctl.questions.explain.document import ExplainView, document, withstanding_section
-from tests.builders import make_node, make_pod, write_snapshot
+from tests.builders import make_cluster, make_node, make_pod, write_snapshot
 from tests.cli.in_process import run
 from tests.questions.explain.test_explanation import ANSWERS, explain
 from tests.questions.printing import lines
@@ -117,3 +117,11 @@ MANY = tuple(f"gke-prod-cluster-default-pool-1a2b3c4d-{i:04}" for i in range(13)
 def test_first_line(feasible: tuple[str, ...], stands: int, last: tuple[str, ...], exact: bool, first: str) -> None:
     found = WithstandingData(feasible, stands, last, exact, across=(), tried=0, zones=())
     assert lines(withstanding_section(found), 200)[1] == first
+
+
+def test_terms_that_do_nothing_are_notes() -> None:
+    term = {"topologyKey": "example.com/rack", "labelSelector": {"matchLabels": {"app": "web"}}}
+    preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": term}]}
+    answer = explain(make_cluster([make_node("a")]), make_pod(affinity={"podAntiAffinity": preferred}))
+    note = "note: the preferred pod anti-affinity by example.com/rack does nothing: no node has this label"
+    assert note in lines(document(answer, ExplainView()), 200)

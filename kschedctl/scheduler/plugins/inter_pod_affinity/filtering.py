@@ -13,6 +13,7 @@ from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import Selector
+from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.scheduler.framework.explanation import CountedDomains, FilterCheck, most_populated
 from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
 from kschedctl.scheduler.framework.status import Code, Reason, Rejections, Status
@@ -45,7 +46,7 @@ class NoPodNear(InDomain, frozen=True):
         return {"topologyKey": self.topology_key, "domain": self.domain, "selector": self.wanted}
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Propose to drop a required term."""
+        """Propose to prefer or drop a required term."""
         return term_remedies(context, self.topology_key)
 
 
@@ -74,33 +75,40 @@ class PodsInTheWay(InDomain, frozen=True):
         more = f" and {self.pods - 1} more" if self.pods > 1 else ""
         return f"{self.pod}{more} in {self.topology_key}={self.domain}"
 
+    @property
+    def can_move(self) -> bool:
+        """True if a controller can recreate the pod in another domain than this one, in which it cannot be any more."""
+        return False
+
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Propose to delete the pod, if it is the only one."""
-        if self.pods == 1:
+        """Propose to delete the pod, if it is the only one and does not come back: it would be pending instead."""
+        namespace, _, name = self.pod.partition("/")
+        index = context.cluster.pods.index.get((namespace, name))
+        if index is None or self.pods > 1:
+            return
+        ends = context.cluster.pods.records[index].metadata.deletion_timestamp is not None
+        if ends or self.can_move or context.cluster.pods.owner(index) is None:
             yield from context.pod_removed(self.pod)
 
 
 class OwnAntiAffinity(PodsInTheWay, frozen=True):
     """The pod's own anti-affinity matches pods in the domain."""
 
+    @property
+    def can_move(self) -> bool:
+        return self.topology_key == HOSTNAME
+
     def words(self) -> str:
         return f"{self.who} matches the pod's anti-affinity"
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Propose to drop a term, or to delete the pod."""
+        """Propose to prefer or drop a term, or to delete the pod."""
         yield from term_remedies(context, self.topology_key)
         yield from super().remedies(context)
 
 
 class ExistingAntiAffinity(PodsInTheWay, frozen=True):
     """The anti-affinity of pods in the domain matches the pod."""
-
-    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Propose to delete the pod, if no controller recreates it: it would be pending instead of this pod."""
-        namespace, _, name = self.pod.partition("/")
-        index = context.cluster.pods.index.get((namespace, name))
-        if index is not None and context.cluster.pods.owner(index) is None:
-            yield from super().remedies(context)
 
     def words(self) -> str:
         return f"anti-affinity of {self.who} matches the pod"
