@@ -93,7 +93,7 @@ def _manifest_value(value: Any) -> str:
 
 
 def suggestions_section(
-    suggestions: tuple[SuggestionData, ...], tried: int, *, exhausted: bool, every: bool
+    suggestions: tuple[SuggestionData, ...], tried: int, *, exhausted: bool, every: bool, lowered: bool = False
 ) -> Document:
     """Lay out the changes with which a pod would fit.
 
@@ -101,12 +101,14 @@ def suggestions_section(
         suggestions: The changes that were found.
         exhausted: True if the search did not stop at its limit of tries.
         every: True to show the commands that make the changes.
+        lowered: True if lower requests were among the changes.
     """
     yield heading(untried=any(one.untried for one in suggestions))
     if not suggestions:
         told = "none"
         if tried:
             told = f"none helps: {counted(tried, 'change')} {'was' if tried == 1 else 'were'} tried, alone or in pairs"
+            told += "; requests were lowered by 20 % at most" if lowered else ""
         yield Paragraph(told if exhausted else f"{told}; not all were tried", indent=INDENT)
         return
     rows = []
@@ -176,6 +178,8 @@ def _nodes(found: WithstandingData) -> str:
     return f"Nodes: the pod fits on {fits}; {'; '.join(parts)}."
 
 
+#: The plugin whose shortages are met by lower requests.
+_FIT: Final = "NodeResourcesFit"
 #: The plugin column for nodes that are rejected before any filter runs.
 _BEFORE_FILTERS: Final = "PreFilter"
 
@@ -250,6 +254,7 @@ def document(explanation: Explanation, view: View) -> Document:
             explanation.suggestions_tried,
             exhausted=explanation.suggestions_exhausted,
             every=view.why or bool(view.nodes),
+            lowered=any(reason.plugin == _FIT for node in explanation.nodes for reason in node.reasons),
         )
     yield from checks_section(explanation.diagnoses)
     yield from cautions(explanation)

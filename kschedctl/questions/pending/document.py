@@ -188,7 +188,9 @@ def _changes(answer: Pending, *, every: bool) -> Document:
             if group.result not in _PROBLEMS
         ):
             yield GAP
-            yield Paragraph("None of the changes and pairs of changes that were tried schedules any of them.")
+            told = "None of the changes and pairs of changes that were tried schedules any of them"
+            lowered = any("Insufficient" in group.message for group in answer.groups)
+            yield Paragraph(f"{told}{'; requests were lowered by 20 % at most' if lowered else ''}.")
         return
     yield from (GAP, table(("would place", _heading(answer)), rows, numeric=(0,)))
     if every:
