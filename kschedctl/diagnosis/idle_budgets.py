@@ -201,7 +201,6 @@ def _corrected(
 
 #: The kinds whose pods serve nobody at a given time, or belong to nodes.
 _NOT_SERVING: Final = frozenset(("Pod", "Job", "CronJob", "DaemonSet", "Node"))
-_ENDED: Final = ("Succeeded", "Failed")
 
 
 def all_at_once(cluster: Cluster, pods: Sequence[Pod]) -> list[tuple[str, tuple[Pod, ...]]]:
@@ -221,7 +220,7 @@ def all_at_once(cluster: Cluster, pods: Sequence[Pod]) -> list[tuple[str, tuple[
     namespaces = {key[1] for key in several}
     for record in cluster.pods.records:
         own = record.metadata
-        stays = record.node_name and own.deletion_timestamp is None and record.status.phase not in _ENDED
+        stays = record.node_name and own.deletion_timestamp is None
         if stays and own.namespace in namespaces and record.name not in going:
             several.pop(workload_of(cluster, own), None)
     return [(as_words(key), tuple(each)) for key, each in several.items()]
