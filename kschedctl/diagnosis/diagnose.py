@@ -119,6 +119,11 @@ def diagnose(decision: Decision, node: str = "") -> tuple[Diagnosis, ...]:
     found = [found for rule in rules for found in rule(situation)]
     if not found and decision.outcome is Outcome.UNSCHEDULABLE:
         found += last_rule()(situation)
+    if decision.preemption is not None and decision.preemption.nominated:
+        from kschedctl.diagnosis.rules.queue import two_schedulers
+
+        # Asked after the cause for which the pod fits nowhere: it says why preemption does not help.
+        found += two_schedulers(situation)
     if node:
         from kschedctl.diagnosis.rules.queue import unstarted
 

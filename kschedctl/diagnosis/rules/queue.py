@@ -1,17 +1,20 @@
 """Pods that kube-scheduler does not try, that wait for others to end, or that have a node and do not start."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.node_selection import nodes_matching_pod
+from kschedctl.cluster.placed_pods import pending_pods
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import ManifestError
-from kschedctl.common.wording import counted, duration, listed
+from kschedctl.common.wording import counted, duration, listed, time_span
 from kschedctl.controllers.workloads.ownership import intermediate_owners, pods_made_by
-from kschedctl.controllers.workloads.pods import revision
+from kschedctl.controllers.workloads.pods import revision, untolerated_taints
 from kschedctl.controllers.workloads.update_strategy import deployment_rolling
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation
 from kschedctl.diagnosis.node_health import condition_of_pod, since
@@ -26,6 +29,7 @@ from kschedctl.diagnosis.rules.cluster import (
 )
 from kschedctl.objects.coordination import NODE_LEASES, Lease
 from kschedctl.objects.workload import Deployment, ReplicaSet
+from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import meant_profile
 from kschedctl.scheduler.framework.remedy import add_operation
 from kschedctl.scheduler.framework.risk import Risk
@@ -183,6 +187,102 @@ def _running(cluster: Cluster, name: str) -> Iterator[tuple[str, str]]:
             old = renewed is not None and taken is not None and (taken - renewed).total_seconds() > lasts
             problem = f"was last renewed{since(renewed).removeprefix(' since')}" if old else ""
             yield f"Lease {lease.namespace}/{lease.name}", problem
+
+
+@dataclass(frozen=True, slots=True)
+class RivalScheduler:
+    """Another scheduler that can put new pods on the place of the pods that preemption evicts from a node."""
+
+    name: str
+    #: The pod or Lease of it.
+    seen: str
+    node: str
+    #: Its victims that controllers recreate, or its pending pods, as indices into ``Cluster.pods``.
+    pods: tuple[int, ...]
+    #: True for victims, false for pending pods.
+    recreated: bool
+
+
+def rival_scheduler(decision: Decision) -> RivalScheduler | None:
+    """Return the other scheduler that competes for the place that preemption frees for a pod; ``None`` for none.
+
+    A profile of kube-scheduler has no pod and no Lease of its own, and respects nominations.
+    """
+    preemption = decision.preemption
+    if preemption is None or not preemption.nominated:
+        return None
+    found = preemption.candidate(preemption.nominated[0])
+    pods, known = decision.cluster.pods, decision.framework.handle.scheduler_names
+    row = decision.cluster.nodes.row[found.node]
+    victims = [victim.pod for victim in found.victims if pods.owner(victim.pod) is not None]
+    beside = {pods.records[index].spec.scheduler_name for index in pods.on_node(row).tolist()}
+    taints = decision.cluster.nodes.objects[row].spec.taints
+    pending = [
+        index
+        for index in pending_pods(decision.cluster)
+        if (spec := pods.records[index].spec).scheduler_name in beside - set(known)
+        and nodes_matching_pod(decision.cluster.nodes, spec)[row]
+        and not untolerated_taints(spec, taints)
+    ]
+    for every, recreated in ((victims, True), (pending, False)):
+        for name in dict.fromkeys(pods.records[index].spec.scheduler_name for index in every):
+            seen = next((what for what, _ in _running(decision.cluster, name)), "") if name not in known else ""
+            if seen:
+                own = tuple(index for index in every if pods.records[index].spec.scheduler_name == name)
+                return RivalScheduler(name, seen, found.node, own, recreated)
+    return None
+
+
+def two_schedulers(situation: Situation) -> Iterator[Diagnosis]:
+    """Another scheduler works on the node that preemption frees for the pod, and can take the place first.
+
+    A nominated pod waits until its victims are gone, and is tried again afterwards. Other schedulers do not know of the
+    nomination: the controller of a victim creates a new pod, and its scheduler puts it on the place that was freed. The pod then evicts it again, without end. Two schedulers on the same nodes do not respect each other.
+
+    Operators make the other scheduler a profile of the one kube-scheduler, or keep the nodes of both apart.
+    """
+    # Yield the scheduler that takes the place, with the victim that it placed after the pod was created.
+    rival = rival_scheduler(situation.decision)
+    if rival is None:
+        return
+    pods, name = situation.cluster.pods, rival.name
+    keys = listed([pods.key(index) for index in rival.pods], most=2)
+    what = f"the new pod for {keys}" if rival.recreated else f"its pending {keys}"
+    cause = f"{name} ({rival.seen}) does not know of the nomination and can put {what} on the same node first"
+    created = situation.pod.metadata.creation_timestamp
+    times = ((pods.records[index].metadata.creation_timestamp, index) for index in rival.pods)
+    last = max(((time, index) for time, index in times if time is not None), default=None)
+    evidence: tuple[str, ...] = ()
+    if rival.recreated and created is not None and last is not None and last[0] > created:
+        after = time_span((last[0] - created).total_seconds())
+        evidence = (
+            f"{pods.key(last[1])} was created {after} after {situation.pod.key}, on the same node {rival.node}",
+        )
+    own = situation.decision.framework.profile.scheduler_name
+    workloads = listed(list(dict.fromkeys(situation.owner_of(index) for index in rival.pods)), most=2)
+    untried = "the snapshot does not show what the other scheduler is needed for"
+    yield Diagnosis(
+        rule="two-schedulers",
+        cause=cause,
+        evidence=evidence,
+        advice=(
+            Advice(
+                summary=f"make {name} a profile of the same kube-scheduler as {own}: profiles of one scheduler respect "
+                "nominations",
+                risk=Risk.MISTAKE,
+                untried=untried,
+                command=f"# add a profile {name} to the KubeSchedulerConfiguration, and stop the other scheduler",
+            ),
+            Advice(
+                summary=f"give {name} separate nodes: a taint or label for the pods of each scheduler",
+                risk=Risk.MISTAKE,
+                untried=untried,
+            ),
+            Advice(
+                summary=f"set schedulerName: {own} in the template of {workloads}", risk=Risk.SHARED, untried=untried
+            ),
+        ),
+    )
 
 
 def idle_scheduler(situation: Situation) -> Iterator[Diagnosis]:
