@@ -215,12 +215,12 @@ def rival_scheduler(decision: Decision) -> RivalScheduler | None:
     pods, known = decision.cluster.pods, decision.framework.handle.scheduler_names
     row = decision.cluster.nodes.row[found.node]
     victims = [victim.pod for victim in found.victims if pods.owner(victim.pod) is not None]
-    beside = {pods.records[index].spec.scheduler_name for index in pods.on_node(row).tolist()}
+    beside = {pods.records[index].spec.scheduler_name for index in pods.on_node(row).tolist()}.difference(known)
     taints = decision.cluster.nodes.objects[row].spec.taints
     pending = [
         index
         for index in pending_pods(decision.cluster)
-        if (spec := pods.records[index].spec).scheduler_name in beside - set(known)
+        if (spec := pods.records[index].spec).scheduler_name in beside
         and nodes_matching_pod(decision.cluster.nodes, spec)[row]
         and not untolerated_taints(spec, taints)
     ]
