@@ -237,7 +237,8 @@ def two_schedulers(situation: Situation) -> Iterator[Diagnosis]:
     """Another scheduler works on the node that preemption frees for the pod, and can take the place first.
 
     A nominated pod waits until its victims are gone, and is tried again afterwards. Other schedulers do not know of the
-    nomination: the controller of a victim creates a new pod, and its scheduler puts it on the place that was freed. The pod then evicts it again, without end. Two schedulers on the same nodes do not respect each other.
+    nomination: the controller of a victim creates a new pod, and its scheduler puts it on the place that was freed. The pod
+    then evicts it again, without end. Two schedulers on the same nodes do not respect each other.
 
     Operators make the other scheduler a profile of the one kube-scheduler, or keep the nodes of both apart.
     """
