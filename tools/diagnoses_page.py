@@ -12,7 +12,7 @@ from kschedctl.diagnosis.diagnose import (
     rules_of_placed,
     rules_of_unscheduled,
 )
-from kschedctl.diagnosis.rules.queue import other_scheduler
+from kschedctl.diagnosis.rules.other_schedulers import other_scheduler, two_schedulers
 from kschedctl.diagnosis.rules.unstarted import unstarted
 
 
@@ -25,7 +25,8 @@ def page() -> str:
         "of `explain`, `pending`, `watch` and others has the cause that the first of these rules finds. A cure is",
         "tried before it is shown, unless it takes effect outside the scheduler; then the answer says so.",
         *_section(
-            "Pods that are not scheduled, the most important cause first", (*rules_of_unscheduled(), last_rule())
+            "Pods that are not scheduled, the most important cause first",
+            (*rules_of_unscheduled(), last_rule(), two_schedulers),
         ),
         *_section("Pods that kube-scheduler does not try", (*rules_of_gated(), other_scheduler)),
         *_section("Pods for which kube-scheduler returns an error", rules_of_failed()),

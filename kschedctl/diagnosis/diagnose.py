@@ -108,7 +108,7 @@ def diagnose(decision: Decision, node: str = "") -> tuple[Diagnosis, ...]:
     """
     situation = Situation(decision, node)
     if decision.other_scheduler:
-        from kschedctl.diagnosis.rules.queue import other_scheduler
+        from kschedctl.diagnosis.rules.other_schedulers import other_scheduler
 
         return tuple(other_scheduler(situation))
     rules: list[DiagnosisRule] = []
@@ -123,6 +123,11 @@ def diagnose(decision: Decision, node: str = "") -> tuple[Diagnosis, ...]:
     found = [found for rule in rules for found in rule(situation)]
     if not found and decision.outcome is Outcome.UNSCHEDULABLE:
         found += last_rule()(situation)
+    if decision.preemption is not None and decision.preemption.nominated:
+        from kschedctl.diagnosis.rules.other_schedulers import two_schedulers
+
+        # Asked after the cause for which the pod fits nowhere: it says why preemption does not help.
+        found += two_schedulers(situation)
     if not node and not decision.schedulable:
         from kschedctl.diagnosis.testimony import with_testimony
 

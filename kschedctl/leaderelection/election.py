@@ -69,6 +69,16 @@ class Election(msgspec.Struct, frozen=True, rename="camel"):
         "if the lease has expired and no candidate waits for it; released; neverHeld; clockAhead, if the renewal "
         "is dated after the snapshot; unknown without times.",
     ]
+    gone: Annotated[
+        bool,
+        "True if the holder does not run any more: its pod was created again after the last renewal, or is missing "
+        "while the snapshot has another pod of its workload.",
+    ] = False
+    waiting: Annotated[
+        tuple[str, ...],
+        "The other candidates that the snapshot shows: pods of the holder's workload, as namespace/name, "
+        "LeaseCandidates, or other nodes of the control plane.",
+    ] = ()
     strategy: Annotated[str, "The strategy of a coordinated election; empty for other elections."] = ""
     preferred_holder: Annotated[str, "The preferred holder of a coordinated election; empty if there is none."] = ""
     candidates: Annotated[tuple[ElectionCandidate, ...], "The candidates of a coordinated election."] = ()

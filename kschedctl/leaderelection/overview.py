@@ -1,5 +1,6 @@
 """Overview of a cluster's elections from its Leases: the holder, the times, and the bounds for a takeover."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -8,6 +9,7 @@ from typing import Final
 from msgspec import structs
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.records import PodRecord
 from kschedctl.common.findings import Finding, ObjectRef, Severity, shortened
 from kschedctl.common.wording import counted, listed, time_span
 from kschedctl.leaderelection.bounds import Bounds, Conditions, bounds
@@ -22,7 +24,7 @@ from kschedctl.objects.coordination import (
     LeaseCandidate,
     lock_record,
 )
-from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.meta import ApiObject, ObjectMeta
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import parse_int64
 from kschedctl.scheduler.framework.config.types import LeaderElection
@@ -33,6 +35,10 @@ _API_SERVER: Final = "apiserver.kubernetes.io/identity"
 AHEAD: Final = 60.0
 #: A holder is late after 2 retry periods without a renewal.
 _LATE: Final = 2
+#: The part of a generated pod name after the name of its workload: a hash, a random part, or an ordinal.
+_SUFFIX: Final = re.compile(r"(?:[a-z0-9]{5,10}-)?[a-z0-9]{5}|[0-9]+")
+#: The labels of the nodes of the control plane, in current and in old clusters.
+_CONTROL_PLANE_LABELS: Final = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 #: The separator between the host name and the unique suffix in a candidate's identity.
 _UNIQUE: Final = "_"
 
@@ -84,9 +90,16 @@ class _Reader:
     def __init__(self, cluster: Cluster, settings: ElectionSettings) -> None:
         self._cluster = cluster
         self._settings = settings
+        self._control_plane = [
+            node.name
+            for node in cluster.nodes.objects
+            if not node.metadata.labels.keys().isdisjoint(_CONTROL_PLANE_LABELS)
+        ]
         self._pods: dict[str, list[str]] = {}
-        for record in cluster.pods.records:
+        self._in_namespace: dict[str, list[int]] = {}
+        for index, record in enumerate(cluster.pods.records):
             self._pods.setdefault(record.metadata.name, []).append(record.metadata.namespace)
+            self._in_namespace.setdefault(record.metadata.namespace, []).append(index)
         self._nodes = {name.partition(".")[0]: name for name in cluster.nodes.names} | {
             name: name for name in cluster.nodes.names
         }
@@ -107,8 +120,10 @@ class _Reader:
             if one.namespace == lease.namespace and one.spec.lease_name == lease.name
         ]
         best = _best(given)
+        others = tuple(one.name for one in given if one.name != spec.holder_identity)
         return structs.replace(
             found,
+            waiting=found.waiting or others,
             strategy=spec.strategy,
             preferred_holder=spec.preferred_holder,
             candidates=tuple(
@@ -155,6 +170,13 @@ class _Reader:
             state = ElectionState.NEVER_HELD
         earliest, latest = _take_over(state, age, promised)
         pod, node = self._holder(obj, holder)
+        waiting = self._waiting(obj, holder, pod) if holder else []
+        if not waiting and node in self._control_plane and obj.namespace == _CONTROL_PLANE:
+            # Static pods are not part of every snapshot; each of these nodes runs the same components.
+            waiting = [name for name in self._control_plane if name != node]
+        gone = not pod and not node and any(_is_pod_of(host_of(holder), self._group(key)) for key in waiting)
+        if pod and self._is_newer(pod, renewed):
+            gone, waiting = True, [pod, *waiting]
         return Election(
             name=f"{obj.namespace}/{obj.name}",
             kind=obj.ref.kind,
@@ -169,7 +191,36 @@ class _Reader:
             earliest=_rounded(earliest),
             latest=_rounded(latest),
             state=state,
+            gone=gone,
+            waiting=tuple(waiting),
         )
+
+    def _waiting(self, obj: ApiObject, holder: str, pod: str) -> list[str]:
+        """Return the running pods of a holder's workload without the holder itself, as ``namespace/name``."""
+        namespace = pod.partition("/")[0] or obj.namespace
+        own = _group(self._record(pod).metadata) if pod else ""
+        found = []
+        for index in self._in_namespace.get(namespace, ()):
+            record = self._cluster.pods.records[index]
+            key = f"{namespace}/{record.metadata.name}"
+            if key == pod or not record.node_name or record.metadata.deletion_timestamp is not None:
+                continue
+            of = _group(record.metadata)
+            if of == own if pod else of == obj.name or _is_pod_of(host_of(holder), of):
+                found.append(key)
+        return found
+
+    def _is_newer(self, pod: str, renewed: datetime | None) -> bool:
+        """Report whether a pod was created after the last renewal, so that the holder was another one of its name."""
+        created = self._record(pod).metadata.creation_timestamp
+        return renewed is not None and created is not None and created > renewed
+
+    def _group(self, key: str) -> str:
+        return _group(self._record(key).metadata)
+
+    def _record(self, key: str) -> PodRecord:
+        namespace, _, name = key.partition("/")
+        return self._cluster.pods.records[self._cluster.pods.index[namespace, name]]
 
     def _ago(self, moment: datetime | None) -> float | None:
         taken = self._cluster.taken_at
@@ -194,15 +245,21 @@ class _Reader:
             if name and name in self._pods:
                 namespaces = self._pods[name]
                 namespace = obj.namespace if obj.namespace in namespaces else namespaces[0]
-                return f"{namespace}/{name}", self._node_of(f"{namespace}/{name}")
+                key = f"{namespace}/{name}"
+                return key, self._record(key).node_name
         node = self._nodes.get(host) or self._nodes.get(holder, "")
         # A static pod is named after its node.
         static = f"{obj.name}-{node}"
         return (f"{obj.namespace}/{static}" if obj.namespace in self._pods.get(static, ()) else ""), node
 
-    def _node_of(self, key: str) -> str:
-        namespace, _, name = key.partition("/")
-        return self._cluster.pods.records[self._cluster.pods.index[namespace, name]].node_name
+
+def _is_pod_of(pod: str, workload: str) -> bool:
+    """Report whether a pod has a name that the controller of a workload generates.
+
+    >>> _is_pod_of("web-6d8b9c5f7d-w7m4d", "web"), _is_pod_of("db-0", "db"), _is_pod_of("web-api-0", "web")
+    (True, True, False)
+    """
+    return bool(workload) and pod.startswith(f"{workload}-") and bool(_SUFFIX.fullmatch(pod[len(workload) + 1 :]))
 
 
 def retry_period(settings: ElectionSettings, lease_duration: float) -> float:
@@ -358,8 +415,9 @@ def _state(election: Election, settings: ElectionSettings) -> Iterator[Finding]:
         case ElectionState.LATE:
             period = retry_period(settings, election.lease_duration_seconds)
             problem = f"{holder} is late or dead: last renewed {time_span(age)} before the snapshot"
-            hint = f"leaders renew about every {period:g} s: check that it runs and reaches the API server"
-            yield _about(election, problem, Severity.WARNING, hint)
+            hint = f"leaders renew about every {time_span(period)}: check that it runs and reaches the API server"
+            if not election.gone:
+                yield _about(election, problem, Severity.WARNING, hint)
         case ElectionState.CLOCK_AHEAD:
             problem = f"renewed {time_span(-age)} after the snapshot was taken: a clock is wrong"
             hint = "candidates measure the lease by their own clocks; only the ages shown here are unknown"
@@ -371,7 +429,11 @@ def _who(election: Election) -> str:
 
 
 def _holder(election: Election) -> Iterator[Finding]:
-    if election.holder and not election.pod and not election.node:
+    if election.gone:
+        problem = f"the holder {_who(election)} is gone and did not release the lease"
+        hint = f"{listed(election.waiting)} can acquire it once it has expired" if election.waiting else ""
+        yield _about(election, problem, Severity.WARNING, hint, rule="Holder")
+    elif election.holder and not election.pod and not election.node:
         problem = f"the holder {_who(election)} is not a pod or node of the snapshot"
         yield _about(election, problem, Severity.WARNING, "it was deleted, or runs elsewhere", rule="Holder")
 
@@ -387,7 +449,7 @@ def _without_lease(cluster: Cluster, found: Elections) -> Iterator[Finding]:
         )
         if _SCHEDULER in record.metadata.labels.get(_COMPONENT, "") or any(_SCHEDULER in image for image in images):
             pod = cluster.pods.pod(index)
-            groups.setdefault((pod.namespace, _group(pod)), []).append(pod)
+            groups.setdefault((pod.namespace, _group(pod.metadata)), []).append(pod)
     for (namespace, name), pods in groups.items():
         if found.find(namespace, name) is not None or any({pod.key, pod.name} & holders for pod in pods):
             continue
@@ -401,11 +463,9 @@ def _without_lease(cluster: Cluster, found: Elections) -> Iterator[Finding]:
         yield Finding(problem, object=about, rule="NoElection", severity=severity)
 
 
-def _group(pod: Pod) -> str:
+def _group(pod: ObjectMeta) -> str:
     """Return the name of a pod's group: its ``component`` label or the workload that created the pod."""
-    owner = pod.metadata.controller
+    owner = pod.controller
     if owner is None or owner.kind == "Node":
-        return pod.metadata.labels.get(_COMPONENT, pod.name)
-    return (
-        owner.name.removesuffix(f"-{pod.metadata.labels.get(_HASH, '')}") if owner.kind == "ReplicaSet" else owner.name
-    )
+        return pod.labels.get(_COMPONENT, pod.name)
+    return owner.name.removesuffix(f"-{pod.labels.get(_HASH, '')}") if owner.kind == "ReplicaSet" else owner.name

@@ -148,20 +148,31 @@ class Manifests:
         self.accepted(cluster, handle)
         every: list[MadePod] = []
         asked: list[PodSubject] = []
-        without: list[str] = []
+        without: dict[str, str] = {}
         for one in self.asked:
             made, own = one.pods(cluster)
             if not own:
-                without.append(one.shown)
+                without[one.shown] = _why_no_node(cluster, one.obj)
             every += made
             asked += own
         if without:
-            problem = f"{listed(without)}: no node is eligible, so no pod is created"
-            hint = "node selector, node affinity and tolerations determine the eligible nodes"
+            problem = f"{listed(list(without))}: no node is eligible, so no pod is created"
+            hint = "; ".join(filter(None, without.values()))
             if not asked:
                 raise ManifestError(problem, hint=hint)
             handle.note(problem)
         return cluster.with_made(every), asked
+
+
+def _why_no_node(cluster: LoadedCluster, workload: ApiObject) -> str:
+    """Return the causes for which a DaemonSet leaves all nodes out."""
+    from kschedctl.controllers.workloads.pods import with_daemon_tolerations
+    from kschedctl.questions.explain.left_out_nodes import left_out_nodes
+
+    template = workload.spec.template if isinstance(workload, DaemonSet) else None
+    if template is None:
+        return "node selector, node affinity and tolerations determine the eligible nodes"
+    return "; ".join(each.cause for each in left_out_nodes(cluster, with_daemon_tolerations(template.spec)))
 
 
 def read_manifests(

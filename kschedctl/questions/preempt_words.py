@@ -13,7 +13,6 @@ from kschedctl.questions.preempt.answer import (
     PreemptCandidateData,
     Preemption,
     PreemptorFate,
-    ReplacementData,
     TiedVictimsData,
     VictimData,
     VictimFateData,
@@ -116,7 +115,9 @@ def preemptor_words(after: NextData) -> str:
     if fate is None or (fate.node == after.node and not fate.evicted):
         slowest = [each.name for each in after.victims if each.wait_seconds == after.wait_seconds]
         whose = f", the grace period of {listed(slowest, most=3)}" if 2 * len(slowest) <= len(after.victims) else ""
-        return f"It can start as soon as {gone}: {stop}{whose}."
+        rivals = dict.fromkeys(each.other_scheduler for each in after.victims if each.owner and each.other_scheduler)
+        unless = f", unless {listed(list(rivals), 'or')} takes the place first" if rivals else ""
+        return f"It can start as soon as {gone}: {stop}{whose}{unless}."
     evicting = f"evicts {listed(fate.evicted, most=3)} as well, and " if fate.evicted else ""
     return f"It {evicting}starts on {fate.node} after about {duration(round(fate.seconds))}."
 
@@ -148,7 +149,7 @@ def fates(victims: Sequence[VictimFateData]) -> Iterator[str]:
             maker = owner_words(fate.owner)
             yield f"{fate.name} cannot move: {maker} creates its new pod for this node only, {fits}."
         elif fate.owner is not None:
-            remade.setdefault(_replaced(fate.replacement), []).append(fate)
+            remade.setdefault(_replaced(fate), []).append(fate)
     for outcome, alike in remade.items():
         makers = listed(list(dict.fromkeys(owner_words(fate.owner) for fate in alike)))
         names = listed([fate.name for fate in alike])
@@ -166,9 +167,10 @@ def _gone(victims: Sequence[VictimFateData]) -> Iterator[str]:
         yield f"{listed(alone)} {verb} gone for good: no controller recreates {them}."
 
 
-def _replaced(new: ReplacementData | None) -> str:
+def _replaced(fate: VictimFateData) -> str:
+    new = fate.replacement
     if new is None:
-        return "be scheduled by another scheduler"
+        return f"be scheduled by another scheduler{f' ({fate.other_scheduler})' if fate.other_scheduler else ''}"
     if new.nodes:
         return f"fit on {listed(new.nodes, 'or')}"
     if new.evicting:

@@ -212,10 +212,12 @@ def pod_cures(decision: Decision, most: int, kept: Collection[str] = ()) -> Iter
         kept: The pods that no cure deletes, as ``namespace/name``.
     """
     for one in islice(suggest(decision, most, ways=False, kept=kept).ranked, most):
-        if isinstance(one, Advice):
-            yield CureData(one.summary, "", (one.command,) if one.command else (), one.untried)
-        else:
-            yield suggested_cure(one)
+        yield advice_cure(one) if isinstance(one, Advice) else suggested_cure(one)
+
+
+def advice_cure(advice: Advice) -> CureData:
+    """Return a cure that cannot be tried."""
+    return CureData(advice.summary, "", (advice.command,) if advice.command else (), advice.untried)
 
 
 def suggested_cure(suggestion: Suggestion) -> CureData:

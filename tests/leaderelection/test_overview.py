@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
@@ -19,6 +20,7 @@ from kschedctl.objects.coordination import (
 )
 from kschedctl.objects.duration import Duration
 from kschedctl.objects.meta import ApiObject, ObjectMeta
+from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.framework.config.types import LeaderElection
 from tests.builders import make_node, make_pod
 
@@ -162,6 +164,58 @@ def test_who_a_holder_is(holder: str, pod: str, node: str) -> None:
     assert (found.pod, found.node) == (pod, node)
 
 
+def operator(name: str, *, ago: float = 600) -> Pod:
+    """Return a running pod of a Deployment in namespace ``ops``."""
+    owner, digest = name.rpartition("-")[0], name.split("-")[1]
+    labels = {"pod-template-hash": digest}
+    pod = make_pod(name, namespace="ops", node="cp-1", labels=labels, owner=("apps/v1", "ReplicaSet", owner))
+    return replace(pod, metadata=replace(pod.metadata, creation_timestamp=NOW - timedelta(seconds=ago)))
+
+
+def held_by(holder: str, **fields: Any) -> Lease:
+    return lease("op", namespace="ops", holder=f"{holder}_1", **{"ago": 50, "duration": 137, **fields})
+
+
+CONTROL_PLANE = {"node-role.kubernetes.io/control-plane": ""}
+OTHER, OLD = "op-aaaaa-bcdfg", "op-zzzzz-hjklm"
+
+
+@pytest.mark.parametrize(
+    ("objects", "gone", "waiting"),
+    [
+        pytest.param([held_by(OLD), operator(OTHER)], True, (f"ops/{OTHER}",), id="its pod is missing"),
+        pytest.param([held_by(OTHER), operator(OTHER)], False, (), id="its pod runs"),
+        pytest.param([held_by(OLD), operator(OLD), operator(OTHER)], False, (f"ops/{OTHER}",), id="two replicas"),
+        pytest.param([held_by(OTHER), operator(OTHER, ago=40)], True, (f"ops/{OTHER}",), id="created again"),
+        pytest.param([held_by(OLD)], False, (), id="no pod of its workload"),
+        pytest.param([held_by(OLD), operator("web-aaaaa-bcdfg")], False, (), id="a pod of another workload"),
+        pytest.param(
+            [
+                lease(),
+                make_pod("kube-scheduler-cp-1", **SCHEDULER_POD),
+                make_pod("kube-scheduler-cp-2", **SCHEDULER_POD),
+            ],
+            False,
+            ("kube-system/kube-scheduler-cp-2",),
+            id="static pods",
+        ),
+        pytest.param([lease(), candidate("cp-2_2", "1.36", "1.36")], False, ("cp-2_2",), id="a LeaseCandidate"),
+        pytest.param(
+            [
+                lease(),
+                *(make_node(name, labels={"node-role.kubernetes.io/control-plane": ""}) for name in ("cp-1", "cp-3")),
+            ],
+            False,
+            ("cp-3",),
+            id="nodes of the control plane",
+        ),
+    ],
+)
+def test_the_holder_and_the_other_candidates(objects: list[ApiObject], gone: bool, waiting: tuple[str, ...]) -> None:
+    found = only(*objects)
+    assert (found.gone, found.waiting) == (gone, waiting)
+
+
 def test_heartbeats_are_no_elections_and_the_control_plane_comes_first() -> None:
     api_server = Lease(
         metadata=ObjectMeta(
@@ -232,6 +286,11 @@ def problems(*objects: ApiObject) -> list[str]:
         pytest.param(
             [lease(holder="gone_1")],
             ["warning: Lease kube-system/kube-scheduler: the holder gone_1 is not a pod or node of the snapshot"],
+            id="a holder that is unknown",
+        ),
+        pytest.param(
+            [held_by(OLD), operator(OTHER)],
+            [f"warning: Lease ops/op: the holder {OLD}_1 is gone and did not release the lease"],
             id="a holder that is gone",
         ),
         pytest.param(

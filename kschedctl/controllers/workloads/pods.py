@@ -1,5 +1,6 @@
 """The pods of any workload; the entry point of this package."""
 
+from collections.abc import Iterable
 from dataclasses import replace as with_fields
 from typing import Final, cast
 
@@ -25,6 +26,7 @@ from kschedctl.controllers.workloads.template import (
     uid_of,
 )
 from kschedctl.objects import field_errors
+from kschedctl.objects.core import Taint
 from kschedctl.objects.defaults import default_object
 from kschedctl.objects.meta import ApiObject, LabelSelector, ObjectMeta
 from kschedctl.objects.pod import NO_EXECUTE, NO_SCHEDULE, Affinity, Pod, PodSpec, Toleration, tolerated
@@ -233,16 +235,21 @@ def pods_of_daemon_set(daemon_set: DaemonSet, template: PodTemplateSpec, cluster
     labels = {REVISION_HASH: template_hash(template), _TEMPLATE_GENERATION: next((note for note in notes if note), "1")}
     spec = with_daemon_tolerations(template.spec)
     made = []
-    affinity = spec.affinity or Affinity()
-    own_affinity = affinity.node_affinity or NodeAffinity()
     for number, node in enumerate(eligible_nodes(cluster.nodes, spec)):
-        # The required node affinity is replaced by one that requires `node`.
-        name = NodeSelectorRequirement(key=_NODE_NAME, operator=IN, values=(node,))
-        required = NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(name,)),))
-        own = replace(own_affinity, required_during_scheduling_ignored_during_execution=required)
-        bound = replace(template, spec=replace(spec, affinity=replace(affinity, node_affinity=own)))
+        bound = replace(template, spec=for_node(spec, node))
         made.append(MadePod(pod_from_template(bound, daemon_set, labels=labels, number=number), node=node))
     return tuple(made)
+
+
+def for_node(spec: PodSpec, node: str) -> PodSpec:
+    """Return the spec of a DaemonSet's pod for a node: the required node affinity is replaced by that of the node."""
+    affinity = spec.affinity or Affinity()
+    name = NodeSelectorRequirement(key=_NODE_NAME, operator=IN, values=(node,))
+    required = NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(name,)),))
+    own = replace(
+        affinity.node_affinity or NodeAffinity(), required_during_scheduling_ignored_during_execution=required
+    )
+    return replace(spec, affinity=replace(affinity, node_affinity=own))
 
 
 def with_daemon_tolerations(spec: PodSpec) -> PodSpec:
@@ -269,16 +276,16 @@ def eligible_nodes(nodes: Nodes, spec: PodSpec) -> list[str]:
     Returns: The names of the nodes that the node selector, node affinity and ``nodeName`` allow, and whose
         NoSchedule and NoExecute taints are all tolerated.
     """
-    tolerates = np.array(
-        [
-            all(tolerated(spec.tolerations, taint) for taint in taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE))
-            for taints in nodes.taint_lists
-        ],
-        dtype=np.bool_,
-    )
+    tolerates = np.array([not untolerated_taints(spec, taints) for taints in nodes.taint_lists], dtype=np.bool_)
     mask = nodes_matching_pod(nodes, spec) & tolerates[nodes.taint_list]
     names = [nodes.names[row] for row in np.flatnonzero(mask)]
     return [name for name in names if spec.node_name in ("", name)]
+
+
+def untolerated_taints(spec: PodSpec, taints: Iterable[Taint]) -> tuple[Taint, ...]:
+    """Return the NoSchedule and NoExecute taints of a node for which a DaemonSet creates no pod there."""
+    hard = (taint for taint in taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE))
+    return tuple(taint for taint in hard if not tolerated(spec.tolerations, taint))
 
 
 def node_of(spec: PodSpec) -> str:

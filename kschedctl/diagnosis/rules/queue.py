@@ -1,150 +1,24 @@
-"""Pods that kube-scheduler does not try, that wait for others to end, or that have a node and do not start."""
+"""Pods that wait for their turn: for kube-scheduler, for the end of victims, or for an old pod of a rolling update."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-import numpy as np
-
-from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import ManifestError
-from kschedctl.common.wording import counted, duration, listed
+from kschedctl.common.wording import duration, listed
 from kschedctl.controllers.workloads.ownership import intermediate_owners, pods_made_by
 from kschedctl.controllers.workloads.pods import revision
 from kschedctl.controllers.workloads.update_strategy import deployment_rolling
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation
-from kschedctl.diagnosis.evidence.events import events_about, last_attempt, one_line, said
-from kschedctl.diagnosis.node_health import condition_of_pod, since
+from kschedctl.diagnosis.evidence.events import last_attempt
 from kschedctl.diagnosis.rules.cluster import SCHEDULER, idle_component
-from kschedctl.objects.coordination import NODE_LEASES, Lease
+from kschedctl.objects.coordination import Lease
 from kschedctl.objects.event import Event
-from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import Deployment, ReplicaSet
-from kschedctl.scheduler.cycle.scheduler import meant_profile
-from kschedctl.scheduler.framework.remedy import add_operation
 from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.scheduler.preemption.result import TERMINATING
-
-_RULE: Final = "other-scheduler"
-_WORD: Final = "scheduler"
-_PROFILE_HINT: Final = "if {} is a profile of kube-scheduler, give its configuration: --config"
-#: A Lease that was not renewed for this number of its durations before the snapshot has no living holder.
-_DURATIONS: Final = 4
-
-
-def other_scheduler(situation: Situation) -> Iterator[Diagnosis]:
-    """No profile has the pod's ``schedulerName``: kube-scheduler ignores the pod, and another scheduler must place it.
-
-    The API server accepts any name. If no scheduler of that name runs, the pod stays pending without a single event, which
-    is why people find nothing in ``kubectl describe``. A scheduler shows in the cluster by its pod, by its Lease, or by the
-    pods that it has placed. A profile of kube-scheduler itself shows by the pods that it has placed only.
-
-    Operators install or start the scheduler, or remove the name from the pod template; a mistyped name is corrected.
-    """
-    # Yield the scheduler that is responsible, and whether it runs.
-    name = situation.pod.spec.scheduler_name
-    own = situation.decision.framework.profile.scheduler_name
-    close = meant_profile(name, situation.decision.framework.handle.scheduler_names)
-    running = list(_running(situation.cluster, name)) if not close else []
-    pods = situation.cluster.pods
-    specs = {id(record.spec) for record in pods.records if record.spec.scheduler_name == name}
-    rows = np.flatnonzero(pods.node_row >= 0).tolist() if specs else []
-    placed = [pods.key(index) for index in rows if id(pods.records[index].spec) in specs]
-    if running or placed:
-        yield _runs(situation, running, placed)
-        return
-    why = f"; did you mean {close}?" if close else " (no pod or Lease of that name)"
-    advice = [
-        Advice(
-            summary=f"install or start the scheduler {name}",
-            risk=Risk.SHARED,
-            untried=f"{name} makes its own decisions",
-            command=f"# install the scheduler {name}, or start it again",
-        )
-    ]
-    statuses, fits = situation.decision.statuses, []
-    if statuses is not None:
-        n_nodes = counted(situation.n_nodes, "node")
-        fits = [f"with {own}, it would fit on {len(statuses.feasible) or 'none'} of {n_nodes}"]
-    yield Diagnosis(
-        rule=_RULE,
-        cause=f"its schedulerName is {name}, and no such scheduler runs here{why}",
-        evidence=(*fits, *([] if close else [_PROFILE_HINT.format(name)])),
-        remedies=(
-            situation.context().pod_patch(
-                f"correct schedulerName: {own} instead of {name}"
-                if close
-                else f"remove schedulerName {name}, so that {own} schedules the pod",
-                add_operation(own, "spec", "schedulerName"),
-                risk=Risk.MISTAKE if close else Risk.POD,
-                family="schedulerName",
-            ),
-        ),
-        advice=tuple(advice if not close else ()),
-        checks=(f"kubectl get pods,leases -A | grep {name}",),
-    )
-
-
-def _runs(situation: Situation, running: list[tuple[str, str]], placed: list[str]) -> Diagnosis:
-    """Return the diagnosis for a scheduler that runs, or has run: what it waits for, or what it says."""
-    name = situation.pod.spec.scheduler_name
-    ill = [f"{what} {problem}" for what, problem in running if problem]
-    seen = listed([what for what, _ in running], most=2) or f"it placed {listed(placed, most=2)}"
-    runs = f"its schedulerName is {name}, a scheduler that runs here ({seen})"
-    logs = tuple(
-        f"kubectl logs -n {what.partition('/')[0].removeprefix('Pod ')} {what.partition('/')[2]}"
-        for what, _ in running
-        if what.startswith("Pod ")
-    )[:1]
-    if ill and len(ill) == len(running):
-        repair = Advice(
-            summary=f"repair or start the scheduler {name}",
-            risk=Risk.MISTAKE,
-            untried=f"{name} makes its own decisions",
-            command=f"# repair the scheduler {name}: {listed([what for what, _ in running], most=2)}",
-        )
-        cause = f"its schedulerName is {name}, and that scheduler is not working: {listed(ill, most=2)}"
-        return Diagnosis(rule=_RULE, cause=cause, evidence=(_PROFILE_HINT.format(name),), advice=(repair,), checks=logs)
-    from kschedctl.diagnosis.rules.gangs import waiting_other_gang
-
-    waits = next(waiting_other_gang(situation), None)
-    if waits is not None:
-        return replace(waits, cause=f"{waits.cause}; {runs}", checks=logs)
-    events = events_about(situation.cluster, Pod.__name__, situation.pod.namespace, situation.pod.name)
-    condition = next((each for each in situation.pod.status.conditions if each.type == "PodScheduled"), None)
-    if condition is not None and condition.message:
-        words = f"it says{since(condition.last_transition_time)}: {one_line(condition.message)}"
-    elif events:
-        words = f"{said(events[0])}"
-    else:
-        words = "the snapshot has no condition or Event of it that says why the pod waits"
-    return Diagnosis(rule=_RULE, cause=f"{runs}; {words}", evidence=(_PROFILE_HINT.format(name),), checks=logs)
-
-
-def _running(cluster: Cluster, name: str) -> Iterator[tuple[str, str]]:
-    """Yield the pods and Leases of a scheduler, each with its problem; the problem is empty for a healthy one."""
-    stem = name.removesuffix(f"-{_WORD}")
-    for index, record in enumerate(cluster.pods.records):
-        pod_name = record.metadata.name
-        if not pod_name.startswith(stem) or record.spec.scheduler_name == name:
-            continue
-        if (pod_name.startswith(f"{name}-") and _WORD in name) or _WORD in pod_name.removeprefix(stem):
-            ready = condition_of_pod(record, "Ready")
-            ill = ready is not None and ready.status == "False"
-            problem = f"is not ready{since(ready.last_transition_time)}" if ready is not None and ill else ""
-            yield f"Pod {cluster.pods.key(index)}", "has no node" if cluster.pods.node_row[index] < 0 else problem
-    taken = cluster.taken_at
-    for lease in cluster.list(Lease):
-        if lease.namespace != NODE_LEASES and lease.name in (name, stem, f"{stem}-{_WORD}"):
-            renewed = lease.spec.renew_time
-            lasts = _DURATIONS * max(lease.spec.lease_duration_seconds, 15)
-            old = renewed is not None and taken is not None and (taken - renewed).total_seconds() > lasts
-            problem = f"was last renewed{since(renewed).removeprefix(' since')}" if old else ""
-            yield f"Lease {lease.namespace}/{lease.name}", problem
-
 
 #: kube-scheduler looks again at a pod that it could not place after 5 minutes, and at most 30 seconds later.
 _LOOKS_AGAIN: Final = 360

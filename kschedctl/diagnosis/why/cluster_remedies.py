@@ -10,6 +10,7 @@ from kschedctl.common.wording import counted, listed
 from kschedctl.diagnosis.diagnosis import Situation
 from kschedctl.diagnosis.new_nodes import lacking_on_copy, larger_nodes, nodes_like, shape_of, size_of
 from kschedctl.diagnosis.node_health import lacks_setup
+from kschedctl.diagnosis.rules.other_schedulers import rival_scheduler
 from kschedctl.diagnosis.rules.volumes import nodes_at, volume_places
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import CONTROL_PLANE_TAINTS
@@ -317,9 +318,12 @@ def _freed(decision: Decision, row: int, lacking: dict[str, int], taken: list[in
 
 
 def preemption_remedies(decision: Decision) -> Iterator[Remedy]:
-    """Yield the deletion of the victims that preemption evicts without any change."""
+    """Yield the deletion of the victims that preemption evicts without any change.
+
+    To wait is no cure if another scheduler puts new pods on their place.
+    """
     preemption = decision.preemption
-    if preemption is None or not preemption.nominated:
+    if preemption is None or not preemption.nominated or rival_scheduler(decision) is not None:
         return
     found = preemption.candidate(preemption.nominated[0])
     yield _wait_for_preemption(decision.cluster, [victim.pod for victim in found.victims], f"from {found.node}")

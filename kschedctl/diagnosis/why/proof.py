@@ -228,9 +228,20 @@ def pending_words(keys: Sequence[str]) -> Iterator[str]:
         yield f"{new} of {listed(keys)} {stay} pending"
 
 
+def lost_words(cluster: Cluster, keys: Iterable[str]) -> Iterator[str]:
+    """Yield the statement that some evicted pods have no controller; nothing if all have one, or are ending anyway."""
+    pods = cluster.pods
+    evicted = ((key, pods.records[pods.index[key.partition("/")[::2]]].metadata) for key in keys)
+    lost = [key for key, pod in evicted if pod.controller is None and pod.deletion_timestamp is None]
+    if lost:
+        verb, them = ("is", "it") if len(lost) == 1 else ("are", "them")
+        yield f"{listed(lost)} {verb} lost for good: no controller recreates {them}"
+
+
 def recreation_consequences(suggestion: Suggestion) -> Iterator[str]:
-    """Yield the outcome for the pods that a suggestion deletes, once the pod that it helps has its node."""
+    """Yield the outcome for the pods that a suggestion evicts, once the pod that it helps has its node."""
     after = suggestion.decision
+    yield from lost_words(suggestion.before.cluster, suggestion.evicts)
     keys = [key for remedy in suggestion.remedies for key in remedy.evicts]
     if not keys or not after.schedulable:
         return

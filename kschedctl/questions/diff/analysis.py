@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -17,6 +18,7 @@ from kschedctl.common.wording import counted, listed
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.pod import Pod
 from kschedctl.questions.diff.answer import AnswerPart, Diff, OutcomeData, PodChangeData, SideData, SideOutcome
+from kschedctl.questions.diff.changed_nodes import NodeCause, changed_nodes, node_cures
 from kschedctl.questions.diff.nodes import NodeChanges, NodeColumns
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.provenance import PodSubject, envelope, provenance
@@ -168,6 +170,10 @@ def _fitting(nodes: NodeChanges) -> Iterator[str]:
         yield f"{counted(rest, 'more node')} {'reports' if rest == 1 else 'report'} other reasons"
 
 
+#: The number of changes of nodes in the first line, and of ways to take them back.
+_MOST_CAUSES: Final = 2
+_MOST_CURES: Final = 5
+
 T = TypeVar("T")
 #: Namespace and name of a pod.
 Key = tuple[str, str]
@@ -251,7 +257,12 @@ def diff(cluster: LoadedCluster, request: DiffRequest, handle: AnalysisHandle) -
     """
     clusters = cluster, request.other
     before, after = (_Side(*each) for each in zip(clusters, request.configs, request.new_pods, strict=True))
-    found = _changes(before, after, request.pods, handle)
+    pending: dict[Key, Decision] = {}
+    found = _changes(before, after, request.pods, handle, pending)
+    causes: list[NodeCause] = []
+    if cluster.snapshot.paths != request.other.snapshot.paths and pending:
+        with handle.busy("comparing nodes"):
+            causes = changed_nodes(cluster, request.other, pending)
     changed = tuple(found[key] for key in request.pods if key in found)
     names = [side.nodes.row for side in clusters]
     entries = []
@@ -265,7 +276,9 @@ def diff(cluster: LoadedCluster, request: DiffRequest, handle: AnalysisHandle) -
     return Diff(
         before=before.data(),
         after=after.data(),
-        summary=summary(changed, len(request.pods)),
+        summary=" ".join((summary(changed, len(request.pods)), *(f"{each.text}." for each in causes[:_MOST_CAUSES]))),
+        causes=tuple(each.data() for each in causes),
+        suggestions=tuple(islice(node_cures(request.other, causes), _MOST_CURES)),
         pods=len(request.pods),
         changed=changed,
         nodes_gone=tuple(name for name in names[0] if name not in names[1]),
@@ -341,7 +354,10 @@ class _Side:
         return SideData(**shared, config=self.config)
 
 
-def _changes(before: _Side, after: _Side, pods: tuple[Key, ...], handle: AnalysisHandle) -> dict[Key, PodChangeData]:
+def _changes(
+    before: _Side, after: _Side, pods: tuple[Key, ...], handle: AnalysisHandle, pending: dict[Key, Decision]
+) -> dict[Key, PodChangeData]:
+    """Return the changes of pods, and add the decisions for those that fit only on the first side to ``pending``."""
     # The pods that lose their node are in the scheduler's queue order, as they compete for capacity.
     old, new_pods = before.cluster.pods, after.cluster.pods
     displaced = dict.fromkeys(
@@ -366,17 +382,28 @@ def _changes(before: _Side, after: _Side, pods: tuple[Key, ...], handle: Analysi
         if key in displaced:
             new = after.answer(key, placed)
             change = compare(before.answer(key), new, seen)
+            if change is not None and new.decision is not None and _fits_no_more(change):
+                pending[key] = new.decision
             if new.decision is not None and new.decision.schedulable:
                 # The next pods find it bound; of equally good nodes, to the first by name.
                 placed = placed.with_bound(new.decision, new.decision.best[0])
         else:
             kinds = before.kind(key), after.kind(key)
             if kinds not in known:
-                known[kinds] = compare(before.answer(key), after.answer(key), seen)
+                new = after.answer(key)
+                change = known[kinds] = compare(before.answer(key), new, seen)
+                if change is not None and new.decision is not None and _fits_no_more(change):
+                    pending[key] = new.decision
             change = known[kinds]
         if change is not None:
             found[key] = replace(change, namespace=key[0], name=key[1])
     return found
+
+
+def _fits_no_more(change: PodChangeData) -> bool:
+    """Report whether a pod fits on no node of the second side, and had a node or did not exist on the first."""
+    is_worse = change.worse or change.before.outcome is SideOutcome.ABSENT
+    return is_worse and change.after.outcome is SideOutcome.UNSCHEDULABLE
 
 
 def compare(before: SideAnswer, after: SideAnswer, seen: set[tuple[str, ...]] | None = None) -> PodChangeData | None:

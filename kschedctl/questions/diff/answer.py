@@ -6,7 +6,7 @@ from typing import Annotated, Final
 from msgspec import field
 
 from kschedctl.questions.answer import CompoundAnswer, Data, Envelope
-from kschedctl.questions.answer_parts import GroupLossData
+from kschedctl.questions.answer_parts import CureData, DiagnosisData, GroupLossData
 
 
 class SideOutcome(StrEnum):
@@ -113,6 +113,13 @@ class Diff(CompoundAnswer, frozen=True, kw_only=True):
     changed: Annotated[tuple[PodChangeData, ...], "The pods for which something changes."]
     nodes_gone: Annotated[tuple[str, ...], "The nodes that only the first side has."]
     nodes_new: Annotated[tuple[str, ...], "The nodes that only the second side has."]
+    causes: Annotated[
+        tuple[DiagnosisData, ...],
+        "The changes of nodes for which pods fit on no node of the second side, if the sides are different snapshots.",
+    ] = ()
+    suggestions: Annotated[
+        tuple[CureData, ...], "The ways to take these changes back, each tried unless it says otherwise."
+    ] = ()
     groups: Annotated[
         tuple[GroupLossData, ...],
         "The pod groups that lose members: compared pods that have a node on the first side and none on the "

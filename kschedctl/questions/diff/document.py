@@ -34,6 +34,7 @@ from kschedctl.questions.frame import (
     View,
     basis,
     cautions,
+    cures_section,
     each_alone,
     first_line,
     group_losses_section,
@@ -205,6 +206,7 @@ def document(diff: Diff, view: View) -> Document:
     for what, names in (("only before", diff.nodes_gone), ("only after", diff.nodes_new)):
         if names:
             yield Paragraph(f"{what}: {'node' if len(names) == 1 else 'nodes'} {listed(names)}")
+    yield from cures_section(diff.suggestions, every=view.wide)
     shown = [pod for pod in diff.changed if view.shows(diff, pod)]
     groups = group_alike(shown)
     if view.drawn:

@@ -9,8 +9,9 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.wording import counted, listed
 from kschedctl.objects.resources import RequestRules
-from kschedctl.questions.answer_parts import CureData, DiagnosisData, GroupLossData
+from kschedctl.questions.answer_parts import CureData, DiagnosisData
 from kschedctl.questions.drain.answer import (
+    MISTYPED,
     BlockedPodData,
     Drained,
     DrainedNodeData,
@@ -20,7 +21,15 @@ from kschedctl.questions.drain.answer import (
     PlacedFirstData,
     RefusalData,
 )
-from kschedctl.questions.drain.cures import drain_cures, evictions_in_words, lost_pods, node_causes, refusal_cause
+from kschedctl.questions.drain.cures import (
+    MOST_CURES,
+    drain_cures,
+    evictions_in_words,
+    lost_pods,
+    node_causes,
+    refusal_cause,
+)
+from kschedctl.questions.drain.protection import protecting_cures, unprotected_causes
 from kschedctl.questions.drain.request import DrainRequest
 from kschedctl.questions.drain.run import DrainRun, run_drain
 from kschedctl.questions.handle import AnalysisHandle
@@ -51,7 +60,7 @@ def drain(cluster: LoadedCluster, request: DrainRequest, handle: AnalysisHandle)
     """
     run = run_drain(cluster, request, handle)
     with handle.busy("trying cures"):
-        cures = drain_cures(cluster, request, run)
+        cures = (*protecting_cures(cluster, request, run), *drain_cures(cluster, request, run))[:MOST_CURES]
     return drain_answer(cluster, request, run, cures)
 
 
@@ -68,13 +77,15 @@ def drain_answer(
     waiting = tuple(_waiting(run.before, pending_by_message(simulation, run.attempts)))
     not_tried = tuple(run.nodes[len(run.drained) :])
     groups = group_loss_data(group_losses(run.before, simulation.cluster, happened, simulation.scheduler.release))
+    unprotected = () if request.flags.disable_eviction else tuple(unprotected_causes(run))
+    further = (*(each.cause for each in unprotected if each.rule == MISTYPED), *losses_in_words(groups))
     gone = () if request.flags.rolling else frozenset(run.nodes)
     rules = RequestRules.of(simulation.scheduler.release)
     not_modelled = dict.fromkeys(note for attempt in run.attempts for note in attempt.search.not_modelled)
     missing = (*not_listed(cluster.cluster, Part.EVICTION), *missing_for_attempts(cluster, run.attempts, is_new=False))
     return Drained(
         **envelope(run.before, provenance(cluster, missing, many=True), not_modelled),
-        summary=_drain_summary(run, nodes, waiting, evicted, placed_first, groups),
+        summary=_drain_summary(run, nodes, waiting, evicted, placed_first, further),
         interrupted=not run.finished,
         rolling=request.flags.rolling,
         chance=TieBreak(request.seed).words,
@@ -89,6 +100,7 @@ def drain_answer(
         slowest=slowest_to_stop(happened),
         suggestions=cures,
         groups=groups,
+        unprotected=unprotected,
         utilisation=tuple(utilisation(run.before, simulation.cluster, rules, drained=gone)),
     )
 
@@ -179,8 +191,9 @@ def _drain_summary(
     waiting: Sequence[WaitingData],
     evicted: Sequence[EvictionData],
     placed_first: Sequence[PlacedFirstData],
-    groups: Sequence[GroupLossData],
+    further: Sequence[str],
 ) -> str:
+    """Return the result in one sentence; ``further`` are its last clauses about what is lost."""
     can = [node for node in nodes if node.drained]
     cannot = [node for node in nodes if not node.drained]
     n_not_tried = len(run.nodes) - len(run.drained)
@@ -213,7 +226,7 @@ def _drain_summary(
         cause = next((group.cause for group in waiting if group.cause), "")
         told = f": {cause}" if cause else ""
         parts.append(f"{counted(n_waiting, 'pod')} {'stays' if n_waiting == 1 else 'stay'} pending{told}")
-    parts += losses_in_words(groups)
+    parts += further
     n_pending = sum(not each.in_place_of for each in placed_first)
     if n_pending:
         victims = [victim for each in placed_first for victim in each.evicts]

@@ -1,12 +1,18 @@
 """The answer of ``drain``."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Final
 
 from kschedctl.questions.answer import ClusterAnswer, Data
 from kschedctl.questions.answer_parts import CureData, DiagnosisData, GroupLossData
 from kschedctl.questions.simulate.answer import EvictionData, SlowestPodData, UtilisationData, WaitingData
 from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineTable
+
+#: The names of the causes in ``unprotected``: a budget whose selector has a mistake, one that selects no pod for
+#: another reason, and a workload of which all pods go at once.
+MISTYPED: Final = "budget-with-a-mistake"
+IDLE: Final = "budget-selects-nobody"
+AT_ONCE: Final = "all-pods-at-once"
 
 
 class RefusalData(Data, frozen=True):
@@ -109,6 +115,10 @@ class Drained(ClusterAnswer, TimelineTable, frozen=True, kw_only=True, tag="Drai
     ] = ()
     groups: Annotated[
         tuple[GroupLossData, ...], "The pod groups that lose members; empty if the release schedules no groups."
+    ] = ()
+    unprotected: Annotated[
+        tuple[DiagnosisData, ...],
+        "The disruption budgets that select no pod, and the workloads of which all pods go at once without a budget.",
     ] = ()
     utilisation: Annotated[
         tuple[UtilisationData, ...],

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from kschedctl.common.wording import counted, duration, listed
 from kschedctl.questions.charts import Kind, utilisation_bars
 from kschedctl.questions.document import Document, Heading, Paragraph, Question, Tone, and_more, table
-from kschedctl.questions.drain.answer import Drained, DrainedNodeData
+from kschedctl.questions.drain.answer import AT_ONCE, MISTYPED, Drained, DrainedNodeData
 from kschedctl.questions.frame import (
     View,
     cautions,
@@ -49,6 +49,9 @@ def document(answer: Drained, view: View) -> Document:
         how += f"{counted(answer.left_pending, 'pending pod')} {verb} left pending; "
     took += f" of virtual time{slowest_words(answer.slowest)}"
     yield Paragraph(f"{how}{took}; among equal nodes {answer.chance}", Tone.FAINT)
+    for each in answer.unprotected:
+        if each.rule != MISTYPED:
+            yield Paragraph(each.cause, Tone.CAUTION if each.rule == AT_ONCE else Tone.FAINT)
     if view.drawn:
         yield from _charts(answer, view.overview)
     rows = []
@@ -132,7 +135,8 @@ def _drain_tone(answer: Drained) -> Tone:
     if answer.interrupted:
         return Tone.CAUTION
     if all(node.drained for node in answer.nodes) and not answer.not_tried:
-        return Tone.MIXED if answer.waiting or answer.lost else Tone.GOOD
+        unprotected = any(each.rule == MISTYPED for each in answer.unprotected)
+        return Tone.MIXED if answer.waiting or answer.lost or unprotected else Tone.GOOD
     return Tone.MIXED if any(node.drained for node in answer.nodes) else Tone.BAD
 
 

@@ -297,10 +297,19 @@ def explain(cluster: LoadedCluster, request: ExplainRequest, handle: AnalysisHan
 
 
 def explain_daemon_set(cluster: LoadedCluster, request: ExplainRequest, handle: AnalysisHandle) -> DaemonSetExplanation:
-    """Explain the pods of one DaemonSet together."""
+    """Explain the pods of one DaemonSet together, and the nodes that it leaves out."""
+    from kschedctl.questions.explain.left_out_nodes import left_out_cures, left_out_nodes, spec_of_daemon_set
+
     every = list(_decided(cluster, request, handle))
     answers = tuple(_answer(cluster, request, decided) for decided in every)
-    return DaemonSetExplanation(answers=answers, nodes=tuple(node for one in every for node in one.own_nodes))
+    first = request.pods[0]
+    left = left_out_nodes(cluster, spec_of_daemon_set(cluster, first), [one.node for one in request.pods])
+    return DaemonSetExplanation(
+        answers=answers,
+        nodes=tuple(node for one in every for node in one.own_nodes),
+        left_out=left,
+        suggestions=() if request.suggest == 0 else tuple(left_out_cures(cluster, first, left)),
+    )
 
 
 def summarize(cluster: LoadedCluster, pods: Iterable[PodSubject], handle: AnalysisHandle) -> ExplanationSummary:

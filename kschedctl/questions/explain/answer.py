@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import Meta
 
 from kschedctl.common.frames import Cell, ColumnType, Tabular
+from kschedctl.objects.core import Taint
 from kschedctl.questions.answer import AnswerList, AnswerOutcome, ClusterAnswer, CompoundAnswer, Data, OperandsData
-from kschedctl.questions.answer_parts import AppliedData, DiagnosisData, PodGroupData, ThenData, TriedData
+from kschedctl.questions.answer_parts import AppliedData, CureData, DiagnosisData, PodGroupData, ThenData, TriedData
 from kschedctl.questions.devices.answer import AllocationData, PlaceData
 from kschedctl.scheduler.cycle.outcome import Outcome, SearchScope
 from kschedctl.scheduler.framework.operands import Operands
@@ -602,11 +603,23 @@ class ExplanationList(AnswerList, frozen=True, kw_only=True):
     items: Annotated[tuple[Explanation, ...], "The answers, one per pod or per group of pods with the same answer."]
 
 
+class LeftOutData(Data, frozen=True):
+    """Nodes for which the controller of a DaemonSet creates no pod, for one cause."""
+
+    nodes: Annotated[tuple[str, ...], "The names of the nodes."]
+    cause: Annotated[str, "The cause in one clause."]
+    expected: Annotated[bool, "True if the taint of the control plane is the only cause, so that this is on purpose."]
+    taints: Annotated[tuple[Taint, ...], "The NoSchedule and NoExecute taints that the template does not tolerate."]
+    unmet: Annotated[str, "The selection of the template that the nodes do not meet; empty if they meet all."]
+
+
 class DaemonSetExplanation(CompoundAnswer, frozen=True, kw_only=True):
     """The answers for the pods of one DaemonSet, for text output; ``-o json`` prints one per pod."""
 
     answers: Annotated[tuple[Explanation, ...], "The answers, one per node of the DaemonSet."]
     nodes: Annotated[tuple[NodeData, ...], "The node that each pod is for."]
+    left_out: Annotated[tuple[LeftOutData, ...], "The nodes without a pod, by cause."] = ()
+    suggestions: Annotated[tuple[CureData, ...], "The changes with which these nodes get a pod."] = ()
 
     @property
     def outcome(self) -> AnswerOutcome:

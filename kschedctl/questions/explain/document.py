@@ -48,6 +48,7 @@ from kschedctl.questions.frame import (
     View,
     cautions,
     checks_section,
+    cures_section,
     diagnosis_section,
     each_alone,
     first_line,
@@ -558,6 +559,10 @@ def many_document(answer: ExplanationSummary, view: View) -> Document:
 # The document of a DaemonSet: the number of its nodes that its pods fit on, and the reasons for the others.
 
 
+#: The number of causes in the first line for which nodes are left out.
+_MOST_CAUSES: Final = 2
+
+
 def daemon_set_document(answer: DaemonSetExplanation, view: View) -> Document:
     """Lay out the pods of a DaemonSet together."""
     answers, nodes = answer.answers, answer.nodes
@@ -567,10 +572,21 @@ def daemon_set_document(answer: DaemonSetExplanation, view: View) -> Document:
     fits = sum(node.fits for node in nodes)
     groups = group_nodes(nodes)
     why = "".join(f"; {len(group.nodes)}: {group.why.splitlines()[0]}" for group in groups)
-    text = f"{name} fits on {fits} of {counted(len(nodes), 'node')}{why}."
+    left = [each for each in answer.left_out if not each.expected]
+    n_left = sum(len(each.nodes) for each in left)
+    out = (
+        f"; {n_left} {'is' if n_left == 1 else 'are'} left out: {'; '.join(each.cause for each in left)}"
+        if left
+        else ""
+    )
+    text = f"{name} fits on {fits} of {counted(len(nodes) + n_left, 'node')}{why}{out}."
     basis = merged_envelope(answers)
-    yield from first_line(basis, text, Tone.GOOD if fits == len(nodes) else Tone.BAD)
+    tone = Tone.MIXED if left else Tone.GOOD
+    yield from first_line(basis, text, tone if fits == len(nodes) else Tone.BAD)
     yield from header(first, view.now, first.pod)
+    for each in answer.left_out:
+        if each.expected:
+            yield Paragraph(f"left out: {each.cause}", Tone.FAINT)
     if groups:
         rows = [
             (
@@ -582,6 +598,7 @@ def daemon_set_document(answer: DaemonSetExplanation, view: View) -> Document:
             for group in groups
         ]
         yield from (GAP, table(("nodes", "names", "plugin", "reason"), rows, numeric=(0,), identifiers=(1,)))
+    yield from cures_section(answer.suggestions, every=view.wide)
     yield from cautions(basis)
     questions = [Question("Pod by pod", "explain", first.pod.key, {"output": "wide"})]
     if any(each.preemption is not None and each.preemption.nominated for each in answers):

@@ -1,21 +1,23 @@
 """The analysis behind ``leader``: the elections of a cluster, and the problems of each."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from math import ceil, floor, inf, isfinite
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Finding, ObjectRef, Severity, shortened
-from kschedctl.common.wording import counted, time_span
+from kschedctl.common.wording import counted, duration, listed, time_span
 from kschedctl.leaderelection.bounds import Bounds, Conditions, bounds, settings_for, with_exclusive_deadline
 from kschedctl.leaderelection.election import Election, ElectionState
 from kschedctl.leaderelection.network import Fault, LeaderTerm, Scenario, Timeline
-from kschedctl.leaderelection.overview import Elections, check_config, check_elections, elections, settings_of
+from kschedctl.leaderelection.overview import Elections, check_config, check_elections, elections, host_of, settings_of
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.leaderelection.simulation import simulate
 from kschedctl.objects.coordination import Lease
+from kschedctl.questions.answer_parts import CureData
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.leader.answer import (
     BoundsData,
@@ -68,26 +70,117 @@ def overview_answer(
         config: The configuration of the scheduler's own election.
     """
     own = found.find(config.resource_namespace, config.resource_name)
+    troubled = _troubled(found, own)
+    summary = _leader_summary(own, f"{config.resource_namespace}/{config.resource_name}", found, cluster.taken_at)
+    if troubled is not None and troubled is not own:
+        summary = f"{_state_words(troubled, cluster.taken_at, troubled.name)} {summary}"
     return LeaderOverview(
         **envelope(cluster, rests_on),
-        summary=_leader_summary(own, f"{config.resource_namespace}/{config.resource_name}", found),
+        summary=summary,
         elections=found.elections,
         problems=tuple(map(_problem, findings)),
         heartbeats=found.n_heartbeats,
         retry_period=config.retry_period.nanoseconds / 1e9,
+        suggestions=tuple(_suggestions(troubled, cluster.taken_at)) if troubled is not None else (),
     )
 
 
-def _leader_summary(own: Election | None, name: str, found: Elections) -> str:
+#: The states of elections whose leader does not renew, the worst first.
+_NOT_RENEWED: Final = (ElectionState.OVERDUE, ElectionState.EXPIRED, ElectionState.LATE)
+
+
+def _troubled(found: Elections, own: Election | None) -> Election | None:
+    """Return the election that has no leader, or a late one, although a candidate runs; that of the scheduler first.
+
+    A Lease that a removed component left behind has no candidate and is in nobody's way.
+    """
+    every = [own, *found.elections] if own is not None else found.elections
+    troubled = (
+        one for one in every if (one.gone or one.state in _NOT_RENEWED) and (one.waiting or one.pod or one is own)
+    )
+    return min(troubled, key=lambda one: (one is not own, one.state is ElectionState.LATE), default=None)
+
+
+def _leader_summary(own: Election | None, name: str, found: Elections, taken: datetime | None) -> str:
     if own is None:
         others = f"; there are {counted(len(found.elections), 'other election')}" if found.elections else ""
         return f"The leader of the schedulers is unknown: there is no Lease {name}{others}."
-    name, who = own.ref.name, own.node or own.pod or shortened(own.holder, _MOST_HOLDER)
+    return _state_words(own, taken, own.ref.name)
+
+
+def _holder_words(one: Election) -> str:
+    """Return the holder of a lease in its shortest form; of one that is gone the name in its identity."""
+    return (
+        shortened(host_of(one.holder), _MOST_HOLDER)
+        if one.gone
+        else one.node or one.pod or shortened(one.holder, _MOST_HOLDER)
+    )
+
+
+def _expiry(one: Election, taken: datetime | None) -> str:
+    """Return the time at which another candidate can acquire a lease at the earliest; empty if it can at once."""
+    if taken is None or not one.earliest:
+        return ""
+    return f"{taken + timedelta(seconds=ceil(one.earliest)):%H:%M:%S} UTC"
+
+
+def _others(one: Election) -> str:
+    """Return the other candidates in words; a pod that was created again has the name of the holder."""
+    if one.pod in one.waiting:
+        return f"the new {one.pod.rpartition('/')[2]}"
+    return listed([pod.rpartition("/")[2] for pod in one.waiting], "or", most=3) or "a waiting candidate"
+
+
+def _gone_words(one: Election, taken: datetime | None, name: str) -> str:
+    """Return the state of an election whose holder does not run any more."""
+    lease, renewed = time_span(one.lease_duration_seconds), time_span(one.renewed_ago or 0)
+    former = "the former " if one.pod in one.waiting else ""
+    start = f"{name}: no leader, {former}{_holder_words(one)} is gone and did not release the lease"
+    start += f" (of {lease}, last renewed {renewed} before the snapshot)"
+    if one.state is ElectionState.OVERDUE:
+        return f"{start}; {_others(one)} runs and has not acquired it since."
+    at = _expiry(one, taken)
+    when = f"at {at}, {duration(ceil(one.earliest or 0))} after the snapshot," if at else "now,"
+    return f"{start}; {_others(one)} can take over {when} at its next retry."
+
+
+def _suggestions(one: Election, taken: datetime | None) -> Iterator[CureData]:
+    """Yield the steps for an election without a leader that renews; never to delete the lease by hand."""
+    at, who = _expiry(one, taken), one.waiting[0] if one.gone and one.waiting else one.pod
+    namespace, _, pod = who.rpartition("/")
+    if one.earliest is not None:
+        unless = "" if one.gone else f"unless {_holder_words(one)} renews until then, "
+        then = f"{unless}{_others(one)} takes over at the next retry after that; nothing has to be changed"
+        yield CureData(f"wait until {at}" if at else "wait for the next retry", then, ())
+    if one.earliest is None or not one.gone:
+        yield CureData(
+            f"look whether {pod or _holder_words(one)} reaches the API server and takes part in the election",
+            "",
+            (f"kubectl logs {pod} -n {namespace}",) if namespace else (),
+            "only its log shows why it does not renew the lease",
+        )
+    if one.gone and one.ref.namespace != "kube-system":
+        yield CureData(
+            "set LeaderElectionReleaseOnCancel in the program, so that a pod that stops releases the lease",
+            "",
+            (f"# in the program of {pod}; a lease shorter than {time_span(one.lease_duration_seconds)} helps as well",),
+            "it takes effect when the program is built and started again",
+        )
+
+
+def _state_words(own: Election, taken: datetime | None, name: str) -> str:
+    """Return the state of an election as a sentence."""
+    if own.gone:
+        return _gone_words(own, taken, name)
+    who = _holder_words(own)
     renewed = f"last renewed {time_span(own.renewed_ago or 0)} before the snapshot"
     within = ""
     if own.earliest is not None and own.latest is not None:
         first, last = time_span(floor(own.earliest)), time_span(ceil(own.latest))
-        within = f"another leads within {last} (at the earliest after {first})"
+        leads, none = (
+            ("another leads", "") if own.waiting else ("a waiting candidate leads", "; the snapshot shows none")
+        )
+        within = f"{leads} within {last} (at the earliest after {first}){none}"
     match own.state:
         case ElectionState.RELEASED:
             ending = "a waiting replica acquires it at once" if within else "no replica waits for it"

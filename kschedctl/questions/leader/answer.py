@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from kschedctl.leaderelection.election import Election
 from kschedctl.questions.answer import ClusterAnswer, CompoundAnswer, Data
+from kschedctl.questions.answer_parts import CureData
 
 Seconds = Annotated[float, "A duration, in seconds."]
 
@@ -22,11 +23,18 @@ class ProblemData(Data, frozen=True):
 class LeaderOverview(ClusterAnswer, frozen=True, kw_only=True):
     """All leader elections of a cluster."""
 
-    summary: Annotated[str, "The state of the scheduler's own election, in one sentence."]
+    summary: Annotated[
+        str,
+        "The state of the scheduler's own election, in one sentence; before it that of another one that has no "
+        "leader although a candidate runs.",
+    ]
     elections: Annotated[tuple[Election, ...], "The elections, those of the control plane first."]
     problems: Annotated[tuple[ProblemData, ...], "The problems of the elections."]
     heartbeats: Annotated[int, "The number of Leases that are heartbeats of nodes and API servers."]
     retry_period: Annotated[float, "The time that standby candidates are assumed to wait between attempts, in seconds."]
+    suggestions: Annotated[
+        tuple[CureData, ...], "The next steps for the election that the summary begins with; empty if it has a leader."
+    ] = ()
 
     @property
     def fine(self) -> bool:

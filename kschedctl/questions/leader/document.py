@@ -10,8 +10,8 @@ from kschedctl.leaderelection.election import Election, ElectionState
 from kschedctl.leaderelection.network import ElectionEvent
 from kschedctl.leaderelection.overview import AHEAD
 from kschedctl.questions.charts import Bar, Bars, Kind, Lane, Segment, Span, Timeline
-from kschedctl.questions.document import GAP, Document, Paragraph, Phrases, Question, Tone, table
-from kschedctl.questions.frame import View, cautions, first_line, header, next_questions
+from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Phrases, Question, Tone, table
+from kschedctl.questions.frame import View, cautions, first_line, header, next_questions, numbered_changes
 from kschedctl.questions.leader.answer import EventData, LeaderOverview, LeaderSimulation, ProblemData, TimesData
 
 # Charts of leader elections: the validity of each lease, and the terms of the leaders over time.
@@ -145,6 +145,10 @@ def overview_document(answer: LeaderOverview, view: View) -> Document:
         yield from _problems(answer.problems)
         if (drawn := lease_bars(answer.elections)) is not None:
             yield from (GAP, drawn)
+    if answer.suggestions:
+        yield Heading("Suggestions")
+        steps = [(one.summary, one.then or one.untried, one.commands) for one in answer.suggestions]
+        yield from numbered_changes(steps, every=view.wide)
     if answer.elections:
         yield GAP
         headings = _WIDE if view.wide else _NARROW
@@ -216,6 +220,8 @@ def _leader(one: Election) -> str:
         return "none"
     pod, host = one.pod.rpartition("/")[2], one.holder.partition("_")[0]
     who = pod if pod == host else one.node or shortened(host, _MOST_HOST)
+    if one.gone:
+        return "none (the holder is gone)"
     if one.state is ElectionState.LATE:
         return f"{who} (late)"
     return f"none (was {who})" if one.expired else who

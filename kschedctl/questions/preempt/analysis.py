@@ -10,6 +10,8 @@ from msgspec import structs
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import pending_pods, queue_order
 from kschedctl.common.wording import counted, listed
+from kschedctl.diagnosis.diagnosis import Situation
+from kschedctl.diagnosis.rules.other_schedulers import rival_scheduler, two_schedulers
 from kschedctl.diagnosis.rules.unstarted import binding
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.pod import Pod
@@ -45,7 +47,7 @@ from kschedctl.questions.preempt.answer import (
 from kschedctl.questions.preempt.request import PreemptRequest
 from kschedctl.questions.preempt_words import in_vain_words, one_of_words, terminating_words
 from kschedctl.questions.provenance import PodSubject, Provenance, envelope, provenance
-from kschedctl.questions.run_results import pod_cures
+from kschedctl.questions.run_results import advice_cure, pod_cures
 from kschedctl.scheduler.cycle.decision import Decision, pick_random_node
 from kschedctl.scheduler.cycle.outcome import Outcome as CycleOutcome
 from kschedctl.scheduler.cycle.scheduler import Scheduler
@@ -207,6 +209,8 @@ def _eviction_words(decision: Decision, chosen: _Chosen) -> str:
     in_vain = in_vain_words(chosen.following) if chosen.following is not None else ""
     if in_vain:
         where += f", in vain{'' if picked else f' (tried on {taken.node})'}: {in_vain}"
+    elif (rival := rival_scheduler(decision)) is not None and rival.node == taken.node:
+        where += f", but {rival.name} can take the place on the same node first"
     elif chosen.following is not None and (picked or len(candidates) == 1):
         where += terminating_words(chosen.following.victims)
     if taken.n_violations:
@@ -338,6 +342,7 @@ def _fate(decision: Decision, fate: VictimFate, returns: Mapping[str, str]) -> V
         evicting = new.preemption.nominated if new.preemption is not None else ()
         replacement = ReplacementData(new.best, new.message or new.error, evicting)
     key = decision.cluster.pods.key(fate.pod)
+    scheduler = decision.cluster.pods.records[fate.pod].spec.scheduler_name
     return VictimFateData(
         key,
         _owner(decision, fate.pod),
@@ -346,6 +351,7 @@ def _fate(decision: Decision, fate: VictimFate, returns: Mapping[str, str]) -> V
         returns.get(key, ""),
         fate.wait_seconds,
         decision.cluster.pods.records[fate.pod].metadata.deletion_timestamp,
+        other_scheduler="" if scheduler in decision.framework.handle.scheduler_names else scheduler,
     )
 
 
@@ -373,6 +379,9 @@ def _answer(cluster: LoadedCluster, decided: DecidedPod, request: PreemptRequest
     )
     if answer.verdict.result in (Result.NOT_HELPFUL, Result.NOT_ELIGIBLE, Result.DISABLED):
         answer = structs.replace(answer, cures=tuple(pod_cures(decision, _MOST_CURES)))
+    elif answer.verdict.result is Result.PREEMPTS:
+        rival = (advice for each in two_schedulers(Situation(decision)) for advice in each.advice)
+        answer = structs.replace(answer, cures=tuple(map(advice_cure, rival)))
     return decided.standing(answer)
 
 

@@ -171,6 +171,9 @@ class VictimFateData(Data, frozen=True):
     deletion_timestamp: Annotated[
         datetime | None, "The deletionTimestamp of a pod that is already being deleted; null for others."
     ] = None
+    other_scheduler: Annotated[
+        str, "The scheduler of the pod if no profile of kube-scheduler has its name; else empty."
+    ] = ""
 
 
 class PreemptorFate(StrEnum):
@@ -240,7 +243,9 @@ class Preemption(ClusterAnswer, frozen=True, kw_only=True):
         tuple[DiagnosisData, ...], "The causes for which the pod does not fit, the first one first."
     ] = ()
     cures: Annotated[
-        tuple[CureData, ...], "Changes with which the pod is scheduled; empty if it fits, or if preemption helps."
+        tuple[CureData, ...],
+        "Changes with which the pod is scheduled; empty if it fits, or if preemption helps and no other scheduler can "
+        "take the place that is freed.",
     ] = ()
 
     @property

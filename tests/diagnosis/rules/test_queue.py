@@ -273,3 +273,66 @@ def test_victims_that_are_still_ending(ends: str, when: str, cure: str) -> None:
     (found,) = diagnose(decision)
     assert found.cause == (f"preemption chose a for it, and default/old, evicted for it, is still ending there{when}")
     assert [one.summary for one in found.advice] == [cure]
+
+
+RIVAL = make_pod("packing-scheduler-7f-2", namespace="kube-system", node="cp")
+
+
+def contested(
+    *others: ApiObject, name: str = "packing-scheduler", owner: bool = True, pending: Pod | None = None
+) -> Decision:
+    """A full node with a pod of another scheduler, and a pod of higher priority that evicts it."""
+    of = ("apps/v1", "ReplicaSet", "scan") if owner else None
+    victim = make_pod("scan-1", node="a", requests={"cpu": "4"}, schedulerName=name, owner=of)
+    pods = [victim, *(each for each in others if isinstance(each, Pod)), *([pending] if pending is not None else [])]
+    objects = [each for each in others if not isinstance(each, Pod)]
+    cluster = make_cluster([make_node("a", cpu="4"), make_node("cp", cpu="1")], pods, *objects)
+    return decide(make_pod("big", requests={"cpu": "4"}, priority=9), cluster)
+
+
+CAN_PUT = "does not know of the nomination and can put the new pod for default/scan-1 on the same node first"
+
+
+@pytest.mark.parametrize(
+    ("found", "cause"),
+    [
+        (contested(RIVAL), f"packing-scheduler (Pod kube-system/packing-scheduler-7f-2) {CAN_PUT}"),
+        (contested(lease("packing-scheduler")), f"packing-scheduler (Lease kube-system/packing-scheduler) {CAN_PUT}"),
+        (contested(RIVAL, name="default-scheduler"), ""),
+        (contested(), ""),
+        (contested(RIVAL, owner=False), ""),
+        (
+            contested(RIVAL, owner=False, pending=make_pod("scan-2", schedulerName="packing-scheduler")),
+            "packing-scheduler (Pod kube-system/packing-scheduler-7f-2) does not know of the nomination and can put "
+            "its pending default/scan-2 on the same node first",
+        ),
+        (
+            contested(
+                RIVAL,
+                owner=False,
+                pending=make_pod("scan-2", schedulerName="packing-scheduler", nodeSelector={"disk": "nvme"}),
+            ),
+            "",
+        ),
+    ],
+    ids=[
+        "its pod",
+        "its Lease",
+        "one scheduler",
+        "perhaps a profile",
+        "nothing recreated",
+        "a pending pod",
+        "elsewhere",
+    ],
+)
+def test_two_schedulers_on_one_node(found: Decision, cause: str) -> None:
+    told = [each for each in diagnose(found) if each.rule == "two-schedulers"]
+    assert [each.cause for each in told] == ([cause] if cause else [])
+    # To wait is no cure if the place is taken again.
+    assert ("wait: preemption evicts default/scan-1 from a" in cures(found)) == (not cause)
+    if cause:
+        assert cures(found)[:2] == [
+            "give packing-scheduler separate nodes: a taint or label for the pods of each scheduler (untried)",
+            "make packing-scheduler a profile of the same kube-scheduler as default-scheduler: profiles of one "
+            "scheduler respect nominations (untried)",
+        ]

@@ -42,7 +42,12 @@ def consequences(old: Pod, *others: Pod, spare: str) -> list[str]:
             ["the new pod of default/low-1 preempts other pods in turn"],
             id="it preempts another pod",
         ),
-        pytest.param([occupant(owner=None)], "1", [], id="no controller recreates it"),
+        pytest.param(
+            [occupant(owner=None)],
+            "1",
+            ["default/low-1 is lost for good: no controller recreates it"],
+            id="no controller recreates it",
+        ),
     ],
 )
 def test_the_new_pod_of_a_deleted_one(pods: list[Pod], spare: str, expected: list[str]) -> None:

@@ -6,18 +6,21 @@ from typing import Any
 
 import pytest
 
+from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.leaderelection.election import Election, ElectionState
 from kschedctl.leaderelection.network import Crash, Partition, Scenario
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.objects.releases.choice import ChosenBy
 from kschedctl.questions.answer import RulesData, SnapshotData
 from kschedctl.questions.frame import View
-from kschedctl.questions.leader.analysis import SimulationRequest, simulate_election
+from kschedctl.questions.leader.analysis import SimulationRequest, leader, simulate_election
 from kschedctl.questions.leader.answer import LeaderOverview
 from kschedctl.questions.leader.document import lease_bars, overview_document, terms_timeline
 from tests.answer_schema import validate
+from tests.builders import make_loaded, make_node
 from tests.cli.in_process import run
 from tests.cli.transcript import make_room
+from tests.leaderelection.test_overview import NOW, OLD, OTHER, candidate, held_by, lease, operator
 from tests.questions.printing import lines
 
 
@@ -69,6 +72,74 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("room")
     make_room(folder)
     return folder
+
+
+def asked(*objects: Any) -> LeaderOverview:
+    builder = ClusterBuilder()
+    for obj in (make_node("cp-1"), *objects):
+        builder.add(obj)
+    return leader(make_loaded(builder.build(taken_at=NOW)))
+
+
+SCHEDULER = "kube-scheduler: cp-1 leads, renewed 3 s before the snapshot. If it dies now, "
+NOBODY = "a waiting candidate leads within 21 s (at the earliest after 12 s); the snapshot shows none."
+GONE = f"ops/op: no leader, {OLD} is gone and did not release the lease (of 2 min 17 s, last renewed"
+RELEASE = "set LeaderElectionReleaseOnCancel in the program, so that a pod that stops releases the lease"
+
+
+@pytest.mark.parametrize(
+    ("objects", "summary", "steps"),
+    [
+        pytest.param([lease()], f"{SCHEDULER}{NOBODY}", [], id="no other candidate is seen"),
+        pytest.param(
+            [lease(), candidate("cp-2_2", "1.36", "1.36")],
+            f"{SCHEDULER}another leads within 21 s (at the earliest after 12 s).",
+            [],
+            id="another candidate is seen",
+        ),
+        pytest.param(
+            [lease(), held_by(OLD), operator(OTHER)],
+            f"{GONE} 50 s before the snapshot); {OTHER} can take over at 12:01:27 UTC, 1 min 27 s after the snapshot, "
+            f"at its next retry. {SCHEDULER}{NOBODY}",
+            ["wait until 12:01:27 UTC", RELEASE],
+            id="the holder is gone",
+        ),
+        pytest.param(
+            [lease(), held_by(OLD, ago=140), operator(OTHER)],
+            f"{GONE} 2 min 20 s before the snapshot); {OTHER} can take over now, at its next retry. "
+            f"{SCHEDULER}{NOBODY}",
+            ["wait for the next retry", RELEASE],
+            id="the lease has just expired",
+        ),
+        pytest.param(
+            [lease(), held_by(OLD, ago=600), operator(OTHER)],
+            f"{GONE} 10 min before the snapshot); {OTHER} runs and has not acquired it since. {SCHEDULER}{NOBODY}",
+            [f"look whether {OTHER} reaches the API server and takes part in the election", RELEASE],
+            id="nobody takes over",
+        ),
+        pytest.param(
+            [lease(), held_by(OTHER), operator(OTHER)],
+            f"ops/op: cp-1 holds the lease but is late or dead, last renewed 50 s before the snapshot. If it is dead, "
+            f"a waiting candidate leads within 96 s (at the earliest after 87 s); the snapshot shows none. "
+            f"{SCHEDULER}{NOBODY}",
+            ["wait until 12:01:27 UTC", f"look whether {OTHER} reaches the API server and takes part in the election"],
+            id="the holder is late",
+        ),
+        pytest.param(
+            [lease(), held_by(OTHER), operator(OTHER, ago=40)],
+            f"ops/op: no leader, the former {OTHER} is gone and did not release the lease (of 2 min 17 s, last renewed "
+            f"50 s before the snapshot); the new {OTHER} can take over at 12:01:27 UTC, 1 min 27 s after the "
+            f"snapshot, at its next retry. {SCHEDULER}{NOBODY}",
+            ["wait until 12:01:27 UTC", RELEASE],
+            id="a pod of the same name",
+        ),
+        pytest.param([lease(), held_by(OLD, ago=600)], f"{SCHEDULER}{NOBODY}", [], id="a lease that was left behind"),
+    ],
+)
+def test_the_election_in_trouble_comes_first(objects: list[Any], summary: str, steps: list[str]) -> None:
+    answer = asked(*objects)
+    assert answer.summary == summary
+    assert [each.summary for each in answer.suggestions] == steps
 
 
 def election(state: str = "led", **fields: Any) -> Election:

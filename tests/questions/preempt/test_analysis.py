@@ -470,3 +470,29 @@ def test_charts_replace_the_table_of_the_other_candidates() -> None:
     headings = [getattr(block, "headings", ()) for block in document(ANSWER, view_of(CLUSTER))]
     assert not any("other candidates" in each for each in headings)
     assert ("nodes", "plugin", "why preemption does not help") in headings
+
+
+def test_another_scheduler_can_take_the_place() -> None:
+    of = ("apps/v1", "ReplicaSet", "scan")
+    victim = running("scan-1", "a", schedulerName="packing-scheduler", owner=of)
+    rival = make_pod("packing-scheduler-7f-2", namespace="kube-system", node="b")
+    big = make_pod("big", requests={"cpu": "4"}, priority=100)
+    cluster = make_cluster([make_node("a", cpu="4"), make_node("b", cpu="1")], [victim, rival, big])
+    (answer,) = [SchedulingCluster(make_loaded(cluster)).preempt("default/big")]
+    assert answer.verdict.summary == (
+        "default/big would evict 1 pod from a, but packing-scheduler can take the place on the same node first; the "
+        "snapshot has no disruption budgets."
+    )
+    assert [each.summary.partition(":")[0] for each in answer.cures] == [
+        "make packing-scheduler a profile of the same kube-scheduler as default-scheduler",
+        "give packing-scheduler separate nodes",
+        "set schedulerName",
+    ]
+    assert answer.next is not None
+    assert preemptor_words(answer.next) == (
+        "It can start as soon as the victim is gone: within 30 s, unless packing-scheduler takes the place first."
+    )
+    assert list(fates(answer.next.victims)) == [
+        "ReplicaSet scan creates a new pod for default/scan-1: it would be scheduled by another scheduler "
+        "(packing-scheduler)."
+    ]
