@@ -17,6 +17,7 @@ def rules_of_unscheduled() -> tuple[DiagnosisRule, ...]:
     """Return the rules for pods that fit nowhere; the first cause found is that of the first line."""
     from kschedctl.diagnosis.rules import (
         affinity,
+        csi_drivers,
         devices,
         gangs,
         labels,
@@ -37,7 +38,8 @@ def rules_of_unscheduled() -> tuple[DiagnosisRule, ...]:
         volumes.volume_place,
         pod_claims.waiting_claim,
         pod_claims.claim_in_use,
-        volumes.csi_driver,
+        csi_drivers.csi_driver,
+        csi_drivers.node_without_driver,
         taints.mistyped_toleration,
         devices.mistyped_resource,
         devices.no_device_plugin,
@@ -74,13 +76,13 @@ def rules_of_gated() -> tuple[DiagnosisRule, ...]:
 
 def rules_of_placed() -> tuple[DiagnosisRule, ...]:
     """Return the rules for pods that are scheduled, or run."""
-    from kschedctl.diagnosis.rules import queue, volumes
+    from kschedctl.diagnosis.rules import csi_drivers, queue, volumes
     from kschedctl.diagnosis.rules import unbound_claims as claims
 
     return (
         claims.claim_without_scheduler,
         volumes.attached_elsewhere,
-        volumes.csi_driver_of_placed,
+        csi_drivers.csi_driver_of_placed,
         claims.provisioning,
         queue.idle_scheduler,
     )

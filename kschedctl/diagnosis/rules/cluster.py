@@ -13,7 +13,8 @@ from kschedctl.common.wording import counted, duration, listed, similar
 from kschedctl.controllers.workloads.ownership import wanted_replicas
 from kschedctl.diagnosis.diagnosis import Advice, ClusterDiagnosis, ClusterSituation, Diagnosis
 from kschedctl.diagnosis.node_health import condition_of_pod, health_problem, is_unhealthy, silent_node_advice, since
-from kschedctl.diagnosis.rules.volumes import unregistered_on, volumes_attached_elsewhere
+from kschedctl.diagnosis.rules.csi_drivers import unregistered_on
+from kschedctl.diagnosis.rules.volumes import volumes_attached_elsewhere
 from kschedctl.objects.coordination import Lease
 from kschedctl.objects.pod import Pod, PodSpec
 from kschedctl.objects.volume import PersistentVolumeClaim, StorageClass

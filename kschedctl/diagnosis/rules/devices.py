@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.node_selection import nodes_matching_pod
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.common.wording import counted, listed, meant
 from kschedctl.controllers.workloads.ownership import workload_of
+from kschedctl.diagnosis.components import absence
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.rules.requests import offered_resources, offers_of_vendor, requested_devices
@@ -114,11 +114,7 @@ def plugin_state(cluster: Cluster, resource: str, row: int) -> tuple[bool, str]:
     for each in cluster.list(DaemonSet):
         spec = each.spec.template.spec if each.spec.template is not None else PodSpec()
         if _is_plugin(each.name, spec, resource):
-            taint = untolerated_taint(cluster.nodes.objects[row].spec.taints, spec.tolerations)
-            why = f", as it does not tolerate the taint {taint}" if taint is not None else ""
-            if not nodes_matching_pod(cluster.nodes, spec)[row]:
-                why = ", as its node selector does not match the node"
-            return True, f"DaemonSet {each.namespace}/{each.name} has no pod there{why}"
+            return True, absence(cluster, each, row)
     found = next((each for each in cluster.list(Deployment) if _OPERATOR.search(each.name)), None)
     if found is not None:
         return True, f"no device plugin runs there, although {found.namespace}/{found.name} is to install one"

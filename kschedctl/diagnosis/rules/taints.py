@@ -8,7 +8,7 @@ import numpy as np
 
 from kschedctl.common.arrays import Mask
 from kschedctl.common.wording import counted, listed, meant
-from kschedctl.diagnosis.components import ill_network_plugin
+from kschedctl.diagnosis.components import ill_network_plugin, startup_agent
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
 from kschedctl.diagnosis.node_health import (
     AUTOSCALER_REMOVAL,
@@ -25,8 +25,9 @@ from kschedctl.objects.pod import (
     CRITICAL_ADDONS_ONLY,
     NO_EXECUTE,
     NO_SCHEDULE,
-    UNSAFE_TAINTS,
     Toleration,
+    is_startup_taint,
+    protects_pods,
     tolerated,
     tolerates,
 )
@@ -60,7 +61,7 @@ def mistyped_toleration(situation: Situation) -> Iterator[Diagnosis]:
         if taint is None:
             continue
         for i, toleration in enumerate(tolerations):
-            if taint.key.startswith(UNSAFE_TAINTS) and not _is_renamed(toleration, taint):
+            if protects_pods(taint) and not _is_renamed(toleration, taint):
                 continue
             if _is_renamed(toleration, taint) or _is_near(toleration, taint):
                 yield _mistyped_cause(situation, i, taint, taints, nodes & (table.taint_list == number))
@@ -227,9 +228,6 @@ _REPAIRS: Final = {
     "node.cloudprovider.kubernetes.io/uninitialized": "get the cloud controller manager to initialize {}",
     "node.cloudprovider.kubernetes.io/shutdown": "start the machine of {} again, or replace it",
     "karpenter.sh/unregistered": "get {} registered: Karpenter waits for its node to match a NodeClaim",
-    "node.cilium.io/agent-not-ready": "repair the Cilium agent on {}",
-    "ebs.csi.aws.com/agent-not-ready": "repair the EBS CSI driver on {}",
-    "efs.csi.aws.com/agent-not-ready": "repair the EFS CSI driver on {}",
 }
 _REMOVAL: Final = "find out why the cluster autoscaler has not removed {node}, and remove its taint {key}"
 _UNINITIALIZED: Final = "node.cloudprovider.kubernetes.io/uninitialized"
@@ -242,7 +240,10 @@ def unhealthy_nodes(situation: Situation) -> Iterator[Diagnosis]:
     The node controller, a cloud provider or an agent of the node sets a taint while a node has a problem. If that taint is
     all that keeps the pod away from a node, the node's problem is the cause, even if other nodes are full. Operators repair
     or replace the node. They do not tolerate the taint, as a pod could not start there, and they do not remove it, as it
-    would be set again. Nodes that an autoscaler removes are not repaired. If the cluster autoscaler has tainted a node for
+    would be set again. The taint of a new node is taken off by the agent that sets the node up, such as a CSI driver, when
+    it starts. If the agent runs, the taint was left behind: operators restart its pod there, or take the taint off by hand.
+
+    Nodes that an autoscaler removes are not repaired. If the cluster autoscaler has tainted a node for
     more than an hour, the removal has failed: operators look at the autoscaler, and remove the taint.
     """
     # Yield the obstacles with the repair of unhealthy nodes as the cure, if a repair could place the pod.
@@ -274,7 +275,9 @@ def only_unhealthy(situation: Situation) -> Mask:
     for taints in nodes.taint_lists:
         # An unhealthy node that the autoscaler wants to remove is not repaired first.
         failed = tuple(taint for taint in taints if removal_failed(taint, situation.cluster.taken_at))
-        repaired = failed or tuple(taint for taint in taints if taint.key.startswith(tuple(_REPAIRS)))
+        repaired = failed or tuple(
+            taint for taint in taints if taint.key.startswith(tuple(_REPAIRS)) or is_startup_taint(taint)
+        )
         others = tuple(taint for taint in taints if taint not in repaired)
         held = untolerated_taint(taints, tolerations) is not None
         repairable.append(held and untolerated_taint(others, tolerations) is None)
@@ -294,12 +297,15 @@ def _repair(situation: Situation, node: Node, within: int) -> Remedy:
         family="repair",
         within=within,
         once=True,
-        command=(
-            f"kubectl taint node {node.name} {gone[0].key}:{gone[0].effect}-"
-            if gone[0].key == AUTOSCALER_REMOVAL
-            else f"# repair {node.name}: kubectl describe node {node.name}"
-        ),
+        command=_repair_command(situation, node, gone[0]),
     )
+
+
+def _repair_command(situation: Situation, node: Node, taint: Taint) -> str:
+    if taint.key == AUTOSCALER_REMOVAL:
+        return f"kubectl taint node {node.name} {taint.key}:{taint.effect}-"
+    agent = startup_agent(situation.cluster, situation.cluster.nodes.row[node.name])
+    return agent.command if agent is not None else f"# repair {node.name}: kubectl describe node {node.name}"
 
 
 def _taint_removal(situation: Situation, node: Node, taint: Taint) -> str:
@@ -310,8 +316,14 @@ def _taint_removal(situation: Situation, node: Node, taint: Taint) -> str:
         return f"repair {ill[0]} {ill[1]}/{ill[2]}, the network plugin (CNI), on {node.name}"
     if taint.key == AUTOSCALER_REMOVAL:
         return _REMOVAL.format(node=node.name, key=taint.key)
-    words = next(words for key, words in _REPAIRS.items() if taint.key.startswith(key))
-    return words.format(node.name)
+    words = next((words for key, words in _REPAIRS.items() if taint.key.startswith(key)), "")
+    if words:
+        return words.format(node.name)
+    agent = startup_agent(situation.cluster, situation.cluster.nodes.row[node.name])
+    if agent is None:
+        return f"find out what is to take the taint {taint.key} off {node.name}, and repair it"
+    left = f", or take the taint {taint.key} off: it was left behind, as the pod runs" if agent.runs else ""
+    return f"{agent.cure(node.name)}{left}"
 
 
 def _plugins(situation: Situation, found: Mask) -> Iterator[str]:
@@ -344,5 +356,5 @@ def _checks(node: Node) -> Iterator[str]:
         yield "kubectl logs -n kube-system deployment/cluster-autoscaler"
     elif _UNINITIALIZED in keys:
         yield "kubectl get pods -A | grep cloud-controller-manager"
-    elif lacks_network_plugin(node) or any("agent-not-ready" in key for key in keys):
-        yield f"kubectl get pods -n kube-system -o wide --field-selector spec.nodeName={node.name}"
+    elif lacks_network_plugin(node) or any(map(is_startup_taint, node.spec.taints)):
+        yield f"kubectl get pods -A -o wide --field-selector spec.nodeName={node.name}"

@@ -19,10 +19,10 @@ from kschedctl.objects.pod import (
     NO_EXECUTE,
     NO_SCHEDULE,
     PREFER_NO_SCHEDULE,
-    UNSAFE_TAINTS,
     UNSCHEDULABLE_TAINT,
     Pod,
     Toleration,
+    protects_pods,
     tolerated,
     tolerates,
 )
@@ -86,7 +86,7 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
         )
     is_offered = taint.key in node.status.allocatable
     # A taint that is named after a resource reserves the node for pods that request the resource.
-    if taint.key.startswith(UNSAFE_TAINTS) or (is_offered and not requested(context.pod, context.release, taint.key)):
+    if protects_pods(taint) or (is_offered and not requested(context.pod, context.release, taint.key)):
         return
     if taint.key == CRITICAL_ADDONS_ONLY and not _selects(context):
         return

@@ -1,6 +1,6 @@
 """Taints that reserve every node of the cluster."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -8,7 +8,10 @@ import pytest
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.core import Node
-from tests.builders import decide, make_cluster, make_node, make_pod
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import DaemonSet
+from tests.builders import decide, make_cluster, make_node, make_object, make_pod
 from tests.diagnosis.rules.cures import cures
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane:NoSchedule"
@@ -309,3 +312,100 @@ def test_a_network_plugin_that_is_not_ready() -> None:
     (found,) = diagnose(decide(make_pod(), make_cluster([sick], pods)))
     assert found.evidence[0] == "Pod default/calico-node-x, the network plugin, is not ready on a"
     assert found.remedies[0].summary == "repair Pod default/calico-node-x, the network plugin (CNI), on a"
+
+
+EFS = "efs.csi.aws.com/agent-not-ready"
+CNI = "cni.istio.io/not-ready"
+CILIUM = "node.cilium.io/agent-not-ready"
+SINCE = " since 2026-11-20 09:12 UTC"
+DRIVER = ("apps/v1", "DaemonSet", "efs-csi-node")
+LEFT = "it was left behind, as the pod runs"
+FULL = make_node("full", cpu="1")
+REST = "; full has 1 cpu in all, the pod wants 2 cpu"
+
+
+def agent(name: str, owner: str, *, ready: bool = True, node: str = "new") -> Pod:
+    conditions = [] if ready else [{"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-20T09:12:00Z"}]
+    status = {"phase": "Running", "conditions": conditions}
+    return make_pod(name, namespace="kube-system", node=node, owner=("apps/v1", "DaemonSet", owner), status=status)
+
+
+@pytest.mark.parametrize(
+    ("taint", "pods", "objects", "cause", "cure"),
+    [
+        pytest.param(
+            EFS,
+            [agent("efs-csi-node-x", "efs-csi-node"), agent("ebs-csi-node-x", "ebs-csi-node", ready=False)],
+            [],
+            f"new is not set up: taint {EFS}, although its pod kube-system/efs-csi-node-x runs",
+            f"restart pod kube-system/efs-csi-node-x on new, or take the taint {EFS} off: {LEFT}",
+            id="the driver runs",
+        ),
+        pytest.param(
+            EFS,
+            [agent("efs-csi-node-x", "efs-csi-node", ready=False)],
+            [],
+            f"new is not set up: taint {EFS}, whose pod kube-system/efs-csi-node-x is not ready{SINCE}",
+            "repair pod kube-system/efs-csi-node-x on new: look at its log and its events",
+            id="the driver is not ready",
+        ),
+        pytest.param(
+            EFS,
+            [],
+            [make_object(DaemonSet, "efs-csi-node", namespace="kube-system")],
+            f"new is not set up: taint {EFS}, and DaemonSet kube-system/efs-csi-node has no pod there, as it does not "
+            f"tolerate the taint {EFS}:NoExecute",
+            "get DaemonSet kube-system/efs-csi-node to run on new",
+            id="the driver does not tolerate the taint",
+        ),
+        pytest.param(
+            CNI,
+            [agent("istio-cni-node-x", "istio-cni-node"), agent("kube-proxy-x", "kube-proxy")],
+            [],
+            f"new is not set up: taint {CNI}, although its pod kube-system/istio-cni-node-x runs",
+            f"restart pod kube-system/istio-cni-node-x on new, or take the taint {CNI} off: {LEFT}",
+            id="a network plugin",
+        ),
+        pytest.param(
+            CILIUM,
+            [agent("cilium-x", "cilium", ready=False), agent("cilium-envoy-x", "cilium-envoy")],
+            [],
+            f"new is not set up: taint {CILIUM}, whose pod kube-system/cilium-x is not ready{SINCE}",
+            "repair pod kube-system/cilium-x on new: look at its log and its events",
+            id="Cilium",
+        ),
+        pytest.param(
+            "startup-taint.cluster-autoscaler.kubernetes.io/gpu-driver",
+            [agent("web-x", "web")],
+            [],
+            "new is not set up: taint startup-taint.cluster-autoscaler.kubernetes.io/gpu-driver",
+            "find out what is to take the taint startup-taint.cluster-autoscaler.kubernetes.io/gpu-driver off new, and "
+            "repair it",
+            id="nobody known",
+        ),
+    ],
+)
+def test_a_node_whose_agent_has_not_set_it_up(
+    taint: str, pods: list[Pod], objects: list[ApiObject], cause: str, cure: str
+) -> None:
+    cluster = make_cluster([FULL, make_node("new", taints=[f"{taint}:NoExecute"])], pods, *objects)
+    decision = decide(make_pod(requests={"cpu": "2"}), cluster)
+    assert [one.cause for one in diagnose(decision)] == [cause + REST]
+    assert cures(decision)[0] == cure
+    assert not any("tolerate " in one for one in cures(decision))
+
+
+def test_a_pool_for_others_is_not_one_that_is_not_set_up() -> None:
+    decision = decide(make_pod(), make_cluster([make_node("a", taints=["dedicated=startup:NoSchedule"])]))
+    assert diagnose(decision)[0].rule == "reserved-nodes"
+
+
+@pytest.mark.parametrize(("minutes", "cure"), [(1, "wait until pod"), (9, "restart pod")])
+def test_an_agent_that_has_just_started(minutes: int, cure: str) -> None:
+    taken = datetime(2026, 11, 20, 10, tzinfo=UTC)
+    status = {"phase": "Running", "startTime": (taken - timedelta(minutes=minutes)).isoformat()}
+    pod = make_pod("efs-csi-node-x", node="new", namespace="kube-system", owner=DRIVER, status=status)
+    cluster = make_cluster([FULL, make_node("new", taints=[f"{EFS}:NoExecute"])], [pod])
+    cluster.taken_at = taken
+    first = cures(decide(make_pod(requests={"cpu": "2"}), cluster))[0]
+    assert first.startswith(f"{cure} kube-system/efs-csi-node-x")
