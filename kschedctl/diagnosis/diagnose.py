@@ -25,6 +25,7 @@ def rules_of_unscheduled() -> tuple[DiagnosisRule, ...]:
         queue,
         requests,
         spread,
+        storage_capacity,
         taints,
         volumes,
     )
@@ -36,6 +37,7 @@ def rules_of_unscheduled() -> tuple[DiagnosisRule, ...]:
         pod_claims.missing_claim,
         claims.unbound_claim,
         volumes.volume_place,
+        storage_capacity.unreported_storage,
         pod_claims.waiting_claim,
         pod_claims.claim_in_use,
         csi_drivers.csi_driver,

@@ -11,6 +11,7 @@ from kschedctl.common.arrays import Mask
 from kschedctl.common.wording import listed, similar
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import VOLUME_TOPOLOGY, Advice, Diagnosis, Situation, all_rows
+from kschedctl.diagnosis.rules.storage_capacity import reports_none, silent_driver
 from kschedctl.diagnosis.rules.unbound_claims import (
     adapted_claim,
     creation_advice,
@@ -393,6 +394,9 @@ def _impossible(situation: Situation, found: FoundVolumes, check: ProvisionCheck
             ),
             checks=(f"kubectl get storageclass {storage_class.name} -o yaml",),
         )
+    without = check.needed & check.provisioning.allowed & situation.selected & ~check.provisioning.enough
+    if reports_none(situation, check, without):
+        return silent_driver(situation, check, without)
     return _too_large(situation, check)
 
 
