@@ -113,6 +113,11 @@ class Agent:
     def runs(self) -> bool:
         return self.state == _RUNS
 
+    @property
+    def clause(self) -> str:
+        """The pod and its state, as a clause."""
+        return f"its pod {self.pod} {self.state}" if self.pod else self.state
+
     def cure(self, node: str) -> str:
         """Return what gets the agent to serve a node, in the imperative."""
         if not self.pod:
@@ -143,12 +148,16 @@ _PLURALS: Final = {"runs": "run", "is": "are", "has": "have"}
 _SETTLED: Final = timedelta(minutes=3)
 
 
-def agent_on(cluster: Cluster, component: str, row: int) -> Agent | None:
-    """Return the agent of a component, such as CSI driver ``ebs.csi.aws.com``, on a node; ``None`` if none is known."""
+def agent_on(cluster: Cluster, component: str, row: int, kind: str = "csi") -> Agent | None:
+    """Return the agent of a component, such as CSI driver ``ebs.csi.aws.com``, on a node; ``None`` if none is known.
+
+    Args:
+        kind: A word in the names of such agents, which decides between several that match.
+    """
 
     def rank(namespace: str, name: str) -> tuple[int, bool, int]:
         full = f"{namespace}/{name}"
-        return _n_common(component, full), "csi" in full, -len(name)
+        return _n_common(component, full), kind in full, -len(name)
 
     found = [
         (rank(namespace, name), record)

@@ -12,8 +12,9 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.common.wording import counted, listed, meant
 from kschedctl.controllers.workloads.ownership import workload_of
-from kschedctl.diagnosis.components import absence
+from kschedctl.diagnosis.components import Agent, absence, agent_on
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
+from kschedctl.diagnosis.rules.held_devices import drivers_of_class, finished_holders
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.rules.requests import offered_resources, offers_of_vendor, requested_devices
 from kschedctl.diagnosis.rules.taints import only_unhealthy
@@ -395,8 +396,6 @@ def _strangers(situation: Situation, resource: str, free: Mask) -> Iterator[str]
 
 
 _DEVICE_CLAIMS_PLUGIN: Final = "DynamicResources"
-#: An expression that requires a driver.
-_DRIVER: Final = re.compile(r"""device\.driver\s*==\s*["']([^"']+)["']""")
 #: The reasons of at most 50 nodes are looked at.
 _SAMPLE: Final = 50
 
@@ -466,7 +465,7 @@ def device_claims(situation: Situation) -> Iterator[Diagnosis]:
             operands = [one for one in situation.operands(row, _DEVICE_CLAIMS_PLUGIN) if isinstance(one, NotAllocated)]
             supplies += [request for one in operands for request in one.requests if request.lacking]
         matching = [one for one in supplies if one.matching]
-        if not matching or any(one.free for one in matching):
+        if not matching or any(one.free for one in matching) or any(True for _ in finished_holders(situation)):
             return
         holders = list(dict.fromkeys(str(holder) for one in matching for holder in one.holders))
         where = counted(len({id(one) for one in matching}), "node")
@@ -522,12 +521,7 @@ def _silent_drivers(situation: Situation) -> Iterator[Diagnosis]:
     for one in situation.cluster.list(ResourceSlice):
         published.setdefault(one.spec.driver, set()).add(one.spec.node_name or one.name)
     for use in _uses(situation):
-        found = situation.cluster.get(DeviceClass, use.name)
-        if found is None:
-            wanted = []
-        else:
-            expressions = (each.cel.expression for each in found.spec.selectors if each.cel is not None)
-            wanted = [driver for expression in expressions for driver in _DRIVER.findall(expression)]
+        wanted = drivers_of_class(situation.cluster, use.name)
         if not wanted or any(driver in published for driver in wanted):
             continue
         driver = wanted[0]
@@ -535,21 +529,34 @@ def _silent_drivers(situation: Situation) -> Iterator[Diagnosis]:
         others = [f"{name} ({counted(len(published[name]), 'node')})" for name in siblings or sorted(published)]
         instead = f"; those of {listed(others)} exist" if others else ", and no other driver publishes any"
         verb = "switch on the part of the driver" if siblings else "install the driver"
+        cure, command = f"{verb} that publishes devices of {driver}", f"# {verb} that publishes devices of {driver}"
+        sick = next(_sick_agents(situation, driver), None)
+        if sick is not None:
+            node, agent = sick
+            instead, cure, command = f", and {agent.clause} on {node}", agent.cure(node), agent.command
         yield Diagnosis(
             rule="no-device-of-the-class",
             cause=f"no ResourceSlice is of the driver {driver}, which DeviceClass {use.name} selects{instead}",
             evidence=(f"claim {use.claim.key} requests DeviceClass {use.name}",),
             advice=(
                 Advice(
-                    summary=f"{verb} that publishes devices of {driver}",
+                    summary=cure,
                     risk=Risk.MISTAKE,
                     untried="its kubelet plugin then publishes ResourceSlices that the snapshot does not contain",
-                    command=f"# {verb} that publishes devices of {driver}",
+                    command=command,
                 ),
             ),
             checks=("kubectl get resourceslices", "kubectl get daemonsets -A"),
         )
         return
+
+
+def _sick_agents(situation: Situation, driver: str) -> Iterator[tuple[str, Agent]]:
+    """Yield the nodes within reach on which a pod of a driver is not ready, with the pod."""
+    for row in all_rows(situation.in_reach)[:_SAMPLE]:
+        agent = agent_on(situation.cluster, driver, row, "dra")
+        if agent is not None and agent.pod and not agent.runs:
+            yield situation.cluster.nodes.names[row], agent
 
 
 _ERROR: Final = "is smaller than number of claims"
