@@ -35,6 +35,7 @@ def rules_of_unscheduled() -> tuple[DiagnosisRule, ...]:
 
     return (
         queue.nominated_waits,
+        labels.lost_label,
         labels.mistyped_label,
         pod_claims.missing_claim,
         claims.unbound_claim,
