@@ -387,7 +387,10 @@ def _lost(situation: Situation, wanted: _Wanted, lost: _Lost) -> Diagnosis:
                     for row in lost.rows[:_PATCHED]
                 ),
                 risk=Risk.MISTAKE if lost.certain else Risk.SHARED,
-                family="lost label",
+                # The labels of single nodes add nothing to it.
+                family=("label", label),
+                within=-1.0,
+                once=True,
                 command=f"kubectl label nodes {commands} {label}  # until the nodes are replaced",
             ),
         ),
