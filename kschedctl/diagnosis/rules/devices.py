@@ -14,18 +14,19 @@ from kschedctl.common.wording import counted, listed, meant
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.components import Agent, absence, agent_on
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
+from kschedctl.diagnosis.rules.divided_devices import devices_elsewhere, divided_devices, renamed
 from kschedctl.diagnosis.rules.held_devices import drivers_of_class, finished_holders
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.rules.requests import offered_resources, offers_of_vendor, requested_devices
 from kschedctl.diagnosis.rules.taints import only_unhealthy
 from kschedctl.objects.core import Node
 from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceSlice
-from kschedctl.objects.pod import PodSpec, ResourceRequirements
+from kschedctl.objects.pod import PodSpec
 from kschedctl.objects.resources import CPU, MEMORY, exact_quantity, format_amount
 from kschedctl.objects.workload import DaemonSet, Deployment
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.devices.explain import NotAllocated, RequestSupply
-from kschedctl.scheduler.framework.remedy import Operation, Remedy, add_operation, patched, replace_operation
+from kschedctl.scheduler.framework.remedy import Remedy, add_operation, patched, replace_operation
 from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 from kschedctl.scheduler.plugins.dynamic_resources.state import State
 from kschedctl.scheduler.plugins.taint_toleration import taint_remedies, untolerated_taint
@@ -150,37 +151,11 @@ def mistyped_resource(situation: Situation) -> Iterator[Diagnosis]:
             n_nodes = int((situation.offered(other) > 0).sum())
             have = "offers" if n_nodes == 1 else "offer"
             domain = resource.partition("/")[0]
-            spec = situation.pod.spec
-            patch: list[Operation] = []
-            for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
-                for i, container in enumerate(containers):
-                    own = container.resources
-                    if resource in own.requests or resource in own.limits:
-                        requests = {
-                            other if name == resource else name: amount for name, amount in own.requests.items()
-                        }
-                        limits = {other if name == resource else name: amount for name, amount in own.limits.items()}
-                        patch.append(
-                            add_operation(
-                                ResourceRequirements(requests=requests, limits=limits, claims=own.claims),
-                                "spec",
-                                field,
-                                i,
-                                "resources",
-                            )
-                        )
             yield Diagnosis(
                 rule="mistyped-resource",
                 cause=f"no node offers {resource}; {counted(n_nodes, 'node')} {have} {other}",
                 evidence=(f"nodes offer {listed(offers)}",) if domain != other.partition("/")[0] else (),
-                remedies=(
-                    situation.context().pod_patch(
-                        f"request {other} instead of {resource}",
-                        *patch,
-                        risk=Risk.MISTAKE,
-                        family=("resource", resource),
-                    ),
-                ),
+                remedies=(renamed(situation, resource, other, Risk.MISTAKE),),
             )
 
 
@@ -253,7 +228,9 @@ def no_device_plugin(situation: Situation) -> Iterator[Diagnosis]:
                 ),
             )
         elif not offering.any() and silent.all():
-            yield _nowhere(resource, similar)
+            yield _nowhere(situation, resource, similar)
+        elif not offering.any():
+            yield from devices_elsewhere(situation, resource)
 
 
 def _offering(situation: Situation, node: Node, resource: str, within: int, *, installed: bool) -> Remedy:
@@ -286,25 +263,10 @@ def _offering(situation: Situation, node: Node, resource: str, within: int, *, i
     )
 
 
-def _nowhere(resource: str, others: list[str]) -> Diagnosis:
+def _nowhere(situation: Situation, resource: str, others: list[str]) -> Diagnosis:
     """Return the diagnosis of a cluster without a sign of such a device, except for others of the vendor."""
     if others:
-        return Diagnosis(
-            rule="device-not-offered",
-            cause=f"no node offers {resource}; nodes offer {listed(others)} of the same vendor",
-            advice=(
-                Advice(
-                    summary=f"configure the device plugin so that a node offers {resource}",
-                    risk=Risk.MISTAKE,
-                    untried="the snapshot does not show how the devices can be divided",
-                ),
-                Advice(
-                    summary=f"request {listed(others, 'or')} instead of {resource}, if that part of a device suffices",
-                    risk=Risk.REDUCED,
-                    untried="the snapshot does not show how much of a device the program needs",
-                ),
-            ),
-        )
+        return divided_devices(situation, resource, others)
     return Diagnosis(
         rule="no-device-node",
         cause=f"no node offers {resource}",

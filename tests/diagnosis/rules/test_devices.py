@@ -191,7 +191,7 @@ def test_free_devices_on_a_reserved_node() -> None:
 def test_another_device_of_the_vendor() -> None:
     pod = make_pod(requests={"nvidia.com/mig-1g.5gb": "1"})
     (found,) = diagnose(decide(pod, make_cluster([make_node("g", offers={GPU: "1"})])))
-    assert found.cause == f"no node offers nvidia.com/mig-1g.5gb; nodes offer {GPU} of the same vendor"
+    assert found.cause == f"no node offers nvidia.com/mig-1g.5gb; g offers {GPU} instead (1 of 1 free)"
 
 
 def test_more_devices_than_any_node_has() -> None:
