@@ -7,7 +7,15 @@ from typing import Final
 from kschedctl.cluster.records import PodRecord
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.objects.core import Condition, Node, Taint
-from kschedctl.objects.pod import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, Toleration, is_startup_taint, tolerated
+from kschedctl.objects.pod import (
+    NO_EXECUTE,
+    NO_SCHEDULE,
+    OS_TAINT,
+    UNSCHEDULABLE_TAINT,
+    Toleration,
+    is_startup_taint,
+    tolerated,
+)
 from kschedctl.scheduler.framework.risk import Risk
 
 #: The taint of a node that the cluster autoscaler is about to delete; its value is the Unix time of the tainting.
@@ -65,7 +73,7 @@ def health_taints(node: Node, tolerations: Sequence[Toleration] = ()) -> list[Ta
 
 def stands_for_problem(taint: Taint) -> bool:
     """Report whether a taint stands for a problem of its node, or for a node that is not set up yet."""
-    return taint.key.startswith(tuple(PROBLEMS)) or is_startup_taint(taint)
+    return (taint.key.startswith(tuple(PROBLEMS)) and taint.key != OS_TAINT) or is_startup_taint(taint)
 
 
 def is_unhealthy(node: Node, tolerations: Sequence[Toleration] = ()) -> bool:

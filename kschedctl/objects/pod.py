@@ -219,8 +219,13 @@ UNSAFE_TAINTS: Final = (
     "DeletionCandidateOfClusterAutoscaler",
     "karpenter.sh/",
     "node.cilium.io/",
+    "eks.amazonaws.com/compute-type",
     *CONTROL_PLANE_TAINTS,
 )
+#: The key of the taint of virtual nodes, which run pods that are made for them.
+VIRTUAL_KUBELET: Final = "virtual-kubelet.io/provider"
+#: The key of the taint of nodes with another operating system, such as the Windows nodes of GKE.
+OS_TAINT: Final = "node.kubernetes.io/os"
 #: Keys of taints that an agent of the node, such as a CSI driver, takes off when it has set up a new node.
 _STARTUP_TAINTS: Final = re.compile(
     r"(?!node\.kubernetes\.io/|node\.cloudprovider\.kubernetes\.io/)"
@@ -244,7 +249,7 @@ def is_startup_taint(taint: Taint) -> bool:
 
 def protects_pods(taint: Taint) -> bool:
     """Report whether a taint protects pods from a node that is not healthy, not set up, or of the control plane."""
-    return taint.key.startswith(UNSAFE_TAINTS) or is_startup_taint(taint)
+    return taint.key != OS_TAINT and (taint.key.startswith(UNSAFE_TAINTS) or is_startup_taint(taint))
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:

@@ -38,6 +38,7 @@ _POOL_DOMAINS: Final = (
     "karpenter.sh",
     "k8s.aws",
     "oraclecloud.com",
+    "virtual-kubelet.io",
 )
 
 

@@ -193,6 +193,9 @@ def no_device_plugin(situation: Situation) -> Iterator[Diagnosis]:
         offering = situation.in_reach & (situation.offered(resource) > 0)
         if (offering & ~situation.short_of(resource)).any() or intended(situation, resource):
             continue
+        if resource in _ADDRESSES and not offering.any():
+            yield _without_addresses(situation, resource)
+            continue
         silent = situation.in_reach & (situation.offered(resource) == 0)
         cluster, similar = situation.cluster, offers_of_vendor(situation, resource, silent)
         signs = {
@@ -231,6 +234,41 @@ def no_device_plugin(situation: Situation) -> Iterator[Diagnosis]:
             yield _nowhere(situation, resource, similar)
         elif not offering.any():
             yield from devices_elsewhere(situation, resource)
+
+
+#: The resources with which the VPC resource controller of EKS counts addresses, each with their use and their setting.
+_ADDRESSES: Final = {
+    "vpc.amazonaws.com/PrivateIPv4Address": (
+        "addresses for pods on Windows",
+        "set enable-windows-ipam: 'true' in ConfigMap kube-system/amazon-vpc-cni",
+        'kubectl patch configmap -n kube-system amazon-vpc-cni -p \'{"data":{"enable-windows-ipam":"true"}}\'',
+    ),
+    "vpc.amazonaws.com/pod-eni": (
+        "network interfaces for pods with security groups of their own",
+        "set ENABLE_POD_ENI=true in DaemonSet kube-system/aws-node",
+        "kubectl set env daemonset -n kube-system aws-node ENABLE_POD_ENI=true",
+    ),
+}
+
+
+def _without_addresses(situation: Situation, resource: str) -> Diagnosis:
+    """Return the diagnosis of nodes to which the VPC resource controller has given no addresses for pods."""
+    use, setting, command = _ADDRESSES[resource]
+    base = obstacles_on(situation, situation.in_reach)
+    return Diagnosis(
+        rule="no-addresses",
+        cause=together(situation, f"{base}: the VPC resource controller has given no {use}"),
+        evidence=(f"{resource} stands for {use}; no device plugin offers it",),
+        advice=(
+            Advice(
+                summary=f"{setting}, so that the VPC resource controller gives nodes {use}",
+                risk=Risk.MISTAKE,
+                untried="the controller changes the nodes outside the scheduler",
+                command=command,
+            ),
+        ),
+        checks=("kubectl describe configmap -n kube-system amazon-vpc-cni",),
+    )
 
 
 def _offering(situation: Situation, node: Node, resource: str, within: int, *, installed: bool) -> Remedy:

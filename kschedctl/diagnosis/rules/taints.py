@@ -25,15 +25,19 @@ from kschedctl.objects.pod import (
     CRITICAL_ADDONS_ONLY,
     NO_EXECUTE,
     NO_SCHEDULE,
+    OS_TAINT,
+    OWN_TAINTS,
+    VIRTUAL_KUBELET,
     Toleration,
     is_startup_taint,
     protects_pods,
     tolerated,
     tolerates,
 )
+from kschedctl.objects.workload import Deployment, StatefulSet
 from kschedctl.scheduler.framework.remedy import Operation, Remedy, add_operation, patched, remove_operation
 from kschedctl.scheduler.framework.risk import RemedyScope, Risk
-from kschedctl.scheduler.plugins.taint_toleration import untolerated_taint
+from kschedctl.scheduler.plugins.taint_toleration import is_of_windows, names_system, untolerated_taint
 
 _PLUGIN: Final = "TaintToleration"
 #: Values of taints that only say yes.
@@ -125,6 +129,7 @@ def _toleration_words(toleration: Toleration) -> str:
 
 
 _UNTRIED: Final = "the snapshot has no such node to copy"
+_TEMPLATES: Final = {each.__name__: each for each in (Deployment, StatefulSet)}
 
 
 def reserved_nodes(situation: Situation) -> Iterator[Diagnosis]:
@@ -132,6 +137,8 @@ def reserved_nodes(situation: Situation) -> Iterator[Diagnosis]:
 
     No single taint is a mistake then: a node for such pods is missing. Clusters of kubeadm without workers have only the
     control plane, clusters of AKS may have only the system pool, and clusters of GKE only a pool of another architecture.
+    Nodes of Fargate are made for one pod each: a pod goes there if a Fargate profile selects it when it is created, and not
+    by a toleration. Virtual nodes run pods that are made for them, and Windows nodes run programs of Windows.
     Operators join a worker, or add a pool without the taint. The taint of the control plane is removed only if it is the
     only node, as on a machine for tests.
     """
@@ -166,6 +173,16 @@ def reserved_nodes(situation: Situation) -> Iterator[Diagnosis]:
     if keys <= set(CONTROL_PLANE_TAINTS):
         summary = "join a worker node: the cluster has only the control plane"
         command = "# kubeadm token create --print-join-command"
+    elif _FARGATE in keys:
+        also += "; nodes of Fargate are made for one pod each, and no Fargate profile has taken this pod "
+        also += f"(schedulerName {situation.pod.spec.scheduler_name})"
+        summary = "add a node of a node group, if the pod is not for Fargate"
+    elif keys == {VIRTUAL_KUBELET}:
+        also += "; virtual nodes run only pods that are made for them"
+        summary = "add a node with a machine: the cluster has only virtual nodes for the pod"
+    elif all(map(is_of_windows, situation.cluster.nodes.objects)) and not names_system(situation.pod):
+        also += "; all nodes have Windows, and the pod does not select them"
+        summary = "add a Linux node: programs of Linux do not run on the Windows nodes"
     elif CRITICAL_ADDONS_ONLY in keys:
         summary = f"add a node pool for applications, without the taint {names} (on AKS of mode User)"
     add = Advice(summary=summary, risk=Risk.CAPACITY, untried=_UNTRIED, command=command or f"# {summary}")
@@ -174,7 +191,41 @@ def reserved_nodes(situation: Situation) -> Iterator[Diagnosis]:
         cause=base.cause + also,
         evidence=base.evidence,
         remedies=tuple(_untainted(situation)),
-        advice=(repair, add) if lacking else (add,),
+        advice=(*((repair,) if lacking else ()), *(_of_fargate(situation) if _FARGATE in keys else ()), add),
+    )
+
+
+#: The key of the taint of Fargate's nodes, and of the annotation that keeps pods from Fargate.
+_FARGATE: Final = "eks.amazonaws.com/compute-type"
+
+
+def _of_fargate(situation: Situation) -> Iterator[Advice]:
+    """Yield what lets a Fargate profile take the pod, which happens when the pod is created."""
+    kind, namespace, name = situation.workload
+    found = situation.cluster.get(_TEMPLATES[kind], name, namespace) if kind in _TEMPLATES else None
+    template = found.spec.template if isinstance(found, (Deployment, StatefulSet)) else None
+    annotations = template.metadata.annotations if template is not None else situation.pod.metadata.annotations
+    if _FARGATE in annotations:
+        yield Advice(
+            summary=(
+                f"remove annotation {_FARGATE}={annotations[_FARGATE]} from the template of {kind} {namespace}/{name}, so "
+                "that a Fargate profile takes its pods"
+            ),
+            risk=Risk.MISTAKE,
+            untried="Fargate's webhook takes pods when they are created",
+            command=f"kubectl edit {kind.lower()} -n {namespace} {name}",
+        )
+        return
+    labels = listed([f"{key}={value}" for key, value in situation.pod.metadata.labels.items()], most=_MOST)
+    yield Advice(
+        summary=(
+            f"if the pod is for Fargate: let the selector of a Fargate profile match namespace {situation.pod.namespace}"
+            f"{f' and the labels {labels}' if labels else ''}, and recreate the pod: it then has schedulerName "
+            "fargate-scheduler"
+        ),
+        risk=Risk.MISTAKE,
+        untried="Fargate's webhook takes pods when they are created",
+        command="# aws eks describe-fargate-profile --cluster-name CLUSTER --fargate-profile-name PROFILE",
     )
 
 
@@ -187,7 +238,7 @@ def _reserving(situation: Situation, node: Node) -> list[Taint]:
         for taint in node.spec.taints
         if taint.effect in (NO_SCHEDULE, NO_EXECUTE)
         and taint not in sick
-        and not taint.key.startswith("node.kubernetes.io/")
+        and (taint.key == OS_TAINT or not taint.key.startswith(OWN_TAINTS))
         and not tolerated(tolerations, taint)
     ]
 

@@ -10,7 +10,7 @@ from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.core import Node
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.workload import DaemonSet
+from kschedctl.objects.workload import DaemonSet, Deployment
 from tests.builders import decide, make_cluster, make_node, make_object, make_pod
 from tests.diagnosis.rules.cures import cures
 
@@ -409,3 +409,97 @@ def test_an_agent_that_has_just_started(minutes: int, cure: str) -> None:
     cluster.taken_at = taken
     first = cures(decide(make_pod(requests={"cpu": "2"}), cluster))[0]
     assert first.startswith(f"{cure} kube-system/efs-csi-node-x")
+
+
+FARGATE = "eks.amazonaws.com/compute-type=fargate:NoSchedule"
+VIRTUAL = "virtual-kubelet.io/provider=azure:NoSchedule"
+OS = "kubernetes.io/os"
+NO_PROFILE = (
+    f"f has the taint {FARGATE}, which the pod does not tolerate; nodes of Fargate are made for one pod each, and no "
+    "Fargate profile has taken this pod (schedulerName default-scheduler)"
+)
+GROUP = "add a node of a node group, if the pod is not for Fargate (untried)"
+
+
+def annotated(value: str) -> Deployment:
+    metadata = {"annotations": {"eks.amazonaws.com/compute-type": value}} if value else {}
+    spec = {"template": {"metadata": metadata, "spec": {"containers": [{"name": "c"}]}}}
+    return make_object(Deployment, "dns", namespace="default", spec=spec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "nodes", "objects", "cause", "expected"),
+    [
+        pytest.param(
+            {"labels": {"app": "web"}},
+            [make_node("f", taints=[FARGATE])],
+            [],
+            NO_PROFILE,
+            [
+                "if the pod is for Fargate: let the selector of a Fargate profile match namespace default and the "
+                "labels app=web, and recreate the pod: it then has schedulerName fargate-scheduler (untried)",
+                GROUP,
+            ],
+            id="only nodes of Fargate",
+        ),
+        pytest.param(
+            {"owner": ("apps/v1", "Deployment", "dns")},
+            [make_node("f", taints=[FARGATE])],
+            [annotated("ec2")],
+            NO_PROFILE,
+            [
+                "remove annotation eks.amazonaws.com/compute-type=ec2 from the template of Deployment default/dns, so "
+                "that a Fargate profile takes its pods (untried)",
+                GROUP,
+            ],
+            id="an annotation keeps the pod from Fargate",
+        ),
+        pytest.param(
+            {},
+            [make_node("v", taints=[VIRTUAL])],
+            [],
+            f"v has the taint {VIRTUAL}, which the pod does not tolerate; virtual nodes run only pods that are made for "
+            "them",
+            ["add a node with a machine: the cluster has only virtual nodes for the pod (untried)"],
+            id="only virtual nodes",
+        ),
+        pytest.param(
+            {},
+            [make_node("w", labels={OS: "windows"}, taints=["node.kubernetes.io/os=windows:NoSchedule"])],
+            [],
+            "w has the taint node.kubernetes.io/os=windows:NoSchedule, which the pod does not tolerate; all nodes have "
+            "Windows, and the pod does not select them",
+            ["add a Linux node: programs of Linux do not run on the Windows nodes (untried)"],
+            id="only Windows nodes",
+        ),
+        pytest.param(
+            {"requests": {"cpu": "2"}},
+            [FULL, make_node("v", taints=[VIRTUAL]), make_node("f", taints=[FARGATE])],
+            [],
+            f"full has 1 cpu in all, the pod wants 2 cpu; v is tainted {VIRTUAL}; f is tainted {FARGATE}",
+            ["add a larger node than full: with 2 cpu free"],
+            id="besides full nodes",
+        ),
+        pytest.param(
+            {"requests": {"cpu": "2"}},
+            [FULL, make_node("w", labels={OS: "windows"}, taints=["os=windows:NoSchedule"])],
+            [],
+            "full has 1 cpu in all, the pod wants 2 cpu; w is tainted os=windows:NoSchedule",
+            ["add a larger node than full: with 2 cpu free"],
+            id="Windows nodes besides full nodes",
+        ),
+    ],
+)
+def test_nodes_that_are_not_for_the_pod(
+    spec: dict[str, Any], nodes: list[Node], objects: list[ApiObject], cause: str, expected: list[str]
+) -> None:
+    decision = decide(make_pod(**spec), make_cluster(nodes, [], *objects))
+    assert [one.cause for one in diagnose(decision)] == [cause]
+    assert cures(decision)[: len(expected)] == expected
+    assert not any("tolerate " in one or "remove taint" in one for one in cures(decision))
+
+
+def test_a_pod_that_selects_virtual_nodes_may_tolerate_their_taint() -> None:
+    node = make_node("v", labels={"type": "virtual-kubelet"}, taints=[VIRTUAL])
+    decision = decide(make_pod(nodeSelector={"type": "virtual-kubelet"}), make_cluster([make_node("a"), node]))
+    assert cures(decision)[0] == "tolerate virtual-kubelet.io/provider=azure:NoSchedule"
