@@ -458,8 +458,8 @@ def annotated(value: str) -> Deployment:
             {},
             [make_node("v", taints=[VIRTUAL])],
             [],
-            f"v has the taint {VIRTUAL}, which the pod does not tolerate; virtual nodes run only pods that are made for "
-            "them",
+            f"v has the taint {VIRTUAL}, which the pod does not tolerate; virtual nodes run only pods that are made "
+            "for them",
             ["add a node with a machine: the cluster has only virtual nodes for the pod (untried)"],
             id="only virtual nodes",
         ),
