@@ -18,7 +18,7 @@ from kschedctl.controllers.workloads.template import NODE_BOUND
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import condition_of_pod, health_taints, since
 from kschedctl.objects.pod import PodSpec, is_startup_taint
-from kschedctl.objects.volume import CSIDriver
+from kschedctl.objects.volume import CSIDriver, CSINode
 from kschedctl.objects.workload import DaemonSet
 from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.plugins.taint_toleration import untolerated_taint
@@ -87,8 +87,9 @@ def _n_common(component: str, name: str) -> int:
         for part in (before, after)
     )
     words, full = next(filter(None, split), []), name.lower()
-    # A short word such as pd must not be a part of another one.
-    return sum(word in (re.split(r"[/-]+", full) if len(word) < len("abc") else full) for word in words)
+    # A short word such as pd must not be a part of another one, except in pdcsi.
+    parts = {part.replace("csi", "") for part in re.split(r"[/-]+", full)}
+    return sum(word in (parts if len(word) < len("abc") else full) for word in words)
 
 
 def _is_ready(record: PodRecord) -> bool:
@@ -154,10 +155,14 @@ def agent_on(cluster: Cluster, component: str, row: int, kind: str = "csi") -> A
     Args:
         kind: A word in the names of such agents, which decides between several that match.
     """
+    drivers = {each.name for each in cluster.list(CSIDriver)}
+    drivers |= {driver.name for each in cluster.list(CSINode) for driver in each.spec.drivers}
 
     def rank(namespace: str, name: str) -> tuple[int, bool, int]:
         full = f"{namespace}/{name}"
-        return _n_common(component, full), kind in full, -len(name)
+        # The name of the only driver of a cluster need not be in that of its pods, as in hcloud-csi-node.
+        known = _n_common(component, full) or int(drivers == {component} and kind in full)
+        return known, kind in full, -len(name)
 
     found = [
         (rank(namespace, name), record)

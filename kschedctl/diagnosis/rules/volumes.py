@@ -24,7 +24,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import CPU, MEMORY
 from kschedctl.objects.selectors import IN, Requirement
 from kschedctl.objects.volume import PersistentVolume, VolumeAttachment
-from kschedctl.objects.well_known import BETA_ZONE, HOSTNAME, PLACE_LABELS, ZONE
+from kschedctl.objects.well_known import BETA_REGION, BETA_ZONE, HOSTNAME, PLACE_LABELS, REGION, ZONE
 from kschedctl.scheduler.framework.remedy import Remedy, add_operation, patched
 from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 from kschedctl.scheduler.volumes.binder import Binder
@@ -34,7 +34,9 @@ from kschedctl.scheduler.volumes.zones import label_terms, volume_labels, zoned_
 
 #: The names of label keys, after the domain, that drivers use for one node and for a zone or another location.
 _NODE_NAMES: Final = frozenset(("hostname", "node", "nodename", "node-name", "nodeid", "host"))
-_ZONE_NAMES: Final = frozenset(("zone", "region", "location", "datacenter", "rack", "logical-zone"))
+_ZONE_NAMES: Final = frozenset(
+    ("zone", "region", "location", "datacenter", "rack", "logical-zone", "k8s-zone", "k8s-region")
+)
 #: At most this many kinds of nodes are tried in the place of a volume.
 _MOST_MODELS: Final = 2
 #: The filters, besides those of volumes, that a new node of the same kind cannot pass either.
@@ -329,7 +331,8 @@ def _nodes_there(nodes: Nodes, place: VolumePlace) -> Mask:
     if place.hosts:
         there[[nodes.row[name] for name in place.hosts if name in nodes.row]] = True
         return there
-    for key in (ZONE, BETA_ZONE):
+    # The location of some drivers is the region.
+    for key in (ZONE, BETA_ZONE, REGION, BETA_REGION):
         codes = [code for zone in place.zones if (code := nodes.labels[key].code(zone)) is not None]
         there |= np.isin(nodes.labels[key].codes, codes)
     return there

@@ -7,8 +7,19 @@ from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.core import Node
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.well_known import REGION, ZONE
 from kschedctl.objects.workload import DaemonSet
-from tests.builders import decide, make_claim, make_cluster, make_node, make_object, make_pod, make_volume, mount
+from tests.builders import (
+    decide,
+    make_claim,
+    make_cluster,
+    make_csi_node,
+    make_node,
+    make_object,
+    make_pod,
+    make_volume,
+    mount,
+)
 from tests.diagnosis.rules.cures import cures
 
 EBS = "ebs.csi.aws.com"
@@ -94,3 +105,43 @@ def test_a_node_without_the_label_of_the_driver(cluster: Cluster, cause: str, cu
     if cure is not None:
         assert cures(decision)[0] == cure
         assert not any("evict" in one or "delete" in one for one in cures(decision))
+
+
+@pytest.mark.parametrize(
+    ("driver", "label", "value", "place", "owner"),
+    [
+        pytest.param("pd.csi.storage.gke.io", "topology.gke.io/zone", "b", {ZONE: "b"}, "pdcsi-node", id="Google"),
+        pytest.param(
+            "csi.hetzner.cloud", "csi.hetzner.cloud/location", "nbg1", {REGION: "nbg1"}, "hcloud-csi-node", id="Hetzner"
+        ),
+        pytest.param(
+            "csi.vsphere.vmware.com",
+            "topology.csi.vmware.com/k8s-zone",
+            "b",
+            {ZONE: "b"},
+            "vsphere-csi-node",
+            id="vSphere",
+        ),
+        pytest.param(
+            "disk.csi.azure.com",
+            "topology.disk.csi.azure.com/zone",
+            "west-1",
+            {ZONE: "west-1"},
+            "csi-azuredisk-node",
+            id="Azure",
+        ),
+    ],
+)
+def test_drivers_of_clouds(driver: str, label: str, value: str, place: dict[str, str], owner: str) -> None:
+    status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}
+    agent = ("apps/v1", "DaemonSet", owner)
+    sick = make_pod(f"{owner}-x", namespace="kube-system", node="bare", owner=agent, status=status)
+    other = make_pod("kube-proxy-x", namespace="kube-system", node="bare", owner=("apps/v1", "DaemonSet", "kube-proxy"))
+    nodes = [make_node("full", labels={label: value, **place}, cpu="1"), make_node("bare", labels=place)]
+    source = {"csi": {"driver": driver, "volumeHandle": "v"}}
+    volume = make_volume("pv", claim="default/data", source=source, affinity={label: [value]})
+    registered = make_csi_node("full", limits={driver: None})
+    cluster = make_cluster(nodes, [sick, other], make_claim(bound="pv"), volume, registered)
+    decision = decide(make_pod(volumes=mount("data"), requests={"cpu": "2"}), cluster)
+    assert f"whose pod kube-system/{owner}-x is not ready" in diagnose(decision)[0].cause
+    assert cures(decision)[0].startswith(f"repair pod kube-system/{owner}-x on bare")
