@@ -18,7 +18,7 @@ from kschedctl.controllers.workloads.template import NODE_BOUND
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.node_health import condition_of_pod, health_taints, since
 from kschedctl.objects.pod import PodSpec, is_startup_taint
-from kschedctl.objects.volume import CSIDriver, CSINode
+from kschedctl.objects.volume import CSIDriver
 from kschedctl.objects.workload import DaemonSet
 from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.plugins.taint_toleration import untolerated_taint
@@ -155,8 +155,7 @@ def agent_on(cluster: Cluster, component: str, row: int, kind: str = "csi") -> A
     Args:
         kind: A word in the names of such agents, which decides between several that match.
     """
-    drivers = {each.name for each in cluster.list(CSIDriver)}
-    drivers |= {driver.name for each in cluster.list(CSINode) for driver in each.spec.drivers}
+    drivers = CSINodes.of(cluster).drivers.union(each.name for each in cluster.list(CSIDriver))
 
     def rank(namespace: str, name: str) -> tuple[int, bool, int]:
         full = f"{namespace}/{name}"

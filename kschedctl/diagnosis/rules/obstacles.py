@@ -148,7 +148,9 @@ def _phrases(situation: Situation, nodes: Mask, scope: str, *, is_part: bool = F
         node = situation.cluster.nodes.objects[row]
         if is_unhealthy(node, situation.pod.spec.tolerations):
             left[row] = False
-            problem, agent = health_problem(node), startup_agent(situation.cluster, row)
+            problem = health_problem(node)
+            looked_at = sum(map(len, unhealthy.values()))
+            agent = startup_agent(situation.cluster, row) if looked_at < _SAMPLE else None
             unhealthy.setdefault((problem, agent.state if agent is not None else ""), []).append((node.name, agent))
     for (problem, _), ill in unhealthy.items():
         names, agents = [name for name, _ in ill], [agent for _, agent in ill if agent is not None]
