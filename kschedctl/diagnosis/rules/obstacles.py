@@ -149,9 +149,12 @@ def _phrases(situation: Situation, nodes: Mask, scope: str, *, is_part: bool = F
         if is_unhealthy(node, situation.pod.spec.tolerations):
             left[row] = False
             problem = health_problem(node)
-            looked_at = sum(map(len, unhealthy.values()))
-            agent = startup_agent(situation.cluster, row) if looked_at < _SAMPLE else None
-            unhealthy.setdefault((problem, agent.state if agent is not None else ""), []).append((node.name, agent))
+            agent, key = None, next((known for known in unhealthy if known[0] == problem), (problem, ""))
+            # Beyond 50 nodes the agents are taken to be in the same state.
+            if len(unhealthy.get(key, ())) < _SAMPLE:
+                agent = startup_agent(situation.cluster, row)
+                key = problem, agent.state if agent is not None else ""
+            unhealthy.setdefault(key, []).append((node.name, agent))
     for (problem, _), ill in unhealthy.items():
         names, agents = [name for name, _ in ill], [agent for _, agent in ill if agent is not None]
         where = scope if len(names) == total else ""
