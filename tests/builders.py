@@ -16,6 +16,7 @@ from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.core import Namespace, Node
 from kschedctl.objects.defaults import default_pod
+from kschedctl.objects.event import Event
 from kschedctl.objects.kinds import KINDS
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
@@ -230,6 +231,21 @@ def make_object(kind: type[T], name: str, *, namespace: str = "", labels: Any = 
     """Return an object of another kind; its fields are in manifest form."""
     metadata = {"name": name, "namespace": namespace, "labels": labels or {}}
     return msgspec.convert({"metadata": metadata, **fields}, kind)
+
+
+def make_event(
+    kind: str,
+    name: str,
+    message: str,
+    reporter: str = "kubelet",
+    *,
+    reason: str = "FailedCreatePodSandBox",
+    namespace: str = "default",
+    seen: str = "2026-11-20T10:00:00Z",
+) -> Event:
+    about = {"kind": kind, "namespace": namespace, "name": name}
+    fields = {"type": "Warning", "reason": reason, "message": message, "source": {"component": reporter}}
+    return msgspec.convert({**fields, "involvedObject": about, "lastTimestamp": seen}, Event).short()
 
 
 def make_storage_class(

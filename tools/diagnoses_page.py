@@ -12,7 +12,8 @@ from kschedctl.diagnosis.diagnose import (
     rules_of_placed,
     rules_of_unscheduled,
 )
-from kschedctl.diagnosis.rules.queue import other_scheduler, unstarted
+from kschedctl.diagnosis.rules.queue import other_scheduler
+from kschedctl.diagnosis.rules.unstarted import unstarted
 
 
 def page() -> str:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from kschedctl.objects.kinds import KINDS, plural
-from kschedctl.trials.completeness import ADDITIONS, TABLE
+from kschedctl.objects.kinds import KINDS, LISTED_KINDS, plural
+from kschedctl.trials.completeness import ADDITIONS, TABLE, UNHEARD, Part
 
 
 def reference() -> str:
@@ -13,7 +13,7 @@ def reference() -> str:
 
 def _role() -> Iterator[str]:
     groups: dict[str, list[str]] = {}
-    for group, kind in KINDS:
+    for group, kind in LISTED_KINDS:
         groups.setdefault(group, []).append(plural(kind.lower()))
     yield from (
         "## The role",
@@ -50,6 +50,7 @@ def _consequences() -> Iterator[str]:
             consequences.setdefault(consequence, []).append(f"*{part}*" if part in ADDITIONS else str(part))
         for consequence, names in consequences.items():
             yield f"| `{plural(kind.lower())}` | {'; '.join(names)} | {consequence} |"
+    yield f"| `events`, and kinds of other projects | *{Part.EVIDENCE}* | {UNHEARD} |"
     others = [f"`{plural(kind.lower())}`" for _, kind in KINDS if kind not in TABLE]
     yield from (
         "",

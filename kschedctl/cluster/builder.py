@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
@@ -17,6 +17,7 @@ from kschedctl.common.wording import listed
 from kschedctl.objects.core import Node
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE, default_object
 from kschedctl.objects.device import ResourceClaim, ResourceClaimTemplate, ResourceSlice
+from kschedctl.objects.event import Event
 from kschedctl.objects.meta import ApiObject, LabelSelector
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
@@ -25,6 +26,9 @@ from kschedctl.objects.resources import parse_resources
 from kschedctl.objects.selectors import SelectorError, parse_label_selector
 
 _FINISHED = frozenset({"Succeeded", "Failed"})
+#: At most this many Events are kept; beyond that, the older half is dropped.
+_MOST_EVENTS = 100_000
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 #: The kinds whose quantities are parsed without a check where devices are allocated.
 _OF_DEVICES = (ResourceSlice, ResourceClaim, ResourceClaimTemplate)
 
@@ -42,6 +46,7 @@ class ClusterBuilder:
         self._objects: dict[type[ApiObject], dict[tuple[str, str], ApiObject]] = {}
         self._places: dict[tuple[type[ApiObject], str, str], Place] = {}
         self._interner = PodInterner()
+        self._texts: dict[str, str] = {}
 
     def add(self, obj: ApiObject, place: Place = "") -> None:
         """Add an object.
@@ -75,6 +80,9 @@ class ClusterBuilder:
                 parse_resources(obj.status.allocatable, "status.allocatable")
             self._note(obj, place)
             self._nodes[obj.name] = obj
+            return
+        if isinstance(obj, Event):
+            self._add_event(obj.sharing(self._texts))
             return
         obj = default_object(obj)
         with _errors_at(place, obj):
@@ -117,6 +125,17 @@ class ClusterBuilder:
             not_listed=self.not_listed,
         )
 
+    def _add_event(self, event: Event) -> None:
+        """Keep the newest Event of each object and reporter."""
+        events = self._objects.setdefault(Event, {})
+        key = event.namespace, event.name
+        if (known := events.get(key)) is not None and _seen(known) > _seen(event):
+            return
+        events[key] = event
+        if len(events) > _MOST_EVENTS:
+            newest = sorted(events.items(), key=lambda item: _seen(item[1]))[_MOST_EVENTS // 2 :]
+            self._objects[Event] = dict(newest)
+
     def _times(self) -> Iterator[datetime | None]:
         for record in self._pods.values():
             yield record.metadata.creation_timestamp
@@ -134,6 +153,10 @@ class ClusterBuilder:
             self.warnings.append(f"{type(obj).__name__} {name} is in {earlier} and again in {place}; the later counts")
         if place != "":
             self._places[key] = place
+
+
+def _seen(event: ApiObject) -> datetime:
+    return (event.seen if isinstance(event, Event) else None) or _LONG_AGO
 
 
 def _circles(groups: Iterable[ApiObject]) -> Iterator[str]:

@@ -91,6 +91,12 @@ class PodRecord(msgspec.Struct, frozen=True):
 
 _RESIZE_CONDITIONS = frozenset({"PodResizePending"})
 _NOTHING_REPORTED = PodStatus()
+#: The conditions of pods on nodes that are kept, whatever their status.
+_KEPT_CONDITIONS = frozenset({"DisruptionTarget", *_RESIZE_CONDITIONS, "PodResizeInProgress"})
+#: The annotations of pods that are kept: they name the group, or the autoscaler that changed the requests.
+_KEPT_ANNOTATIONS = frozenset(
+    {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name", "vpaInPlaceUpdated", "vpaUpdates"}
+)
 _encode = msgspec.msgpack.Encoder().encode
 
 _SOURCES = tuple(field for field in Volume.__struct_fields__ if field != "name")
@@ -173,6 +179,7 @@ class PodInterner:
                 namespace=namespace,
                 uid=metadata.uid,
                 labels=self.classes[class_id].labels,
+                annotations={key: value for key, value in metadata.annotations.items() if key in _KEPT_ANNOTATIONS},
                 creation_timestamp=metadata.creation_timestamp,
                 deletion_timestamp=metadata.deletion_timestamp,
                 owner_references=metadata.owner_references,
@@ -194,6 +201,7 @@ def _differs_in_name(pod: Pod, other: Pod) -> bool:
         pod.spec is other.spec
         and pod.status is other.status
         and ours.labels is theirs.labels
+        and ours.annotations is theirs.annotations
         and ours.owner_references is theirs.owner_references
         and ours.namespace == theirs.namespace
         and ours.creation_timestamp is theirs.creation_timestamp
@@ -249,7 +257,7 @@ def _reported_resources(status: PodStatus) -> PodStatus:
     def reported(statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:
         # The state of a container is specific to the pod.
         return tuple(
-            replace(status, state=ContainerState())
+            replace(status, state=ContainerState(), last_state=ContainerState(), restart_count=0)
             for status in statuses
             if status.resources is not None or status.allocated_resources
         )
@@ -273,8 +281,8 @@ def _reported_resources(status: PodStatus) -> PodStatus:
 def _kept_status(status: PodStatus, *, pending: bool) -> PodStatus:
     """Return the fields of a pod's status that are specific to the pod, not shared by its class.
 
-    A pending pod keeps all conditions, a pod on a node only the conditions that evictions depend on, and the containers
-    that keep it from starting.
+    A pending pod keeps all conditions; a pod on a node only those that evictions depend on, those of a resize, and the
+    containers that keep it from starting or running.
     """
     if not (status.conditions or status.container_statuses or status.init_container_statuses):
         return PodStatus(
@@ -284,22 +292,25 @@ def _kept_status(status: PodStatus, *, pending: bool) -> PodStatus:
             resource_claim_statuses=status.resource_claim_statuses,
         )
 
-    def waiting(statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:
-        return tuple(ContainerStatus(name=each.name, state=each.state) for each in statuses if each.state.waiting)
+    def stopped(statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:
+        return tuple(
+            replace(each, allocated_resources={}, resources=None)
+            for each in statuses
+            if not pending and (each.state.waiting or (each.state.terminated and each.state.terminated.exit_code))
+        )
 
-    bound_in_vain = not pending and status.phase == "Pending"
     conditions = status.conditions
     if not pending:
         conditions = tuple(
-            c for c in conditions if c.type == "DisruptionTarget" or (c.type == "Ready" and c.status == "False")
+            c for c in conditions if c.type in _KEPT_CONDITIONS or (c.type == "Ready" and c.status == "False")
         )
     return PodStatus(
         phase=status.phase,
         nominated_node_name=status.nominated_node_name,
         start_time=status.start_time,
         conditions=conditions,
-        container_statuses=waiting(status.container_statuses) if bound_in_vain else (),
-        init_container_statuses=waiting(status.init_container_statuses) if bound_in_vain else (),
+        container_statuses=stopped(status.container_statuses),
+        init_container_statuses=stopped(status.init_container_statuses),
         resource_claim_statuses=status.resource_claim_statuses,
     )
 

@@ -16,6 +16,7 @@ from kschedctl.common.wording import listed
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.controllers.workloads.template import NODE_BOUND
 from kschedctl.diagnosis.diagnosis import Advice
+from kschedctl.diagnosis.evidence.containers import state_words, stopped_containers
 from kschedctl.diagnosis.node_health import condition_of_pod, health_taints, since
 from kschedctl.objects.pod import PodSpec, is_startup_taint
 from kschedctl.objects.volume import CSIDriver
@@ -185,7 +186,9 @@ def agent_on(cluster: Cluster, component: str, row: int, kind: str = "csi") -> A
 def _state_of(cluster: Cluster, record: PodRecord) -> str:
     ready, started, now = condition_of_pod(record, "Ready"), record.status.start_time, cluster.taken_at
     if not _is_ready(record) or record.status.phase == "Pending":
-        return f"is not ready{since(ready.last_transition_time) if ready is not None else ''}"
+        stopped = next(stopped_containers(record.status), None)
+        why = f" ({state_words(stopped)})" if stopped is not None else ""
+        return f"is not ready{since(ready.last_transition_time) if ready is not None else ''}{why}"
     if started is not None and now is not None and now - started < _SETTLED:
         return f"{_STARTED}{since(started).replace(' since', ' at')}"
     return _RUNS

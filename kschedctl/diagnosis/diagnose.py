@@ -35,6 +35,7 @@ def rules_of_unscheduled() -> tuple[DiagnosisRule, ...]:
 
     return (
         queue.nominated_waits,
+        gangs.gang_deadlock,
         labels.lost_label,
         labels.mistyped_label,
         pod_claims.missing_claim,
@@ -77,9 +78,9 @@ def last_rule() -> DiagnosisRule:
 
 def rules_of_gated() -> tuple[DiagnosisRule, ...]:
     """Return the rules for pods that a gate keeps out of the queue."""
-    from kschedctl.diagnosis.rules import gangs, queue
+    from kschedctl.diagnosis.rules import gangs, held
 
-    return queue.scheduling_gates, gangs.waiting_gang
+    return held.scheduling_gates, gangs.waiting_gang
 
 
 def rules_of_placed() -> tuple[DiagnosisRule, ...]:
@@ -129,8 +130,12 @@ def diagnose(decision: Decision, node: str = "") -> tuple[Diagnosis, ...]:
     found = [found for rule in rules for found in rule(situation)]
     if not found and decision.outcome is Outcome.UNSCHEDULABLE:
         found += last_rule()(situation)
+    if not node and not decision.schedulable:
+        from kschedctl.diagnosis.testimony import with_testimony
+
+        found = with_testimony(situation, found)
     if node:
-        from kschedctl.diagnosis.rules.queue import unstarted
+        from kschedctl.diagnosis.rules.unstarted import unstarted
 
         # Asked last: a bound pod can fit on no node as well.
         found += unstarted(situation)
@@ -139,18 +144,33 @@ def diagnose(decision: Decision, node: str = "") -> tuple[Diagnosis, ...]:
 
 def cluster_rules() -> tuple[Callable[[ClusterSituation], Iterator[ClusterDiagnosis]], ...]:
     """Return the rules about a cluster, in the order of their importance."""
-    from kschedctl.diagnosis.rules import cluster
+    from kschedctl.diagnosis.rules import cluster, held, unstarted
     from kschedctl.diagnosis.rules.refused_pods import refused_pods
 
     return (
         cluster.idle_control_plane,
         refused_pods,
+        held.held_jobs,
         cluster.ordinal_waits,
-        cluster.unstarted_pods,
+        unstarted.unstarted_pods,
         cluster.lost_nodes,
         cluster.stuck_deletions,
         cluster.sick_components,
     )
+
+
+def diagnose_workload(scheduler: Scheduler, workload: tuple[str, str, str]) -> ClusterDiagnosis | None:
+    """Return why a workload gets no pods: an API server refuses them, or a queue holds it back; else ``None``.
+
+    Args:
+        workload: Its kind, namespace and name.
+    """
+    from kschedctl.diagnosis.rules.held import held_jobs
+    from kschedctl.diagnosis.rules.refused_pods import refused_pods
+
+    situation = ClusterSituation(scheduler, workload)
+    found = (each for rule in (refused_pods, held_jobs) for each in rule(situation))
+    return next((each for each in found if (each.kind, each.namespace, each.name) == workload), None)
 
 
 def diagnose_cluster(scheduler: Scheduler) -> tuple[ClusterDiagnosis, ...]:

@@ -245,10 +245,19 @@ class ClusterDiagnosis(Diagnosis):
 
 
 class ClusterSituation:
-    """The facts that rules about a cluster look at."""
+    """The facts that rules about a cluster look at.
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    Args:
+        only: Kind, namespace and name of the only workload that is asked about; ``None`` for the whole cluster.
+    """
+
+    def __init__(self, scheduler: Scheduler, only: tuple[str, str, str] | None = None) -> None:
         self.scheduler = scheduler
+        self._only = only
+
+    def concerns(self, workload: tuple[str, str, str]) -> bool:
+        """Report whether a workload is asked about."""
+        return self._only is None or self._only == workload
 
     @property
     def cluster(self) -> Cluster:

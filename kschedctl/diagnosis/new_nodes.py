@@ -14,6 +14,7 @@ from kschedctl.common.arrays import Int64Array
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.template import NODE_BOUND
 from kschedctl.diagnosis.diagnosis import Situation
+from kschedctl.diagnosis.evidence.pools import full_pool
 from kschedctl.diagnosis.node_health import stands_for_problem
 from kschedctl.objects.core import Node
 from kschedctl.objects.quantity import parse_quantity
@@ -28,7 +29,7 @@ NEW_NODE: Final = "node"
 #: The rank of a larger node: behind those of existing shapes.
 _LAST: Final = 1000.0
 #: The ends of label keys that name a place.
-_PLACES: Final = ("/zone", "/region", "/hostname", "-zone", "-region")
+_PLACES: Final = ("/zone", "/zone-id", "/region", "/hostname", "-zone", "-region")
 
 
 def nodes_like(
@@ -60,16 +61,20 @@ def nodes_like(
         where = f" in {zone}"
     pool = pool_of(node.metadata.labels)
     told = f" ({pool})" if pool else ""
-    what = f"{'a node' if number == 1 else counted(number, 'node')} like {model}{told}{where}"
+    what = f"add {'a node' if number == 1 else counted(number, 'node')} like {model}{told}{where}"
+    command = f"# {what}"
+    if (full := full_pool(cluster, node)) is not None:
+        # Karpenter adds nodes by itself as long as the limit of the pool allows it.
+        what, command = f"{full.cure}; Karpenter then adds {what.removeprefix('add ')}", full.command
     return Remedy(
-        summary=f"add {what}",
+        summary=what,
         scope=RemedyScope.CLUSTER,
         changes=tuple(map(created, (*(copy_of_node(healthy, name) for name in names), *belongings))),
         risk=Risk.CAPACITY,
         family=NEW_NODE,
         within=within,
         model=model,
-        command=f"# add {what}",
+        command=command,
         follows=tuple(
             created(
                 replace(

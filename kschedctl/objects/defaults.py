@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from kschedctl.objects.coordination import ConfigMap, Endpoints, Lease, LeaseCandidate
 from kschedctl.objects.core import Namespace, Service
+from kschedctl.objects.custom_resources import NAMESPACED_CUSTOM_RESOURCES
 from kschedctl.objects.device import (
     EXACT_COUNT,
     Device,
@@ -20,6 +21,7 @@ from kschedctl.objects.device import (
     ResourceClaimTemplate,
     ResourceSlice,
 )
+from kschedctl.objects.event import Event
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Container, Pod, PodSpec, ResourceRequirements
 from kschedctl.objects.pod_group import CompositePodGroup, PodGroup, Workload
@@ -259,6 +261,8 @@ NAMESPACED: Final = frozenset(
         LeaseCandidate,
         ConfigMap,
         Endpoints,
+        Event,
+        *NAMESPACED_CUSTOM_RESOURCES,
     }
 )
 _DEFAULTS: Final[Mapping[type, Callable[..., ApiObject]]] = {

@@ -7,8 +7,10 @@ from msgspec.structs import replace
 
 from kschedctl.objects.coordination import ConfigMap, Endpoints, Lease, LeaseCandidate
 from kschedctl.objects.core import Namespace, Node, Service
+from kschedctl.objects.custom_resources import CUSTOM_RESOURCES
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE, NAMESPACED
 from kschedctl.objects.device import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate, ResourceSlice
+from kschedctl.objects.event import Event
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import CompositePodGroup, PodGroup, Workload
@@ -65,8 +67,14 @@ KINDS: Final = {(group, type_.__name__): type_ for group, types in _TYPES.items(
 LOCK_KINDS: Final[dict[tuple[str, str], type[ApiObject]]] = {("", "ConfigMap"): ConfigMap, ("", "Endpoints"): Endpoints}
 #: The kinds that are read only from files and never captured: they say nothing about scheduling decisions.
 FILE_KINDS: Final[dict[tuple[str, str], type[ApiObject]]] = {("metrics.k8s.io", "PodMetrics"): PodMetrics}
+#: The kinds by which a diagnosis knows what other components say and do; no decision depends on them.
+EVIDENCE_KINDS: Final[dict[tuple[str, str], type[ApiObject]]] = {("", "Event"): Event, **CUSTOM_RESOURCES}
+#: Another group that serves the same Events.
+_OTHER_EVENTS: Final = ("events.k8s.io", "Event")
+#: The kinds that are requested from an API server.
+LISTED_KINDS: Final = {**KINDS, **EVIDENCE_KINDS}
 #: The kinds that a captured snapshot can contain.
-CAPTURED_KINDS: Final = {**KINDS, **LOCK_KINDS}
+CAPTURED_KINDS: Final = {**LISTED_KINDS, **LOCK_KINDS}
 
 
 def kind_type(api_version: str, kind: str) -> type[ApiObject] | None:
@@ -86,6 +94,16 @@ def file_type(api_version: str, kind: str) -> type[ApiObject] | None:
         api_version, kind: The same parameters as those of ``kind_type``.
     """
     return FILE_KINDS.get((_group_of_version(api_version), kind))
+
+
+def evidence_type(api_version: str, kind: str) -> type[ApiObject] | None:
+    """Return the type of a kind that is evidence for a diagnosis, or ``None`` for any other kind.
+
+    Args:
+        api_version, kind: The same parameters as those of ``kind_type``.
+    """
+    key = _group_of_version(api_version), kind
+    return Event if key == _OTHER_EVENTS else EVIDENCE_KINDS.get(key)
 
 
 def lock_type(api_version: str, kind: str) -> type[ApiObject] | None:
@@ -190,10 +208,20 @@ def _kinds_by_name() -> dict[str, type[ApiObject]]:
 def cannot_be_listed(kind: str) -> str:
     """Return the sentence that the user is not allowed to list a kind.
 
-    >>> cannot_be_listed("CSINode")
-    'csinodes cannot be listed by this user'
+    >>> cannot_be_listed("CSINode"), cannot_be_listed("KueueWorkload")
+    ('csinodes cannot be listed by this user', 'workloads.kueue.x-k8s.io cannot be listed by this user')
     """
-    return f"{plural(kind.lower())} cannot be listed by this user"
+    return f"{resource_of(kind)} cannot be listed by this user"
+
+
+def resource_of(kind: str) -> str:
+    """Return the resource of a type's name as kubectl writes it, with the group where it is that of another project.
+
+    >>> resource_of("StorageClass"), resource_of("KueueWorkload")
+    ('storageclasses', 'workloads.kueue.x-k8s.io')
+    """
+    group, name = next((key for key, type_ in CUSTOM_RESOURCES.items() if type_.__name__ == kind), ("", kind))
+    return f"{plural(name.lower())}.{group}".rstrip(".")
 
 
 def plural(singular: str) -> str:

@@ -144,10 +144,16 @@ class ContainerStateWaiting(ApiStruct, frozen=True):
     reason: str = ""
 
 
+class ContainerStateTerminated(ApiStruct, frozen=True):
+    exit_code: Int32 = 0
+    reason: str = ""
+
+
 class ContainerState(ApiStruct, frozen=True):
     """The state of a container, as far as it explains why the container does not run."""
 
     waiting: ContainerStateWaiting | None = None
+    terminated: ContainerStateTerminated | None = None
 
 
 class ContainerStatus(ApiStruct, frozen=True):
@@ -155,6 +161,8 @@ class ContainerStatus(ApiStruct, frozen=True):
 
     name: str = ""
     state: ContainerState = ContainerState()
+    last_state: ContainerState = ContainerState()
+    restart_count: Int32 = 0
     allocated_resources: ResourceList = {}
     resources: ResourceRequirements | None = None
 

@@ -94,6 +94,14 @@ def parse_resources(resources: ResourceList, path: str = "") -> Nanos:
     return out
 
 
+def known_amounts(resources: ResourceList) -> dict[str, int]:
+    """Return a ResourceList in milli-CPU, bytes and counts; empty if one of its values is not a quantity."""
+    try:
+        return scheduler_units(parse_resources(resources))
+    except QuantityError:
+        return {}
+
+
 def pod_requests(pod: Pod, rules: RequestRules, *, non_missing: Mapping[str, int] | None = None) -> Nanos:
     """Return a pod's requests, including init containers, sidecars, pod-level resources and overhead.
 

@@ -10,9 +10,18 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PodClass
 from kschedctl.common.errors import ClusterError
 from kschedctl.common.findings import Finding, ObjectRef, Severity
+from kschedctl.common.wording import listed
 from kschedctl.objects.core import Namespace
 from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceSlice
-from kschedctl.objects.kinds import KINDS, PERMISSIONS_PAGE, cannot_be_listed, is_namespaced, plural
+from kschedctl.objects.kinds import (
+    EVIDENCE_KINDS,
+    LISTED_KINDS,
+    PERMISSIONS_PAGE,
+    cannot_be_listed,
+    is_namespaced,
+    plural,
+    resource_of,
+)
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod, PodSpec, pod_affinity_terms
 from kschedctl.objects.pod_group import PodGroup
@@ -42,15 +51,18 @@ class Part(StrEnum):
     ELECTION = "the leader of an election"
     CANDIDATES = "the next leader of an election"
     PROBLEMS = "workloads that lack pods, and components that are sick"
+    EVIDENCE = "what other components say about a pod"
 
 
 #: The parts that add to an answer, which is right without them.
-ADDITIONS: Final = frozenset({Part.SCORES, Part.USERS, Part.CANDIDATES, Part.PROBLEMS})
+ADDITIONS: Final = frozenset({Part.SCORES, Part.USERS, Part.CANDIDATES, Part.PROBLEMS, Part.EVIDENCE})
 _NO_VOLUME: Final = "claims are treated as if they allowed all nodes"
 _NO_DEVICES: Final = "pods that need devices are treated as if they needed none"
 _NO_GROUP: Final = "pods of a group are scheduled as if they were in no group"
 _SPREADING: Final = "default spreading ignores them, so scores can differ"
 _OF_NODES: Final = (Part.PLACEMENT, Part.EVICTION, Part.ROLLOUT, Part.CAPACITY, Part.VOLUMES, Part.DEVICES)
+#: The consequence if kinds that are evidence for a diagnosis could not be listed.
+UNHEARD: Final = "no cause rests on their words"
 _LACKING: Final = "workloads that lack pods are not found"
 #: The parts that depend on each kind, with the consequence if the kind could not be listed. Objects of other kinds are
 #: used only if a request names one.
@@ -128,7 +140,7 @@ def parts_for_pod(*, is_new: bool, preempts: bool, is_scored: bool) -> Collectio
         is_scored: True if the pod fits on nodes, of which one is chosen.
     """
     given = {Part.ADMISSION: is_new, Part.EVICTION: preempts, Part.SCORES: is_scored}
-    return [Part.PLACEMENT, *(part for part, is_there in given.items() if is_there)]
+    return [Part.PLACEMENT, Part.EVIDENCE, *(part for part, is_there in given.items() if is_there)]
 
 
 def concerns(kind: str, cluster: Cluster, pod: Pod) -> bool:
@@ -326,6 +338,15 @@ def _not_listed(cluster: Cluster, parts: Collection[Part], pod: Pod | None, name
                 permission = f"list {permitted(kind)}"
                 what = _not_listed_text(cluster.listed, kind)
                 yield _missing(kind, what, consequences[needed[0]], permission=permission, decides=decides)
+    unheard = [type_.__name__ for type_ in EVIDENCE_KINDS.values() if is_unlisted(type_.__name__, cluster, namespace)]
+    if Part.EVIDENCE in parts and unheard:
+        yield _missing(
+            unheard[0],
+            f"{listed([resource_of(kind) for kind in unheard])} cannot be listed by this user",
+            UNHEARD,
+            permission=f"list {permitted(unheard[0])}",
+            decides=False,
+        )
 
 
 def _not_listed_text(listed: Mapping[str, str], kind: str) -> str:
@@ -341,8 +362,8 @@ def permitted(kind: str) -> str:
     >>> permitted("Node"), permitted("PodDisruptionBudget")
     ('nodes', 'poddisruptionbudgets.policy -A')
     """
-    (group, type_), *_ = ((group, type_) for (group, name), type_ in KINDS.items() if name == kind)
-    resource = f"{plural(kind.lower())}.{group}".removesuffix(".")
+    (group, name), type_ = next((key, type_) for key, type_ in LISTED_KINDS.items() if type_.__name__ == kind)
+    resource = f"{plural(name.lower())}.{group}".removesuffix(".")
     return f"{resource} -A" if is_namespaced(type_) else resource
 
 

@@ -1,9 +1,10 @@
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from kschedctl.cluster import builder
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.default_storage_class import default_storage_class, with_default_class
@@ -13,6 +14,7 @@ from kschedctl.common.errors import SnapshotError
 from kschedctl.common.findings import Place
 from kschedctl.objects.core import Namespace, Service
 from kschedctl.objects.device import ResourceClaim, ResourceClaimTemplate, ResourceSlice
+from kschedctl.objects.event import Event, EventSource, ObjectReference
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
@@ -117,6 +119,35 @@ def test_objects_without_a_namespace_are_in_default() -> None:
     assert cluster.warnings == ("Pod default/p is in a.yaml and again in b.yaml; the later counts",)
     assert cluster.get(Service, "s", "default") is not None
     assert cluster.get(Service, "s", "other") is None
+
+
+def warning(number: int, name: str, reporter: str = "kubelet", message: str = "no room") -> Event:
+    return Event(
+        type="Warning",
+        message=message,
+        involved_object=ObjectReference(kind="Pod", namespace="shop", name=name),
+        source=EventSource(component=reporter),
+        last_timestamp=datetime(2026, 11, 20, tzinfo=UTC) + timedelta(seconds=number),
+    ).short()
+
+
+def test_the_newest_event_of_each_object_and_reporter_is_kept() -> None:
+    events = [warning(2, "a"), warning(3, "a", message="newest"), warning(1, "a"), warning(0, "a", "karpenter")]
+    events.append(warning(0, "b"))
+    kept = built(*((event, "f") for event in events)).list(Event)
+    assert {(event.name, event.message) for event in kept} == {
+        ("Pod/a/kubelet", "newest"),
+        ("Pod/a/karpenter", "no room"),
+        ("Pod/b/kubelet", "no room"),
+    }
+    # Equal messages are one text.
+    assert len({id(event.message) for event in kept if event.message == "no room"}) == 1
+
+
+def test_of_too_many_events_the_older_half_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builder, "_MOST_EVENTS", 10)
+    kept = built(*((warning(number, f"pod-{number}"), "f") for number in range(11))).list(Event)
+    assert [event.involved_object.name for event in kept] == [f"pod-{number}" for number in range(5, 11)]
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])

@@ -9,16 +9,13 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import LOST, PENDING
-from kschedctl.common.wording import counted, duration, listed, similar
+from kschedctl.common.wording import counted, duration, listed
 from kschedctl.controllers.workloads.ownership import wanted_replicas
-from kschedctl.diagnosis.diagnosis import Advice, ClusterDiagnosis, ClusterSituation, Diagnosis
+from kschedctl.diagnosis.diagnosis import Advice, ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.node_health import condition_of_pod, health_problem, is_unhealthy, silent_node_advice, since
-from kschedctl.diagnosis.rules.csi_drivers import unregistered_on
-from kschedctl.diagnosis.rules.volumes import volumes_attached_elsewhere
+from kschedctl.diagnosis.rules.unstarted import is_misnamed, misnamed_node, pods_of_lost_nodes
 from kschedctl.objects.coordination import Lease
-from kschedctl.objects.pod import Pod, PodSpec
-from kschedctl.objects.volume import PersistentVolumeClaim, StorageClass
-from kschedctl.objects.well_known import HOSTNAME
+from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import StatefulSet
 from kschedctl.scheduler.framework.remedy import delete_command
 from kschedctl.scheduler.framework.risk import Risk
@@ -86,109 +83,6 @@ def idle_component(cluster: Cluster, name: str) -> ClusterDiagnosis | None:
     )
 
 
-# Pods that are bound to a node and do not run there, as far as the snapshot shows why.
-
-#: The kubelet's reasons for a container that is not its turn yet, or that is about to start.
-_STARTING: Final = frozenset({"", "ContainerCreating", "PodInitializing"})
-#: The kubelet's reasons for an image that it cannot get (pkg/kubelet/images).
-_IMAGE: Final = frozenset(
-    {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError"}
-)
-
-
-def is_lost(cluster: Cluster, node: str) -> bool:
-    """Report whether the node of a pod does not exist, although the snapshot does not seem to lack nodes."""
-    return node not in cluster.nodes.row and len({*_lost(cluster), node}) <= len(cluster.nodes)
-
-
-def _lost(cluster: Cluster) -> dict[str, list[int]]:
-    pods = cluster.pods
-    out: dict[str, list[int]] = {}
-    for index in np.flatnonzero(pods.node_row == LOST).tolist():
-        out.setdefault(pods.records[index].node_name, []).append(index)
-    return out
-
-
-def binding(cluster: Cluster, pod: Pod, node: str) -> str:
-    """Return the relation of a pod to the node that it is bound to, as a predicate such as ``runs on n1``."""
-    if is_lost(cluster, node):
-        return f"is bound to {node}, which does not exist"
-    return f"is bound to {node}, but has not started" if pod.status.phase == "Pending" else f"runs on {node}"
-
-
-def is_misnamed(pod: Pod) -> bool:
-    """Report whether a pod on a node that does not exist was created with that nodeName, and never ran there."""
-    never_started = pod.status.phase in ("", "Pending") and pod.status.start_time is None
-    return never_started and pod.metadata.controller is None and pod.metadata.deletion_timestamp is None
-
-
-def misnamed_node(cluster: Cluster, pod: Pod, node: str) -> Diagnosis:
-    """Return the diagnosis of a pod whose nodeName was written by hand and names no node."""
-    close = similar(node, cluster.nodes.names)
-    meant = f" (did you mean {listed(close, 'or')}?)" if close else ""
-    other = close[0] if close else "NODE"
-    row = cluster.nodes.row.get(other)
-    hostname = cluster.nodes.objects[row].metadata.labels.get(HOSTNAME, other) if row is not None else other
-    return Diagnosis(
-        rule="misnamed-node",
-        cause=f"nodeName {node} is no node of the cluster{meant}",
-        advice=(
-            Advice(
-                summary=f"recreate {pod.key} with nodeName {other}, or with nodeSelector {HOSTNAME}: {hostname}",
-                risk=Risk.MISTAKE,
-                untried="the node of a pod cannot be changed",
-                command=f"# in pod {pod.name}: nodeSelector: {{{HOSTNAME}: {hostname}}} instead of nodeName: {node}",
-            ),
-        ),
-        checks=("kubectl get nodes",),
-    )
-
-
-def on_unhealthy_node(cluster: Cluster, node: str) -> Iterator[Diagnosis]:
-    """Yield the problem of a pod's node."""
-    row = cluster.nodes.row.get(node)
-    if row is not None and is_unhealthy(cluster.nodes.objects[row]):
-        yield Diagnosis(
-            rule="unstarted-pod",
-            cause=f"its node {node} is {health_problem(cluster.nodes.objects[row])}",
-            advice=(
-                Advice(
-                    summary=f"get {node} ready again, or replace it",
-                    risk=Risk.MISTAKE,
-                    untried="the kubelet runs on the machine",
-                    command=f"kubectl describe node {node}",
-                ),
-            ),
-        )
-
-
-def waiting_containers(pod: Pod) -> Iterator[Diagnosis]:
-    """Yield the reason for which the first waiting container of a pod does not start, as its kubelet reports it."""
-    describe = f"kubectl describe pod -n {pod.namespace} {pod.name}"
-    for container in (*pod.status.init_container_statuses, *pod.status.container_statuses):
-        waiting = container.state.waiting
-        if waiting is None or waiting.reason in _STARTING:
-            continue
-        image = _image(pod.spec, container.name)
-        cure = Advice(
-            summary=f"correct the image {image} of container {container.name}, or the Secret that it is pulled with",
-            risk=Risk.MISTAKE,
-            untried="the kubelet pulls images",
-            command=describe,
-        )
-        yield Diagnosis(
-            rule="unstarted-pod",
-            cause=f"scheduling is done; container {container.name} waits: {waiting.reason}",
-            advice=(cure,) if waiting.reason in _IMAGE else (),
-            checks=(describe,),
-        )
-        return
-
-
-def _image(spec: PodSpec, name: str) -> str:
-    return next((each.image for each in (*spec.init_containers, *spec.containers) if each.name == name), "")
-
-
 def lost_nodes(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
     """Pods that are bound to a node that no longer exists.
 
@@ -204,7 +98,7 @@ def lost_nodes(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
     # Yield the nodes that are gone, with the pods that are still bound to them.
     pods = situation.cluster.pods
     # If more nodes are missing than the snapshot has, it seems to lack nodes, and none of them counts as gone.
-    lost = _lost(situation.cluster)
+    lost = pods_of_lost_nodes(situation.cluster)
     for node, members in (lost if len(lost) <= len(situation.cluster.nodes) else {}).items():
         misnamed = [index for index in members if is_misnamed(pods.pod(index))]
         for pod in map(pods.pod, misnamed):
@@ -410,87 +304,3 @@ def stuck_deletions(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
             pods=keys,
             since=min((time for time in ends_at if time is not None), default=None),
         )
-
-
-#: Pods that are younger than ten minutes may be starting.
-_UNSTARTED_PODS_PATIENCE: Final = 600
-_WAITS: Final = "WaitForFirstConsumer"
-_SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
-
-
-def unstarted_pods(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
-    """Pods that have a node and do not start: their node is unhealthy, a claim is not bound, or the kubelet says why.
-
-    Such a pod is in phase Pending, although the scheduler, or ``spec.nodeName``, has given it a node. A pod that was
-    created a few minutes ago may still pull its images; it is left out.
-
-    Operators repair the node or the claim, or what a waiting container's reason names, such as the image. For anything
-    else, the events of the pod name the reason: volumes, Secrets, the network plugin.
-    """
-    # Yield the pods that have had a node for more than ten minutes and are still in phase Pending.
-    pods = situation.cluster.pods
-    for index, (row, record) in enumerate(zip(pods.node_row.tolist(), pods.records, strict=True)):
-        if row < 0 or record.status.phase != "Pending" or record.metadata.deletion_timestamp is not None:
-            continue
-        age = situation.seconds_since(record.status.start_time or record.metadata.creation_timestamp)
-        if age > _UNSTARTED_PODS_PATIENCE:
-            pod = pods.pod(index)
-            node_name = record.node_name
-            cluster = situation.cluster
-            unhealthy = list(on_unhealthy_node(cluster, node_name))
-            advice: tuple[Advice, ...] = ()
-            checks: tuple[str, ...] = (f"kubectl describe pod -n {pod.namespace} {pod.name}",)
-            claims = list(_claim_problems(cluster, pod))
-            volumes = [*volumes_attached_elsewhere(cluster, pod, node_name), *unregistered_on(cluster, pod, node_name)]
-            waiting = list(waiting_containers(pod))
-            if unhealthy:
-                cause, advice = unhealthy[0].cause, unhealthy[0].advice
-            elif claims:
-                cause = "; ".join(claims)
-                checks = (f"kubectl describe pvc -n {pod.namespace}", *checks)
-            elif volumes:
-                cause, advice, checks = volumes[0].cause, volumes[0].advice, (*checks, *volumes[0].checks)
-            elif waiting:
-                cause, advice, checks = waiting[0].cause, waiting[0].advice, waiting[0].checks
-            else:
-                cause = (
-                    f"{node_name} has had it for {duration(int(age))} and has not started it; only its events say why"
-                )
-            yield ClusterDiagnosis(
-                rule="unstarted-pod",
-                cause=cause,
-                advice=advice,
-                checks=checks,
-                kind=Pod.__name__,
-                namespace=pod.namespace,
-                name=pod.name,
-                state=f"does not start on {node_name}",
-                pods=(pod.key,),
-                since=pod.metadata.creation_timestamp,
-            )
-
-
-def _claim_problems(cluster: Cluster, pod: Pod) -> Iterator[str]:
-    """Yield the problems of a pod's claims."""
-    for volume in pod.spec.volumes:
-        source = volume.persistent_volume_claim
-        if source is None:
-            continue
-        claim = cluster.get(PersistentVolumeClaim, source.claim_name, pod.namespace)
-        if claim is None:
-            hidden = cluster.is_forbidden(PersistentVolumeClaim, pod.namespace)
-            if not hidden and any(True for _ in cluster.list(PersistentVolumeClaim)):
-                yield f"its claim {source.claim_name} does not exist"
-        elif not claim.spec.volume_name:
-            yield f"its claim {claim.name} is not bound{_unbound(cluster, claim)}"
-
-
-def _unbound(cluster: Cluster, claim: PersistentVolumeClaim) -> str:
-    name = claim.spec.storage_class_name or ""
-    storage_class = cluster.get(StorageClass, name)
-    if name and storage_class is None and any(True for _ in cluster.list(StorageClass)):
-        return f", and its StorageClass {name} does not exist"
-    waits = storage_class is not None and storage_class.volume_binding_mode == _WAITS
-    if waits and _SELECTED_NODE not in claim.metadata.annotations:
-        return f": {name} binds when the scheduler places a pod, and this pod's nodeName was set without the scheduler"
-    return ""

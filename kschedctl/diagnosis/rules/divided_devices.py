@@ -17,6 +17,11 @@ from kschedctl.scheduler.framework.risk import Risk
 _GPU: Final = "nvidia.com/gpu"
 _SHARED: Final = ".shared"
 _MIG: Final = "nvidia.com/mig-"
+#: The resources that are parts of one device, or names of it with different drivers, by the device.
+_PARTS: Final = {
+    "aws.amazon.com/neuron": {"aws.amazon.com/neurondevice", "aws.amazon.com/neuroncore"},
+    "gpu.intel.com/i915": {"gpu.intel.com/xe"},
+}
 #: The labels by which GPU feature discovery tells how a node's devices are divided.
 _LABELS: Final = ("gpu.product", "gpu.count", "gpu.replicas", "gpu.sharing-strategy", "mig.strategy", "mig.config")
 #: At most 2 other resources are requested instead; at most 3 nodes are named.
@@ -30,9 +35,10 @@ def divided_devices(situation: Situation, resource: str, others: list[str]) -> D
     node = next(node for node in situation.cluster.nodes.objects if others[0] in node.status.allocatable)
     labels = _labels(node)
     told = listed([f"{key}={value}" for key, value in labels.items()], most=len(_LABELS))
+    parts = [other for other in others if _device(other) == _device(resource)]
     requests = [
         renamed(situation, resource, other, _risk(resource, other, node))
-        for other in sorted(others, key=lambda other: _risk(resource, other, node))[:_MOST]
+        for other in sorted(parts, key=lambda other: _risk(resource, other, node))[:_MOST]
     ]
     return Diagnosis(
         rule="device-not-offered",
@@ -104,6 +110,18 @@ def devices_elsewhere(situation: Situation, resource: str) -> Iterator[Diagnosis
 def _labels(node: Node) -> dict[str, str]:
     labels = node.metadata.labels
     return {key: labels[key] for key in (f"nvidia.com/{name}" for name in _LABELS) if key in labels}
+
+
+def _device(resource: str) -> str:
+    """Return the name of the device of which a resource is a part or a share; other devices of a vendor differ.
+
+    >>> _device("nvidia.com/gpu.shared"), _device("nvidia.com/mig-1g.5gb"), _device("aws.amazon.com/neuroncore")
+    ('nvidia.com/gpu', 'nvidia.com/gpu', 'aws.amazon.com/neuron')
+    """
+    whole = resource.removesuffix(_SHARED)
+    if whole.startswith(_MIG):
+        return _GPU
+    return next((device for device, names in _PARTS.items() if whole in names), whole)
 
 
 def _risk(resource: str, other: str, node: Node) -> Risk:

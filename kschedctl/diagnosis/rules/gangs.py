@@ -1,6 +1,6 @@
 """Pod groups that are not tried, or for which too little is free."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -8,6 +8,8 @@ from msgspec.structs import replace
 from kschedctl.cluster.pod_groups import group_members, scheduled_members
 from kschedctl.common.wording import counted, listed, similar
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
+from kschedctl.diagnosis.evidence.gangs import gang_name, other_gang, other_gangs
+from kschedctl.objects.custom_resources import CoschedulingPodGroup, VolcanoPodGroup, VolcanoQueue
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.resources import amount_of
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
@@ -159,3 +161,142 @@ def _with_all(situation: Situation, least: int, n_missing: int) -> str:
     if group.outcome is not GroupOutcome.UNSCHEDULABLE:
         return ""
     return f"; of {least} like these, {group.n_fitting + least - len(group.group.unscheduled)} would find a node"
+
+
+_UNTRIED: Final = "another scheduler starts the group"
+
+
+def waiting_other_gang(situation: Situation) -> Iterator[Diagnosis]:
+    """Yield what a group of pods of another scheduler waits for: pods that do not exist, a queue, or what it says."""
+    cluster, pod = situation.cluster, situation.pod
+    gang = other_gang(cluster, pod.metadata)
+    if gang is None:
+        return
+    title = f"PodGroup {gang.namespace}/{gang.name}"
+    owner = pod.metadata.controller
+    if gang.group is None:
+        if not {VolcanoPodGroup, CoschedulingPodGroup}.isdisjoint(cluster.kinds):
+            yield Diagnosis(
+                rule="waiting-gang",
+                cause=f"its {title} does not exist",
+                advice=(
+                    Advice(
+                        summary=f"create {title}, or correct its name in the pods",
+                        risk=Risk.MISTAKE,
+                        untried=_UNTRIED,
+                        command=f"kubectl get podgroups -n {gang.namespace}",
+                    ),
+                ),
+            )
+        return
+    exist, least = max(len(gang.members), 1), gang.least
+    if exist < least:
+        makes = f"{owner.kind} {owner.name}" if owner is not None else "the workload"
+        are = "exists" if exist == 1 else "exist"
+        yield Diagnosis(
+            rule="waiting-gang",
+            cause=f"{title} starts only when {least} of its pods exist (minMember), and {exist} {are}",
+            evidence=(gang.said,) if gang.said else (),
+            advice=(
+                Advice(
+                    summary=f"let {makes} make the {counted(least - exist, 'missing pod')} before the others run: "
+                    f"minMember is {least}",
+                    risk=Risk.MISTAKE,
+                    untried="a controller creates the pods",
+                    command=f"kubectl describe {owner.kind.lower()} -n {gang.namespace} {owner.name}" if owner else "",
+                ),
+                Advice(
+                    summary=f"minMember {exist} instead of {least} in {title}, if {exist} can begin without the rest",
+                    risk=Risk.POD,
+                    untried=_UNTRIED,
+                    command=f"kubectl edit podgroups -n {gang.namespace} {gang.name}",
+                ),
+            ),
+        )
+        return
+    queue = cluster.get(VolcanoQueue, gang.group.spec.queue) if gang.group.spec.queue else None
+    queues = [each.name for each in cluster.list(VolcanoQueue)]
+    if queue is None and gang.group.spec.queue and queues:
+        yield Diagnosis(
+            rule="waiting-gang",
+            cause=f"{title} is for queue {gang.group.spec.queue}, which does not exist (there is {listed(queues)})",
+            advice=(
+                Advice(
+                    summary=f"correct the queue of {title}, or create queue {gang.group.spec.queue}",
+                    risk=Risk.MISTAKE,
+                    untried=_UNTRIED,
+                    command="kubectl get queues.scheduling.volcano.sh",
+                ),
+            ),
+        )
+    elif queue is not None and queue.status.state not in ("", "Open"):
+        yield Diagnosis(
+            rule="waiting-gang",
+            cause=f"{title} is in queue {queue.name}, whose state is {queue.status.state}",
+            advice=(
+                Advice(
+                    summary=f"open queue {queue.name} again, once the reason for its closing is gone",
+                    risk=Risk.SHARED,
+                    untried=_UNTRIED,
+                    command=f"kubectl get queues.scheduling.volcano.sh {queue.name} -o yaml",
+                ),
+            ),
+        )
+    elif (stuck := next(gang_deadlock(situation), None)) is not None:
+        yield stuck
+    elif gang.said:
+        yield Diagnosis(rule="waiting-gang", cause=f"the scheduler says of {title}: {gang.said}")
+
+
+def gang_deadlock(situation: Situation) -> Iterator[Diagnosis]:
+    """Two groups of pods that each hold a part of what both need, so that neither can start as a whole.
+
+    The pods of a distributed job are useful only together. A scheduler that places pods one by one can give half of the
+    devices to one job and half to another one: both wait forever. Operators end one of the two, so that the other starts,
+    and let a scheduler that starts groups as a whole place such jobs: with a PodGroup, or a queue in front of them.
+    """
+    # Yield the other group, if it holds what this one lacks and waits as well.
+    pod, cluster = situation.pod, situation.cluster
+    name = gang_name(pod.metadata, jobs=True)
+    short = [each for each in situation.requests if situation.short_of(each)[situation.in_reach].all()]
+    if not name or not situation.filtered or not short or not situation.in_reach.any():
+        return
+    own = next(other_gangs(cluster, pod.namespace, name, jobs=True), None)
+    if own is None or not own.placed or len(own.placed) == len(own.members):
+        return
+    for other in other_gangs(cluster, jobs=True):
+        same = (other.namespace, other.name) == (own.namespace, own.name)
+        if same or not other.placed or len(other.placed) == len(other.members):
+            continue
+        shared = [each for each in short if _held(situation, other.placed, each) >= situation.requests[each]]
+        if len(shared) < len(short):
+            continue
+        this, that = f"{own.namespace}/{own.name}", f"{other.namespace}/{other.name}"
+        what = listed(shared)
+        keys = [cluster.pods.key(index).partition("/")[2] for index in other.placed]
+        yield Diagnosis(
+            rule="gang-deadlock",
+            cause=f"{this} runs {len(own.placed)} of its {len(own.members)} pods and {that} {len(other.placed)} of its "
+            f"{len(other.members)}: each waits for the {what} that the other holds",
+            advice=(
+                Advice(
+                    summary=f"end one of the two, such as {that}, so that {this} starts as a whole; start it again then",
+                    risk=Risk.MISTAKE,
+                    untried="whoever owns the jobs decides which of them waits",
+                    command=f"kubectl delete pod -n {other.namespace} {' '.join(keys)}    # or suspend the job of {that}",
+                ),
+                Advice(
+                    summary=f"start groups such as {this} and {that} as a whole: a PodGroup, or a queue such as Kueue",
+                    risk=Risk.SHARED,
+                    untried="it takes effect for new pods",
+                ),
+            ),
+        )
+        return
+
+
+def _held(situation: Situation, pods: Sequence[int], resource: str) -> int:
+    """Return the amount of a resource that some pods request."""
+    index = situation.columns.index.get(resource)
+    per_class = situation.columns.per_class[index] if index is not None else ()
+    return sum(int(per_class[situation.cluster.pods.class_id[pod]]) for pod in pods) if len(per_class) else 0

@@ -1,6 +1,7 @@
 """Pods that kube-scheduler does not try, that wait for others to end, or that have a node and do not start."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
@@ -14,63 +15,18 @@ from kschedctl.controllers.workloads.ownership import intermediate_owners, pods_
 from kschedctl.controllers.workloads.pods import revision
 from kschedctl.controllers.workloads.update_strategy import deployment_rolling
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation
+from kschedctl.diagnosis.evidence.events import events_about, one_line, said
 from kschedctl.diagnosis.node_health import condition_of_pod, since
-from kschedctl.diagnosis.rules.cluster import (
-    SCHEDULER,
-    idle_component,
-    is_lost,
-    is_misnamed,
-    misnamed_node,
-    on_unhealthy_node,
-    waiting_containers,
-)
+from kschedctl.diagnosis.rules.cluster import SCHEDULER, idle_component
+from kschedctl.diagnosis.rules.gangs import waiting_other_gang
 from kschedctl.objects.coordination import NODE_LEASES, Lease
+from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import Deployment, ReplicaSet
 from kschedctl.scheduler.cycle.scheduler import meant_profile
 from kschedctl.scheduler.framework.remedy import add_operation
 from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.scheduler.preemption.result import TERMINATING
-
-_KUEUE: Final = "kueue.x-k8s.io/"
-
-
-def scheduling_gates(situation: Situation) -> Iterator[Diagnosis]:
-    """Scheduling gates, and the controller that removes them.
-
-    A pod with gates is not tried, whatever capacity is free. The gate is removed by the controller that it is named after:
-    Kueue, for example, does so when a queue has quota for the workload. Operators look at that controller, and at its
-    object for the pod. They remove a gate by hand only if its controller is gone for good.
-    """
-    # Yield the controller of the pod's first gate.
-    gates = situation.pod.spec.scheduling_gates
-    if not gates:
-        return
-    name, namespace = gates[0].name, situation.pod.namespace
-    domain = name.partition("/")[0]
-    if name.startswith(_KUEUE):
-        cause = "Kueue removes the gate when a queue has quota for the workload"
-        summary = "get the workload admitted by Kueue: its ClusterQueue needs free quota, or the LocalQueue is missing"
-        command = f"kubectl describe workloads.kueue.x-k8s.io -n {namespace}"
-    else:
-        cause = f"the gate {name} waits for its controller"
-        summary = f"get the controller of {domain} to remove its gate"
-        command = f"# find the controller of {domain}, and look at its log"
-    checks = (command,) if name.startswith(_KUEUE) else ()
-    yield Diagnosis(
-        rule="scheduling-gates",
-        cause=cause,
-        advice=(
-            Advice(
-                summary=summary,
-                risk=Risk.MISTAKE,
-                untried="the controller removes the gate, not the scheduler",
-                command=command,
-            ),
-        ),
-        checks=checks,
-    )
-
 
 _RULE: Final = "other-scheduler"
 _WORD: Final = "scheduler"
@@ -133,34 +89,37 @@ def other_scheduler(situation: Situation) -> Iterator[Diagnosis]:
 
 
 def _runs(situation: Situation, running: list[tuple[str, str]], placed: list[str]) -> Diagnosis:
-    """Return the diagnosis for a scheduler that runs, or has run."""
+    """Return the diagnosis for a scheduler that runs, or has run: what it waits for, or what it says."""
     name = situation.pod.spec.scheduler_name
     ill = [f"{what} {problem}" for what, problem in running if problem]
     seen = listed([what for what, _ in running], most=2) or f"it placed {listed(placed, most=2)}"
-    advice: tuple[Advice, ...] = ()
+    runs = f"its schedulerName is {name}, a scheduler that runs here ({seen})"
+    logs = tuple(
+        f"kubectl logs -n {what.partition('/')[0].removeprefix('Pod ')} {what.partition('/')[2]}"
+        for what, _ in running
+        if what.startswith("Pod ")
+    )[:1]
     if ill and len(ill) == len(running):
-        cause = f"its schedulerName is {name}, and that scheduler is not working: {listed(ill, most=2)}"
-        advice = (
-            Advice(
-                summary=f"repair or start the scheduler {name}",
-                risk=Risk.MISTAKE,
-                untried=f"{name} makes its own decisions",
-                command=f"# repair the scheduler {name}: {listed([what for what, _ in running], most=2)}",
-            ),
+        repair = Advice(
+            summary=f"repair or start the scheduler {name}",
+            risk=Risk.MISTAKE,
+            untried=f"{name} makes its own decisions",
+            command=f"# repair the scheduler {name}: {listed([what for what, _ in running], most=2)}",
         )
+        cause = f"its schedulerName is {name}, and that scheduler is not working: {listed(ill, most=2)}"
+        return Diagnosis(rule=_RULE, cause=cause, evidence=(_PROFILE_HINT.format(name),), advice=(repair,), checks=logs)
+    waits = next(waiting_other_gang(situation), None)
+    if waits is not None:
+        return replace(waits, cause=f"{waits.cause}; {runs}", checks=logs)
+    events = events_about(situation.cluster, Pod.__name__, situation.pod.namespace, situation.pod.name)
+    condition = next((each for each in situation.pod.status.conditions if each.type == "PodScheduled"), None)
+    if condition is not None and condition.message:
+        words = f"it says{since(condition.last_transition_time)}: {one_line(condition.message)}"
+    elif events:
+        words = f"{said(events[0])}"
     else:
-        cause = f"its schedulerName is {name}, a scheduler that runs here ({seen}); only its log says why it did not"
-    return Diagnosis(
-        rule=_RULE,
-        cause=cause,
-        evidence=(_PROFILE_HINT.format(name),),
-        advice=advice,
-        checks=tuple(
-            f"kubectl logs -n {what.partition('/')[0].removeprefix('Pod ')} {what.partition('/')[2]}"
-            for what, _ in running
-            if what.startswith("Pod ")
-        )[:1],
-    )
+        words = "the snapshot has no condition or Event of it that says why the pod waits"
+    return Diagnosis(rule=_RULE, cause=f"{runs}; {words}", evidence=(_PROFILE_HINT.format(name),), checks=logs)
 
 
 def _running(cluster: Cluster, name: str) -> Iterator[tuple[str, str]]:
@@ -322,23 +281,3 @@ def _nodes_once_replaced(situation: Situation) -> Iterator[str]:
     for index, node in islice(old, _MOST):
         if situation.decision.framework.status_without(situation.pod, node, [index]).code is Code.SUCCESS:
             yield node
-
-
-def unstarted(situation: Situation) -> Iterator[Diagnosis]:
-    """A pod is bound to a node and does not start: scheduling is done, and the kubelet is the next to act.
-
-    Its ``nodeName`` names no node, its node is unhealthy, or a container waits for a reason that the kubelet reports in the
-    pod's status, such as an image that cannot be pulled. Another node would rarely help.
-
-    Operators repair what the reason names. The node of a pod cannot be changed: a pod with a wrong ``nodeName`` is
-    recreated.
-    """
-    # Yield what keeps a bound pod from starting.
-    pod, node, cluster = situation.pod, situation.node, situation.cluster
-    if not node or pod.status.phase != "Pending":
-        return
-    if node in cluster.nodes.row:
-        yield from on_unhealthy_node(cluster, node)
-        yield from waiting_containers(pod)
-    elif is_misnamed(pod) and is_lost(cluster, node):
-        yield misnamed_node(cluster, pod, node)

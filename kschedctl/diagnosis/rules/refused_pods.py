@@ -16,6 +16,7 @@ from kschedctl.controllers.workloads.ownership import wanted_replicas, workload_
 from kschedctl.controllers.workloads.pods import another
 from kschedctl.controllers.workloads.template import MadePod
 from kschedctl.diagnosis.diagnosis import Advice, ClusterDiagnosis, ClusterSituation
+from kschedctl.diagnosis.evidence.events import Meaning, MessageKind, events_about, meaning, one_line, said
 from kschedctl.diagnosis.node_health import since
 from kschedctl.objects.core import Condition
 from kschedctl.objects.meta import ApiObject
@@ -39,20 +40,8 @@ _EXCEEDED: Final = re.compile(
     r"exceeded quota: (?P<quota>[^,\s]+), requested: (?P<requested>\S*), used: (?P<used>\S*), limited: (?P<limited>\S*)"
 )
 _FORBIDDEN: Final = re.compile(r"^.*? is forbidden: ", re.DOTALL)
-_LONGEST: Final = 200
-
-
-@dataclass(frozen=True, slots=True)
-class AdmissionRefusal:
-    """A refusal in our words."""
-
-    #: The name of the kind of refusal, such as ``refused-by-quota``.
-    rule: str
-    #: The refusal as a clause whose object is the pods: ``the ServiceAccount shop/bot of its pods does not
-    #: exist``.
-    phrase: str
-    #: The cures.
-    advice: tuple[Advice, ...]
+#: The beginning of a message in an Event.
+_ERROR_CREATING: Final = "Error creating: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,39 +70,20 @@ def quota_numbers(message: str) -> QuotaNumbers | None:
     return QuotaNumbers(found["quota"], *lists)
 
 
-def refusal(message: str, namespace: str, edit: str) -> AdmissionRefusal:
+def refusal(message: str, namespace: str, edit: str) -> Meaning:
     """Return the refusal that a message reports, a quota that is exceeded aside.
 
     Args:
         message: The message of the condition; empty if the snapshot does not have it.
     """
-    said = _FORBIDDEN.sub("", message).strip()
-    for kind in _KINDS:
-        if (found := kind.pattern.search(said)) is not None:
-            fields = {"ns": namespace, "edit": edit, **found.groupdict()}
-            advice = tuple(
-                Advice(summary=s.format(**fields), risk=risk, untried=UNTRIED, command=c.format(**fields))
-                for s, risk, c in kind.cures
-            )
-            return AdmissionRefusal(kind.rule, kind.phrase.format(**fields), advice)
-    what = f": {said[:_LONGEST]}" if said else ""
-    return AdmissionRefusal("refused-pods", f"an API server refuses its pods{what}", ())
-
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    rule: str
-    pattern: re.Pattern[str]
-    phrase: str
-    cures: tuple[tuple[str, Risk, str], ...]
-
-
-def _refusal_kind(rule: str, pattern: str, phrase: str, *cures: tuple[str, Risk, str]) -> _Kind:
-    return _Kind(rule, re.compile(pattern, re.DOTALL), phrase, cures)
+    text = _FORBIDDEN.sub("", message).removeprefix(_ERROR_CREATING).strip()
+    what = f": {one_line(text)}" if text else ""
+    known = meaning(text, _KINDS, UNTRIED, ns=namespace, edit=edit)
+    return known or Meaning("refused-pods", f"an API server refuses its pods{what}", ())
 
 
 _KINDS: Final = (
-    _refusal_kind(
+    MessageKind.of(
         "refused-without-request",
         r"failed quota: (?P<quota>[^:]+): must specify (?P<what>.+)",
         "quota {quota} refuses pods that do not specify {what}",
@@ -124,13 +94,18 @@ _KINDS: Final = (
             "# create a LimitRange in {ns} with default and defaultRequest",
         ),
     ),
-    _refusal_kind(
+    MessageKind.of(
         "refused-by-quota-scope",
         r"insufficient quota to match these scopes: (?P<scopes>.+)",
         "no quota of {ns} matches the scopes that pods of this priority require: {scopes}",
-        ("create a ResourceQuota in {ns} with scopes {scopes}", Risk.SHARED, "# create a ResourceQuota in {ns}"),
+        (
+            "create a ResourceQuota in {ns} with scopes {scopes}, as the namespaces of such pods have",
+            Risk.MISTAKE,
+            "# create a ResourceQuota in {ns} with scopeSelector {scopes}",
+        ),
+        ("another priorityClassName in the pod template, or none", Risk.POD, "{edit}"),
     ),
-    _refusal_kind(
+    MessageKind.of(
         "refused-without-service-account",
         r'error looking up service account (?P<account>\S+): serviceaccounts? "[^"]*" not found',
         "the ServiceAccount {account} of its pods does not exist",
@@ -140,19 +115,19 @@ _KINDS: Final = (
             "kubectl create serviceaccount -n {ns} NAME    # the name in {account}",
         ),
     ),
-    _refusal_kind(
+    MessageKind.of(
         "refused-without-priority-class",
         r"no PriorityClass with name (?P<name>\S+) was found",
         "the PriorityClass {name} of its pods does not exist",
         ("create PriorityClass {name}, or correct priorityClassName", Risk.MISTAKE, "{edit}"),
     ),
-    _refusal_kind(
+    MessageKind.of(
         "refused-without-runtime-class",
         r'RuntimeClass "?(?P<name>[^"\s]+)"? not found',
         "the RuntimeClass {name} of its pods does not exist",
         ("create RuntimeClass {name}, or correct runtimeClassName", Risk.MISTAKE, "{edit}"),
     ),
-    _refusal_kind(
+    MessageKind.of(
         "webhook-fails",
         r'failed calling webhook "(?P<name>[^"]+)": (?P<why>.{1,160})',
         "the admission webhook {name} cannot be reached, and its failurePolicy is Fail: {why}",
@@ -167,19 +142,19 @@ _KINDS: Final = (
             "# edit the webhook configuration of {name}",
         ),
     ),
-    _refusal_kind(
+    MessageKind.of(
         "refused-by-webhook",
         r'admission webhook "(?P<name>[^"]+)" denied the request:? ?(?P<why>.{0,160})',
         "the admission webhook {name} refuses its pods: {why}",
         ("change the pod template as webhook {name} requires: {why}", Risk.POD, "{edit}"),
     ),
-    _refusal_kind(
+    MessageKind.of(
         "refused-by-policy",
         r"ValidatingAdmissionPolicy '(?P<name>[^']+)'.*denied request: (?P<why>.{0,160})",
         "ValidatingAdmissionPolicy {name} refuses its pods: {why}",
         ("change the pod template as policy {name} requires: {why}", Risk.POD, "{edit}"),
     ),
-    _refusal_kind(
+    MessageKind.of(
         "refused-by-pod-security",
         r'violates PodSecurity "(?P<level>[^"]+)": (?P<why>.{0,160})',
         "namespace {ns} enforces PodSecurity {level}, which its pods violate: {why}",
@@ -190,13 +165,13 @@ _KINDS: Final = (
             "kubectl label namespace {ns} --overwrite pod-security.kubernetes.io/enforce=baseline",
         ),
     ),
-    _refusal_kind(
+    MessageKind.of(
         "refused-in-terminating-namespace",
         r"namespace (?P<name>\S+) because it is being terminated",
         "namespace {name} is being deleted, and gets no new pods",
         ("deploy it to another namespace, or create {ns} again once it is gone", Risk.SHARED, "{edit}"),
     ),
-    _refusal_kind(
+    MessageKind.of(
         "refused-request-above-limit",
         r'Invalid value: "(?P<value>[^"]+)": must be less than or equal to (?P<resource>\S+) limit of (?P<limit>\S+)',
         "its pods request {value} {resource} and have a limit of {limit}, which a request must not exceed; a limit "
@@ -208,7 +183,7 @@ _KINDS: Final = (
         ),
         ("look at the defaults of the LimitRange of {ns}", Risk.SHARED, "kubectl get limitrange -n {ns} -o yaml"),
     ),
-    _refusal_kind(
+    MessageKind.of(
         "refused-by-limit-range",
         r"(?P<what>(?:maximum|minimum|max limit to request ratio|\S+ max limit to request ratio)[^\]]*"
         r"(?:usage|ratio) per (?:Container|Pod)[^\]]*)",
@@ -318,6 +293,8 @@ def _of(
     """Yield an object if it lacks pods, by its own status and by the pods of the cluster."""
     if obj.metadata.deletion_timestamp is not None or not wants:
         return
+    if not situation.concerns(_known_workload(situation, obj)):
+        return
     stored = len(situation.pods_by_owner.get((type(obj).__name__, obj.namespace, obj.name), ()))
     if reported is None and failure is None and not stored:
         # No controller has reported anything: the object is a manifest, or new.
@@ -359,7 +336,14 @@ def _refusal_cause(
     situation: ClusterSituation, one: _Short, demand: _Demand, *, counts: bool
 ) -> ClusterDiagnosis | None:
     message = one.failure.message if one.failure is not None else ""
-    found: tuple[AdmissionRefusal, tuple[str, ...]] | None = None
+    event = None
+    if not message:
+        # Only ReplicaSets have the condition; every controller writes an Event.
+        kind = type(one.obj).__name__
+        events = events_about(situation.cluster, kind, one.obj.namespace, one.obj.name)
+        event = next((each for each in events if each.reason == _FAILED_CREATE), None)
+        message = event.message if event is not None else ""
+    found: tuple[Meaning, tuple[str, ...]] | None = None
     if quota_numbers(message) is not None or (not message and any(share.exceeded_by(1) for share in one.shares)):
         found = _by_quota(one, _known_workload(situation, one.obj)[2], message, demand)
     elif message or one.problem:
@@ -375,7 +359,9 @@ def _refusal_cause(
     fit = tuple(_fit(situation, one, one.admitted)) if counts and one.admitted is not None else ()
     source = f"{type(one.obj).__name__} {one.obj.namespace}/{one.obj.name}"
     begun = one.failure.last_transition_time if one.failure is not None else None
-    condition = (f"{source}, condition {_FAILURE}: {message}",) if message else ()
+    condition = (f"{source}, condition {_FAILURE}: {message}",) if message and event is None else ()
+    if event is not None:
+        condition = (f"{source}, Event of {said(event)}",)
     return ClusterDiagnosis(
         rule=refused.rule,
         cause=refused.phrase
@@ -426,36 +412,37 @@ def _shares(situation: ClusterSituation, admitted: Admitted | None) -> list[Quot
         return []
 
 
-def _by_quota(one: _Short, workload: str, message: str, demand: _Demand) -> tuple[AdmissionRefusal, tuple[str, ...]]:
+def _by_quota(one: _Short, workload: str, message: str, demand: _Demand) -> tuple[Meaning, tuple[str, ...]]:
     """Return the refusal by quotas, with the limits that admit all pods and the requests that fit the limits."""
     full = [share for share in one.shares if share.exceeded_by(1)]
     tight = [share for share in one.shares if share.exceeded_by(one.missing)]
-    said = quota_numbers(message)
+    numbers = quota_numbers(message)
     begun = since(one.failure.last_transition_time) if one.failure is not None else ""
-    if said is not None and not full:
+    if numbers is not None and not full:
         parts = [
-            _numbers(name, said.used.get(name, "?"), said.limited.get(name, "?"), wanted)
-            for name, wanted in said.requested.items()
+            _numbers(name, numbers.used.get(name, "?"), numbers.limited.get(name, "?"), wanted)
+            for name, wanted in numbers.requested.items()
         ]
-        if any(share.quota.name == said.quota for share in one.shares):
+        if any(share.quota.name == numbers.quota for share in one.shares):
             wait = Advice(
                 summary=f"wait: the controller tries again within {_PAUSE} min, and the quota has room now",
                 risk=Risk.WAIT,
                 untried=UNTRIED,
             )
-            phrase = f"quota {said.quota} refused {_rest(one)}{begun} ({listed(parts)}), and has room now"
-            return AdmissionRefusal(_BY_QUOTA, phrase, (wait, *_raise(one, tight, demand))), ()
-        phrase = f"quota {said.quota} refuses {_rest(one)}{begun}: {listed(parts)}"
+            phrase = f"quota {numbers.quota} refused {_rest(one)}{begun} ({listed(parts)}), and has room now"
+            return Meaning(_BY_QUOTA, phrase, (wait, *_raise(one, tight, demand))), ()
+        phrase = f"quota {numbers.quota} refuses {_rest(one)}{begun}: {listed(parts)}"
         limits = {
-            name: _raised(said.used.get(name, "0"), wanted, one.missing) for name, wanted in said.requested.items()
+            name: _raised(numbers.used.get(name, "0"), wanted, one.missing)
+            for name, wanted in numbers.requested.items()
         }
         whom = f"all {one.wants} pods"
-        return AdmissionRefusal(_BY_QUOTA, phrase, (_raise_to(said.quota, one.obj.namespace, limits, whom),)), ()
+        return Meaning(_BY_QUOTA, phrase, (_raise_to(numbers.quota, one.obj.namespace, limits, whom),)), ()
     names = list(dict.fromkeys(share.quota.name for share in full))
     several = len(names) > 1
     parts = [_numbers(share.resource, str(share.used), str(share.hard), str(share.each)) for share in full]
     phrase = f"quota{'s' * several} {listed(names)} refuse{'s' * (not several)} {_rest(one)}{begun}: {listed(parts)}"
-    return AdmissionRefusal(_BY_QUOTA, phrase, (*_raise(one, tight, demand), *_lower(one, workload, tight))), ()
+    return Meaning(_BY_QUOTA, phrase, (*_raise(one, tight, demand), *_lower(one, workload, tight))), ()
 
 
 def _numbers(name: str, used: str, hard: str, each: str) -> str:

@@ -13,8 +13,9 @@ import numpy as np
 
 from kschedctl.common.arrays import Int64Array
 from kschedctl.diagnosis.diagnose import diagnose
-from kschedctl.diagnosis.diagnosis import Advice
+from kschedctl.diagnosis.diagnosis import Advice, Situation
 from kschedctl.diagnosis.new_nodes import NEW_NODE
+from kschedctl.diagnosis.testimony import undone_by_others
 from kschedctl.diagnosis.why.cluster_remedies import (
     DAEMON_SET_PRIORITY,
     fewer_pods,
@@ -72,7 +73,7 @@ class Collected:
 
 
 def collect(decision: Decision, rows: Collection[int] = ()) -> Collected:
-    """Collect the remedies that the reasons of a decision propose.
+    """Collect the remedies that the reasons of a decision propose, without those that others would undo.
 
     Args:
         rows: The rows of the nodes whose reasons are inspected, if they reject the pod; by default
@@ -80,8 +81,11 @@ def collect(decision: Decision, rows: Collection[int] = ()) -> Collected:
     """
     found: dict[bytes, CandidateRemedy] = {}
     encoder = msgspec.json.Encoder(order="deterministic")
+    undone = undone_by_others(Situation(decision))
 
     def take(remedy: Remedy, plugin: str, row: int) -> None:
+        if undone(remedy):
+            return
         candidate = found.setdefault(encoder.encode(remedy.changes), CandidateRemedy(remedy))
         candidate.cures.add(plugin)
         if row >= 0:

@@ -36,7 +36,7 @@ from kschedctl.questions.explain.request import FEW, ExplainRequest
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.pod_groups import pod_group_data, with_new_members
 from kschedctl.questions.preempt.answer import Preemption
-from kschedctl.questions.provenance import PodSubject, Provenance, envelope, provenance
+from kschedctl.questions.provenance import PodSubject, Provenance, diagnosis_data, envelope, provenance
 from kschedctl.scheduler.cycle.decision import MIN_FEASIBLE_NODES_TO_FIND, Decision
 from kschedctl.scheduler.cycle.outcome import Outcome, SearchScope
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
@@ -89,7 +89,9 @@ def standing_for(answer: T, workload: WorkloadData) -> T:
         answer: The answer for one of the workload's pods.
     """
     said = words(workload)
-    if answer.group is not None:
+    if workload.held:
+        said = f"{workload.kind} {workload.namespace}/{workload.name} {workload.held}; once created, one of them"
+    elif answer.group is not None:
         # The pods of a group are scheduled together, and the summary has their number.
         said = said.partition(";")[0]
     elif workload.running:
@@ -361,7 +363,23 @@ def _answer(cluster: LoadedCluster, request: ExplainRequest, decided: DecidedPod
             answer = with_samples(answer, search, request.seed)
         else:
             answer = structs.replace(answer, search=search)
+    workload = decided.workload
+    if workload is not None and (workload.missing or workload.suspended) and answer.group is None:
+        answer = _held_back(cluster, decided, workload, answer)
     return decided.standing(answer)
+
+
+def _held_back(cluster: LoadedCluster, decided: DecidedPod, workload: WorkloadData, answer: Explanation) -> Explanation:
+    """Return the answer with the reason why the workload gets no pods, if an API server or a queue is the reason."""
+    from kschedctl.diagnosis.diagnose import diagnose_workload
+
+    found = diagnose_workload(cluster.scheduler, (workload.kind, workload.namespace, workload.name))
+    if found is None:
+        return answer
+    decided.workload = structs.replace(workload, held=f"{found.state}: {found.cause}")
+    cures = map(suggestion_data, sorted(found.advice, key=lambda one: one.risk))
+    diagnoses, suggestions = (diagnosis_data(found), *answer.diagnoses), (*cures, *(answer.suggestions or ()))
+    return structs.replace(answer, diagnoses=diagnoses, suggestions=suggestions)
 
 
 def _with_suggestions(request: ExplainRequest, decided: DecidedPod) -> tuple[Explanation, Decision]:

@@ -415,6 +415,12 @@ class WorkloadData(Data, frozen=True):
         str, "The message of the quota that refuses a further replica beside those that fit; else empty."
     ] = ""
 
+    held: Annotated[
+        str,
+        "The state of the workload, and the reason why its controller gets no pods: an API server refuses them, or a "
+        "queue holds the workload back; else empty.",
+    ] = ""
+
     @property
     def missing(self) -> int:
         """The number of replicas that are not on a node yet."""
@@ -550,7 +556,9 @@ class Explanation(ClusterAnswer, Tabular, frozen=True, kw_only=True):
         """True if the pod would be scheduled, no quota refuses it, and all replicas of its workload fit, or run."""
         if self.workload is not None and self.workload.runs:
             return True
-        return self.schedulable and self.admitted and (self.workload is None or self.workload.all_placed)
+        if self.workload is not None and (self.workload.held or not self.workload.all_placed):
+            return False
+        return self.schedulable and self.admitted
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         """Return the nodes that the pod is scheduled to, one line per node: ``node/NODE``.

@@ -352,7 +352,7 @@ def _verdict(
     bound = ""
     if pod.node_name:
         # Most questions are about pending pods.
-        from kschedctl.diagnosis.rules.cluster import binding
+        from kschedctl.diagnosis.rules.unstarted import binding
 
         bound = binding(decision.cluster, decision.pod, pod.node_name)
     text = summary(

@@ -10,7 +10,7 @@ from msgspec import structs
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import pending_pods, queue_order
 from kschedctl.common.wording import counted, listed
-from kschedctl.diagnosis.rules.cluster import binding
+from kschedctl.diagnosis.rules.unstarted import binding
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.policies import PriorityClass

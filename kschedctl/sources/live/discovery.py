@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from kschedctl.common.errors import ClusterError
-from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.kinds import LISTED_KINDS
 from kschedctl.objects.meta import ApiObject
 from kschedctl.sources.live.api_server import Connection
 from kschedctl.sources.live.failures import ForbiddenError, NotServedError
@@ -16,7 +16,7 @@ _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDis
 class Served(NamedTuple):
     """A kind that the server serves."""
 
-    #: The name of the kind, such as ``Pod``.
+    #: The name of the kind's type, such as ``Pod``.
     kind: str
     #: The Python type of its objects.
     type_: type[ApiObject]
@@ -64,7 +64,7 @@ _DECODER: Final = msgspec.json.Decoder(_Groups)
 
 
 def served_kinds(connection: Connection) -> list[Served]:
-    """Return the kinds of ``KINDS`` that the server serves, each in the server's preferred version.
+    """Return the kinds of ``LISTED_KINDS`` that the server serves, each in the server's preferred version.
 
     Raises ClusterError if discovery fails or the server is older than Kubernetes 1.27, which has no aggregated
         discovery.
@@ -85,11 +85,12 @@ def served_kinds(connection: Connection) -> list[Served]:
             for version in group.versions:
                 for resource in version.resources:
                     key = group.metadata.name, resource.response_kind.kind if resource.response_kind else ""
-                    if key in KINDS and "list" in resource.verbs:
+                    if key in LISTED_KINDS and "list" in resource.verbs:
                         place = f"{root}/{key[0]}".rstrip("/")
                         path = f"{place}/{version.version}/{resource.resource}"
-                        found.setdefault(key, Served(key[1], KINDS[key], resource.resource, path))
-    return [found[key] for key in KINDS if key in found]
+                        type_ = LISTED_KINDS[key]
+                        found.setdefault(key, Served(type_.__name__, type_, resource.resource, path))
+    return [found[key] for key in LISTED_KINDS if key in found]
 
 
 # The version of the control plane.

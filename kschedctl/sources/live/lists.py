@@ -8,6 +8,7 @@ import msgspec
 from kschedctl.common.errors import ClusterError, InputError
 from kschedctl.common.findings import Location
 from kschedctl.objects.coordination import NODE_LEASES
+from kschedctl.objects.event import Event
 from kschedctl.objects.meta import ApiObject, Int64
 from kschedctl.sources.live.api_server import Connection
 from kschedctl.sources.live.discovery import Served
@@ -20,6 +21,7 @@ _FIELD_SELECTORS: Final = {
     "Pod": "status.phase!=Succeeded,status.phase!=Failed",
     # Leases of nodes are heartbeats, not elections.
     "Lease": f"metadata.namespace!={NODE_LEASES}",
+    "Event": "type=Warning",
 }
 #: The number of attempts to read a list in pages. After that the list is requested without pages, so it cannot expire.
 _PAGED_TRIES: Final = 3
@@ -113,6 +115,8 @@ def _read_pages(
                     unreadable(error.at(place).summary)
                     continue
                 raise ClusterError.like(error.at(place)) from None
+            if isinstance(obj, Event):
+                obj = obj.short()
             out.append((obj, place))
             if written is not None:
                 written.keep(obj, item)

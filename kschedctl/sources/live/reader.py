@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 from kschedctl.common.errors import ClusterError, SnapshotError
 from kschedctl.common.findings import Location
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
-from kschedctl.objects.kinds import KINDS, is_namespaced
+from kschedctl.objects.kinds import EVIDENCE_KINDS, LISTED_KINDS, is_namespaced
 from kschedctl.objects.meta import ApiObject
 from kschedctl.sources.live.api_server import CONNECTIONS, Connection
 from kschedctl.sources.live.discovery import Served, served_kinds, server_version
@@ -136,7 +136,7 @@ class LiveReader:
     def __iter__(self) -> Iterator[tuple[ApiObject, Location]]:
         summary = self.summary
         summary.captured_at = datetime.now(UTC)
-        build_decoders(KINDS.values())
+        build_decoders(LISTED_KINDS.values())
         self._connection.limits.begin()
         self._progress.begin()
         threads = Threads(CONNECTIONS)
@@ -145,7 +145,7 @@ class LiveReader:
             kinds = self._result(threads.submit(lambda: served_kinds(self._connection)))
             self._progress.begin(len(kinds))
             # The cluster has no objects of the kinds that its server does not serve.
-            summary.listed |= {kind: "" for _, kind in KINDS}
+            summary.listed |= {type_.__name__: "" for type_ in LISTED_KINDS.values()}
             lists = [(served, threads.submit(partial(self._listing, served))) for served in kinds]
             while lists:
                 # Drop each list once it has been yielded, to free its memory.
@@ -187,6 +187,8 @@ class LiveReader:
             page_size=self._page_size,
             listed=partial(self._progress.listed, served.plural),
             written=self._written,
+            # A project may change the fields of its kinds, and no decision depends on them.
+            unreadable=(lambda _: None) if served.type_ in EVIDENCE_KINDS.values() else None,
         )
         try:
             return ask(served)

@@ -17,7 +17,18 @@ import msgspec
 from msgspec.structs import replace
 
 from kschedctl.common.errors import InputError
-from kschedctl.objects import coordination, core, meta, pod, pod_group, policies, volume, workload
+from kschedctl.objects import (
+    coordination,
+    core,
+    custom_resources,
+    event,
+    meta,
+    pod,
+    pod_group,
+    policies,
+    volume,
+    workload,
+)
 from kschedctl.objects.coordination import LEADER_ANNOTATION, lock_record
 from kschedctl.objects.core import Condition, QuantityText, Taint
 from kschedctl.objects.device import ResourceSlice
@@ -29,7 +40,7 @@ from kschedctl.objects.selectors import NodeSelectorRequirement, parse_int64
 from kschedctl.objects.volume import TopologySelectorLabelRequirement, TypedObjectReference
 from kschedctl.objects.workload import IntOrPercent, StatefulSet
 from kschedctl.sources.snapshot.anonymize_devices import DEVICE_CHOICES, DeviceRenaming
-from kschedctl.sources.snapshot.anonymize_messages import anonymous_conditions
+from kschedctl.sources.snapshot.anonymize_messages import EVENT_REASONS, REPORTERS, anonymous_conditions
 from kschedctl.sources.snapshot.capture import Capture
 from kschedctl.sources.snapshot.header import ServerVersion
 from kschedctl.sources.snapshot.pseudonyms import Pseudonyms
@@ -44,6 +55,14 @@ CHOICES: Final = frozenset(
         (pod.ContainerRestartRule, "action"),
         (pod.Container, "restart_policy"),
         (pod.ContainerStateWaiting, "reason"),
+        (pod.ContainerStateTerminated, "reason"),
+        (event.Event, "type"),
+        (custom_resources.ContainerResourcePolicy, "mode"),
+        (custom_resources.PodUpdatePolicy, "update_mode"),
+        (custom_resources.LocalQueueSpec, "stop_policy"),
+        (custom_resources.ClusterQueueSpec, "stop_policy"),
+        (custom_resources.GangStatus, "phase"),
+        (custom_resources.VolcanoQueueStatus, "state"),
         (pod.PodSpec, "preemption_policy"),
         (pod_group.PodGroupTemplateSpec, "preemption_policy"),
         (pod.PodStatus, "phase"),
@@ -177,6 +196,14 @@ class _Renaming:
             (workload.ReplicasStatus, "conditions"): self._conditions,
             (workload.JobStatus, "conditions"): self._conditions,
             (workload.StatefulSetStatus, "update_revision"): names.word,
+            (custom_resources.Conditions, "conditions"): self._conditions,
+            (custom_resources.TargetReference, "kind"): self._renamed_kind,
+            (event.ObjectReference, "kind"): self._renamed_kind,
+            (event.ObjectReference, "namespace"): self._category("namespace"),
+            # The words of an Event can hold anything, so that only Kubernetes' own reasons and reporters stay.
+            (event.Event, "reason"): lambda reason: reason if reason in EVENT_REASONS else "Other",
+            (event.Event, "message"): lambda _: "",
+            (event.EventSource, "component"): lambda component: component if component in REPORTERS else "other",
             (coordination.LeaseSpec, "holder_identity"): names.holder,
             (coordination.LeaseSpec, "preferred_holder"): names.holder,
             (coordination.LeaseCandidateSpec, "lease_name"): names.word,

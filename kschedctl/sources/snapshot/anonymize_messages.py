@@ -26,6 +26,23 @@ _REASONS: Final = _SCHEDULER_REASONS | {
         DeadlineExceeded
     """.split(),
 }
+#: The reasons of Events that components of Kubernetes and well-known projects set.
+EVENT_REASONS: Final = frozenset(
+    """
+    FailedScheduling FailedCreate FailedCreatePodSandBox FailedMount FailedAttachVolume FailedBinding
+    ProvisioningFailed VolumeMismatch Failed BackOff Unhealthy Evicted Preempted NodeNotReady FailedKillPod
+    FailedToDrain ResizeDeferred ResizeInfeasible ResizeError NotTriggerScaleUp Suspended FailedDaemonPod
+    OutOfcpu OutOfmemory OutOfpods NodeAffinity UnexpectedAdmissionError TopologyAffinityError FailedPreStopHook
+    """.split()
+)
+#: The components that write them.
+REPORTERS: Final = frozenset(
+    """
+    default-scheduler kubelet replicaset-controller statefulset-controller daemonset-controller job-controller
+    cronjob-controller deployment-controller persistentvolume-controller attachdetach-controller node-controller
+    taint-eviction-controller cluster-autoscaler karpenter horizontal-pod-autoscaler vpa-updater volcano
+    """.split()
+)
 _STATUSES: Final = frozenset({"True", "False"})
 _PARTS: Final = re.compile(
     r'"(?P<quoted>[^"]*)"|\{(?P<taint>[^{}]*)\}'

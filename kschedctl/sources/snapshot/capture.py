@@ -27,7 +27,7 @@ from kschedctl.objects import core, meta, policies, volume
 from kschedctl.objects.coordination import LEADER_ANNOTATION, NODE_LEASES, Lease
 from kschedctl.objects.core import Condition
 from kschedctl.objects.device import AllocatedDeviceStatus
-from kschedctl.objects.kinds import CAPTURED_KINDS, cannot_be_listed, plural
+from kschedctl.objects.kinds import CAPTURED_KINDS, cannot_be_listed, resource_of
 from kschedctl.objects.meta import ApiObject, Labels, ObjectMeta
 from kschedctl.objects.pod import Pod, PodSpec
 from kschedctl.objects.policies import PodMetrics
@@ -48,7 +48,12 @@ READ_ANNOTATIONS: Final = frozenset(
         "kubernetes.io/config.mirror",
         "pv.kubernetes.io/bind-completed",
         "pv.kubernetes.io/bound-by-controller",
+        "openshift.io/node-selector",
         "resource.kubernetes.io/extended-resource-claim",
+        "scheduler.alpha.kubernetes.io/defaultTolerations",
+        "scheduler.alpha.kubernetes.io/node-selector",
+        "scheduling.k8s.io/group-name",
+        "scheduling.volcano.sh/group-name",
         "storage.alpha.kubernetes.io/migrated-plugins",
         "storageclass.beta.kubernetes.io/is-default-class",
         "storageclass.kubernetes.io/is-default-class",
@@ -81,6 +86,7 @@ READ_CONDITIONS: Final = frozenset(
     {
         "PodScheduled",
         "PodResizePending",
+        "PodResizeInProgress",
         "DisruptionTarget",
         "Ready",
         # Of pod groups, in Kubernetes 1.36 and as of 1.37.
@@ -90,10 +96,17 @@ READ_CONDITIONS: Final = frozenset(
         "ReplicaFailure",
         "Complete",
         "Failed",
+        "Suspended",
+        # Of queues and gangs of others.
+        "Active",
+        "Admitted",
+        "Evicted",
+        "QuotaReserved",
+        "Unschedulable",
     }
 )
 READ_REASONS: Final = READ_CONDITIONS - {"Ready"}
-READ_MESSAGES: Final = frozenset({"PodScheduled", "ReplicaFailure", "PodGroupScheduled", "PodGroupInitiallyScheduled"})
+READ_MESSAGES: Final = READ_CONDITIONS - {"Ready", "PodResizeInProgress", "DisruptionTarget", "Complete", "Failed"}
 
 
 def read_conditions(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
@@ -119,9 +132,9 @@ def kept_fields() -> Iterator[tuple[str, str]]:
     >>> ("Pod", "spec.containers[].image") in fields, ("StorageClass", "parameters") in fields
     (True, False)
     """
-    for (_, kind), type_ in CAPTURED_KINDS.items():
+    for type_ in CAPTURED_KINDS.values():
         for path in _paths(type_):
-            yield kind, path
+            yield type_.__name__, path
 
 
 def _paths(type_: type[msgspec.Struct]) -> Iterator[str]:
@@ -140,7 +153,7 @@ def _paths(type_: type[msgspec.Struct]) -> Iterator[str]:
 
 _FINISHED: Final = frozenset({"Succeeded", "Failed"})
 _NO_SOURCE: Final = Volume()
-_KIND_NAMES: Final = {type_: kind for (_, kind), type_ in CAPTURED_KINDS.items()}
+_KIND_NAMES: Final = {type_: type_.__name__ for type_ in CAPTURED_KINDS.values()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +238,7 @@ _NOT_WRITTEN: Final = (".tar", ".zip", ".gz", ".json", ".jsonl", ".ndjson", ".ya
 _PLACES: Final = {type_: key for key, type_ in CAPTURED_KINDS.items()}
 _FILE_MODE: Final = 0o644
 #: The names of all files that a snapshot may contain.
-_NAMES: Final = frozenset({HEADER_FILE, *(f"{plural(kind.lower())}.json" for _, kind in CAPTURED_KINDS)})
+_NAMES: Final = frozenset({HEADER_FILE, *(f"{resource_of(kind)}.json" for kind in _KIND_NAMES.values())})
 
 
 def write_capture(captured: Capture, target: str | Path, *, force: bool = False) -> None:
@@ -310,7 +323,7 @@ def _files_of_capture(captured: Capture) -> Iterator[tuple[str, bytes]]:
         api_version = f"{group}/v1" if group else "v1"
         items = b",\n".join(map(msgspec.json.encode, objects))
         head = msgspec.json.encode({"apiVersion": api_version, "kind": f"{kind}List"})
-        yield f"{plural(kind.lower())}.json", b'%s,"items":[\n%s\n]}\n' % (head[:-1], items)
+        yield f"{resource_of(type_.__name__)}.json", b'%s,"items":[\n%s\n]}\n' % (head[:-1], items)
 
 
 # A reader over the objects of a ``Cluster`` in memory, so that a modified cluster can be captured.

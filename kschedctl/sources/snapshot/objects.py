@@ -15,7 +15,8 @@ from kschedctl.common.findings import Finding, Location, ObjectRef, Severity, Su
 from kschedctl.common.text.json_text import json_documents
 from kschedctl.common.wording import listed
 from kschedctl.objects.coordination import LEADER_ANNOTATION
-from kschedctl.objects.kinds import file_type, kind_type, lock_type
+from kschedctl.objects.event import TELLING_WORDS, Event
+from kschedctl.objects.kinds import evidence_type, file_type, kind_type, lock_type
 from kschedctl.objects.meta import ApiObject
 from kschedctl.sources.snapshot.archives import Unpacking
 from kschedctl.sources.snapshot.clusters import PART_OF_KIND, Part, clusters_in
@@ -182,7 +183,8 @@ def shortened(text: bytes, summary: ReadSummary) -> bytes | None:
     match = _SHORTENING_BEGINNING.match(text)
     if match is None:
         return None
-    type_ = kind_type((match[1] or match[4]).decode(), (match[2] or match[3]).decode())
+    api_version, kind = (match[1] or match[4]).decode(), (match[2] or match[3]).decode()
+    type_ = kind_type(api_version, kind) or evidence_type(api_version, kind)
     if type_ is None:
         return None
     try:
@@ -447,7 +449,7 @@ class Reading:
     def _is_unread(self, api_version: str, kind: str, text: bytes) -> bool:
         """Report whether an object, given as YAML, is only counted: nothing in its text changes the result."""
         return (
-            is_only_counted(api_version, kind)
+            (is_only_counted(api_version, kind) or _is_quiet(evidence_type(api_version, kind), text))
             and (lock_type(api_version, kind) is None or _LEADER not in text)
             and BRACES.encode() not in text
             and _ITEMS_LINE not in text
@@ -529,7 +531,8 @@ class Reading:
             return self.typed_items(items, "", "", location, n_before)
         if kind.endswith(_LIST):
             kind = kind.removesuffix(_LIST)
-            self.summary.listed.setdefault(kind, "")
+            type_ = kind_type(envelope.api_version or "", kind) or evidence_type(envelope.api_version or "", kind)
+            self.summary.listed.setdefault(type_.__name__ if type_ is not None else kind, "")
         return self.typed_items(items, envelope.api_version or "", kind, location, n_before)
 
     def typed_items(
@@ -556,14 +559,24 @@ class Reading:
         if isinstance(value, TEXTS):
             self.summary.note_times(value)
         type_ = self._type_of(value, api_version, kind)
-        if type_ is None:
+        evidence = evidence_type(api_version, kind) if type_ is None and not self._as_data else None
+        if type_ is None and (evidence is None or _is_quiet(evidence, value)):
             self._other_kind(value, api_version, kind, location)
             return None
         try:
-            read = decode(value, type_)
+            read = decode(value, type_ or evidence or ApiObject)
         except InputError as error:
-            self.note(error, described(location, api_version, kind, value))
+            if evidence is not None:
+                # No decision depends on it, and its project may have changed its fields.
+                self._other_kind(value, api_version, kind, location)
+            else:
+                self.note(error, described(location, api_version, kind, value))
             return None
+        if isinstance(read, Event):
+            if not read.is_telling:
+                self._other_kind(value, api_version, kind, location)
+                return None
+            read = read.short()
         if read.metadata.name and BRACES not in read.metadata.name:
             if self._written is not None:
                 self._written.keep(read, json_text(value))
@@ -619,6 +632,7 @@ def is_only_counted(api_version: str, kind: str) -> bool:
     group = api_version.rpartition("/")[0]
     return not (
         kind_type(api_version, kind)
+        or evidence_type(api_version, kind)
         or file_type(api_version, kind)
         or kind.endswith(_LIST)
         or kind == _VERSION_KIND
@@ -626,6 +640,11 @@ def is_only_counted(api_version: str, kind: str) -> bool:
         or _KIND.fullmatch(kind) is None
         or meant_kind(api_version, kind)
     )
+
+
+def _is_quiet(type_: type[ApiObject] | None, value: JsonValue) -> bool:
+    """Report whether an object is an Event whose text cannot be that of a Warning."""
+    return type_ is Event and isinstance(value, TEXTS) and not any(word in bytes(value) for word in TELLING_WORDS)
 
 
 def _python_value(value: JsonValue) -> Any:

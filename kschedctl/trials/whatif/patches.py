@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.placed_pods import pod_at
 from kschedctl.common.errors import InputError
 from kschedctl.objects.core import Node
 from kschedctl.objects.defaults import default_pod
@@ -141,7 +142,7 @@ def _object_with_key(cluster: Cluster, key: ObjectKey) -> ApiObject:
         found = None if row is None else cluster.nodes.objects[row]
     elif kind is Pod:
         index = cluster.pods.index.get((key.namespace, key.name))
-        found = None if index is None else cluster.pods.pod(index)
+        found = None if index is None else pod_at(cluster, index)
     else:
         found = cluster.get(kind, key.name, key.namespace)
     if found is None:

@@ -84,8 +84,8 @@ DATA = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
         pytest.param(
             [of_set(0, node="a", status={"phase": "Pending"})],
             [web(replicas=1)],
-            "Pod default/web-0 does not start on a: a has had it for 1 h and has not started it; only its events say "
-            "why",
+            "Pod default/web-0 does not start on a: a has had it for 1 h and has not started it; the snapshot "
+            "has no Event and no state of a container that says why",
             id="a pod with a node does not start",
         ),
         pytest.param(
@@ -110,8 +110,8 @@ DATA = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
         pytest.param(
             [created(make_pod("slow", node="a", status=waiting("ContainerCreating")))],
             [],
-            "Pod default/slow does not start on a: a has had it for 1 h and has not started it; only its events say "
-            "why",
+            "Pod default/slow does not start on a: a has had it for 1 h and has not started it; the snapshot has no "
+            "Event and no state of a container that says why",
             id="its status does not say why",
         ),
         pytest.param(

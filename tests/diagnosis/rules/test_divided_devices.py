@@ -92,3 +92,11 @@ def test_the_selector_excludes_the_nodes_with_devices() -> None:
     (found,) = diagnose(decision)
     assert found.cause == f"c offers no {GPU}; g, which nodeSelector pool=web excludes, offers it (label pool=gpu)"
     assert cures(decision)[0] == f"pool=gpu instead of web in nodeSelector: nodes with {GPU} have it"
+
+
+def test_another_device_of_the_vendor_is_not_requested() -> None:
+    node = gpu_node("example.com/gpu", 4, {})
+    decision = decide(make_pod(requests={"example.com/fpga": "1"}), make_cluster([make_node("c"), node]))
+    (found,) = diagnose(decision)
+    assert found.cause == "no node offers example.com/fpga; g offers example.com/gpu instead (4 of 4 free)"
+    assert not any("example.com/gpu" in one for one in cures(decision))

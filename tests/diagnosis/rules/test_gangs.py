@@ -1,15 +1,28 @@
 """The shortage of the members without a node, beside those that have one."""
 
 from collections.abc import Sequence
+from typing import Any
 
+import msgspec
 import pytest
 
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.core import Node
+from kschedctl.objects.custom_resources import CoschedulingPodGroup, VolcanoPodGroup, VolcanoQueue
+from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from tests.builders import make_cluster, make_members, make_node, make_pod_group, with_groups
+from tests.builders import (
+    decide,
+    make_cluster,
+    make_members,
+    make_node,
+    make_object,
+    make_pod,
+    make_pod_group,
+    with_groups,
+)
 from tests.diagnosis.rules.cures import cures
 
 
@@ -131,3 +144,88 @@ def test_minCount_is_lowered_where_it_can_change() -> None:
     }
     lowered = "minCount 2 instead of 3 in PodGroup gang"
     assert [lowered in every for every in by_release.values()] == [False, True]
+
+
+def other_group(kind: type[Any], least: int, phase: str = "Inqueue", said: str = "", queue: str = "") -> Any:
+    conditions = [{"type": "Unschedulable", "status": "True", "message": said}] if said else []
+    spec, status = {"minMember": least, "queue": queue}, {"phase": phase, "conditions": conditions}
+    return make_object(kind, "mpi", namespace="default", spec=spec, status=status)
+
+
+def member(name: str, *, group: str = "mpi", node: str = "", scheduler: str = "volcano", gpus: int = 0) -> Pod:
+    plain = msgspec.to_builtins(make_pod(name, node=node, schedulerName=scheduler, requests={"acme.com/gpu": gpus}))
+    annotations = {"scheduling.k8s.io/group-name": group}
+    return msgspec.convert({**plain, "metadata": {**plain["metadata"], "annotations": annotations}}, Pod)
+
+
+RUNS = make_pod("volcano-scheduler-x", namespace="volcano-system", node="n")
+CLOSED = make_object(VolcanoQueue, "night", status={"state": "Closed"})
+
+
+@pytest.mark.parametrize(
+    ("objects", "cause", "cure"),
+    [
+        pytest.param(
+            [other_group(VolcanoPodGroup, 3)],
+            "PodGroup default/mpi starts only when 3 of its pods exist (minMember), and 2 exist",
+            "let the workload make the 1 missing pod before the others run: minMember is 3 (untried)",
+            id="a pod is missing",
+        ),
+        pytest.param(
+            [other_group(CoschedulingPodGroup, 3)],
+            "PodGroup default/mpi starts only when 3 of its pods exist (minMember), and 2 exist",
+            "minMember 2 instead of 3 in PodGroup default/mpi, if 2 can begin without the rest (untried)",
+            id="of Coscheduling",
+        ),
+        pytest.param(
+            [other_group(VolcanoPodGroup, 2, queue="day"), CLOSED],
+            "PodGroup default/mpi is for queue day, which does not exist (there is night)",
+            "correct the queue of PodGroup default/mpi, or create queue day (untried)",
+            id="no such queue",
+        ),
+        pytest.param(
+            [other_group(VolcanoPodGroup, 2, queue="night"), CLOSED],
+            "PodGroup default/mpi is in queue night, whose state is Closed",
+            "open queue night again, once the reason for its closing is gone (untried)",
+            id="a closed queue",
+        ),
+        pytest.param(
+            [other_group(VolcanoPodGroup, 2, said="2 Pending, 2 minAvailable")],
+            "the scheduler says of PodGroup default/mpi: 2 Pending, 2 minAvailable",
+            "",
+            id="its words",
+        ),
+        pytest.param(
+            [make_object(VolcanoPodGroup, "other", namespace="default")],
+            "its PodGroup default/mpi does not exist",
+            "create PodGroup default/mpi, or correct its name in the pods (untried)",
+            id="no such group",
+        ),
+    ],
+)
+def test_groups_of_other_schedulers(objects: list[ApiObject], cause: str, cure: str) -> None:
+    pods = [RUNS, member("w-0"), member("w-1")]
+    cluster = make_cluster([make_node("n", offers={"acme.com/gpu": 8})], pods, *objects)
+    decision = Scheduler(cluster).decide_for_other_scheduler(pods[1])
+    assert diagnose(decision)[0].cause.startswith(f"{cause}; its schedulerName is volcano, a scheduler that runs here")
+    assert not cure or cure in cures(decision)
+
+
+def test_two_groups_that_hold_what_the_other_needs() -> None:
+    pods = [
+        member("a-0", group="a", node="n", scheduler="default-scheduler", gpus=4),
+        member("a-1", group="a", scheduler="default-scheduler", gpus=4),
+        member("b-0", group="b", node="n", scheduler="default-scheduler", gpus=4),
+        member("b-1", group="b", scheduler="default-scheduler", gpus=4),
+    ]
+    node = make_node("n", offers={"acme.com/gpu": 8})
+    decision = decide(pods[1], make_cluster([node], pods))
+    assert diagnose(decision)[0].cause == (
+        "default/a runs 1 of its 2 pods and default/b 1 of its 2: each waits for the acme.com/gpu that the other holds"
+    )
+    assert cures(decision)[0] == (
+        "end one of the two, such as default/b, so that default/a starts as a whole; start it again then (untried)"
+    )
+    # The other group runs as a whole: it does not wait.
+    complete = make_cluster([node], pods[:3])
+    assert diagnose(decide(pods[1], complete))[0].rule != "gang-deadlock"

@@ -1,4 +1,4 @@
-"""Pods whose turn has not come: an old pod or victims come first, or no scheduler runs; and pods that are bound."""
+"""Pods whose turn has not come: an old pod or victims come first, or no scheduler runs."""
 
 from typing import Any
 
@@ -6,7 +6,6 @@ import msgspec
 import pytest
 
 from kschedctl.diagnosis.diagnose import diagnose
-from kschedctl.diagnosis.rules.cluster import binding
 from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.coordination import Lease
 from kschedctl.objects.meta import ApiObject
@@ -14,7 +13,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import Deployment, ReplicaSet
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from tests.builders import decide, make_cluster, make_node, make_object, make_pod
+from tests.builders import decide, make_cluster, make_event, make_node, make_object, make_pod
 from tests.diagnosis.rules.cures import cures
 
 FIRST = "maxSurge 0 and maxUnavailable 1 for Deployment default/web, so that an old pod leaves first (untried)"
@@ -67,77 +66,6 @@ def test_old_pods_keep_their_places() -> None:
 )
 def test_when_it_is_the_update(fields: dict[str, Any], expected: bool) -> None:
     assert (FIRST in cures(decision(**fields))) == expected
-
-
-NODES = [
-    make_node("worker-1"),
-    make_node("worker-2"),
-    make_node("sick", taints=["node.kubernetes.io/not-ready:NoExecute"]),
-]
-
-
-def waiting(reason: str, statuses: str = "containerStatuses") -> dict[str, Any]:
-    return {"phase": "Pending", statuses: [{"name": "app", "state": {"waiting": {"reason": reason}}}]}
-
-
-@pytest.mark.parametrize(
-    ("node", "status", "relation", "causes"),
-    [
-        pytest.param("worker-1", {"phase": "Running"}, "runs on worker-1", [], id="it runs"),
-        pytest.param(
-            "worker-1",
-            waiting("ImagePullBackOff"),
-            "is bound to worker-1, but has not started",
-            ["scheduling is done; container app waits: ImagePullBackOff"],
-            id="image",
-        ),
-        pytest.param(
-            "worker-1",
-            waiting("CrashLoopBackOff", "initContainerStatuses"),
-            "is bound to worker-1, but has not started",
-            ["scheduling is done; container app waits: CrashLoopBackOff"],
-            id="init container",
-        ),
-        pytest.param(
-            "worker-1",
-            waiting("ContainerCreating"),
-            "is bound to worker-1, but has not started",
-            [],
-            id="no reason in its status",
-        ),
-        pytest.param(
-            "sick",
-            {"phase": "Pending"},
-            "is bound to sick, but has not started",
-            ["its node sick is not ready: taint node.kubernetes.io/not-ready"],
-            id="unhealthy node",
-        ),
-        pytest.param(
-            "worker-02",
-            {"phase": "Pending"},
-            "is bound to worker-02, which does not exist",
-            ["nodeName worker-02 is no node of the cluster (did you mean worker-2?)"],
-            id="mistyped nodeName",
-        ),
-        pytest.param("gone", {"phase": "Running"}, "is bound to gone, which does not exist", [], id="lost node"),
-    ],
-)
-def test_bound_pods(node: str, status: dict[str, Any], relation: str, causes: list[str]) -> None:
-    cluster = make_cluster(NODES, [make_pod("p", node=node, status=status)])
-    pod = cluster.pods.pod(0)
-    assert binding(cluster, pod, node) == relation
-    assert [one.cause for one in diagnose(decide(make_pod("p", status=status), cluster), node)] == causes
-
-
-def test_the_causes_for_which_a_bound_pod_fits_nowhere_come_first() -> None:
-    status = waiting("ImagePullBackOff")
-    decision = decide(make_pod(requests={"cpu": "9"}, status=status), make_cluster(NODES[:2]))
-    assert [one.rule for one in diagnose(decision, "worker-1")] == ["oversized-request", "unstarted-pod"]
-
-
-def test_in_a_snapshot_that_seems_to_lack_nodes_pods_run() -> None:
-    cluster = make_cluster(NODES[:1], [make_pod(f"p{n}", node=f"n{n}", status={"phase": "Running"}) for n in range(3)])
-    assert binding(cluster, cluster.pods.pod(0), "n0") == "runs on n0"
 
 
 EARLY, LATE = "2026-11-20T09:00:00Z", "2026-11-20T10:00:00Z"
@@ -201,10 +129,21 @@ NOT_READY = {"conditions": [{"type": "Ready", "status": "False", "lastTransition
         pytest.param(
             "volcano",
             [make_pod("volcano-scheduler-7f", namespace="volcano-system", node="a")],
-            "its schedulerName is volcano, a scheduler that runs here (Pod volcano-system/volcano-scheduler-7f); only "
-            "its log says why it did not",
+            "its schedulerName is volcano, a scheduler that runs here (Pod volcano-system/volcano-scheduler-7f); the "
+            "snapshot has no condition or Event of it that says why the pod waits",
             [],
             id="it runs",
+        ),
+        pytest.param(
+            "volcano",
+            [
+                make_pod("volcano-scheduler-7f", namespace="volcano-system", node="a"),
+                make_event("Pod", "job", "queue is full", "volcano", reason="Unschedulable"),
+            ],
+            "its schedulerName is volcano, a scheduler that runs here (Pod volcano-system/volcano-scheduler-7f); "
+            "volcano (Unschedulable, at 2026-11-20 10:00 UTC): queue is full",
+            [],
+            id="it runs, and says why",
         ),
         pytest.param(
             "volcano",
@@ -217,8 +156,8 @@ NOT_READY = {"conditions": [{"type": "Ready", "status": "False", "lastTransition
         pytest.param(
             "packing",
             [make_pod("other", node="a", schedulerName="packing")],
-            "its schedulerName is packing, a scheduler that runs here (it placed default/other); only its log says why "
-            "it did not",
+            "its schedulerName is packing, a scheduler that runs here (it placed default/other); the snapshot has no "
+            "condition or Event of it that says why the pod waits",
             [],
             id="it has placed a pod",
         ),
@@ -240,6 +179,16 @@ def test_other_schedulers(name: str, others: list[ApiObject], cause: str, cures:
     (found,) = diagnose(decision)
     assert found.cause == cause
     assert [one.summary for one in suggest(decision).ranked] == cures
+
+
+def test_the_words_of_its_condition_come_before_an_event() -> None:
+    said = {"type": "PodScheduled", "status": "False", "message": "3 nodes\nare full", "lastTransitionTime": EARLY}
+    pod = make_pod(schedulerName="volcano", status={"conditions": [said]})
+    cluster = make_cluster(
+        FITS, (), make_pod("volcano-scheduler-7f", node="a"), make_event("Pod", "pod", "x", "volcano")
+    )
+    (found,) = diagnose(Scheduler(cluster).decide_for_other_scheduler(pod))
+    assert found.cause.endswith("; it says since 2026-11-20 09:00 UTC: 3 nodes are full")
 
 
 def test_a_pod_that_would_not_fit_anyway_is_not_promised_a_node() -> None:

@@ -306,3 +306,39 @@ def test_original_objects_stay_whole(tmp_path: Path, by_processes: list[bool], m
     found, _ = outcome(path, originals)
     assert by_processes == [True]
     assert all(originals.of(obj)["metadata"]["unread"] == 1 for obj, _ in found if obj.name.startswith("web"))
+
+
+@pytest.mark.parametrize(
+    ("document", "read_as", "left_out"),
+    [
+        (
+            {"apiVersion": "v1", "kind": "Event", "type": "Warning", "involvedObject": {"kind": "Pod", "name": "a"}},
+            "Event Pod/a/",
+            {},
+        ),
+        (
+            {"apiVersion": "events.k8s.io/v1", "kind": "Event", "type": "Warning", "regarding": {"kind": "Node"}},
+            "Event Node//",
+            {},
+        ),
+        ({"apiVersion": "v1", "kind": "Event", "type": "Normal"}, "", {"Event": 1}),
+        # A word of the message is no type.
+        ({"apiVersion": "v1", "kind": "Event", "type": "Normal", "message": "Warning"}, "", {"Event": 1}),
+        ({"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "Workload"}, "KueueWorkload x", {}),
+        ({"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "Workload"}, "Workload x", {}),
+        # Fields that a project has changed are no error, since no decision depends on them.
+        (
+            {"apiVersion": "karpenter.sh/v2", "kind": "NodePool", "spec": {"limits": ["all"]}},
+            "",
+            {"NodePool.karpenter.sh": 1},
+        ),
+        ({"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim"}, "", {"NodeClaim.karpenter.sh": 1}),
+    ],
+)
+def test_objects_that_are_evidence(document: dict[str, Any], read_as: str, left_out: dict[str, int]) -> None:
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+    items = [node, {**document, "metadata": {"name": "x"}}]
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+    reader = SnapshotReader(["-"], stdin=BytesIO(text.encode()))
+    found = [f"{type(obj).__name__} {obj.name}" for obj, _ in reader if obj.name != "n"]
+    assert (found, dict(reader.summary.left_out)) == ([read_as] if read_as else [], left_out)

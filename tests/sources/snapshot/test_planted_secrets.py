@@ -10,10 +10,18 @@ import msgspec
 import pytest
 
 from kschedctl.objects.core import Condition, QuantityText
-from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.event import WARNING, Event
+from kschedctl.objects.kinds import LISTED_KINDS
 from kschedctl.objects.meta import Int32, Int64
 from kschedctl.sources.snapshot.anonymize import anonymized
-from kschedctl.sources.snapshot.capture import READ_ANNOTATIONS, Capture, capture, kept_fields, write_capture
+from kschedctl.sources.snapshot.capture import (
+    READ_ANNOTATIONS,
+    READ_MESSAGES,
+    Capture,
+    capture,
+    kept_fields,
+    write_capture,
+)
 from kschedctl.sources.snapshot.load import SnapshotReader
 from kschedctl.sources.snapshot.rewriting import structs_in
 
@@ -56,8 +64,12 @@ class Planter:
         return self._form.format(word)
 
     def object(self, group: str, kind: str) -> dict[str, Any]:
-        self._kind = kind
-        made: dict[str, Any] = self._value(KINDS[group, kind], "")
+        type_ = LISTED_KINDS[group, kind]
+        self._kind = type_.__name__
+        made: dict[str, Any] = self._value(type_, "")
+        if type_ is Event:
+            # Other Events are not read.
+            made["type"] = WARNING
         return {**made, "apiVersion": f"{group}/v1" if group else "v1", "kind": kind}
 
     def _value(self, type_: Any, path: str) -> Any:
@@ -112,7 +124,7 @@ class Planter:
         for type_ in ("Ready", "PodResizePending", "DisruptionTarget", other):
             reason = self.secret(f"{path}[].reason" if type_ != "Ready" else "unknown")
             yield {"type": type_, "status": self.secret(f"{path}[].status"), "reason": reason} | {
-                "message": self.secret("unknown")
+                "message": self.secret(f"{path}[].message" if type_ in READ_MESSAGES else "unknown")
             }
 
 
@@ -124,7 +136,7 @@ def found_in(text: str, paths: dict[str, tuple[str, str]]) -> set[tuple[str, str
 def planted(form: str, folder: Path) -> tuple[Capture, dict[str, tuple[str, str]]]:
     planter = Planter(form)
     folder.mkdir()
-    for group, kind in KINDS:
+    for group, kind in LISTED_KINDS:
         text = json.dumps(planter.object(group, kind))
         name = planter.secret("file").replace("/", "-")
         (folder / f"{name}.json").write_text(text)

@@ -39,12 +39,15 @@ NOT_PARSED = {
     "a ConfigMap": header("ConfigMap"),
     "Endpoints": header("Endpoints"),
     "an older time": header("Event") + "lastTimestamp: 2026-05-04T00:00:00Z\n",
+    "an Event that is no Warning": header("Event") + "type: Normal\nmetadata: {name: a}\n",
     "another escape": header("Secret") + 'data: {a: "\\n"}\n',
 }
 PARSED = {
     "a kind that scheduling reads": header("Deployment", "apps/v1") + "metadata: {name: web}\n",
     "a kind that files alone have": header("PodMetrics", "metrics.k8s.io/v1beta1") + "metadata: {name: web}\n",
     "a list": header("List"),
+    "a Warning": header("Event") + "type: Warning\nmetadata: {name: a}\n",
+    "a kind that is evidence": header("NodePool", "karpenter.sh/v1") + "metadata: {name: a}\n",
     "a list of one kind": header("SecretList"),
     "a kind that is a typing error": header("Pod", "core/v1"),
     "a kind that stands for objects": header("Table", "meta.k8s.io/v1"),

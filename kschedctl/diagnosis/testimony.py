@@ -1,0 +1,226 @@
+"""What other components did and say about a pod that is not scheduled, added to the first cause and its cures."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kschedctl.common.wording import listed
+from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
+from kschedctl.diagnosis.evidence.events import events_about, said
+from kschedctl.diagnosis.evidence.origin import RaisedRequest, added_selectors, raised_requests
+from kschedctl.diagnosis.evidence.pools import full_pool
+from kschedctl.diagnosis.evidence.resizes import pending_resizes
+from kschedctl.diagnosis.node_health import since
+from kschedctl.objects.custom_resources import NodePool
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.resources import amount_of, format_amount
+from kschedctl.objects.selectors import IN, Requirement
+from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.scheduler.framework.remedy import Patch, Remedy, pointer, remove_operation
+from kschedctl.scheduler.framework.risk import RemedyScope, Risk
+from kschedctl.scheduler.volumes.claims import claim_uses
+
+_FIT: Final = "NodeResourcesFit"
+#: At most this many resizes are proposed for withdrawal, and this many nodes are looked at for their pools.
+_MOST: Final = 3
+_MOST_NODES: Final = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Testimony:
+    """What one source of evidence adds to a cause."""
+
+    #: A clause for the cause; empty if there is nothing to say in the first line.
+    clause: str = ""
+    evidence: tuple[str, ...] = ()
+    remedies: tuple[Remedy, ...] = ()
+    advice: tuple[Advice, ...] = ()
+
+
+def with_testimony(situation: Situation, found: list[Diagnosis]) -> list[Diagnosis]:
+    """Return the causes for which a pod is not scheduled, with what other components did added to the first."""
+    if not found:
+        return found
+    heard = [one for source in _SOURCES for one in source(situation)]
+    if not heard:
+        return found
+    first, *rest = found
+    clauses = [one.clause for one in heard if one.clause and one.clause not in first.cause]
+    evidence = (line for one in heard for line in one.evidence)
+    first = replace(
+        first,
+        cause="; ".join((first.cause, *clauses)),
+        evidence=tuple(dict.fromkeys((*first.evidence, *evidence))),
+        remedies=(*(remedy for one in heard for remedy in one.remedies), *first.remedies),
+        advice=(*first.advice, *(advice for one in heard for advice in one.advice)),
+    )
+    return [first, *rest]
+
+
+def undone_by_others(situation: Situation) -> Callable[[Remedy], bool]:
+    """Return a test for changes of the pod that an autoscaler or admission undoes for the next pod of its owner."""
+    cluster, pod = situation.cluster, situation.pod
+    resources = {one.resource for one in raised_requests(cluster, pod) if one.autoscaler is not None}
+    selectors = {pointer("spec", "nodeSelector", one.key) for one in added_selectors(cluster, pod) if one.setter}
+    if selectors:
+        selectors.add(pointer("spec", "nodeSelector"))
+
+    def test(remedy: Remedy) -> bool:
+        if remedy.scope is not RemedyScope.POD:
+            return False
+        paths = (each["path"] for one in remedy.changes if isinstance(one, Patch) for each in one.patch)
+        return remedy.resource in resources or any(path in selectors for path in paths)
+
+    return test
+
+
+def _resizes(situation: Situation) -> Iterator[Testimony]:
+    """Yield the resizes that hold the room that the pod lacks on nodes that reject it for nothing else."""
+    if not situation.filtered:
+        return
+    others = [plugin for plugin in situation.rejected if plugin != _FIT]
+    nodes = situation.in_reach & situation.rejected_by(_FIT) & ~situation.rejected_by(*others)
+    cluster, found = situation.cluster, 0
+    for resize in pending_resizes(cluster) if nodes.any() else ():
+        short = [name for name in situation.requests if nodes[resize.row] and situation.short_of(name)[resize.row]]
+        free = {name: int(situation.offered(name)[resize.row] - situation.used(name)[resize.row]) for name in short}
+        if not short or any(free[name] + resize.freed(name) < situation.requests[name] for name in short):
+            continue
+        key, node = cluster.pods.key(resize.index), cluster.nodes.names[resize.row]
+        wants = listed([amount_of(name, resize.wanted[name]) for name in short])
+        has = listed([format_amount(name, resize.allocated[name]) for name in short])
+        waits = "defers" if resize.reason != "Infeasible" else "cannot carry out"
+        namespace, _, name = key.partition("/")
+        freed = listed([amount_of(each, resize.freed(each)) for each in short])
+        yield Testimony(
+            clause=f"{key} counts {wants} on {node} for a resize that its kubelet {waits}{since(resize.since)}, "
+            f"and has {has}",
+            evidence=(f"{key}: {resize.message}",) if resize.message else (),
+            remedies=(
+                Remedy(
+                    summary=f"withdraw the resize of {key}: {freed} are free on {node} at once",
+                    scope=RemedyScope.CLUSTER,
+                    changes=(resize.patch(cluster),),
+                    risk=Risk.MISTAKE,
+                    family="withdraw a resize",
+                    command=f"kubectl edit pod -n {namespace} {name} --subresource=resize",
+                ),
+            ),
+        )
+        found += 1
+        if found == _MOST:
+            return
+
+
+def _raised(situation: Situation) -> Iterator[Testimony]:
+    """Yield the requests that nodes lack room for and that the pod's template does not ask for."""
+    if not situation.filtered:
+        return
+    for one in raised_requests(situation.cluster, situation.pod):
+        name = one.resource
+        nodes = situation.in_reach & situation.short_of(name)
+        # Without the raise it would fit on one of them.
+        would_fit = (
+            situation.offered(name) - situation.used(name) >= situation.requests[name] - one.wanted + one.written
+        )
+        if (nodes & would_fit).any():
+            yield _raise(situation, one)
+
+
+def _raise(situation: Situation, one: RaisedRequest) -> Testimony:
+    name, pod = one.resource, situation.pod
+    kind, namespace, owner = situation.workload
+    wants, written = amount_of(name, one.wanted), format_amount(name, one.written) if one.written else "no request"
+    cap = " (maxAllowed is not set)" if one.autoscaler is not None and not one.is_capped else ""
+    by = f": {one.setter} sets it{cap}" if one.setter else " (admission set it, or the template has changed since)"
+    if one.setter.startswith("container"):
+        return Testimony(clause=f"{one.setter} and asks for {wants} beside the template of {kind} {namespace}/{owner}")
+    clause = f"container {one.container} asks for {wants} instead of the template's {written}{by}"
+    rows = all_rows(situation.in_reach)
+    free = max((int(situation.offered(name)[row] - situation.used(name)[row]) for row in rows), default=0)
+    room = free - (situation.requests[name] - one.wanted)
+    if one.autoscaler is not None:
+        where = f"{one.autoscaler.namespace}/{one.autoscaler.name}"
+        summary = f"set maxAllowed of VerticalPodAutoscaler {where} to {amount_of(name, room)} or less"
+        advice = Advice(
+            summary=f"{summary}, then delete the pod, so that it is made anew",
+            risk=Risk.MISTAKE,
+            untried="the VerticalPodAutoscaler sets the requests of new pods",
+            command=f"kubectl edit vpa -n {one.autoscaler.namespace} {one.autoscaler.name}    # spec.resourcePolicy",
+        )
+    elif one.setter.startswith("LimitRange"):
+        advice = Advice(
+            summary=f"set a request of its own for {name} in container {one.container} of {kind} {namespace}/{owner}, "
+            f"so that the default of {one.setter} does not apply",
+            risk=Risk.MISTAKE,
+            untried="the API server sets the default for new pods",
+            command=f"kubectl edit {kind.lower()} -n {namespace} {owner}",
+        )
+    else:
+        advice = Advice(
+            summary=f"find what sets {wants} instead of the template's {written} in pods of {kind} {namespace}/{owner}",
+            risk=Risk.MISTAKE,
+            untried="the snapshot has no object that sets it",
+            command=f"kubectl get pod -n {pod.namespace} {pod.name} -o yaml",
+        )
+    return Testimony(clause=clause, advice=(advice,))
+
+
+def _selectors(situation: Situation) -> Iterator[Testimony]:
+    """Yield the labels of the node selector that admission added, if they keep the pod away from nodes."""
+    labels = situation.cluster.nodes.labels
+    for one in added_selectors(situation.cluster, situation.pod) if situation.filtered else ():
+        if labels.matches((Requirement(one.key, IN, (one.value,)),)).all():
+            continue
+        kind, namespace, name = situation.workload
+        clause = f"{one.key}={one.value} is not in the template of {kind} {namespace}/{name}"
+        if not one.setter:
+            yield Testimony(clause=f"{clause}: admission added it, or the template has changed since")
+            continue
+        without = situation.context().pod_patch(
+            f"{one.cure}; then delete the pod, so that it is made anew",
+            remove_operation("spec", "nodeSelector", one.key),
+            risk=Risk.MISTAKE,
+            family=("selector", one.key),
+        )
+        # The change is made at the namespace, not in the pod's template.
+        remedy = replace(without, scope=RemedyScope.CLUSTER, command=one.command)
+        yield Testimony(clause=f"{clause}: {one.setter}", remedies=(remedy,))
+
+
+def _pools(situation: Situation) -> Iterator[Testimony]:
+    """Yield the pool of Karpenter that would add a node for the pod, and is at its limit."""
+    if not situation.filtered or not situation.cluster.list(NodePool):
+        return
+    others = [plugin for plugin in situation.rejected if plugin != _FIT]
+    nodes = situation.selected & situation.large_enough & ~situation.rejected_by(*others)
+    told: set[str] = set()
+    for row in all_rows(nodes)[:_MOST_NODES]:
+        full = full_pool(situation.cluster, situation.cluster.nodes.objects[row])
+        if full is not None and full.name not in told:
+            told.add(full.name)
+            yield Testimony(clause=full.cause)
+
+
+def _events(situation: Situation) -> Iterator[Testimony]:
+    """Yield the newest Warning about the pod, its claims and its owner."""
+    pod, cluster = situation.pod, situation.cluster
+    owner = pod.metadata.controller
+    objects = [
+        (Pod.__name__, pod.namespace, pod.name),
+        *((PersistentVolumeClaim.__name__, pod.namespace, use.claim) for use in claim_uses(pod)),
+        *(((owner.kind, pod.namespace, owner.name),) if owner is not None else ()),
+    ]
+    lines = [said(event) for each in objects for event in events_about(cluster, *each)[:1]]
+    if lines:
+        yield Testimony(evidence=tuple(lines))
+
+
+#: The sources, in the order in which their clauses follow the cause.
+_SOURCES: Final[tuple[Callable[[Situation], Iterator[Testimony]], ...]] = (
+    _resizes,
+    _raised,
+    _selectors,
+    _pools,
+    _events,
+)
