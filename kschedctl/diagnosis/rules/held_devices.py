@@ -194,6 +194,9 @@ def incomplete_pools(situation: Situation) -> Iterator[Diagnosis]:
         *((row, driver, f"driver {driver} publishes no devices") for row, driver in silent),
     ):
         node, agent = cluster.nodes.names[row], agent_on(cluster, driver, row, "dra")
+        if agent is None and any(cluster.nodes.names[other] in publishing for other in rows if other != row):
+            # The driver may be about to publish the rest, and other nodes have such devices.
+            continue
         state = f": {agent.clause}" if agent is not None else ""
         rest = situation.in_reach.copy()
         rest[row] = False
