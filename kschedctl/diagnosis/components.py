@@ -1,18 +1,28 @@
-"""Pods of the cluster's own components that are not ready: provisioners of volumes, and network plugins.
+"""Pods of the cluster's own components: provisioners of volumes, network plugins, and agents that set up nodes.
 
 Components are recognized by the names of their pods and namespaces, as nothing else in a snapshot tells them apart.
 """
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.node_selection import nodes_matching_pod
 from kschedctl.cluster.records import PodRecord
+from kschedctl.common.wording import listed
 from kschedctl.controllers.workloads.ownership import workload_of
+from kschedctl.controllers.workloads.template import NODE_BOUND
 from kschedctl.diagnosis.diagnosis import Advice
-from kschedctl.diagnosis.node_health import condition_of_pod, since
+from kschedctl.diagnosis.evidence.containers import state_words, stopped_containers
+from kschedctl.diagnosis.node_health import condition_of_pod, health_taints, since
+from kschedctl.objects.pod import PodSpec, is_startup_taint
 from kschedctl.objects.volume import CSIDriver
+from kschedctl.objects.workload import DaemonSet
 from kschedctl.scheduler.framework.risk import Risk
+from kschedctl.scheduler.plugins.taint_toleration import untolerated_taint
 from kschedctl.scheduler.volumes.csi_nodes import PLUGINS_BY_NAME, CSINodes
 
 #: The names of pods of network plugins (CNI).
@@ -21,10 +31,11 @@ _NETWORK_PLUGIN: Final = re.compile(
 )
 #: The names of pods that may create volumes.
 _PROVISIONER: Final = re.compile(r"csi|provisioner")
-#: Words in the names of provisioners that tell no two of them apart.
+#: Words in the names of provisioners and taints that tell no two of them apart.
 _COMMON: Final = frozenset(
     {"csi", "com", "io", "k8s", "x", "org", "net", "dev", "cloud", "cluster", "local", "driver", "storage", "sigs"}
-    | {"kubernetes", "provisioner", "external"}
+    | {"kubernetes", "provisioner", "external", "node", "agent", "not", "ready", "notready", "unready", "startup"}
+    | {"taint", "ignore", "autoscaler", "initialized", "uninitialized", "un"}
 )
 
 
@@ -48,22 +59,13 @@ def _ill_provisioner(cluster: Cluster, provisioner: str) -> tuple[tuple[str, str
     Returns: Kind, namespace and name of the workload, and its state, such as ``is not ready``; ``None`` if a pod is
         ready or none is recognized.
     """
-    # The words that tell a provisioner apart, such as ``ebs`` of ``ebs.csi.aws.com``.
-    before, _, after = provisioner.partition("csi.")
-    split = (
-        [word for word in re.split(r"[./_-]+", part.lower()) if word and word not in _COMMON]
-        for part in (before, after)
-    )
-    words = next(filter(None, split), [])
     found = [
         record
         for record in cluster.pods.records
         if record.metadata.deletion_timestamp is None
         and record.status.phase not in ("Succeeded", "Failed")
         and _PROVISIONER.search(record.metadata.name)
-        and (full := f"{record.metadata.namespace}/{record.metadata.name}".lower())
-        # A short word such as pd must not be a part of another one.
-        and any(word in (re.split(r"[/-]+", full) if len(word) < len("abc") else full) for word in words)
+        and _n_common(provisioner, f"{record.metadata.namespace}/{record.metadata.name}")
     ]
     central = [
         record for record in found if (owner := record.metadata.controller) is None or owner.kind != "DaemonSet"
@@ -78,10 +80,145 @@ def _ill_provisioner(cluster: Cluster, provisioner: str) -> tuple[tuple[str, str
     return workload, f"is not ready{since(ready.last_transition_time) if ready is not None else ''}"
 
 
+def _n_common(component: str, name: str) -> int:
+    """Return the number of words of a component, such as ``ebs`` of ``ebs.csi.aws.com``, that a pod's name contains."""
+    before, _, after = component.partition("csi.")
+    split = (
+        [word for word in re.split(r"[./_-]+", part.lower()) if word and word not in _COMMON]
+        for part in (before, after)
+    )
+    words, full = next(filter(None, split), []), name.lower()
+    # A short word such as pd must not be a part of another one, except in pdcsi.
+    parts = {part.replace("csi", "") for part in re.split(r"[/-]+", full)}
+    return sum(word in (parts if len(word) < len("abc") else full) for word in words)
+
+
 def _is_ready(record: PodRecord) -> bool:
     """Report whether a pod is not known to be unready; the stored form keeps the condition only if it is false."""
     ready = condition_of_pod(record, "Ready")
     return ready is None or ready.status == "True"
+
+
+# Agents: the pods with which a CSI driver, a network plugin or a device driver serves each node.
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """The pod of an agent on a node, or the DaemonSet that has no pod there."""
+
+    #: The pod, ``namespace/name``; empty if there is none.
+    pod: str
+    #: The state as a verb phrase, such as ``runs`` or ``is not ready since 2026-11-20 09:41 UTC``.
+    state: str
+
+    @property
+    def runs(self) -> bool:
+        return self.state == _RUNS
+
+    @property
+    def clause(self) -> str:
+        """The pod and its state, as a clause."""
+        return f"its pod {self.pod} {self.state}" if self.pod else self.state
+
+    def cure(self, node: str) -> str:
+        """Return what gets the agent to serve a node, in the imperative."""
+        if not self.pod:
+            return f"get {self.state.partition(' has no pod')[0]} to run on {node}"
+        if self.runs:
+            return f"restart pod {self.pod} on {node}"
+        if self.state.startswith(_STARTED):
+            return f"wait until pod {self.pod} has set up {node}"
+        return f"repair pod {self.pod} on {node}: look at its log and its events"
+
+    @property
+    def command(self) -> str:
+        """The first command of the cure."""
+        namespace, _, name = self.pod.partition("/")
+        if not self.pod:
+            return f"# {self.state}"
+        if self.runs:
+            return f"kubectl delete pod -n {namespace} {name}"
+        if self.state.startswith(_STARTED):
+            return f"kubectl get pod -n {namespace} {name}"
+        return f"kubectl logs -n {namespace} {name} --all-containers --previous"
+
+
+_RUNS: Final = "runs"
+_STARTED: Final = "has started"
+_PLURALS: Final = {"runs": "run", "is": "are", "has": "have"}
+#: An agent that has run for so long has had the time to set up its node.
+_SETTLED: Final = timedelta(minutes=3)
+
+
+def agent_on(cluster: Cluster, component: str, row: int, kind: str = "csi") -> Agent | None:
+    """Return the agent of a component, such as CSI driver ``ebs.csi.aws.com``, on a node; ``None`` if none is known.
+
+    Args:
+        kind: A word in the names of such agents, which decides between several that match.
+    """
+    drivers = CSINodes.of(cluster).drivers.union(each.name for each in cluster.list(CSIDriver))
+
+    def rank(namespace: str, name: str) -> tuple[int, bool, int]:
+        full = f"{namespace}/{name}"
+        # The name of the only driver of a cluster need not be in that of its pods, as in hcloud-csi-node.
+        known = _n_common(component, full) or int(drivers == {component} and kind in full)
+        return known, kind in full, -len(name)
+
+    found = [
+        (rank(namespace, name), record)
+        for index in cluster.pods.on_node(row).tolist()
+        if (record := cluster.pods.records[index]).metadata.deletion_timestamp is None
+        and (owner := record.metadata.controller) is not None
+        and owner.kind in NODE_BOUND
+        for _, namespace, name in (workload_of(cluster, record.metadata),)
+    ]
+    best = max(found, key=lambda each: each[0], default=None)
+    sets = [(rank(each.namespace, each.name), each) for each in cluster.list(DaemonSet)]
+    absent = max(sets, key=lambda each: each[0], default=None)
+    if best is not None and best[0][0] and (absent is None or best[0] >= absent[0]):
+        record = best[1]
+        return Agent(f"{record.metadata.namespace}/{record.metadata.name}", _state_of(cluster, record))
+    if absent is None or not absent[0][0]:
+        return None
+    return Agent("", absence(cluster, absent[1], row))
+
+
+def _state_of(cluster: Cluster, record: PodRecord) -> str:
+    ready, started, now = condition_of_pod(record, "Ready"), record.status.start_time, cluster.taken_at
+    if not _is_ready(record) or record.status.phase == "Pending":
+        stopped = next(stopped_containers(record.status), None)
+        why = f" ({state_words(stopped)})" if stopped is not None else ""
+        return f"is not ready{since(ready.last_transition_time) if ready is not None else ''}{why}"
+    if started is not None and now is not None and now - started < _SETTLED:
+        return f"{_STARTED}{since(started).replace(' since', ' at')}"
+    return _RUNS
+
+
+def startup_agent(cluster: Cluster, row: int) -> Agent | None:
+    """Return the agent that is to take the first health taint off a node; ``None`` if none is known to."""
+    taint = next(iter(health_taints(cluster.nodes.objects[row])), None)
+    return agent_on(cluster, taint.key, row) if taint is not None and is_startup_taint(taint) else None
+
+
+def agents_words(agents: Sequence[Agent]) -> str:
+    """Return agents of one component in the same state as a clause that follows the problem of their nodes."""
+    pods, first = [each.pod for each in agents], agents[0]
+    if not first.pod:
+        return f", and {first.state}"
+    verb, space, rest = first.state.partition(" ")
+    verb = verb if len(pods) == 1 else _PLURALS[verb]
+    names = f"pod{'s' * (len(pods) > 1)} {listed(pods, most=3)}"
+    return f", {'although its' if first.runs else 'whose'} {names} {verb}{space}{rest}"
+
+
+def absence(cluster: Cluster, of: DaemonSet, row: int) -> str:
+    """Return the absence of a DaemonSet's pod from a node as a clause, with what keeps the pod away."""
+    spec = of.spec.template.spec if of.spec.template is not None else PodSpec()
+    taint = untolerated_taint(cluster.nodes.objects[row].spec.taints, spec.tolerations)
+    why = f", as it does not tolerate the taint {taint}" if taint is not None else ""
+    if not nodes_matching_pod(cluster.nodes, spec)[row]:
+        why = ", as its node selector does not match the node"
+    return f"DaemonSet {of.namespace}/{of.name} has no pod there{why}"
 
 
 # Provisioners of volumes, and their CSI drivers.

@@ -17,13 +17,17 @@ def rules_of_unscheduled() -> tuple[DiagnosisRule, ...]:
     """Return the rules for pods that fit nowhere; the first cause found is that of the first line."""
     from kschedctl.diagnosis.rules import (
         affinity,
+        csi_drivers,
         devices,
         gangs,
+        held_devices,
+        kubelet_features,
         labels,
         pod_claims,
         queue,
         requests,
         spread,
+        storage_capacity,
         taints,
         volumes,
     )
@@ -32,16 +36,22 @@ def rules_of_unscheduled() -> tuple[DiagnosisRule, ...]:
     return (
         queue.nominated_waits,
         gangs.gang_deadlock,
+        labels.lost_label,
         labels.mistyped_label,
         pod_claims.missing_claim,
         claims.unbound_claim,
         volumes.volume_place,
+        storage_capacity.unreported_storage,
         pod_claims.waiting_claim,
         pod_claims.claim_in_use,
-        volumes.csi_driver,
+        csi_drivers.csi_driver,
+        csi_drivers.node_without_driver,
         taints.mistyped_toleration,
         devices.mistyped_resource,
         devices.no_device_plugin,
+        held_devices.finished_holders,
+        held_devices.incomplete_pools,
+        kubelet_features.kubelet_features,
         spread.foreign_spread,
         spread.spread_counts_others,
         spread.blocked_domain,
@@ -78,13 +88,13 @@ def rules_of_gated() -> tuple[DiagnosisRule, ...]:
 
 def rules_of_placed() -> tuple[DiagnosisRule, ...]:
     """Return the rules for pods that are scheduled, or run."""
-    from kschedctl.diagnosis.rules import queue, volumes
+    from kschedctl.diagnosis.rules import csi_drivers, queue, volumes
     from kschedctl.diagnosis.rules import unbound_claims as claims
 
     return (
         claims.claim_without_scheduler,
         volumes.attached_elsewhere,
-        volumes.csi_driver_of_placed,
+        csi_drivers.csi_driver_of_placed,
         claims.provisioning,
         queue.idle_scheduler,
     )

@@ -15,9 +15,8 @@ from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.template import NODE_BOUND
 from kschedctl.diagnosis.diagnosis import Situation
 from kschedctl.diagnosis.evidence.pools import full_pool
-from kschedctl.diagnosis.node_health import PROBLEMS
+from kschedctl.diagnosis.node_health import stands_for_problem
 from kschedctl.objects.core import Node
-from kschedctl.objects.pod import OWN_TAINTS
 from kschedctl.objects.quantity import parse_quantity
 from kschedctl.objects.resources import CPU, MEMORY, amount_of, exact_quantity
 from kschedctl.objects.well_known import INSTANCE_TYPE, POOL_LABELS, ZONE, zone_of
@@ -47,7 +46,7 @@ def nodes_like(
     """
     node = cluster.nodes.objects[cluster.nodes.row[model]]
     names = list(islice(numbered_names(model, cluster.nodes.row), number))
-    taints = tuple(taint for taint in node.spec.taints if not taint.key.startswith((OWN_TAINTS, *PROBLEMS)))
+    taints = tuple(taint for taint in node.spec.taints if not stands_for_problem(taint))
     elsewhere = replace(node.metadata, labels={**node.metadata.labels, **(place or {})})
     healthy = replace(node, metadata=elsewhere, spec=replace(node.spec, unschedulable=False, taints=taints))
     belongings = copies_of_belongings((cluster,), model, names)
@@ -170,7 +169,7 @@ def kind_of(node: Node) -> bytes:
 def shape_of(node: Node) -> bytes:
     """Return the properties that nodes of one kind share: allocatable resources, labels except the name, and taints."""
     labels = {key: value for key, value in node.metadata.labels.items() if value != node.name}
-    taints = [taint for taint in node.spec.taints if not taint.key.startswith((OWN_TAINTS, *PROBLEMS))]
+    taints = [taint for taint in node.spec.taints if not stands_for_problem(taint)]
     return msgspec.json.encode((node.status.allocatable, labels, taints), order="deterministic")
 
 

@@ -7,7 +7,15 @@ from typing import Final
 from kschedctl.cluster.records import PodRecord
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.objects.core import Condition, Node, Taint
-from kschedctl.objects.pod import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, Toleration, tolerated
+from kschedctl.objects.pod import (
+    NO_EXECUTE,
+    NO_SCHEDULE,
+    OS_TAINT,
+    UNSCHEDULABLE_TAINT,
+    Toleration,
+    is_startup_taint,
+    tolerated,
+)
 from kschedctl.scheduler.framework.risk import Risk
 
 #: The taint of a node that the cluster autoscaler is about to delete; its value is the Unix time of the tainting.
@@ -33,17 +41,11 @@ PROBLEMS: Final = {
     "karpenter.sh/disrupted": "being removed by Karpenter",
     "karpenter.sh/disruption": "being removed by Karpenter",
     "karpenter.sh/unregistered": "not registered by Karpenter yet",
-    "node.cilium.io/agent-not-ready": "waiting for the Cilium agent",
-    "ebs.csi.aws.com/agent-not-ready": "waiting for the EBS CSI driver",
-    "efs.csi.aws.com/agent-not-ready": "waiting for the EFS CSI driver",
 }
-#: The taints that a part of the cluster removes from each new node: a cloud provider, an agent, or Karpenter.
+#: The taints, besides those of agents, that a part of the cluster removes from each new node.
 _OF_SETUP: Final = (
     "node.cloudprovider.kubernetes.io/uninitialized",
     "node.kubernetes.io/network-unavailable",
-    "node.cilium.io/agent-not-ready",
-    "ebs.csi.aws.com/agent-not-ready",
-    "efs.csi.aws.com/agent-not-ready",
     "karpenter.sh/unregistered",
 )
 #: The kubelet's word for a container runtime without a network plugin.
@@ -64,9 +66,14 @@ def health_taints(node: Node, tolerations: Sequence[Toleration] = ()) -> list[Ta
         for taint in node.spec.taints
         if taint.effect in (NO_SCHEDULE, NO_EXECUTE)
         and taint.key != UNSCHEDULABLE_TAINT.key
-        and taint.key.startswith(tuple(PROBLEMS))
+        and stands_for_problem(taint)
         and not tolerated(tolerations, taint)
     ]
+
+
+def stands_for_problem(taint: Taint) -> bool:
+    """Report whether a taint stands for a problem of its node, or for a node that is not set up yet."""
+    return (taint.key.startswith(tuple(PROBLEMS)) and taint.key != OS_TAINT) or is_startup_taint(taint)
 
 
 def is_unhealthy(node: Node, tolerations: Sequence[Toleration] = ()) -> bool:
@@ -77,7 +84,7 @@ def is_unhealthy(node: Node, tolerations: Sequence[Toleration] = ()) -> bool:
 def health_problem(node: Node) -> str:
     """Return the problem of an unhealthy node as text, with the time since when, the reason and the taint."""
     taint = health_taints(node)[0]
-    problem = next(words for key, words in PROBLEMS.items() if taint.key.startswith(key))
+    problem = next((words for key, words in PROBLEMS.items() if taint.key.startswith(key)), "not set up")
     condition = condition_of(node, _CONDITIONS.get(taint.key, "Ready"))
     reason = ""
     if condition is not None and (condition.status == "True") == (condition.type != "Ready"):
@@ -108,8 +115,9 @@ def lacks_network_plugin(node: Node) -> bool:
 
 def lacks_setup(node: Node) -> bool:
     """Report whether a part of the cluster has not set the node up; new nodes would have the same problem."""
-    keys = tuple(taint.key for taint in health_taints(node))
-    return any(key.startswith(_OF_SETUP) for key in keys) or (bool(keys) and lacks_network_plugin(node))
+    taints = health_taints(node)
+    waits = any(taint.key.startswith(_OF_SETUP) or is_startup_taint(taint) for taint in taints)
+    return waits or (bool(taints) and lacks_network_plugin(node))
 
 
 def condition_of(node: Node, kind: str) -> Condition | None:

@@ -1,5 +1,6 @@
 """The Pod (core/v1), limited to the fields that scheduling reads."""
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -226,12 +227,37 @@ UNSAFE_TAINTS: Final = (
     "DeletionCandidateOfClusterAutoscaler",
     "karpenter.sh/",
     "node.cilium.io/",
-    "ebs.csi.aws.com/agent-not-ready",
-    "efs.csi.aws.com/agent-not-ready",
+    "eks.amazonaws.com/compute-type",
     *CONTROL_PLANE_TAINTS,
+)
+#: The key of the taint of virtual nodes, which run pods that are made for them.
+VIRTUAL_KUBELET: Final = "virtual-kubelet.io/provider"
+#: The key of the taint of nodes with another operating system, such as the Windows nodes of GKE.
+OS_TAINT: Final = "node.kubernetes.io/os"
+#: Keys of taints that an agent of the node, such as a CSI driver, takes off when it has set up a new node.
+_STARTUP_TAINTS: Final = re.compile(
+    r"(?!node\.kubernetes\.io/|node\.cloudprovider\.kubernetes\.io/)"
+    r"((startup|ignore)-taint\.cluster-autoscaler\.kubernetes\.io/.*"
+    r"|(.*[/.-])?(not-?ready|unready|startup|un-?initialized|not-initialized))"
 )
 #: The taint of a cordoned node; the node controller adds it to every node with ``spec.unschedulable``.
 UNSCHEDULABLE_TAINT: Final = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)
+
+
+def is_startup_taint(taint: Taint) -> bool:
+    """Report whether an agent takes a taint off a new node when it has set the node up.
+
+    >>> is_startup_taint(Taint(key="efs.csi.aws.com/agent-not-ready", effect="NoExecute"))
+    True
+    >>> is_startup_taint(Taint(key="node.kubernetes.io/not-ready", effect="NoExecute"))
+    False
+    """
+    return _STARTUP_TAINTS.fullmatch(taint.key) is not None
+
+
+def protects_pods(taint: Taint) -> bool:
+    """Report whether a taint protects pods from a node that is not healthy, not set up, or of the control plane."""
+    return taint.key != OS_TAINT and (taint.key.startswith(UNSAFE_TAINTS) or is_startup_taint(taint))
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:

@@ -16,6 +16,7 @@ POOL_LABELS: Final = {
     "alpha.eksctl.io/nodegroup-name": "nodegroup",
     "cloud.google.com/gke-nodepool": "node pool",
     "kubernetes.azure.com/agentpool": "agent pool",
+    "agentpool": "agent pool",
     "karpenter.sh/nodepool": "NodePool",
 }
 #: The last parts of other labels that name a pool, such as ``doks.digitalocean.com/node-pool``.
@@ -37,6 +38,7 @@ _POOL_DOMAINS: Final = (
     "karpenter.sh",
     "k8s.aws",
     "oraclecloud.com",
+    "virtual-kubelet.io",
 )
 
 

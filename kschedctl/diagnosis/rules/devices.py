@@ -9,22 +9,24 @@ from typing import Final
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.node_selection import nodes_matching_pod
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.common.wording import counted, listed, meant
 from kschedctl.controllers.workloads.ownership import workload_of
+from kschedctl.diagnosis.components import Agent, absence, agent_on
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
+from kschedctl.diagnosis.rules.divided_devices import devices_elsewhere, divided_devices, renamed
+from kschedctl.diagnosis.rules.held_devices import drivers_of_class, finished_holders
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.rules.requests import offered_resources, offers_of_vendor, requested_devices
 from kschedctl.diagnosis.rules.taints import only_unhealthy
 from kschedctl.objects.core import Node
 from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceSlice
-from kschedctl.objects.pod import PodSpec, ResourceRequirements
+from kschedctl.objects.pod import PodSpec
 from kschedctl.objects.resources import CPU, MEMORY, exact_quantity, format_amount
 from kschedctl.objects.workload import DaemonSet, Deployment
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.devices.explain import NotAllocated, RequestSupply
-from kschedctl.scheduler.framework.remedy import Operation, Remedy, add_operation, patched, replace_operation
+from kschedctl.scheduler.framework.remedy import Remedy, add_operation, patched, replace_operation
 from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 from kschedctl.scheduler.plugins.dynamic_resources.state import State
 from kschedctl.scheduler.plugins.taint_toleration import taint_remedies, untolerated_taint
@@ -114,11 +116,7 @@ def plugin_state(cluster: Cluster, resource: str, row: int) -> tuple[bool, str]:
     for each in cluster.list(DaemonSet):
         spec = each.spec.template.spec if each.spec.template is not None else PodSpec()
         if _is_plugin(each.name, spec, resource):
-            taint = untolerated_taint(cluster.nodes.objects[row].spec.taints, spec.tolerations)
-            why = f", as it does not tolerate the taint {taint}" if taint is not None else ""
-            if not nodes_matching_pod(cluster.nodes, spec)[row]:
-                why = ", as its node selector does not match the node"
-            return True, f"DaemonSet {each.namespace}/{each.name} has no pod there{why}"
+            return True, absence(cluster, each, row)
     found = next((each for each in cluster.list(Deployment) if _OPERATOR.search(each.name)), None)
     if found is not None:
         return True, f"no device plugin runs there, although {found.namespace}/{found.name} is to install one"
@@ -153,37 +151,11 @@ def mistyped_resource(situation: Situation) -> Iterator[Diagnosis]:
             n_nodes = int((situation.offered(other) > 0).sum())
             have = "offers" if n_nodes == 1 else "offer"
             domain = resource.partition("/")[0]
-            spec = situation.pod.spec
-            patch: list[Operation] = []
-            for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
-                for i, container in enumerate(containers):
-                    own = container.resources
-                    if resource in own.requests or resource in own.limits:
-                        requests = {
-                            other if name == resource else name: amount for name, amount in own.requests.items()
-                        }
-                        limits = {other if name == resource else name: amount for name, amount in own.limits.items()}
-                        patch.append(
-                            add_operation(
-                                ResourceRequirements(requests=requests, limits=limits, claims=own.claims),
-                                "spec",
-                                field,
-                                i,
-                                "resources",
-                            )
-                        )
             yield Diagnosis(
                 rule="mistyped-resource",
                 cause=f"no node offers {resource}; {counted(n_nodes, 'node')} {have} {other}",
                 evidence=(f"nodes offer {listed(offers)}",) if domain != other.partition("/")[0] else (),
-                remedies=(
-                    situation.context().pod_patch(
-                        f"request {other} instead of {resource}",
-                        *patch,
-                        risk=Risk.MISTAKE,
-                        family=("resource", resource),
-                    ),
-                ),
+                remedies=(renamed(situation, resource, other, Risk.MISTAKE),),
             )
 
 
@@ -221,6 +193,9 @@ def no_device_plugin(situation: Situation) -> Iterator[Diagnosis]:
         offering = situation.in_reach & (situation.offered(resource) > 0)
         if (offering & ~situation.short_of(resource)).any() or intended(situation, resource):
             continue
+        if resource in _ADDRESSES and not offering.any():
+            yield _without_addresses(situation, resource)
+            continue
         silent = situation.in_reach & (situation.offered(resource) == 0)
         cluster, similar = situation.cluster, offers_of_vendor(situation, resource, silent)
         signs = {
@@ -256,7 +231,44 @@ def no_device_plugin(situation: Situation) -> Iterator[Diagnosis]:
                 ),
             )
         elif not offering.any() and silent.all():
-            yield _nowhere(resource, similar)
+            yield _nowhere(situation, resource, similar)
+        elif not offering.any():
+            yield from devices_elsewhere(situation, resource)
+
+
+#: The resources with which the VPC resource controller of EKS counts addresses, each with their use and their setting.
+_ADDRESSES: Final = {
+    "vpc.amazonaws.com/PrivateIPv4Address": (
+        "addresses for pods on Windows",
+        "set enable-windows-ipam: 'true' in ConfigMap kube-system/amazon-vpc-cni",
+        'kubectl patch configmap -n kube-system amazon-vpc-cni -p \'{"data":{"enable-windows-ipam":"true"}}\'',
+    ),
+    "vpc.amazonaws.com/pod-eni": (
+        "network interfaces for pods with security groups of their own",
+        "set ENABLE_POD_ENI=true in DaemonSet kube-system/aws-node",
+        "kubectl set env daemonset -n kube-system aws-node ENABLE_POD_ENI=true",
+    ),
+}
+
+
+def _without_addresses(situation: Situation, resource: str) -> Diagnosis:
+    """Return the diagnosis of nodes to which the VPC resource controller has given no addresses for pods."""
+    use, setting, command = _ADDRESSES[resource]
+    base = obstacles_on(situation, situation.in_reach)
+    return Diagnosis(
+        rule="no-addresses",
+        cause=together(situation, f"{base}: the VPC resource controller has given no {use}"),
+        evidence=(f"{resource} stands for {use}; no device plugin offers it",),
+        advice=(
+            Advice(
+                summary=f"{setting}, so that the VPC resource controller gives nodes {use}",
+                risk=Risk.MISTAKE,
+                untried="the controller changes the nodes outside the scheduler",
+                command=command,
+            ),
+        ),
+        checks=("kubectl describe configmap -n kube-system amazon-vpc-cni",),
+    )
 
 
 def _offering(situation: Situation, node: Node, resource: str, within: int, *, installed: bool) -> Remedy:
@@ -289,25 +301,10 @@ def _offering(situation: Situation, node: Node, resource: str, within: int, *, i
     )
 
 
-def _nowhere(resource: str, others: list[str]) -> Diagnosis:
+def _nowhere(situation: Situation, resource: str, others: list[str]) -> Diagnosis:
     """Return the diagnosis of a cluster without a sign of such a device, except for others of the vendor."""
     if others:
-        return Diagnosis(
-            rule="device-not-offered",
-            cause=f"no node offers {resource}; nodes offer {listed(others)} of the same vendor",
-            advice=(
-                Advice(
-                    summary=f"configure the device plugin so that a node offers {resource}",
-                    risk=Risk.MISTAKE,
-                    untried="the snapshot does not show how the devices can be divided",
-                ),
-                Advice(
-                    summary=f"request {listed(others, 'or')} instead of {resource}, if that part of a device suffices",
-                    risk=Risk.REDUCED,
-                    untried="the snapshot does not show how much of a device the program needs",
-                ),
-            ),
-        )
+        return divided_devices(situation, resource, others)
     return Diagnosis(
         rule="no-device-node",
         cause=f"no node offers {resource}",
@@ -399,8 +396,6 @@ def _strangers(situation: Situation, resource: str, free: Mask) -> Iterator[str]
 
 
 _DEVICE_CLAIMS_PLUGIN: Final = "DynamicResources"
-#: An expression that requires a driver.
-_DRIVER: Final = re.compile(r"""device\.driver\s*==\s*["']([^"']+)["']""")
 #: The reasons of at most 50 nodes are looked at.
 _SAMPLE: Final = 50
 
@@ -470,7 +465,7 @@ def device_claims(situation: Situation) -> Iterator[Diagnosis]:
             operands = [one for one in situation.operands(row, _DEVICE_CLAIMS_PLUGIN) if isinstance(one, NotAllocated)]
             supplies += [request for one in operands for request in one.requests if request.lacking]
         matching = [one for one in supplies if one.matching]
-        if not matching or any(one.free for one in matching):
+        if not matching or any(one.free for one in matching) or any(True for _ in finished_holders(situation)):
             return
         holders = list(dict.fromkeys(str(holder) for one in matching for holder in one.holders))
         where = counted(len({id(one) for one in matching}), "node")
@@ -526,12 +521,7 @@ def _silent_drivers(situation: Situation) -> Iterator[Diagnosis]:
     for one in situation.cluster.list(ResourceSlice):
         published.setdefault(one.spec.driver, set()).add(one.spec.node_name or one.name)
     for use in _uses(situation):
-        found = situation.cluster.get(DeviceClass, use.name)
-        if found is None:
-            wanted = []
-        else:
-            expressions = (each.cel.expression for each in found.spec.selectors if each.cel is not None)
-            wanted = [driver for expression in expressions for driver in _DRIVER.findall(expression)]
+        wanted = drivers_of_class(situation.cluster, use.name)
         if not wanted or any(driver in published for driver in wanted):
             continue
         driver = wanted[0]
@@ -539,21 +529,34 @@ def _silent_drivers(situation: Situation) -> Iterator[Diagnosis]:
         others = [f"{name} ({counted(len(published[name]), 'node')})" for name in siblings or sorted(published)]
         instead = f"; those of {listed(others)} exist" if others else ", and no other driver publishes any"
         verb = "switch on the part of the driver" if siblings else "install the driver"
+        cure, command = f"{verb} that publishes devices of {driver}", f"# {verb} that publishes devices of {driver}"
+        sick = next(_sick_agents(situation, driver), None)
+        if sick is not None:
+            node, agent = sick
+            instead, cure, command = f", and {agent.clause} on {node}", agent.cure(node), agent.command
         yield Diagnosis(
             rule="no-device-of-the-class",
             cause=f"no ResourceSlice is of the driver {driver}, which DeviceClass {use.name} selects{instead}",
             evidence=(f"claim {use.claim.key} requests DeviceClass {use.name}",),
             advice=(
                 Advice(
-                    summary=f"{verb} that publishes devices of {driver}",
+                    summary=cure,
                     risk=Risk.MISTAKE,
                     untried="its kubelet plugin then publishes ResourceSlices that the snapshot does not contain",
-                    command=f"# {verb} that publishes devices of {driver}",
+                    command=command,
                 ),
             ),
             checks=("kubectl get resourceslices", "kubectl get daemonsets -A"),
         )
         return
+
+
+def _sick_agents(situation: Situation, driver: str) -> Iterator[tuple[str, Agent]]:
+    """Yield the nodes within reach on which a pod of a driver is not ready, with the pod."""
+    for row in all_rows(situation.in_reach)[:_SAMPLE]:
+        agent = agent_on(situation.cluster, driver, row, "dra")
+        if agent is not None and agent.pod and not agent.runs:
+            yield situation.cluster.nodes.names[row], agent
 
 
 _ERROR: Final = "is smaller than number of claims"

@@ -2,24 +2,36 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final
 
 from kschedctl.cluster.node_selection import nodes_matching, required_node_selector, runtime_class_selector
 from kschedctl.common.arrays import Mask
 from kschedctl.common.wording import counted, listed, meant
-from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation
+from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
 from kschedctl.diagnosis.rules import obstacles
+from kschedctl.objects.core import Node
 from kschedctl.objects.selectors import IN, Requirement, SelectorError, label_map_selector, parse_node_term
 from kschedctl.objects.well_known import (
     ARCH_LABELS,
     ARCHITECTURES,
     OS_LABELS,
     PLACE_LABELS,
+    POOL_LABELS,
     PRESENT_LABELS,
     REPLACED_LABELS,
+    instance_type_of,
+    pool_name,
 )
-from kschedctl.scheduler.framework.remedy import Operation, Remedy, add_operation, remove_operation, replace_operation
-from kschedctl.scheduler.framework.risk import Risk
+from kschedctl.scheduler.framework.remedy import (
+    Operation,
+    Remedy,
+    add_operation,
+    patched,
+    remove_operation,
+    replace_operation,
+)
+from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 
 _REQUIRED: Final = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 #: Values of labels that only say yes.
@@ -257,3 +269,142 @@ def _unknown(situation: Situation, unmet: list[_Wanted]) -> Diagnosis:
             )
         )
     return replace(base, evidence=tuple(facts), advice=tuple(advice))
+
+
+#: The nodes of a pool that are patched to try the label, at most; at most 3 nodes and pods are named.
+_PATCHED: Final = 20
+_NAMED: Final = 3
+
+
+def lost_label(situation: Situation) -> Iterator[Diagnosis]:
+    """A label that the pod requires and that only a part of the nodes of a pool has.
+
+    Labels that somebody has set by hand are gone when an upgrade or an autoscaler replaces a node: the new node has the
+    labels in the definition of its pool alone. Other nodes of the pool still have the label, or a pod with the same
+    nodeSelector still runs on a node that no longer matches it. Operators put the label into the definition of the pool,
+    such as the node group or the NodePool.
+    """
+    # Yield the first required label that nodes which would hold the pod lack, and that their pool has, or had.
+    if not situation.filtered or situation.is_of_daemon_set:
+        return
+    others = [plugin for plugin in situation.rejected if plugin != "NodeAffinity"]
+    fitting = ~situation.selected & ~situation.rejected_by(*others)
+    if not fitting.any() or not situation.rejected_by("NodeAffinity").any():
+        return
+    every = list(_requirements(situation))
+    for wanted in every:
+        old = wanted.requirement
+        if old.operator not in (IN, "Exists") or old.key in PLACE_LABELS or wanted.of_class:
+            continue
+        lacking = fitting & ~situation.cluster.nodes.labels[old.key].present
+        for other in every:
+            if other is not wanted:
+                lacking &= _holds(situation, other.requirement)
+        found = next(chain(_unlike_its_pool(situation, old, lacking), _unlike_its_pods(situation, old, lacking)), None)
+        if found is not None:
+            yield _lost(situation, wanted, found)
+            return
+
+
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """Nodes without a label that they probably had."""
+
+    rows: list[int]
+    #: The pool in words.
+    pool: str
+    #: The sign of the loss, as a relative clause about the label.
+    sign: str
+    #: True if the nodes surely had the label, or were created after those that have it.
+    certain: bool
+
+
+def _unlike_its_pool(situation: Situation, wanted: Requirement, lacking: Mask) -> Iterator[_Lost]:
+    """Yield the nodes without a label of pools in which other nodes have it."""
+    having: dict[str, list[Node]] = {}
+    for node in situation.nodes(_holds(situation, wanted)):
+        having.setdefault(_pool(node), []).append(node)
+    without: dict[str, list[int]] = {}
+    for row in all_rows(lacking):
+        without.setdefault(_pool(situation.cluster.nodes.objects[row]), []).append(row)
+    for pool in [pool for pool in without if pool and pool in having]:
+        rows, one = without[pool], len(having[pool]) == 1
+        names = listed([situation.cluster.nodes.names[row] for row in rows], most=_NAMED)
+        has = f"{listed([node.name for node in having[pool]], most=_NAMED)} of {pool} {'has' if one else 'have'}"
+        made = [node.metadata.creation_timestamp for node in having[pool]]
+        later = [situation.cluster.nodes.objects[row].metadata.creation_timestamp for row in rows]
+        newer = all(old and new and old < new for old in made for new in later)
+        # A label that few nodes of a pool have may be meant for them alone.
+        if newer or len(having[pool]) >= len(rows):
+            has_not = f"but {names} {'has' if len(rows) == 1 else 'have'} not"
+            yield _Lost(rows, pool, f"which {has}, {has_not}", newer)
+
+
+def _unlike_its_pods(situation: Situation, wanted: Requirement, lacking: Mask) -> Iterator[_Lost]:
+    """Yield the nodes without a label on which pods run that require it."""
+    pods = situation.cluster.pods
+    for row in all_rows(lacking):
+        users = [
+            pods.key(index)
+            for index in pods.on_node(row).tolist()
+            if pods.records[index].spec.node_selector.get(wanted.key) in wanted.values
+        ]
+        if users:
+            node = situation.cluster.nodes.objects[row]
+            run = (
+                f"{listed(users, most=_NAMED)}, which {'requires' if len(users) == 1 else 'require'} it as well, still"
+            )
+            sign = f"which {node.name} has lost: pod{'' if len(users) == 1 else 's'} {run} run{'s' * (len(users) == 1)} there"
+            yield _Lost([row], _pool(node), sign, certain=True)
+
+
+def _lost(situation: Situation, wanted: _Wanted, lost: _Lost) -> Diagnosis:
+    """Return the diagnosis of a lost label, with the label as the cure."""
+    old, nodes = wanted.requirement, situation.cluster.nodes.objects
+    value = old.values[0] if old.values else "true"
+    label, pool = f"{old.key}={value}", lost.pool
+    names = listed([nodes[row].name for row in lost.rows], most=_NAMED)
+    summary = f"put the label {label} into the definition of {pool}, and give it to {names}"
+    commands = " ".join(nodes[row].name for row in lost.rows[:_PATCHED])
+    return Diagnosis(
+        rule="lost-label",
+        cause="; ".join(
+            part
+            for part in (
+                f"{wanted.field} wants {old}, {lost.sign}",
+                obstacles.obstacles_on(situation, situation.in_reach),
+            )
+            if part
+        ),
+        remedies=(
+            Remedy(
+                summary=summary if pool else f"give {names} the label {label} again, where the node is created",
+                scope=RemedyScope.NODE,
+                changes=tuple(
+                    patched(
+                        nodes[row], add_operation({**nodes[row].metadata.labels, old.key: value}, "metadata", "labels")
+                    )
+                    for row in lost.rows[:_PATCHED]
+                ),
+                risk=Risk.MISTAKE if lost.certain else Risk.SHARED,
+                # The labels of single nodes add nothing to it.
+                family=("label", label),
+                within=-1.0,
+                once=True,
+                command=f"kubectl label nodes {commands} {label}  # until the nodes are replaced",
+            ),
+        ),
+        checks=(f"kubectl get nodes -L {old.key}",),
+    )
+
+
+def _pool(node: Node) -> str:
+    """Return the pool of a node in words; empty if its labels and its name tell none."""
+    labels = node.metadata.labels
+    for key, noun in POOL_LABELS.items():
+        if labels.get(key):
+            return f"{noun} {labels[key]}"
+    if name := pool_name(labels):
+        return f"pool {name}"
+    prefix, kind = node.name.rpartition("-")[0], instance_type_of(labels)
+    return f"the nodes {prefix}-* of type {kind}" if prefix and kind else ""

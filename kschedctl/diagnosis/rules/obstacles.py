@@ -8,6 +8,7 @@ import numpy as np
 from kschedctl.cluster.node_selection import required_node_selector, runtime_class_selector
 from kschedctl.common.arrays import Mask
 from kschedctl.common.wording import counted, listed
+from kschedctl.diagnosis.components import Agent, agents_words, startup_agent
 from kschedctl.diagnosis.diagnosis import Diagnosis, Situation, all_rows
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy
 from kschedctl.diagnosis.rules.volumes import selection_text, volume_scope
@@ -142,15 +143,23 @@ def _phrases(situation: Situation, nodes: Mask, scope: str, *, is_part: bool = F
     def subject(found: Mask) -> str:
         return _subject(situation, found, scope, of_all=int(found.sum()) == total)
 
-    unhealthy: dict[str, list[str]] = {}
+    unhealthy: dict[tuple[str, str], list[tuple[str, Agent | None]]] = {}
     for row in all_rows(left & situation.rejected_by("TaintToleration")):
         node = situation.cluster.nodes.objects[row]
         if is_unhealthy(node, situation.pod.spec.tolerations):
             left[row] = False
-            unhealthy.setdefault(health_problem(node), []).append(node.name)
-    for problem, names in unhealthy.items():
+            problem = health_problem(node)
+            agent, key = None, next((known for known in unhealthy if known[0] == problem), (problem, ""))
+            # Beyond 50 nodes the agents are taken to be in the same state.
+            if len(unhealthy.get(key, ())) < _SAMPLE:
+                agent = startup_agent(situation.cluster, row)
+                key = problem, agent.state if agent is not None else ""
+            unhealthy.setdefault(key, []).append((node.name, agent))
+    for (problem, _), ill in unhealthy.items():
+        names, agents = [name for name, _ in ill], [agent for _, agent in ill if agent is not None]
         where = scope if len(names) == total else ""
-        yield f"{listed(names, most=3)}{where} {'is' if len(names) == 1 else 'are'} {problem}"
+        told = f"{listed(names, most=3)}{where} {'is' if len(names) == 1 else 'are'} {problem}"
+        yield told + (agents_words(agents) if agents else "")
     cordoned = left & situation.rejected_by("NodeUnschedulable")
     if cordoned.any():
         left &= ~cordoned

@@ -11,6 +11,8 @@ from kschedctl.common.arrays import Mask
 from kschedctl.common.wording import listed, similar
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import VOLUME_TOPOLOGY, Advice, Diagnosis, Situation, all_rows
+from kschedctl.diagnosis.node_health import silent_node_advice
+from kschedctl.diagnosis.rules.storage_capacity import reports_none, silent_driver
 from kschedctl.diagnosis.rules.unbound_claims import (
     adapted_claim,
     creation_advice,
@@ -116,7 +118,7 @@ def missing_claim(situation: Situation) -> Iterator[Diagnosis]:
             yield Diagnosis(
                 rule="claim-being-deleted",
                 cause=f"claim {found.name} is being deleted{kept}",
-                advice=(*_retained(cluster, found), _until_gone(situation, found, users, again)),
+                advice=(*_retained(cluster, found), *_until_gone(situation, found, users, again)),
                 checks=(f"kubectl describe pvc -n {namespace} {found.name}",),
             )
         elif (
@@ -157,20 +159,36 @@ def _missing_claim_cause(situation: Situation, name: str) -> Diagnosis:
     return Diagnosis(rule="missing-claim", cause=cause, advice=(advice,), checks=checks)
 
 
-def _until_gone(situation: Situation, claim: PersistentVolumeClaim, users: Sequence[int], again: str) -> Advice:
-    """Return the advice to let the pods end that keep a claim which is being deleted, or to wait if they do."""
-    pods = situation.cluster.pods
+_UNREACHABLE: Final = "node.kubernetes.io/unreachable"
+
+
+def _until_gone(
+    situation: Situation, claim: PersistentVolumeClaim, users: Sequence[int], again: str
+) -> Iterator[Advice]:
+    """Yield the advice to let the pods end that keep a claim which is being deleted, or to wait if they do."""
+    pods, nodes = situation.cluster.pods, situation.cluster.nodes
+    lost = [
+        pods.records[index].node_name
+        for index in users
+        if (row := nodes.row.get(pods.records[index].node_name)) is not None
+        and any(taint.key == _UNREACHABLE for taint in nodes.objects[row].spec.taints)
+    ]
+    if lost:
+        # Its kubelet cannot confirm that the pod has ended.
+        yield from silent_node_advice(lost[0], f"get {lost[0]} back; its pods then end, and claim {claim.name} is gone")
+        return
     running = [index for index in users if pods.records[index].metadata.deletion_timestamp is None]
     if not running:
-        return Advice(
+        yield Advice(
             summary=f"wait until claim {claim.name} is gone; {again}",
             risk=Risk.WAIT,
             untried="a deletion cannot be taken back",
         )
+        return
     keys = [pods.key(index) for index in running]
     owners = dict.fromkeys(situation.owner_of(index) for index in running if pods.owner(index) is not None)
     down = f", or scale {listed(list(owners), most=3)} down" if owners else ""
-    return Advice(
+    yield Advice(
         summary=f"let pod {listed(keys, most=3)} end{down}: only then claim {claim.name} is gone; {again}",
         risk=Risk.EVICTION,
         untried="it is up to you whether the pod may end, and a deletion cannot be taken back",
@@ -393,6 +411,9 @@ def _impossible(situation: Situation, found: FoundVolumes, check: ProvisionCheck
             ),
             checks=(f"kubectl get storageclass {storage_class.name} -o yaml",),
         )
+    without = check.needed & check.provisioning.allowed & situation.selected & ~check.provisioning.enough
+    if reports_none(situation, check, without):
+        return silent_driver(situation, check, without)
     return _too_large(situation, check)
 
 

@@ -150,6 +150,7 @@ class RequestParts:
         return max((part.own + part.beside for part in self.initializing), default=0)
 
 
+_FIT: Final = "NodeResourcesFit"
 #: The repair of unhealthy devices is tried on at most 3 nodes.
 _MOST_REPAIRED: Final = 3
 #: A request of this many times the largest offer may have the wrong unit.
@@ -183,25 +184,40 @@ def oversized_request(situation: Situation) -> Iterator[Diagnosis]:
         others = situation.in_reach & ~nodes & (offered >= wanted)
         cordoned = others & situation.rejected_by("NodeUnschedulable")
         if resource.startswith(HUGEPAGES_PREFIX) and not offered[situation.in_reach].any():
-            base = next(obstacles.obstacles(situation))
-            need = format_amount(resource, situation.requests[resource])
-            yield Diagnosis(
-                rule="no-huge-pages",
-                cause=base.cause,
-                evidence=(
-                    "huge pages are reserved by the kernel of a node, and its kubelet counts them when it starts",
-                ),
-                advice=(
-                    Advice(
-                        summary=f"reserve {need} of {resource} on a node, and restart its kubelet",
-                        risk=Risk.SHARED,
-                        untried="the kernel reserves the pages, which takes their memory from other pods",
-                        command="# set vm.nr_hugepages or the kernel parameters hugepagesz and hugepages on the node",
-                    ),
-                ),
-            )
+            yield _no_huge_pages(situation, resource)
         if resource != PODS and 0 < largest < wanted and not cordoned.any():
             yield _Oversized(situation, resource, nodes, others).diagnosis()
+
+
+def _no_huge_pages(situation: Situation, resource: str) -> Diagnosis:
+    """Return the diagnosis of huge pages that no node within reach offers, with the nodes that report others or 0."""
+    base = next(obstacles.obstacles(situation))
+    need = format_amount(resource, situation.requests[resource])
+    others = [
+        f"{listed(situation.names(found), most=3)} {'offers' if found.sum() == 1 else 'offer'} {name} instead"
+        for name in situation.columns.index
+        if name.startswith(HUGEPAGES_PREFIX) and (found := situation.in_reach & (situation.offered(name) > 0)).any()
+    ]
+    enough = situation.in_reach & ~situation.rejected_by(*(each for each in situation.rejected if each != _FIT))
+    for name in situation.requests:
+        enough = enough & ~situation.short_of(name) if name != resource else enough
+    candidates = list(situation.nodes(enough))
+    nodes = [node for node in candidates if resource in node.status.capacity] or candidates
+    where = listed([node.name for node in nodes], "or", most=3) or "a node"
+    return Diagnosis(
+        rule="no-huge-pages",
+        cause="; ".join((base.cause, *others)),
+        evidence=("huge pages are reserved by the kernel of a node, and its kubelet counts them when it starts",),
+        advice=(
+            Advice(
+                summary=f"reserve {need} of {resource} on {where}, if its kernel has not, and restart its kubelet",
+                risk=Risk.SHARED,
+                untried="the kernel reserves the pages, which takes their memory from other pods",
+                command="# set vm.nr_hugepages or the kernel parameters hugepagesz and hugepages on the node",
+            ),
+        ),
+        checks=("grep Huge /proc/meminfo  # on the node",),
+    )
 
 
 class _Oversized:
@@ -447,9 +463,6 @@ def _container_of_template(situation: Situation, part: Part) -> Container | None
         return None
     containers = spec.containers if part.field == "containers" else spec.init_containers
     return next((each for each in containers if each.name == part.container.name), None)
-
-
-_FIT = "NodeResourcesFit"
 
 
 def daemon_set_node(situation: Situation) -> Iterator[Diagnosis]:

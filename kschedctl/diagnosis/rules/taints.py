@@ -8,7 +8,7 @@ import numpy as np
 
 from kschedctl.common.arrays import Mask
 from kschedctl.common.wording import counted, listed, meant
-from kschedctl.diagnosis.components import ill_network_plugin
+from kschedctl.diagnosis.components import ill_network_plugin, startup_agent
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
 from kschedctl.diagnosis.node_health import (
     AUTOSCALER_REMOVAL,
@@ -25,14 +25,19 @@ from kschedctl.objects.pod import (
     CRITICAL_ADDONS_ONLY,
     NO_EXECUTE,
     NO_SCHEDULE,
-    UNSAFE_TAINTS,
+    OS_TAINT,
+    OWN_TAINTS,
+    VIRTUAL_KUBELET,
     Toleration,
+    is_startup_taint,
+    protects_pods,
     tolerated,
     tolerates,
 )
+from kschedctl.objects.workload import Deployment, StatefulSet
 from kschedctl.scheduler.framework.remedy import Operation, Remedy, add_operation, patched, remove_operation
 from kschedctl.scheduler.framework.risk import RemedyScope, Risk
-from kschedctl.scheduler.plugins.taint_toleration import untolerated_taint
+from kschedctl.scheduler.plugins.taint_toleration import is_of_windows, names_system, untolerated_taint
 
 _PLUGIN: Final = "TaintToleration"
 #: Values of taints that only say yes.
@@ -60,7 +65,7 @@ def mistyped_toleration(situation: Situation) -> Iterator[Diagnosis]:
         if taint is None:
             continue
         for i, toleration in enumerate(tolerations):
-            if taint.key.startswith(UNSAFE_TAINTS) and not _is_renamed(toleration, taint):
+            if protects_pods(taint) and not _is_renamed(toleration, taint):
                 continue
             if _is_renamed(toleration, taint) or _is_near(toleration, taint):
                 yield _mistyped_cause(situation, i, taint, taints, nodes & (table.taint_list == number))
@@ -124,6 +129,7 @@ def _toleration_words(toleration: Toleration) -> str:
 
 
 _UNTRIED: Final = "the snapshot has no such node to copy"
+_TEMPLATES: Final = {each.__name__: each for each in (Deployment, StatefulSet)}
 
 
 def reserved_nodes(situation: Situation) -> Iterator[Diagnosis]:
@@ -131,6 +137,8 @@ def reserved_nodes(situation: Situation) -> Iterator[Diagnosis]:
 
     No single taint is a mistake then: a node for such pods is missing. Clusters of kubeadm without workers have only the
     control plane, clusters of AKS may have only the system pool, and clusters of GKE only a pool of another architecture.
+    Nodes of Fargate are made for one pod each: a pod goes there if a Fargate profile selects it when it is created, and not
+    by a toleration. Virtual nodes run pods that are made for them, and Windows nodes run programs of Windows.
     Operators join a worker, or add a pool without the taint. The taint of the control plane is removed only if it is the
     only node, as on a machine for tests.
     """
@@ -165,6 +173,16 @@ def reserved_nodes(situation: Situation) -> Iterator[Diagnosis]:
     if keys <= set(CONTROL_PLANE_TAINTS):
         summary = "join a worker node: the cluster has only the control plane"
         command = "# kubeadm token create --print-join-command"
+    elif _FARGATE in keys:
+        also += "; nodes of Fargate are made for one pod each, and no Fargate profile has taken this pod "
+        also += f"(schedulerName {situation.pod.spec.scheduler_name})"
+        summary = "add a node of a node group, if the pod is not for Fargate"
+    elif keys == {VIRTUAL_KUBELET}:
+        also += "; virtual nodes run only pods that are made for them"
+        summary = "add a node with a machine: the cluster has only virtual nodes for the pod"
+    elif all(map(is_of_windows, situation.cluster.nodes.objects)) and not names_system(situation.pod):
+        also += "; all nodes have Windows, and the pod does not select them"
+        summary = "add a Linux node: programs of Linux do not run on the Windows nodes"
     elif CRITICAL_ADDONS_ONLY in keys:
         summary = f"add a node pool for applications, without the taint {names} (on AKS of mode User)"
     add = Advice(summary=summary, risk=Risk.CAPACITY, untried=_UNTRIED, command=command or f"# {summary}")
@@ -173,7 +191,41 @@ def reserved_nodes(situation: Situation) -> Iterator[Diagnosis]:
         cause=base.cause + also,
         evidence=base.evidence,
         remedies=tuple(_untainted(situation)),
-        advice=(repair, add) if lacking else (add,),
+        advice=(*((repair,) if lacking else ()), *(_of_fargate(situation) if _FARGATE in keys else ()), add),
+    )
+
+
+#: The key of the taint of Fargate's nodes, and of the annotation that keeps pods from Fargate.
+_FARGATE: Final = "eks.amazonaws.com/compute-type"
+
+
+def _of_fargate(situation: Situation) -> Iterator[Advice]:
+    """Yield what lets a Fargate profile take the pod, which happens when the pod is created."""
+    kind, namespace, name = situation.workload
+    found = situation.cluster.get(_TEMPLATES[kind], name, namespace) if kind in _TEMPLATES else None
+    template = found.spec.template if isinstance(found, (Deployment, StatefulSet)) else None
+    annotations = template.metadata.annotations if template is not None else situation.pod.metadata.annotations
+    if _FARGATE in annotations:
+        yield Advice(
+            summary=(
+                f"remove annotation {_FARGATE}={annotations[_FARGATE]} from the template of {kind} {namespace}/{name}, so "
+                "that a Fargate profile takes its pods"
+            ),
+            risk=Risk.MISTAKE,
+            untried="Fargate's webhook takes pods when they are created",
+            command=f"kubectl edit {kind.lower()} -n {namespace} {name}",
+        )
+        return
+    labels = listed([f"{key}={value}" for key, value in situation.pod.metadata.labels.items()], most=_MOST)
+    yield Advice(
+        summary=(
+            f"if the pod is for Fargate: let the selector of a Fargate profile match namespace {situation.pod.namespace}"
+            f"{f' and the labels {labels}' if labels else ''}, and recreate the pod: it then has schedulerName "
+            "fargate-scheduler"
+        ),
+        risk=Risk.MISTAKE,
+        untried="Fargate's webhook takes pods when they are created",
+        command="# aws eks describe-fargate-profile --cluster-name CLUSTER --fargate-profile-name PROFILE",
     )
 
 
@@ -186,7 +238,7 @@ def _reserving(situation: Situation, node: Node) -> list[Taint]:
         for taint in node.spec.taints
         if taint.effect in (NO_SCHEDULE, NO_EXECUTE)
         and taint not in sick
-        and not taint.key.startswith("node.kubernetes.io/")
+        and (taint.key == OS_TAINT or not taint.key.startswith(OWN_TAINTS))
         and not tolerated(tolerations, taint)
     ]
 
@@ -227,9 +279,6 @@ _REPAIRS: Final = {
     "node.cloudprovider.kubernetes.io/uninitialized": "get the cloud controller manager to initialize {}",
     "node.cloudprovider.kubernetes.io/shutdown": "start the machine of {} again, or replace it",
     "karpenter.sh/unregistered": "get {} registered: Karpenter waits for its node to match a NodeClaim",
-    "node.cilium.io/agent-not-ready": "repair the Cilium agent on {}",
-    "ebs.csi.aws.com/agent-not-ready": "repair the EBS CSI driver on {}",
-    "efs.csi.aws.com/agent-not-ready": "repair the EFS CSI driver on {}",
 }
 _REMOVAL: Final = "find out why the cluster autoscaler has not removed {node}, and remove its taint {key}"
 _UNINITIALIZED: Final = "node.cloudprovider.kubernetes.io/uninitialized"
@@ -242,7 +291,10 @@ def unhealthy_nodes(situation: Situation) -> Iterator[Diagnosis]:
     The node controller, a cloud provider or an agent of the node sets a taint while a node has a problem. If that taint is
     all that keeps the pod away from a node, the node's problem is the cause, even if other nodes are full. Operators repair
     or replace the node. They do not tolerate the taint, as a pod could not start there, and they do not remove it, as it
-    would be set again. Nodes that an autoscaler removes are not repaired. If the cluster autoscaler has tainted a node for
+    would be set again. The taint of a new node is taken off by the agent that sets the node up, such as a CSI driver, when
+    it starts. If the agent runs, the taint was left behind: operators restart its pod there, or take the taint off by hand.
+
+    Nodes that an autoscaler removes are not repaired. If the cluster autoscaler has tainted a node for
     more than an hour, the removal has failed: operators look at the autoscaler, and remove the taint.
     """
     # Yield the obstacles with the repair of unhealthy nodes as the cure, if a repair could place the pod.
@@ -274,7 +326,9 @@ def only_unhealthy(situation: Situation) -> Mask:
     for taints in nodes.taint_lists:
         # An unhealthy node that the autoscaler wants to remove is not repaired first.
         failed = tuple(taint for taint in taints if removal_failed(taint, situation.cluster.taken_at))
-        repaired = failed or tuple(taint for taint in taints if taint.key.startswith(tuple(_REPAIRS)))
+        repaired = failed or tuple(
+            taint for taint in taints if taint.key.startswith(tuple(_REPAIRS)) or is_startup_taint(taint)
+        )
         others = tuple(taint for taint in taints if taint not in repaired)
         held = untolerated_taint(taints, tolerations) is not None
         repairable.append(held and untolerated_taint(others, tolerations) is None)
@@ -294,12 +348,15 @@ def _repair(situation: Situation, node: Node, within: int) -> Remedy:
         family="repair",
         within=within,
         once=True,
-        command=(
-            f"kubectl taint node {node.name} {gone[0].key}:{gone[0].effect}-"
-            if gone[0].key == AUTOSCALER_REMOVAL
-            else f"# repair {node.name}: kubectl describe node {node.name}"
-        ),
+        command=_repair_command(situation, node, gone[0]),
     )
+
+
+def _repair_command(situation: Situation, node: Node, taint: Taint) -> str:
+    if taint.key == AUTOSCALER_REMOVAL:
+        return f"kubectl taint node {node.name} {taint.key}:{taint.effect}-"
+    agent = startup_agent(situation.cluster, situation.cluster.nodes.row[node.name])
+    return agent.command if agent is not None else f"# repair {node.name}: kubectl describe node {node.name}"
 
 
 def _taint_removal(situation: Situation, node: Node, taint: Taint) -> str:
@@ -310,8 +367,14 @@ def _taint_removal(situation: Situation, node: Node, taint: Taint) -> str:
         return f"repair {ill[0]} {ill[1]}/{ill[2]}, the network plugin (CNI), on {node.name}"
     if taint.key == AUTOSCALER_REMOVAL:
         return _REMOVAL.format(node=node.name, key=taint.key)
-    words = next(words for key, words in _REPAIRS.items() if taint.key.startswith(key))
-    return words.format(node.name)
+    words = next((words for key, words in _REPAIRS.items() if taint.key.startswith(key)), "")
+    if words:
+        return words.format(node.name)
+    agent = startup_agent(situation.cluster, situation.cluster.nodes.row[node.name])
+    if agent is None:
+        return f"find out what is to take the taint {taint.key} off {node.name}, and repair it"
+    left = f", or take the taint {taint.key} off: it was left behind, as the pod runs" if agent.runs else ""
+    return f"{agent.cure(node.name)}{left}"
 
 
 def _plugins(situation: Situation, found: Mask) -> Iterator[str]:
@@ -344,5 +407,5 @@ def _checks(node: Node) -> Iterator[str]:
         yield "kubectl logs -n kube-system deployment/cluster-autoscaler"
     elif _UNINITIALIZED in keys:
         yield "kubectl get pods -A | grep cloud-controller-manager"
-    elif lacks_network_plugin(node) or any("agent-not-ready" in key for key in keys):
-        yield f"kubectl get pods -n kube-system -o wide --field-selector spec.nodeName={node.name}"
+    elif lacks_network_plugin(node) or any(map(is_startup_taint, node.spec.taints)):
+        yield f"kubectl get pods -A -o wide --field-selector spec.nodeName={node.name}"

@@ -313,16 +313,28 @@ def _names_volume(cluster: Cluster, claim: PersistentVolumeClaim) -> Diagnosis:
         return Diagnosis(
             rule="claim-and-volume-disagree",
             cause=f"claim {claim.name} names volume {name}, which cannot be bound to it: {name} {differs}",
-            advice=tuple(_agreement(claim, volume, fields)),
+            advice=tuple(_agreement(cluster, claim, volume, fields)),
             checks=checks,
         )
     cause = f"claim {claim.name} is not bound to volume {name} yet: the PersistentVolume controller is about to do it"
     return Diagnosis(rule="binding-not-complete", cause=cause, checks=checks)
 
 
-def _agreement(claim: PersistentVolumeClaim, volume: PersistentVolume, fields: Set[str]) -> Iterator[Advice]:
+def _agreement(
+    cluster: Cluster, claim: PersistentVolumeClaim, volume: PersistentVolume, fields: Set[str]
+) -> Iterator[Advice]:
     """Yield what lets a claim be bound to the volume that it names, or to another one if that one cannot be had."""
     summary = f"recreate claim {claim.name} so that it matches {volume.name}, or without volumeName"
+    if fields == {"claimRef"} and not _names_namesake(volume, claim) and _is_left(cluster, volume):
+        owner = volume.spec.claim_ref
+        other = f"{owner.namespace}/{owner.name}" if owner is not None else ""
+        yield Advice(
+            summary=f"look at the data on {volume.name}, then free it for claim {claim.name}: remove its claimRef",
+            risk=Risk.MISTAKE,
+            untried=f"the data is that of deleted claim {other}; the PersistentVolume controller then binds the claim",
+            command=f"kubectl patch pv {volume.name} --type=json -p '{_WITHOUT_CLAIM}'",
+        )
+        return
     if "deletionTimestamp" in fields or ("claimRef" in fields and not _names_namesake(volume, claim)):
         summary = f"recreate claim {claim.name} without volumeName, or with that of a free volume"
     elif "claimRef" in fields:
@@ -491,7 +503,7 @@ def _freeing_advice(volume: PersistentVolume, claim: PersistentVolumeClaim) -> A
     return Advice(
         summary=_freeing(volume, claim),
         risk=Risk.MISTAKE,
-        untried="the PersistentVolume controller then binds the claim",
+        untried="the PersistentVolume controller then binds the claim; look at the data first",
         command=f"kubectl patch pv {volume.name} --type=json -p '{_WITHOUT_UID}'",
     )
 
@@ -502,11 +514,7 @@ def released(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[Advice]
         owner = volume.spec.claim_ref
         if owner is None or (owner.namespace, owner.name) == (claim.namespace, claim.name):
             continue
-        claims = PersistentVolumeClaim
-        gone = cluster.get(claims, owner.name, owner.namespace) is None and not cluster.is_forbidden(
-            claims, owner.namespace
-        )
-        if gone and volume.status.phase == "Released" and {one.field for one in why} <= {"claimRef", "phase"}:
+        if _is_left(cluster, volume) and {one.field for one in why} <= {"claimRef", "phase"}:
             yield Advice(
                 summary=f"free {volume.name} if nobody needs the data of deleted claim {owner.namespace}/{owner.name}",
                 risk=Risk.DATA,
@@ -514,6 +522,16 @@ def released(cluster: Cluster, claim: PersistentVolumeClaim) -> Iterator[Advice]
                 command=f"kubectl patch pv {volume.name} --type=json -p '{_WITHOUT_CLAIM}'",
             )
             return
+
+
+def _is_left(cluster: Cluster, volume: PersistentVolume) -> bool:
+    """Report whether a volume is Released, and the claim that it names does not exist."""
+    owner, claims = volume.spec.claim_ref, PersistentVolumeClaim
+    if owner is None or volume.status.phase != "Released":
+        return False
+    return cluster.get(claims, owner.name, owner.namespace) is None and not cluster.is_forbidden(
+        claims, owner.namespace
+    )
 
 
 def _verb(claims: Sequence[PersistentVolumeClaim], singular: str, plural: str) -> str:

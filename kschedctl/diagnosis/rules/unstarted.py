@@ -13,7 +13,8 @@ from kschedctl.diagnosis.evidence.containers import CRASH_LOOP, state_words, sto
 from kschedctl.diagnosis.evidence.events import MessageKind, events_about, meaning, one_line, said
 from kschedctl.diagnosis.evidence.resizes import IN_PROGRESS, PENDING, PendingResize, pending_resizes
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy, since
-from kschedctl.diagnosis.rules.volumes import unregistered_on, volumes_attached_elsewhere
+from kschedctl.diagnosis.rules.csi_drivers import unregistered_on
+from kschedctl.diagnosis.rules.volumes import volumes_attached_elsewhere
 from kschedctl.objects.event import Event
 from kschedctl.objects.pod import Pod, PodSpec
 from kschedctl.objects.volume import PersistentVolumeClaim, StorageClass

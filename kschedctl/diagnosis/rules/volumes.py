@@ -14,6 +14,7 @@ from kschedctl.cluster.nodes import Nodes
 from kschedctl.common.arrays import Mask
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.ownership import workload_of
+from kschedctl.diagnosis.components import agent_on, agents_words
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy, silent_node_advice
@@ -23,10 +24,9 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import CPU, MEMORY
 from kschedctl.objects.selectors import IN, Requirement
 from kschedctl.objects.volume import PersistentVolume, VolumeAttachment
-from kschedctl.objects.well_known import BETA_ZONE, HOSTNAME, ZONE
-from kschedctl.scheduler.framework.remedy import Remedy
-from kschedctl.scheduler.framework.risk import Risk
-from kschedctl.scheduler.plugins.node_volume_limits import DriverNotInstalled
+from kschedctl.objects.well_known import BETA_REGION, BETA_ZONE, HOSTNAME, PLACE_LABELS, REGION, ZONE
+from kschedctl.scheduler.framework.remedy import Remedy, add_operation, patched
+from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 from kschedctl.scheduler.volumes.binder import Binder
 from kschedctl.scheduler.volumes.claims import claim_uses, group_claims, pod_claims, required_affinity
 from kschedctl.scheduler.volumes.csi_nodes import CSINodes
@@ -34,11 +34,15 @@ from kschedctl.scheduler.volumes.zones import label_terms, volume_labels, zoned_
 
 #: The names of label keys, after the domain, that drivers use for one node and for a zone or another location.
 _NODE_NAMES: Final = frozenset(("hostname", "node", "nodename", "node-name", "nodeid", "host"))
-_ZONE_NAMES: Final = frozenset(("zone", "region", "location", "datacenter", "rack", "logical-zone"))
+_ZONE_NAMES: Final = frozenset(
+    ("zone", "region", "location", "datacenter", "rack", "logical-zone", "k8s-zone", "k8s-region")
+)
 #: At most this many kinds of nodes are tried in the place of a volume.
 _MOST_MODELS: Final = 2
 #: The filters, besides those of volumes, that a new node of the same kind cannot pass either.
 _OF_THE_KIND: Final = ("NodeAffinity", "TaintToleration", "NodeDeclaredFeatures")
+#: At most this many nodes and pods are named.
+_NAMED: Final = 3
 #: The number of nodes by which a label is recognized as the name of the node.
 _SAMPLE: Final = 5
 
@@ -191,7 +195,6 @@ def _is_zone(key: str) -> bool:
 
 
 _ONE_NODE: Final = {"ReadWriteOnce"}
-_MOST: Final = 3
 _RECREATE: Final = '{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}'
 
 
@@ -261,45 +264,13 @@ def _attachment_cause(cluster: Cluster, pod: Pod, claim: str, attachment: Volume
                 untried="the volume is attached outside the scheduler",
             ),
         )
-    names = listed([cluster.pods.key(index) for index in users], most=_MOST)
+    names = listed([cluster.pods.key(index) for index in users], most=_NAMED)
     use = f"; pod {names} there {'uses' if len(users) == 1 else 'use'} it" if users else ""
     return Diagnosis(
         rule="volume-attached-elsewhere",
         cause=f"volume {volume} of its claim {claim} is ReadWriteOnce and attached to {state}{use}",
         advice=advice,
         checks=(f"kubectl get volumeattachment {attachment.name} -o yaml",),
-    )
-
-
-def unregistered_on(cluster: Cluster, pod: Pod, node: str) -> Iterator[Diagnosis]:
-    """Yield the drivers of a pod's volumes that are not registered on a node, if its CSINode is known."""
-    row = cluster.nodes.row.get(node)
-    csi_nodes = CSINodes.of(cluster)
-    if row is None or not csi_nodes.present[row]:
-        return
-    for claim in group_claims(cluster, pod_claims(cluster, pod)).bound:
-        volume = cluster.get(PersistentVolume, claim.spec.volume_name)
-        driver = volume.spec.csi.driver if volume is not None and volume.spec.csi is not None else ""
-        if driver and not csi_nodes.installed(driver)[row]:
-            cause = f"CSI driver {driver} of claim {claim.name} is not registered on {node}"
-            yield not_registered(driver, node, cause)
-
-
-def not_registered(driver: str, names: str, cause: str) -> Diagnosis:
-    """Return the diagnosis of a CSI driver that is not registered on nodes."""
-    return Diagnosis(
-        rule="csi-driver-not-registered",
-        cause=cause,
-        evidence=("the CSINode of a node lists the drivers that are registered there",),
-        advice=(
-            Advice(
-                summary=f"get the DaemonSet of CSI driver {driver} to run on {names}",
-                risk=Risk.MISTAKE,
-                untried="its pod registers the driver with the kubelet",
-                command=f"# look at the node DaemonSet of {driver}: its pods there, its tolerations and node selector",
-            ),
-        ),
-        checks=("kubectl get csinodes", "kubectl get daemonsets -A | grep -i csi"),
     )
 
 
@@ -337,34 +308,9 @@ def volume_place(situation: Situation) -> Iterator[Diagnosis]:
 
 
 def _no_node_there(situation: Situation, place: VolumePlace) -> Diagnosis:
-    nodes = situation.cluster.nodes
-    there = np.zeros(len(nodes), dtype=np.bool_)
-    for key in (ZONE, BETA_ZONE):
-        codes = [code for zone in place.zones if (code := nodes.labels[key].code(zone)) is not None]
-        there |= np.isin(nodes.labels[key].codes, codes)
-    lacking = [key for key in place.labels if there.any() and not nodes.labels[key].present[there].any()]
-    if lacking and place.volume.spec.csi is not None:
-        driver = place.volume.spec.csi.driver
-        names, one = listed(situation.names(there), most=3), there.sum() == 1
-        installed = CSINodes.of(situation.cluster).installed(driver)[there].any()
-        why = "" if installed else f": CSI driver {driver} is not registered there"
-        return Diagnosis(
-            rule="csi-driver-not-registered",
-            cause=(
-                f"{place.name} is {place.where}, and {names} there lack{'s' if one else ''} the label {listed(lacking)}, "
-                f"which the CSI driver sets{why}"
-            ),
-            advice=(
-                Advice(
-                    summary=f"get the pod of CSI driver {driver} to run on {names}; it registers the node and its label",
-                    risk=Risk.MISTAKE,
-                    untried="the kubelet sets the label once the driver is registered",
-                    command=f"# look at the node DaemonSet of {driver}: its pods there, its tolerations and node selector",
-                ),
-            ),
-            remedies=tuple(nodes_at(situation, place)),
-            checks=(f"kubectl get csinode {' '.join(situation.names(there)[:3])} -o yaml",),
-        )
+    there = _nodes_there(situation.cluster.nodes, place)
+    if (lacking := without_label(situation, place)).any():
+        return driver_missing(situation, place, lacking)
     if not place.labels:
         cause = f"{place.name} has a node affinity that matches no node"
     elif there.any() or not place.zones:
@@ -379,10 +325,76 @@ def _no_node_there(situation: Situation, place: VolumePlace) -> Diagnosis:
     )
 
 
+def _nodes_there(nodes: Nodes, place: VolumePlace) -> Mask:
+    """Return the nodes in the place of a volume by their names or their zones, whatever the label of the driver is."""
+    there = np.zeros(len(nodes), dtype=np.bool_)
+    if place.hosts:
+        there[[nodes.row[name] for name in place.hosts if name in nodes.row]] = True
+        return there
+    # The location of some drivers is the region.
+    for key in (ZONE, BETA_ZONE, REGION, BETA_REGION):
+        codes = [code for zone in place.zones if (code := nodes.labels[key].code(zone)) is not None]
+        there |= np.isin(nodes.labels[key].codes, codes)
+    return there
+
+
+def without_label(situation: Situation, place: VolumePlace) -> Mask:
+    """Return the selected nodes in the place of a volume that lack the labels which its CSI driver sets."""
+    keys = [key for key in place.labels if key not in PLACE_LABELS]
+    if place.volume.spec.csi is None or not keys:
+        return np.zeros(situation.n_nodes, dtype=np.bool_)
+    labels = situation.cluster.nodes.labels
+    have = reduce(np.logical_or, (labels[key].present for key in keys))
+    return _nodes_there(situation.cluster.nodes, place) & situation.selected & ~have
+
+
+def driver_missing(situation: Situation, place: VolumePlace, nodes: Mask, rest: str = "") -> Diagnosis:
+    """Return the diagnosis of nodes in the place of a volume that its CSI driver has not labelled."""
+    cluster, rows = situation.cluster, all_rows(nodes)
+    driver = place.volume.spec.csi.driver if place.volume.spec.csi is not None else ""
+    keys = [key for key in place.labels if key not in PLACE_LABELS]
+    names, one = listed(situation.names(nodes), most=_NAMED), len(rows) == 1
+    agent = agent_on(cluster, driver, rows[0]) if one else None
+    state = "" if CSINodes.of(cluster).installed(driver)[nodes].any() else ": it is not registered there"
+    state = agents_words([agent]) if agent is not None else state
+    remedies = []
+    for within, row in enumerate(rows[:_NAMED]):
+        own, name = agent_on(cluster, driver, row), cluster.nodes.names[row]
+        labels = {**cluster.nodes.objects[row].metadata.labels, **{key: place.labels[key][0] for key in keys}}
+        cure = (
+            f"{own.cure(name)}; CSI driver {driver}"
+            if own is not None
+            else f"get CSI driver {driver} to run on {name}; it"
+        )
+        remedies.append(
+            Remedy(
+                summary=f"{cure} then registers the node",
+                scope=RemedyScope.NODE,
+                changes=(patched(cluster.nodes.objects[row], add_operation(labels, "metadata", "labels")),),
+                risk=Risk.MISTAKE,
+                family="driver of a volume",
+                within=float(within),
+                once=True,
+                command=own.command if own is not None else f"# look at the node DaemonSet of {driver} on {name}",
+            )
+        )
+    return Diagnosis(
+        rule="csi-driver-not-registered",
+        cause=(
+            f"{place.name} is {place.where}, and {names} there lack{'s' if one else ''} the label {listed(keys)}, "
+            f"which CSI driver {driver} sets{state}{rest and f'; {rest}'}"
+        ),
+        remedies=(*remedies, *nodes_at(situation, place)),
+        checks=(f"kubectl get csinode {' '.join(situation.names(nodes)[:_NAMED])} -o yaml",),
+    )
+
+
 def _lost_disk(situation: Situation, place: VolumePlace) -> Diagnosis:
     node, pod = listed(place.hosts, "or"), situation.pod
     namespace, claim = pod.namespace, place.claim
     renamed = [name for name in place.hosts if name in situation.cluster.nodes.row]
+    if (lacking := without_label(situation, place)).any():
+        return driver_missing(situation, place, lacking)
     if renamed:
         own = situation.cluster.nodes.objects[situation.cluster.nodes.row[renamed[0]]].metadata.labels
         has = "; ".join(f"{key} {own[key]}" if key in own else f"no {key}" for key in place.labels)
@@ -454,36 +466,6 @@ def _whereabouts(situation: Situation) -> tuple[str, ...]:
     zones = sorted(_nodes_by_zone(situation.cluster.nodes, situation.selected).items())
     text = listed([f"{zone} ({counted(n, 'node')})" for zone, n in zones], most=_MOST_ZONES)
     return (f"the {'' if situation.selected.all() else 'selected '}nodes are in {text}",) if zones else ()
-
-
-_NAMED = 3
-
-
-def csi_driver(situation: Situation) -> Iterator[Diagnosis]:
-    """The CSI driver of a volume is not registered on a node: its CSINode does not list the driver.
-
-    The node pod of the driver, usually of a DaemonSet, registers it with the kubelet. The driver is missing where the
-    DaemonSet does not run, because of a taint or a selector, or where its pod fails. kube-scheduler checks it only for
-    drivers with ``preventPodSchedulingIfMissing`` (gate VolumeLimitScaling). Otherwise a pod is scheduled to the node and
-    does not start there, as the kubelet cannot mount the volume.
-    """
-    # Yield the driver that is registered on no node within reach, if the scheduler requires it.
-    reach = situation.in_reach
-    if not situation.filtered or not reach.any() or (reach & ~situation.rejected_by("NodeVolumeLimits")).any():
-        return
-    for one in situation.operands(all_rows(reach)[0], "NodeVolumeLimits"):
-        if not isinstance(one, DriverNotInstalled):
-            continue
-        if not (reach & CSINodes.of(situation.cluster).installed(one.driver)).any():
-            names = listed(situation.names(reach), most=_NAMED)
-            scope = "" if np.array_equal(reach, situation.selected) else volume_scope(situation)
-            yield not_registered(one.driver, names, f"CSI driver {one.driver} is not registered on {names}{scope}")
-
-
-def csi_driver_of_placed(situation: Situation) -> Iterator[Diagnosis]:
-    """Yield the drivers that are not registered on the node of a pod that has not started."""
-    if situation.pod.status.phase == "Pending":
-        yield from unregistered_on(situation.cluster, situation.pod, situation.node)
 
 
 def attached_elsewhere(situation: Situation) -> Iterator[Diagnosis]:

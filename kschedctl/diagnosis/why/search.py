@@ -343,10 +343,25 @@ def _risks(one: Suggestion | Advice) -> list[Risk]:
 
 
 def _with_corrections(ranked: list[Cure]) -> list[Cure]:
-    """Leave out what evicts pods, drops a constraint or needs a copy of data if the first cure corrects a mistake."""
+    """Leave out what evicts pods, drops a constraint or needs a copy of data if the first cure corrects a mistake.
+
+    Nodes that are reserved for others are then not opened for the pod either.
+    """
     if ranked and Risk.MISTAKE in _risks(ranked[0]):
-        return [one for one in ranked if max(_risks(one)) < Risk.DROPPED and Risk.EVICTION not in _risks(one)]
+        return [
+            one
+            for one in ranked
+            if max(_risks(one)) < Risk.DROPPED and Risk.EVICTION not in _risks(one) and not _opens_nodes(one)
+        ]
     return ranked
+
+
+def _opens_nodes(one: Suggestion | Advice) -> bool:
+    """Report whether a cure tolerates or removes the taint of nodes that the pod does not select."""
+    return isinstance(one, Suggestion) and any(
+        remedy.risk is Risk.SHARED and isinstance(remedy.side_of, tuple) and remedy.side_of[0] == "taint"
+        for remedy in one.remedies
+    )
 
 
 def _suggestion_rank(suggestion: Suggestion | Advice) -> tuple[object, ...]:

@@ -19,15 +19,16 @@ from kschedctl.objects.pod import (
     NO_EXECUTE,
     NO_SCHEDULE,
     PREFER_NO_SCHEDULE,
-    UNSAFE_TAINTS,
     UNSCHEDULABLE_TAINT,
+    VIRTUAL_KUBELET,
     Pod,
     Toleration,
+    protects_pods,
     tolerated,
     tolerates,
 )
 from kschedctl.objects.resources import RequestRules, is_extended_resource, pod_requests, scheduler_units
-from kschedctl.objects.well_known import HOSTNAME, PLATFORM_LABELS, describes_pool
+from kschedctl.objects.well_known import HOSTNAME, OS_LABELS, PLATFORM_LABELS, describes_pool
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import OF_NODE, OF_NOTHING
 from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, registered, same_pod
@@ -66,7 +67,8 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
     A node with the taint of cordoned nodes is uncordoned instead. Nothing is proposed for taints that protect pods from
     a node: those of Kubernetes, cloud providers, network agents and autoscalers, that of the control plane, and those
     that reserve nodes for pods that request their devices. The taint of a pool is not removed from one of its nodes.
-    Neither is a taint that is named after a device or the platform of the node.
+    Neither is a taint that is named after a device or the platform of the node. Nodes with Windows are only for pods
+    that select them by their operating system: programs of Linux do not run there.
 
     Nodes with a taint are for certain pods. If the pod selects none of them, and other nodes have no taint, a new node
     comes before the toleration.
@@ -86,9 +88,11 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
         )
     is_offered = taint.key in node.status.allocatable
     # A taint that is named after a resource reserves the node for pods that request the resource.
-    if taint.key.startswith(UNSAFE_TAINTS) or (is_offered and not requested(context.pod, context.release, taint.key)):
+    if protects_pods(taint) or (is_offered and not requested(context.pod, context.release, taint.key)):
         return
-    if taint.key == CRITICAL_ADDONS_ONLY and not _selects(context):
+    if taint.key in (CRITICAL_ADDONS_ONLY, VIRTUAL_KUBELET) and not _selects(context):
+        return
+    if is_of_windows(node) and not names_system(context.pod):
         return
     yield _tolerated(context, taint, f"tolerate {taint}", str(taint))
     same_key = [each for each in node.spec.taints if each.key == taint.key and each.effect in (NO_SCHEDULE, NO_EXECUTE)]
@@ -99,6 +103,18 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
     yield from _untainted(context, [taint], str(taint), f"taint {taint}")
     if len(same_key) > 1:
         yield from _untainted(context, same_key, taint.key, f"every taint {taint.key}")
+
+
+def is_of_windows(node: Node) -> bool:
+    """Report whether a node runs Windows, by its labels."""
+    return any(node.metadata.labels.get(key) == "windows" for key in OS_LABELS)
+
+
+def names_system(pod: Pod) -> bool:
+    """Report whether a pod selects nodes by their operating system."""
+    required = required_node_selector(pod.spec)
+    expressions = (each for term in required.node_selector_terms for each in term.match_expressions) if required else ()
+    return any(key in OS_LABELS for key in (*pod.spec.node_selector, *(each.key for each in expressions)))
 
 
 def _tolerated(context: RemedyContext, taint: Taint, summary: str, which: str) -> Remedy:

@@ -1,6 +1,7 @@
 """CSINodes as columns, and in-tree volume sources with the CSI drivers that replaced them (csi-translation-lib)."""
 
 from collections import defaultdict
+from functools import cached_property
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
@@ -230,6 +231,11 @@ class CSINodes:
     def of(cls, cluster: Cluster) -> "CSINodes":
         """Return the CSINodes of a cluster; the object is cached."""
         return cluster.derived(cls, None, lambda: cls(cluster), of=(CSINode,))
+
+    @cached_property
+    def drivers(self) -> frozenset[str]:
+        """The drivers that a CSINode lists."""
+        return frozenset(self._installed)
 
     def installed(self, driver: str) -> Mask:
         """Return the nodes whose CSINode lists a driver: bool, shape (n_nodes,), read-only."""

@@ -191,7 +191,7 @@ def test_free_devices_on_a_reserved_node() -> None:
 def test_another_device_of_the_vendor() -> None:
     pod = make_pod(requests={"nvidia.com/mig-1g.5gb": "1"})
     (found,) = diagnose(decide(pod, make_cluster([make_node("g", offers={GPU: "1"})])))
-    assert found.cause == f"no node offers nvidia.com/mig-1g.5gb; nodes offer {GPU} of the same vendor"
+    assert found.cause == f"no node offers nvidia.com/mig-1g.5gb; g offers {GPU} instead (1 of 1 free)"
 
 
 def test_more_devices_than_any_node_has() -> None:
@@ -314,3 +314,31 @@ def test_scoring_fails(release: str, nodes: str, claims: list[ResourceClaim], ca
     decision = decide(pod, cluster, release=RELEASES[release])
     assert bool(decision.error) == bool(cause)
     assert [found.cause for found in diagnose(decision)] == ([cause] if cause else [])
+
+
+@pytest.mark.parametrize(
+    ("resource", "use", "setting"),
+    [
+        pytest.param(
+            "vpc.amazonaws.com/PrivateIPv4Address",
+            "addresses for pods on Windows",
+            "set enable-windows-ipam: 'true' in ConfigMap kube-system/amazon-vpc-cni",
+            id="Windows",
+        ),
+        pytest.param(
+            "vpc.amazonaws.com/pod-eni",
+            "network interfaces for pods with security groups of their own",
+            "set ENABLE_POD_ENI=true in DaemonSet kube-system/aws-node",
+            id="security groups of pods",
+        ),
+    ],
+)
+def test_addresses_that_a_controller_gives(resource: str, use: str, setting: str) -> None:
+    system = {"kubernetes.io/os": "windows"}
+    node = make_node("w", labels=system, offers={resource: "0"}, capacity={resource: "0"})
+    decision = decide(make_pod(requests={resource: "1"}, nodeSelector=system), make_cluster([node]))
+    (found,) = diagnose(decision)
+    assert found.cause == f"w offers no {resource}: the VPC resource controller has given no {use}"
+    assert [one.summary for one in suggest(decision).ranked] == [
+        f"{setting}, so that the VPC resource controller gives nodes {use}"
+    ]

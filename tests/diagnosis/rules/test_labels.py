@@ -1,14 +1,17 @@
 """Required node labels that no node has, and the labels that were meant."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.wording import meant
 from kschedctl.controllers.admission.runtime_class import admit_runtime_class
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.why.search import suggest
+from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.policies import RuntimeClass
 from tests.builders import ZONE, decide, make_cluster, make_node, make_object, make_pod
@@ -244,3 +247,58 @@ def test_several_values_that_no_node_has() -> None:
     decision = decide(make_pod(**requiring(within(key, "m5.large", "m5.xlarge"))), make_cluster([make_node("a")], []))
     first = suggest(decision).ranked[0]
     assert first.summary == f"add a node with {key}=m5.large or m5.xlarge, or scale its pool up if it has 0 nodes"
+
+
+POOL = "eks.amazonaws.com/nodegroup"
+
+
+def of_pool(name: str, *, disk: bool = False, day: int = 2, pool: str = POOL, **fields: Any) -> Node:
+    """Return a node of a pool that was created on a day of October."""
+    node = make_node(name, labels={**({pool: "data"} if pool else {}), **({"disk": "nvme"} if disk else {})}, **fields)
+    created = datetime(2026, 10, day, tzinfo=UTC)
+    return replace(node, metadata=replace(node.metadata, creation_timestamp=created))
+
+
+LACKS = (
+    "nodeSelector wants disk=nvme, which d1 of nodegroup data has, but d2 has not; d1 has 1 of 4 cpu free, the pod "
+    "wants 3 cpu"
+)
+IN_POOL = "put the label disk=nvme into the definition of nodegroup data, and give it to d2"
+FULL = make_pod("x", node="d1", requests={"cpu": "3"})
+SHORT = "d1 with disk=nvme has 1 of 4 cpu free, the pod wants 3 cpu"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "pods", "cause", "cure"),
+    [
+        pytest.param([of_pool("d1", disk=True), of_pool("d2", day=9)], [FULL], LACKS, IN_POOL, id="recreated"),
+        pytest.param([of_pool("d1", disk=True), of_pool("d2")], [FULL], LACKS, IN_POOL, id="of the same age"),
+        pytest.param(
+            [of_pool("d1", disk=True, day=9), of_pool("d2"), of_pool("d3")], [FULL], SHORT, None, id="one of many nodes"
+        ),
+        pytest.param(
+            [of_pool("d1", disk=True), of_pool("d2", day=9, pool="")], [FULL], SHORT, None, id="a node of no pool"
+        ),
+        pytest.param(
+            [of_pool("d1", disk=True), of_pool("d2", day=9, taints=["a:NoSchedule"])], [FULL], SHORT, None, id="tainted"
+        ),
+        pytest.param(
+            [of_pool("d1"), of_pool("d2")],
+            [make_pod("x", node="d2", nodeSelector={"disk": "nvme"})],
+            "nodeSelector wants disk=nvme, which d2 has lost: pod default/x, which requires it as well, still runs "
+            "there",
+            IN_POOL,
+            id="a pod that requires the label runs there",
+        ),
+        pytest.param([of_pool("d1"), of_pool("d2")], [], None, None, id="no sign of the label"),
+    ],
+)
+def test_a_label_that_a_pool_lost(nodes: list[Node], pods: list[Pod], cause: str | None, cure: str | None) -> None:
+    decision = decide(make_pod(nodeSelector={"disk": "nvme"}, requests={"cpu": "3"}), make_cluster(nodes, pods))
+    found = diagnose(decision)[0]
+    if cause is None or cure is None:
+        assert found.rule != "lost-label"
+        assert cause is None or found.cause.startswith(cause)
+        return
+    assert found.cause == cause
+    assert cures(decision).index(cure) < 2

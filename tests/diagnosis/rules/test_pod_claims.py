@@ -359,3 +359,15 @@ def test_a_free_volume_on_a_full_node_is_a_matter_of_the_node() -> None:
     (found,) = diagnose(decide(make_pod(volumes=mount("data"), requests={"cpu": "2"}), cluster))
     assert found.rule == "obstacles"
     assert found.cause == "n1 where its volumes can be used has 1 of 4 cpu free, the pod wants 2 cpu"
+
+
+def test_a_claim_that_a_pod_on_a_lost_node_keeps() -> None:
+    lost = make_node("lost", taints=["node.kubernetes.io/unreachable:NoExecute"])
+    user = make_pod("old", node="lost", volumes=mount("data"), terminating=True)
+    cluster = make_cluster([make_node("a"), lost], [user], deleted(make_claim()))
+    decision = decide(make_pod(volumes=mount("data")), cluster)
+    assert diagnose(decision)[0].cause == "claim data is being deleted: pod default/old still uses it"
+    assert cures(decision) == [
+        "get lost back; its pods then end, and claim data is gone (untried)",
+        "once the machine of lost is certainly off: taint it as out of service (untried)",
+    ]

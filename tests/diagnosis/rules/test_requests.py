@@ -10,6 +10,7 @@ from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.core import Node
 from kschedctl.objects.workload import ReplicaSet
 from tests.builders import decide, make_cluster, make_container, make_node, make_object, make_pod
+from tests.diagnosis.rules.cures import cures
 
 NODES = [make_node("a"), make_node("b")]
 GPU = "nvidia.com/gpu"
@@ -212,3 +213,29 @@ def test_larger_nodes_of_others(other: Any, cause: str, evidence: tuple[str, ...
 def test_a_large_node_is_only_out_of_service(other: Any) -> None:
     (found,) = diagnose(decide(make_pod(requests={"cpu": "8"}), make_cluster([*NODES, other])))
     assert found.cause.startswith("big is")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "cause", "where"),
+    [
+        pytest.param(
+            [make_node("a", offers={"hugepages-2Mi": "0"}, capacity={"hugepages-2Mi": "0"}), make_node("b")],
+            "no node offers hugepages-2Mi",
+            "a",
+            id="a node knows them",
+        ),
+        pytest.param(
+            [make_node("a", offers={"hugepages-1Gi": "4Gi"}), make_node("b", cpu="0")],
+            "no node offers hugepages-2Mi; a offers hugepages-1Gi instead",
+            "a",
+            id="pages of another size",
+        ),
+    ],
+)
+def test_huge_pages_that_no_node_offers(nodes: list[Node], cause: str, where: str) -> None:
+    decision = decide(make_pod(requests={"hugepages-2Mi": "1Gi", "memory": "1Gi", "cpu": "1"}), make_cluster(nodes))
+    (found,) = diagnose(decision)
+    assert found.cause == cause
+    assert cures(decision) == [
+        f"reserve 1Gi of hugepages-2Mi on {where}, if its kernel has not, and restart its kubelet (untried)"
+    ]

@@ -1,6 +1,6 @@
 """Taints that reserve every node of the cluster."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -8,7 +8,10 @@ import pytest
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.why.search import suggest
 from kschedctl.objects.core import Node
-from tests.builders import decide, make_cluster, make_node, make_pod
+from kschedctl.objects.meta import ApiObject
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.workload import DaemonSet, Deployment
+from tests.builders import decide, make_cluster, make_node, make_object, make_pod
 from tests.diagnosis.rules.cures import cures
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane:NoSchedule"
@@ -309,3 +312,194 @@ def test_a_network_plugin_that_is_not_ready() -> None:
     (found,) = diagnose(decide(make_pod(), make_cluster([sick], pods)))
     assert found.evidence[0] == "Pod default/calico-node-x, the network plugin, is not ready on a"
     assert found.remedies[0].summary == "repair Pod default/calico-node-x, the network plugin (CNI), on a"
+
+
+EFS = "efs.csi.aws.com/agent-not-ready"
+CNI = "cni.istio.io/not-ready"
+CILIUM = "node.cilium.io/agent-not-ready"
+SINCE = " since 2026-11-20 09:12 UTC"
+DRIVER = ("apps/v1", "DaemonSet", "efs-csi-node")
+LEFT = "it was left behind, as the pod runs"
+FULL = make_node("full", cpu="1")
+REST = "; full has 1 cpu in all, the pod wants 2 cpu"
+
+
+def agent(name: str, owner: str, *, ready: bool = True, node: str = "new") -> Pod:
+    conditions = [] if ready else [{"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-20T09:12:00Z"}]
+    status = {"phase": "Running", "conditions": conditions}
+    return make_pod(name, namespace="kube-system", node=node, owner=("apps/v1", "DaemonSet", owner), status=status)
+
+
+@pytest.mark.parametrize(
+    ("taint", "pods", "objects", "cause", "cure"),
+    [
+        pytest.param(
+            EFS,
+            [agent("efs-csi-node-x", "efs-csi-node"), agent("ebs-csi-node-x", "ebs-csi-node", ready=False)],
+            [],
+            f"new is not set up: taint {EFS}, although its pod kube-system/efs-csi-node-x runs",
+            f"restart pod kube-system/efs-csi-node-x on new, or take the taint {EFS} off: {LEFT}",
+            id="the driver runs",
+        ),
+        pytest.param(
+            EFS,
+            [agent("efs-csi-node-x", "efs-csi-node", ready=False)],
+            [],
+            f"new is not set up: taint {EFS}, whose pod kube-system/efs-csi-node-x is not ready{SINCE}",
+            "repair pod kube-system/efs-csi-node-x on new: look at its log and its events",
+            id="the driver is not ready",
+        ),
+        pytest.param(
+            EFS,
+            [],
+            [make_object(DaemonSet, "efs-csi-node", namespace="kube-system")],
+            f"new is not set up: taint {EFS}, and DaemonSet kube-system/efs-csi-node has no pod there, as it does not "
+            f"tolerate the taint {EFS}:NoExecute",
+            "get DaemonSet kube-system/efs-csi-node to run on new",
+            id="the driver does not tolerate the taint",
+        ),
+        pytest.param(
+            CNI,
+            [agent("istio-cni-node-x", "istio-cni-node"), agent("kube-proxy-x", "kube-proxy")],
+            [],
+            f"new is not set up: taint {CNI}, although its pod kube-system/istio-cni-node-x runs",
+            f"restart pod kube-system/istio-cni-node-x on new, or take the taint {CNI} off: {LEFT}",
+            id="a network plugin",
+        ),
+        pytest.param(
+            CILIUM,
+            [agent("cilium-x", "cilium", ready=False), agent("cilium-envoy-x", "cilium-envoy")],
+            [],
+            f"new is not set up: taint {CILIUM}, whose pod kube-system/cilium-x is not ready{SINCE}",
+            "repair pod kube-system/cilium-x on new: look at its log and its events",
+            id="Cilium",
+        ),
+        pytest.param(
+            "startup-taint.cluster-autoscaler.kubernetes.io/gpu-driver",
+            [agent("web-x", "web")],
+            [],
+            "new is not set up: taint startup-taint.cluster-autoscaler.kubernetes.io/gpu-driver",
+            "find out what is to take the taint startup-taint.cluster-autoscaler.kubernetes.io/gpu-driver off new, and "
+            "repair it",
+            id="nobody known",
+        ),
+    ],
+)
+def test_a_node_whose_agent_has_not_set_it_up(
+    taint: str, pods: list[Pod], objects: list[ApiObject], cause: str, cure: str
+) -> None:
+    cluster = make_cluster([FULL, make_node("new", taints=[f"{taint}:NoExecute"])], pods, *objects)
+    decision = decide(make_pod(requests={"cpu": "2"}), cluster)
+    assert [one.cause for one in diagnose(decision)] == [cause + REST]
+    assert cures(decision)[0] == cure
+    assert not any("tolerate " in one for one in cures(decision))
+
+
+def test_a_pool_for_others_is_not_one_that_is_not_set_up() -> None:
+    decision = decide(make_pod(), make_cluster([make_node("a", taints=["dedicated=startup:NoSchedule"])]))
+    assert diagnose(decision)[0].rule == "reserved-nodes"
+
+
+@pytest.mark.parametrize(("minutes", "cure"), [(1, "wait until pod"), (9, "restart pod")])
+def test_an_agent_that_has_just_started(minutes: int, cure: str) -> None:
+    taken = datetime(2026, 11, 20, 10, tzinfo=UTC)
+    status = {"phase": "Running", "startTime": (taken - timedelta(minutes=minutes)).isoformat()}
+    pod = make_pod("efs-csi-node-x", node="new", namespace="kube-system", owner=DRIVER, status=status)
+    cluster = make_cluster([FULL, make_node("new", taints=[f"{EFS}:NoExecute"])], [pod])
+    cluster.taken_at = taken
+    first = cures(decide(make_pod(requests={"cpu": "2"}), cluster))[0]
+    assert first.startswith(f"{cure} kube-system/efs-csi-node-x")
+
+
+FARGATE = "eks.amazonaws.com/compute-type=fargate:NoSchedule"
+VIRTUAL = "virtual-kubelet.io/provider=azure:NoSchedule"
+OS = "kubernetes.io/os"
+NO_PROFILE = (
+    f"f has the taint {FARGATE}, which the pod does not tolerate; nodes of Fargate are made for one pod each, and no "
+    "Fargate profile has taken this pod (schedulerName default-scheduler)"
+)
+GROUP = "add a node of a node group, if the pod is not for Fargate (untried)"
+
+
+def annotated(value: str) -> Deployment:
+    metadata = {"annotations": {"eks.amazonaws.com/compute-type": value}} if value else {}
+    spec = {"template": {"metadata": metadata, "spec": {"containers": [{"name": "c"}]}}}
+    return make_object(Deployment, "dns", namespace="default", spec=spec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "nodes", "objects", "cause", "expected"),
+    [
+        pytest.param(
+            {"labels": {"app": "web"}},
+            [make_node("f", taints=[FARGATE])],
+            [],
+            NO_PROFILE,
+            [
+                "if the pod is for Fargate: let the selector of a Fargate profile match namespace default and the "
+                "labels app=web, and recreate the pod: it then has schedulerName fargate-scheduler (untried)",
+                GROUP,
+            ],
+            id="only nodes of Fargate",
+        ),
+        pytest.param(
+            {"owner": ("apps/v1", "Deployment", "dns")},
+            [make_node("f", taints=[FARGATE])],
+            [annotated("ec2")],
+            NO_PROFILE,
+            [
+                "remove annotation eks.amazonaws.com/compute-type=ec2 from the template of Deployment default/dns, so "
+                "that a Fargate profile takes its pods (untried)",
+                GROUP,
+            ],
+            id="an annotation keeps the pod from Fargate",
+        ),
+        pytest.param(
+            {},
+            [make_node("v", taints=[VIRTUAL])],
+            [],
+            f"v has the taint {VIRTUAL}, which the pod does not tolerate; virtual nodes run only pods that are made "
+            "for them",
+            ["add a node with a machine: the cluster has only virtual nodes for the pod (untried)"],
+            id="only virtual nodes",
+        ),
+        pytest.param(
+            {},
+            [make_node("w", labels={OS: "windows"}, taints=["node.kubernetes.io/os=windows:NoSchedule"])],
+            [],
+            "w has the taint node.kubernetes.io/os=windows:NoSchedule, which the pod does not tolerate; all nodes have "
+            "Windows, and the pod does not select them",
+            ["add a Linux node: programs of Linux do not run on the Windows nodes (untried)"],
+            id="only Windows nodes",
+        ),
+        pytest.param(
+            {"requests": {"cpu": "2"}},
+            [FULL, make_node("v", taints=[VIRTUAL]), make_node("f", taints=[FARGATE])],
+            [],
+            f"full has 1 cpu in all, the pod wants 2 cpu; v is tainted {VIRTUAL}; f is tainted {FARGATE}",
+            ["add a larger node than full: with 2 cpu free"],
+            id="besides full nodes",
+        ),
+        pytest.param(
+            {"requests": {"cpu": "2"}},
+            [FULL, make_node("w", labels={OS: "windows"}, taints=["os=windows:NoSchedule"])],
+            [],
+            "full has 1 cpu in all, the pod wants 2 cpu; w is tainted os=windows:NoSchedule",
+            ["add a larger node than full: with 2 cpu free"],
+            id="Windows nodes besides full nodes",
+        ),
+    ],
+)
+def test_nodes_that_are_not_for_the_pod(
+    spec: dict[str, Any], nodes: list[Node], objects: list[ApiObject], cause: str, expected: list[str]
+) -> None:
+    decision = decide(make_pod(**spec), make_cluster(nodes, [], *objects))
+    assert [one.cause for one in diagnose(decision)] == [cause]
+    assert cures(decision)[: len(expected)] == expected
+    assert not any("tolerate " in one or "remove taint" in one for one in cures(decision))
+
+
+def test_a_pod_that_selects_virtual_nodes_may_tolerate_their_taint() -> None:
+    node = make_node("v", labels={"type": "virtual-kubelet"}, taints=[VIRTUAL])
+    decision = decide(make_pod(nodeSelector={"type": "virtual-kubelet"}), make_cluster([make_node("a"), node]))
+    assert cures(decision)[0] == "tolerate virtual-kubelet.io/provider=azure:NoSchedule"

@@ -204,6 +204,13 @@ def left_by(owner: str, **fields: Any) -> ApiObject:
             id="the named volume is reserved for a deleted claim of the same name",
         ),
         pytest.param(
+            [make_claim(storage_class="manual", volumeName="pv"), left_by("default/old", storage_class="manual")],
+            "claim data names volume pv, which cannot be bound to it: pv is Released: it still names claim "
+            "default/old, which is gone",
+            ["look at the data on pv, then free it for claim data: remove its claimRef (untried)"],
+            id="the named volume is reserved for a deleted claim of another name",
+        ),
+        pytest.param(
             [make_claim(storage_class="late", size="5Gi", volumeName="pv"), make_storage_class(), make_volume()],
             "claim data names volume pv, which cannot be bound to it: pv has 1Gi of the 5Gi",
             ["recreate claim data so that it matches pv, or without volumeName (untried)"],

@@ -77,12 +77,9 @@ IN_B = disk("data", affinity={CSI_ZONE: ["b"]})
         pytest.param(
             make_pod(volumes=mount("data")),
             cluster_of([A, make_node("b1", zone="b")], IN_B),
-            f"volume pv-data of claim data is in b, and b1 there lacks the label {CSI_ZONE}, which the CSI driver "
-            "sets: CSI driver csi.example.com is not registered there",
-            [
-                "get the pod of CSI driver csi.example.com to run on b1; it registers the node and its label (untried)",
-                "add a node like a1 in b",
-            ],
+            f"volume pv-data of claim data is in b, and b1 there lacks the label {CSI_ZONE}, which CSI driver "
+            "csi.example.com sets: it is not registered there",
+            ["get CSI driver csi.example.com to run on b1; it then registers the node", "add a node like a1 in b"],
             id="the nodes of the zone lack the label of the driver",
         ),
         pytest.param(
@@ -186,7 +183,7 @@ def test_a_registered_driver_is_not_accused() -> None:
     nodes, csi = [A, make_node("b1", zone="b")], make_csi_node("b1", limits={"csi.example.com": None})
     cluster = make_cluster(nodes, (), make_storage_class(), *IN_B, csi)
     (found,) = diagnose(decide(make_pod(volumes=mount("data")), cluster))
-    assert found.cause.endswith(f"b1 there lacks the label {CSI_ZONE}, which the CSI driver sets")
+    assert found.cause.endswith(f"b1 there lacks the label {CSI_ZONE}, which CSI driver csi.example.com sets")
 
 
 UNREACHABLE = ["node.kubernetes.io/unreachable:NoExecute"]
