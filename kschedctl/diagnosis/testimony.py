@@ -1,4 +1,4 @@
-"""What other components did and say about a pod that is not scheduled, added to the first cause and its cures."""
+"""The deeds and words of other components about a pod that is not scheduled, added to the first cause and its cures."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ _MOST_NODES: Final = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Testimony:
-    """What one source of evidence adds to a cause."""
+    """The part that one source of evidence adds to a cause."""
 
     #: A clause for the cause; empty if there is nothing to say in the first line.
     clause: str = ""

@@ -1,4 +1,4 @@
-"""What other components did and said is part of the first cause, and cures that they would undo are not proposed."""
+"""Words and deeds of other components are part of the first cause, and cures that they would undo are not proposed."""
 
 from typing import Any
 

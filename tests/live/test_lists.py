@@ -7,7 +7,7 @@ import pytest
 
 import kschedctl
 from kschedctl.common.errors import ClusterError
-from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.kinds import LISTED_KINDS
 from kschedctl.sources.live.reader import load_live
 from tests.builders import make_pod
 from tests.live.plain_server import Answer, discovery, page, serving
@@ -81,7 +81,9 @@ def test_kind_that_may_not_be_listed_is_noted(tmp_path: Path) -> None:
         found = load_live(live)
     assert found.cluster.not_listed == {"PersistentVolume"}
     # Whatever else the server does not have, the cluster has none of.
-    assert found.cluster.listed == {kind: "" for _, kind in KINDS if kind != "PersistentVolume"}
+    assert found.cluster.listed == {
+        type_.__name__: "" for type_ in LISTED_KINDS.values() if type_.__name__ != "PersistentVolume"
+    }
     assert found.paths == ("context here",)
     assert found.cluster.server_version == "v1.36.3"
 

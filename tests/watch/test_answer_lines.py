@@ -64,7 +64,8 @@ def test_pods_that_fare_alike_are_told_together() -> None:
         "available: 1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling.",
         "  closest: b lacks 3 cpu",
         "  to fix: add a node like b; default/big-0 is scheduled to b-1",
-        "  to fix: free 3 cpu on b: delete default/low; evicts default/low, then default/big-0 is scheduled to b",
+        "  to fix: free 3 cpu on b: delete default/low; evicts default/low, then default/big-0 is scheduled to b; "
+        "default/low is lost for good: no controller recreates it",
         f"{at} default/huge fits nowhere: no node has 60 cpu, the largest offers 8",
         "  0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu. preemption: 0/3 nodes are "
         "available: 3 Preemption is not helpful for scheduling.",

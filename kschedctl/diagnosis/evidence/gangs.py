@@ -35,7 +35,7 @@ class OtherGang:
     group: VolcanoPodGroup | CoschedulingPodGroup | None
     #: The pods that exist, as indices into ``Cluster.pods``, in the order of the snapshot.
     members: tuple[int, ...]
-    #: Those of them that have a node.
+    #: The pods of the group that have a node.
     placed: tuple[int, ...]
 
     @property
@@ -45,7 +45,7 @@ class OtherGang:
 
     @property
     def said(self) -> str:
-        """What the group's scheduler says about it; empty for nothing."""
+        """The words of the group's scheduler about it; empty if there are none."""
         if self.group is None or self.group.status.phase in _QUIET:
             return ""
         told = (each for each in self.group.status.conditions if each.status == "True" and each.message)

@@ -1,4 +1,4 @@
-"""Where a value of a pod comes from, if not from its owner's template: admission, a namespace, an autoscaler."""
+"""The origin of a pod's values that are not in its owner's template: admission, a namespace, an autoscaler."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ class AddedSelector:
 
     key: str
     value: str
-    #: What adds it, as a clause such as ``the annotation openshift.io/node-selector of namespace shop adds it``; empty
+    #: Its origin as a clause such as ``the annotation openshift.io/node-selector of namespace shop adds it``; empty
     #: if that is not known: a webhook, or an earlier template.
     setter: str
     #: The cure at that object, and its command; empty without one.

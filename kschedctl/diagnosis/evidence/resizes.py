@@ -32,7 +32,7 @@ class PendingResize:
     since: datetime | None
     #: The kubelet's words; empty if it gives none.
     message: str
-    #: What the containers ask for and what they have, where they ask for more: milli-CPU, bytes or a count.
+    #: The amounts that the containers ask for and have, where they ask for more: milli-CPU, bytes or a count.
     wanted: Mapping[str, int]
     allocated: Mapping[str, int]
     #: The operations that withdraw the resize.

@@ -9,7 +9,6 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.wording import listed
 from kschedctl.diagnosis.components import agent_on, agents_words
 from kschedctl.diagnosis.diagnosis import VOLUME_TOPOLOGY, Advice, Diagnosis, Situation, all_rows
-from kschedctl.diagnosis.rules.obstacles import obstacles_on
 from kschedctl.diagnosis.rules.volumes import driver_missing, volume_places, volume_scope, without_label
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.volume import PersistentVolume
@@ -80,6 +79,9 @@ def node_without_driver(situation: Situation) -> Iterator[Diagnosis]:
         return
     for place in volume_places(situation):
         if (lacking := without_label(situation, place) & nodes).any():
+            # Pods that are placed do not get here, so that their answers import less.
+            from kschedctl.diagnosis.rules.obstacles import obstacles_on
+
             yield driver_missing(situation, place, lacking, obstacles_on(situation, situation.in_reach))
 
 

@@ -29,7 +29,7 @@ _IMAGE: Final = frozenset(
 #: Reasons of Events that do not keep a container from starting, or that repeat what its state says.
 _NOT_DECISIVE: Final = frozenset({"Unhealthy", "BackOff", "FailedPreStopHook", "FailedToRetrieveImagePullSecret"})
 _DESCRIBE: Final = "kubectl describe pod -n {ns} {pod}"
-#: What the messages of kubelets mean, from the special to the general.
+#: The meaning of kubelet messages, from the special to the general.
 _KINDS: Final = (
     MessageKind.of(
         "no-address",

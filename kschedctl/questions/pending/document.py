@@ -214,6 +214,7 @@ def _untried(one: AdviceData) -> tuple[str, str]:
 
 
 def _costs(one: UnblockingData) -> str:
-    told = f"; evicts {listed(one.evicts)}" if one.evicts else ""
+    # A wait for preemption names its victims already.
+    told = f"; evicts {listed(one.evicts)}" if any(each not in one.summary for each in one.evicts) else ""
     told += f"; violates disruption budget {listed(one.violates)}" if one.violates else ""
     return "; ".join((told, *one.consequences))

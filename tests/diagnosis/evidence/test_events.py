@@ -29,7 +29,7 @@ def _event(name: str, component: str, minute: int, message: str = "no image") ->
 def test_the_newest_comes_first_and_the_schedulers_own_are_left_out() -> None:
     events = [_event("a", "kubelet", 1), _event("b", "default-scheduler", 3), _event("c", "volcano", 2)]
     cluster = make_cluster([], [], *events)
-    assert [each.metadata.name for each in events_about(cluster, "Job", "shop", "web")] == ["c", "a"]
+    assert [each.source.component for each in events_about(cluster, "Job", "shop", "web")] == ["volcano", "kubelet"]
     assert events_about(cluster, "Pod", "other", "web") == ()
     assert events_about(cluster, "Pod", "shop", "web") == ()
 

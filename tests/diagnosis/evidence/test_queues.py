@@ -1,4 +1,4 @@
-"""Why Kueue holds a job back: the queue, the Workload, or both, with the cure at the object that is wrong."""
+"""The causes for which Kueue holds a job back: queue, Workload or both, with the cure at the object that is wrong."""
 
 from typing import Any
 
