@@ -4,7 +4,7 @@ Components are recognized by the names of their pods and namespaces, as nothing 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -59,13 +59,23 @@ def _ill_provisioner(cluster: Cluster, provisioner: str) -> tuple[tuple[str, str
     Returns: Kind, namespace and name of the workload, and its state, such as ``is not ready``; ``None`` if a pod is
         ready or none is recognized.
     """
+    return ill_component(
+        cluster, lambda key: bool(_PROVISIONER.search(key.partition("/")[2]) and _n_common(provisioner, key))
+    )
+
+
+def ill_component(cluster: Cluster, belongs: Callable[[str], bool]) -> tuple[tuple[str, str, str], str] | None:
+    """Return the workload of a component none of whose pods is ready, and its state, as for a provisioner.
+
+    Args:
+        belongs: A test of a pod, by its ``namespace/name``.
+    """
     found = [
         record
         for record in cluster.pods.records
         if record.metadata.deletion_timestamp is None
         and record.status.phase not in ("Succeeded", "Failed")
-        and _PROVISIONER.search(record.metadata.name)
-        and _n_common(provisioner, f"{record.metadata.namespace}/{record.metadata.name}")
+        and belongs(f"{record.metadata.namespace}/{record.metadata.name}")
     ]
     central = [
         record for record in found if (owner := record.metadata.controller) is None or owner.kind != "DaemonSet"
@@ -76,8 +86,7 @@ def _ill_provisioner(cluster: Cluster, provisioner: str) -> tuple[tuple[str, str
     started = next((record for record in central if record.node_name), None)
     if started is None:
         return workload, "has only pending pods"
-    ready = condition_of_pod(started, "Ready")
-    return workload, f"is not ready{since(ready.last_transition_time) if ready is not None else ''}"
+    return workload, _state_of(cluster, started)
 
 
 def _n_common(component: str, name: str) -> int:
