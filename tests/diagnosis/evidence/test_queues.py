@@ -228,7 +228,8 @@ def test_a_job_suspended_by_hand_is_explained_but_no_problem() -> None:
     scheduler = Scheduler(make_cluster([make_node()], [], job(labels={})))
     assert diagnose_cluster(scheduler) == ()
     own = diagnose_workload(scheduler, JOB)
-    assert own is not None and own.advice[0].summary.startswith("resume Job ml/train (suspend: false)")
+    assert own is not None
+    assert own.advice[0].summary.startswith("resume Job ml/train (suspend: false)")
 
 
 def test_the_controller_of_kueue_crashes() -> None:
