@@ -86,7 +86,7 @@ def ill_component(cluster: Cluster, belongs: Callable[[str], bool]) -> tuple[tup
     started = next((record for record in central if record.node_name), None)
     if started is None:
         return workload, "has only pending pods"
-    return workload, _state_of(cluster, started)
+    return workload, state_of_pod(cluster, started)
 
 
 def _n_common(component: str, name: str) -> int:
@@ -122,7 +122,7 @@ class Agent:
 
     @property
     def runs(self) -> bool:
-        return self.state == _RUNS
+        return self.state == RUNS
 
     @property
     def clause(self) -> str:
@@ -152,7 +152,7 @@ class Agent:
         return f"kubectl logs -n {namespace} {name} --all-containers --previous"
 
 
-_RUNS: Final = "runs"
+RUNS: Final = "runs"
 _STARTED: Final = "has started"
 _PLURALS: Final = {"runs": "run", "is": "are", "has": "have"}
 #: An agent that has run for so long has had the time to set up its node.
@@ -186,13 +186,14 @@ def agent_on(cluster: Cluster, component: str, row: int, kind: str = "csi") -> A
     absent = max(sets, key=lambda each: each[0], default=None)
     if best is not None and best[0][0] and (absent is None or best[0] >= absent[0]):
         record = best[1]
-        return Agent(f"{record.metadata.namespace}/{record.metadata.name}", _state_of(cluster, record))
+        return Agent(f"{record.metadata.namespace}/{record.metadata.name}", state_of_pod(cluster, record))
     if absent is None or not absent[0][0]:
         return None
     return Agent("", absence(cluster, absent[1], row))
 
 
-def _state_of(cluster: Cluster, record: PodRecord) -> str:
+def state_of_pod(cluster: Cluster, record: PodRecord) -> str:
+    """Return the state of a component's pod as a verb phrase, such as ``runs``."""
     ready, started, now = condition_of_pod(record, "Ready"), record.status.start_time, cluster.taken_at
     if not _is_ready(record) or record.status.phase == "Pending":
         stopped = next(stopped_containers(record.status), None)
@@ -200,7 +201,7 @@ def _state_of(cluster: Cluster, record: PodRecord) -> str:
         return f"is not ready{since(ready.last_transition_time) if ready is not None else ''}{why}"
     if started is not None and now is not None and now - started < _SETTLED:
         return f"{_STARTED}{since(started).replace(' since', ' at')}"
-    return _RUNS
+    return RUNS
 
 
 def startup_agent(cluster: Cluster, row: int) -> Agent | None:
