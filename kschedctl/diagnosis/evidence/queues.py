@@ -8,7 +8,6 @@ from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.wording import listed, similar
-from kschedctl.diagnosis.components import ill_component
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.evidence.events import one_line
 from kschedctl.diagnosis.node_health import since
@@ -23,7 +22,7 @@ _GROUP_LABEL: Final = f"{GROUP}/pod-group-name"
 _UNTRIED: Final = "Kueue decides when the job starts, not the scheduler"
 _MOST_NAMED: Final = 3
 #: A part of the names of the pods of Kueue's controller.
-_CONTROLLER: Final = "kueue-controller-manager"
+CONTROLLER: Final = "kueue-controller-manager"
 #: Kueue's words for a job that wants more than its queue can ever have.
 _NEVER: Final = re.compile(r"insufficient quota|maximum capacity")
 
@@ -37,6 +36,8 @@ class Hold:
     since: datetime | None = None
     evidence: tuple[str, ...] = ()
     advice: tuple[Advice, ...] = ()
+    #: True if no object of Kueue gives a reason.
+    unanswered: bool = False
 
 
 class _WorkloadsByOwner:
@@ -71,15 +72,9 @@ def kueue_hold(
         found += _states(cluster, workload, queue)
     if found:
         return found[0]
-    fault, look = "", _look_at("pods", f"-A | grep {_CONTROLLER}", "look whether the controller of Kueue runs")
-    if (ill := ill_component(cluster, lambda key: _CONTROLLER in key)) is not None:
-        (kind, space, name), state = ill
-        fault = f": {kind} {space}/{name} {state}"
-        logs = f"kubectl logs -n {space} {kind.lower()}/{name} --all-containers --previous"
-        look = _cure(f"repair {kind} {space}/{name}: look at its log and its events", Risk.MISTAKE, logs)
-    if workload is None:
-        fault = f", and has made no Workload for it{fault or ': its controller may not run'}"
-    return Hold(f"Kueue has not admitted it to queue {queue}{fault}", advice=(look,))
+    unmade = "" if workload is not None else ", and has made no Workload for it: its controller may not run"
+    look = _look_at("pods", f"-A | grep {CONTROLLER}", "look whether the controller of Kueue runs")
+    return Hold(f"Kueue has not admitted it to queue {queue}{unmade}", advice=(look,), unanswered=True)
 
 
 def _problems_of_queues(cluster: Cluster, queue: str, namespace: str) -> Iterator[Hold]:

@@ -1,11 +1,14 @@
 """Jobs and pods that a queue or a gate holds back before a scheduler sees them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.wording import counted
+from kschedctl.diagnosis.components import ill_component
 from kschedctl.diagnosis.diagnosis import Advice, ClusterDiagnosis, ClusterSituation, Diagnosis, Situation
 from kschedctl.diagnosis.evidence.gangs import OtherGang, other_gangs
-from kschedctl.diagnosis.evidence.queues import GROUP, Hold, kueue_hold
+from kschedctl.diagnosis.evidence.queues import CONTROLLER, GROUP, Hold, kueue_hold
 from kschedctl.diagnosis.rules.gangs import queue_problem
 from kschedctl.objects.custom_resources import JobSet, KueueWorkload, LocalQueue, VolcanoPodGroup
 from kschedctl.objects.pod import Pod
@@ -31,7 +34,7 @@ def scheduling_gates(situation: Situation) -> Iterator[Diagnosis]:
             (Pod.__name__, pod.namespace, pod.name),
             *((each.kind, pod.namespace, each.name) for each in pod.metadata.owner_references),
         )
-        hold = kueue_hold(situation.cluster, pod.metadata.labels, owners, pod.namespace)
+        hold = _hold(situation.cluster, pod.metadata.labels, owners, pod.namespace)
         command = f"kubectl describe workloads.{GROUP} -n {pod.namespace}"
         if hold is not None and (situation.cluster.list(KueueWorkload) or hold.evidence):
             yield Diagnosis(
@@ -57,6 +60,25 @@ def scheduling_gates(situation: Situation) -> Iterator[Diagnosis]:
         ),
         checks=(command,) if name.startswith(f"{GROUP}/") else (),
     )
+
+
+def _hold(
+    cluster: Cluster, labels: Mapping[str, str], owners: Sequence[tuple[str, str, str]], namespace: str
+) -> Hold | None:
+    """Return why Kueue holds back a job, or a pod, as ``kueue_hold``; the state of its controller where Kueue is silent."""
+    hold = kueue_hold(cluster, labels, owners, namespace)
+    ill = ill_component(cluster, lambda key: CONTROLLER in key) if hold is not None and hold.unanswered else None
+    if hold is None or ill is None:
+        return hold
+    (kind, space, name), state = ill
+    repair = Advice(
+        summary=f"repair {kind} {space}/{name}: look at its log and its events",
+        risk=Risk.MISTAKE,
+        untried="Kueue decides when the job starts, not the scheduler",
+        command=f"kubectl logs -n {space} {kind.lower()}/{name} --all-containers --previous",
+    )
+    cause = f"{hold.cause.removesuffix(': its controller may not run')}: {kind} {space}/{name} {state}"
+    return replace(hold, cause=cause, advice=(repair,))
 
 
 def held_jobs(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
@@ -93,7 +115,7 @@ def held_jobs(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
             continue
         kind_name, namespace, name = own
         found = cluster.get(Job if kind_name == Job.__name__ else JobSet, name, namespace)
-        hold = kueue_hold(cluster, labels, [own], namespace)
+        hold = _hold(cluster, labels, [own], namespace)
         checks = (f"kubectl describe workloads.{GROUP} -n {namespace}",) if hold is not None else ()
         if hold is None and found is not None and found.metadata.controller is None:
             hold = _hold_of_nobody(situation, own)

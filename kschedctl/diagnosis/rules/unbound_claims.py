@@ -250,7 +250,7 @@ def _no_class(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> Diag
         evidence=(why_no_volume(cluster, claims[0]),) if len(claims) == 1 else (),
         remedies=tuple(other_classes(cluster, claims)),
         advice=(
-            *(adapted_claim(cluster, claims[0]) if len(claims) == 1 else ()),
+            *(adapted_claim(cluster, claims[0]) if len(claims) == 1 and default is None else ()),
             *other_immediate_classes(cluster, claims),
             *((advice if classes else create,) if not default else ()),
         ),

@@ -234,7 +234,8 @@ def test_a_job_suspended_by_hand_is_explained_but_no_problem() -> None:
 
 def test_the_controller_of_kueue_crashes() -> None:
     pod = make_pod("kueue-controller-manager-0", node="n", namespace="kueue-system", status=NOT_READY)
-    hold = kueue_hold(make_cluster([make_node("n")], [pod], local(), shared(), FLAVOR), LABELS, [JOB], "ml")
+    cluster = make_cluster([make_node("n")], [pod], local(), shared(), FLAVOR, job())
+    hold = diagnose_workload(Scheduler(cluster), JOB)
     assert hold is not None
     assert hold.cause.endswith("Workload for it: Pod kueue-system/kueue-controller-manager-0 is not ready")
 
