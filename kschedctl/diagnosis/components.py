@@ -4,7 +4,7 @@ Components are recognized by the names of their pods and namespaces, as nothing 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -59,13 +59,23 @@ def _ill_provisioner(cluster: Cluster, provisioner: str) -> tuple[tuple[str, str
     Returns: Kind, namespace and name of the workload, and its state, such as ``is not ready``; ``None`` if a pod is
         ready or none is recognized.
     """
+    return ill_component(
+        cluster, lambda key: bool(_PROVISIONER.search(key.partition("/")[2]) and _n_common(provisioner, key))
+    )
+
+
+def ill_component(cluster: Cluster, belongs: Callable[[str], bool]) -> tuple[tuple[str, str, str], str] | None:
+    """Return the workload of a component none of whose pods is ready, and its state, as for a provisioner.
+
+    Args:
+        belongs: A test of a pod, by its ``namespace/name``.
+    """
     found = [
         record
         for record in cluster.pods.records
         if record.metadata.deletion_timestamp is None
         and record.status.phase not in ("Succeeded", "Failed")
-        and _PROVISIONER.search(record.metadata.name)
-        and _n_common(provisioner, f"{record.metadata.namespace}/{record.metadata.name}")
+        and belongs(f"{record.metadata.namespace}/{record.metadata.name}")
     ]
     central = [
         record for record in found if (owner := record.metadata.controller) is None or owner.kind != "DaemonSet"
@@ -76,8 +86,7 @@ def _ill_provisioner(cluster: Cluster, provisioner: str) -> tuple[tuple[str, str
     started = next((record for record in central if record.node_name), None)
     if started is None:
         return workload, "has only pending pods"
-    ready = condition_of_pod(started, "Ready")
-    return workload, f"is not ready{since(ready.last_transition_time) if ready is not None else ''}"
+    return workload, state_of_pod(cluster, started)
 
 
 def _n_common(component: str, name: str) -> int:
@@ -113,7 +122,7 @@ class Agent:
 
     @property
     def runs(self) -> bool:
-        return self.state == _RUNS
+        return self.state == RUNS
 
     @property
     def clause(self) -> str:
@@ -143,7 +152,7 @@ class Agent:
         return f"kubectl logs -n {namespace} {name} --all-containers --previous"
 
 
-_RUNS: Final = "runs"
+RUNS: Final = "runs"
 _STARTED: Final = "has started"
 _PLURALS: Final = {"runs": "run", "is": "are", "has": "have"}
 #: An agent that has run for so long has had the time to set up its node.
@@ -177,13 +186,14 @@ def agent_on(cluster: Cluster, component: str, row: int, kind: str = "csi") -> A
     absent = max(sets, key=lambda each: each[0], default=None)
     if best is not None and best[0][0] and (absent is None or best[0] >= absent[0]):
         record = best[1]
-        return Agent(f"{record.metadata.namespace}/{record.metadata.name}", _state_of(cluster, record))
+        return Agent(f"{record.metadata.namespace}/{record.metadata.name}", state_of_pod(cluster, record))
     if absent is None or not absent[0][0]:
         return None
     return Agent("", absence(cluster, absent[1], row))
 
 
-def _state_of(cluster: Cluster, record: PodRecord) -> str:
+def state_of_pod(cluster: Cluster, record: PodRecord) -> str:
+    """Return the state of a component's pod as a verb phrase, such as ``runs``."""
     ready, started, now = condition_of_pod(record, "Ready"), record.status.start_time, cluster.taken_at
     if not _is_ready(record) or record.status.phase == "Pending":
         stopped = next(stopped_containers(record.status), None)
@@ -191,7 +201,7 @@ def _state_of(cluster: Cluster, record: PodRecord) -> str:
         return f"is not ready{since(ready.last_transition_time) if ready is not None else ''}{why}"
     if started is not None and now is not None and now - started < _SETTLED:
         return f"{_STARTED}{since(started).replace(' since', ' at')}"
-    return _RUNS
+    return RUNS
 
 
 def startup_agent(cluster: Cluster, row: int) -> Agent | None:

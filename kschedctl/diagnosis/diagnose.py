@@ -18,6 +18,7 @@ def rules_of_unscheduled() -> tuple[DiagnosisRule, ...]:
     from kschedctl.diagnosis.rules import (
         affinity,
         csi_drivers,
+        device_requests,
         devices,
         gangs,
         held_devices,
@@ -69,6 +70,7 @@ def rules_of_unscheduled() -> tuple[DiagnosisRule, ...]:
         devices.devices_in_use,
         requests.daemon_set_node,
         devices.device_claims,
+        device_requests.device_requests,
     )
 
 
@@ -102,9 +104,9 @@ def rules_of_placed() -> tuple[DiagnosisRule, ...]:
 
 def rules_of_failed() -> tuple[DiagnosisRule, ...]:
     """Return the rules for pods for which kube-scheduler returns an error."""
-    from kschedctl.diagnosis.rules import devices
+    from kschedctl.diagnosis.rules import device_requests, devices
 
-    return (devices.unscored_claims,)
+    return devices.unscored_claims, device_requests.device_selector_error
 
 
 def diagnose(decision: Decision, node: str = "") -> tuple[Diagnosis, ...]:

@@ -261,6 +261,11 @@ class ClusterSituation:
         self.scheduler = scheduler
         self._only = only
 
+    @property
+    def of_one_workload(self) -> bool:
+        """True if a single workload is asked about."""
+        return self._only is not None
+
     def concerns(self, workload: tuple[str, str, str]) -> bool:
         """Report whether a workload is asked about."""
         return self._only is None or self._only == workload

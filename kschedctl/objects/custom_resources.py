@@ -6,7 +6,7 @@ The kinds of two groups may have one name, such as Kueue's Workload; their types
 from typing import Final
 
 from kschedctl.objects.core import Condition, ResourceList
-from kschedctl.objects.meta import ApiObject, ApiStruct, Int32, Time
+from kschedctl.objects.meta import ApiObject, ApiStruct, Int32, Labels, LabelSelector, Time
 
 
 class TargetReference(ApiStruct, frozen=True):
@@ -111,6 +111,8 @@ class ResourceGroup(ApiStruct, frozen=True):
 
 class ClusterQueueSpec(ApiStruct, frozen=True):
     resource_groups: tuple[ResourceGroup, ...] = ()
+    #: The namespaces whose jobs the queue admits; ``None`` for no namespace.
+    namespace_selector: LabelSelector | None = None
     stop_policy: str = ""
 
 
@@ -119,8 +121,13 @@ class ClusterQueue(ApiObject, frozen=True, kw_only=True):
     status: Conditions = Conditions()
 
 
+class ResourceFlavorSpec(ApiStruct, frozen=True):
+    #: The labels that Kueue adds to the node selector of the pods of admitted jobs.
+    node_labels: Labels = {}
+
+
 class ResourceFlavor(ApiObject, frozen=True, kw_only=True):
-    pass
+    spec: ResourceFlavorSpec = ResourceFlavorSpec()
 
 
 class PodSet(ApiStruct, frozen=True):
@@ -137,8 +144,15 @@ class RequeueState(ApiStruct, frozen=True):
     requeue_at: Time | None = None
 
 
+class AdmissionCheckState(ApiStruct, frozen=True):
+    name: str = ""
+    state: str = ""
+    message: str = ""
+
+
 class KueueWorkloadStatus(Conditions, frozen=True):
     requeue_state: RequeueState | None = None
+    admission_checks: tuple[AdmissionCheckState, ...] = ()
 
 
 class KueueWorkload(ApiObject, frozen=True, kw_only=True):

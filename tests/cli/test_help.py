@@ -42,6 +42,12 @@ def test_two_examples_stand_at_the_end(name: str) -> None:
     ]
 
 
+def test_the_program_can_be_several_words() -> None:
+    root = PROGRAM.make_context("python -m kschedctl", [], resilient_parsing=True)
+    helps = {each.info_name: each.get_help() for each in contexts(root) if each.parent is root}
+    assert examples_of("explain")[0].arguments in helps["explain"]
+
+
 @pytest.mark.parametrize(
     "example", [each for name in CONTEXTS for each in examples_of(name)], ids=lambda each: each.arguments
 )

@@ -8,7 +8,7 @@ import pytest
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.core import Namespace
-from kschedctl.objects.custom_resources import NodePool, OpenShiftScheduler, VerticalPodAutoscaler
+from kschedctl.objects.custom_resources import NodePool, OpenShiftScheduler, ResourceFlavor, VerticalPodAutoscaler
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.policies import LimitRange
@@ -134,6 +134,13 @@ DEFAULT = make_object(OpenShiftScheduler, "cluster", spec={"defaultNodeSelector"
             'give namespace default the annotation openshift.io/node-selector: "", so that its pods get no default '
             "node selector; then delete the pod, so that it is made anew",
             id="the default of OpenShift",
+        ),
+        pytest.param(
+            [make_object(ResourceFlavor, "spot", spec={"nodeLabels": {"role": "worker"}})],
+            "ResourceFlavor spot of Kueue adds it (nodeLabels)",
+            "correct role=worker in the nodeLabels of ResourceFlavor spot; then delete the pod, so that it is made "
+            "anew",
+            id="a flavor of Kueue",
         ),
         pytest.param(
             [namespace(PROJECT, "role=worker"), DEFAULT],

@@ -7,7 +7,12 @@ from typing import Final
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.objects.core import Namespace, QuantityText
-from kschedctl.objects.custom_resources import HorizontalPodAutoscaler, OpenShiftScheduler, VerticalPodAutoscaler
+from kschedctl.objects.custom_resources import (
+    HorizontalPodAutoscaler,
+    OpenShiftScheduler,
+    ResourceFlavor,
+    VerticalPodAutoscaler,
+)
 from kschedctl.objects.defaults import default_pod_spec
 from kschedctl.objects.kinds import kind_by_name
 from kschedctl.objects.pod import Container, Pod
@@ -180,6 +185,13 @@ def _selector_setter(cluster: Cluster, namespace: str, key: str, value: str) -> 
                 f"the annotation {name} of namespace {namespace} adds it",
                 f"take {key}={value} out of the annotation {name} of namespace {namespace}",
                 f"kubectl edit namespace {namespace}",
+            )
+    for flavor in cluster.list(ResourceFlavor):
+        if flavor.spec.node_labels.get(key) == value:
+            return (
+                f"ResourceFlavor {flavor.name} of Kueue adds it (nodeLabels)",
+                f"correct {key}={value} in the nodeLabels of ResourceFlavor {flavor.name}",
+                f"kubectl edit resourceflavors.kueue.x-k8s.io {flavor.name}",
             )
     for each in cluster.list(OpenShiftScheduler):
         given = _PROJECT_SELECTOR in annotations

@@ -1,5 +1,6 @@
 """Kueue: why a queue holds a job back, by its LocalQueue, ClusterQueue and Workload."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,8 +11,9 @@ from kschedctl.common.wording import listed, similar
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.evidence.events import one_line
 from kschedctl.diagnosis.node_health import since
-from kschedctl.objects.core import Condition
+from kschedctl.objects.core import Condition, Namespace
 from kschedctl.objects.custom_resources import ClusterQueue, KueueWorkload, LocalQueue, ResourceFlavor
+from kschedctl.objects.selectors import SelectorError, matches, parse_label_selector
 from kschedctl.scheduler.framework.risk import Risk
 
 GROUP: Final = "kueue.x-k8s.io"
@@ -19,6 +21,10 @@ _QUEUE_LABEL: Final = f"{GROUP}/queue-name"
 _GROUP_LABEL: Final = f"{GROUP}/pod-group-name"
 _UNTRIED: Final = "Kueue decides when the job starts, not the scheduler"
 _MOST_NAMED: Final = 3
+#: A part of the names of the pods of Kueue's controller.
+CONTROLLER: Final = "kueue-controller-manager"
+#: Kueue's words for a job that wants more than its queue can ever have.
+_NEVER: Final = re.compile(r"insufficient quota|maximum capacity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,8 @@ class Hold:
     since: datetime | None = None
     evidence: tuple[str, ...] = ()
     advice: tuple[Advice, ...] = ()
+    #: True if no object of Kueue gives a reason.
+    unanswered: bool = False
 
 
 class _WorkloadsByOwner:
@@ -65,8 +73,8 @@ def kueue_hold(
     if found:
         return found[0]
     unmade = "" if workload is not None else ", and has made no Workload for it: its controller may not run"
-    look = _look_at("pods", "-A -l control-plane=controller-manager", "look whether the controller of Kueue runs")
-    return Hold(f"Kueue has not admitted it to queue {queue}{unmade}", advice=(look,))
+    look = _look_at("pods", f"-A | grep {CONTROLLER}", "look whether the controller of Kueue runs")
+    return Hold(f"Kueue has not admitted it to queue {queue}{unmade}", advice=(look,), unanswered=True)
 
 
 def _problems_of_queues(cluster: Cluster, queue: str, namespace: str) -> Iterator[Hold]:
@@ -179,18 +187,35 @@ def _states(cluster: Cluster, workload: KueueWorkload, queue: str) -> Iterator[H
         of = f"ClusterQueue {name_of_queue}" if name_of_queue else f"the ClusterQueue of {queue}"
         ahead = sorted(_admitted_beside(cluster, workload)) if local is not None else []
         users = f" used by {listed(ahead, most=_MOST_NAMED)}" if ahead else ""
+        edit = f"kubectl edit clusterqueues.{GROUP} {name_of_queue}".strip()
+        raised = _cure(f"raise the quota (nominalQuota or borrowingLimit) of {of}", Risk.SHARED, edit)
+        cures = (_cure(f"wait until jobs of {of} end and its quota is free", Risk.WAIT, look), raised)
+        if selector := _excluding_selector(cluster, cluster.get(ClusterQueue, name_of_queue), ns):
+            cures = (
+                _cure(f"label namespace {ns} so that {of} admits its jobs: {selector}", Risk.MISTAKE, edit),
+                _cure(f"let the namespaceSelector of {of} match namespace {ns}", Risk.SHARED, edit),
+            )
+        elif _NEVER.search(reserved.message):
+            # To wait is no use: not even the empty queue has as much.
+            smaller = "request less, or run fewer pods at a time (parallelism): the queue can never hold as much"
+            cures = (raised, _cure(smaller, Risk.REDUCED, look))
+        evicted = _condition(conditions, "Evicted", "True")
+        when = since(evicted.last_transition_time).replace(" since", " at") if evicted is not None else ""
+        before = f"Kueue evicted it{when}: {_reason(evicted)}" if evicted is not None else ""
         yield Hold(
             f"Kueue holds it in queue {queue}{since(reserved.last_transition_time)}: {_reason(reserved)}",
             reserved.last_transition_time,
-            (f"{of} has its quota{users}",) if users else (),
-            (
-                _cure(f"wait until jobs of {of} end and its quota is free", Risk.WAIT, look),
-                _cure(
-                    f"raise the quota (nominalQuota or borrowingLimit) of {of}",
-                    Risk.SHARED,
-                    f"kubectl edit clusterqueues.{GROUP} {name_of_queue}".strip(),
-                ),
-            ),
+            tuple(filter(None, (f"{of} has its quota{users}" if users else "", before))),
+            cures,
+        )
+    unmet = [each for each in workload.status.admission_checks if each.state != "Ready"]
+    for check in unmet if _condition(conditions, "Admitted", "True") is None else ():
+        told = f": {one_line(check.message)}" if check.message else ""
+        checked = f"get admissionchecks.{GROUP},provisioningrequests -A"
+        yield Hold(
+            f"Kueue has reserved quota for it in queue {queue}, and admission check {check.name} is "
+            f"{check.state}{told}",
+            advice=(_cure(f"look why admission check {check.name} does not pass", Risk.MISTAKE, f"kubectl {checked}"),),
         )
     if (waits := _condition(conditions, "Admitted", "False")) is not None:
         yield Hold(
@@ -199,6 +224,18 @@ def _states(cluster: Cluster, workload: KueueWorkload, queue: str) -> Iterator[H
             waits.last_transition_time,
             advice=(_cure(f"complete the admission checks of Workload {name}", Risk.MISTAKE, look),),
         )
+
+
+def _excluding_selector(cluster: Cluster, queue: ClusterQueue | None, namespace: str) -> str:
+    """Return the selector by which a ClusterQueue leaves a namespace out; empty if it does not, or is not known to."""
+    found = cluster.get(Namespace, namespace)
+    if queue is None or found is None or queue.spec.namespace_selector is None:
+        return ""
+    try:
+        selector = parse_label_selector(queue.spec.namespace_selector)
+    except SelectorError:
+        return ""
+    return "" if matches(selector, found.metadata.labels) else listed([str(each) for each in selector])
 
 
 def _admitted_beside(cluster: Cluster, workload: KueueWorkload) -> Iterator[str]:

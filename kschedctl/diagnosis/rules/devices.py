@@ -12,9 +12,15 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.common.wording import counted, listed, meant
 from kschedctl.controllers.workloads.ownership import workload_of
-from kschedctl.diagnosis.components import Agent, absence, agent_on
+from kschedctl.diagnosis.components import RUNS, Agent, absence, agent_on, state_of_pod
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
-from kschedctl.diagnosis.rules.divided_devices import devices_elsewhere, divided_devices, renamed
+from kschedctl.diagnosis.rules.divided_devices import (
+    devices_elsewhere,
+    divided_devices,
+    renamed,
+    undivided,
+    undivided_advice,
+)
 from kschedctl.diagnosis.rules.held_devices import drivers_of_class, finished_holders
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.diagnosis.rules.requests import offered_resources, offers_of_vendor, requested_devices
@@ -22,7 +28,7 @@ from kschedctl.diagnosis.rules.taints import only_unhealthy
 from kschedctl.objects.core import Node
 from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceSlice
 from kschedctl.objects.pod import PodSpec
-from kschedctl.objects.resources import CPU, MEMORY, exact_quantity, format_amount
+from kschedctl.objects.resources import CPU, MEMORY, exact_quantity, format_amount, known_amounts
 from kschedctl.objects.workload import DaemonSet, Deployment
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.devices.explain import NotAllocated, RequestSupply
@@ -109,10 +115,8 @@ def plugin_state(cluster: Cluster, resource: str, row: int) -> tuple[bool, str]:
     for index in pods.on_node(row).tolist():
         pod = pods.pod(index)
         if _is_plugin(pod.name, pod.spec, resource):
-            ready = next((each for each in pod.status.conditions if each.type == "Ready"), None)
-            if ready is not None and ready.status != "True":
-                return True, f"its device plugin, pod {pod.key}, is not ready"
-            return True, f"its device plugin, pod {pod.key}, offers no device"
+            state = state_of_pod(cluster, pods.records[index])
+            return True, f"its device plugin, pod {pod.key}, {'offers no device' if state == RUNS else state}"
     for each in cluster.list(DaemonSet):
         spec = each.spec.template.spec if each.spec.template is not None else PodSpec()
         if _is_plugin(each.name, spec, resource):
@@ -213,6 +217,7 @@ def no_device_plugin(situation: Situation) -> Iterator[Diagnosis]:
             if others:
                 rest.append(f"{counted(others, 'other node')} {'shows' if others == 1 else 'show'} no such device")
             shown = listed(names, most=_MOST)
+            state += undivided(cluster.nodes.objects[row])
             yield Diagnosis(
                 rule="no-device-plugin",
                 cause=together(situation, f"{shown} ({sign}) {offer} no {resource}: {state}", *rest),
@@ -225,6 +230,7 @@ def no_device_plugin(situation: Situation) -> Iterator[Diagnosis]:
                     _offering(situation, cluster.nodes.objects[each], resource, within, installed=installed)
                     for within, each in enumerate(list(signs)[:_MOST])
                 ),
+                advice=tuple(undivided_advice(cluster.nodes.objects[row])),
                 checks=(
                     f"kubectl describe node {names[0]}",
                     f"kubectl get pods -A -o wide --field-selector spec.nodeName={names[0]}",
@@ -346,9 +352,38 @@ def devices_in_use(situation: Situation) -> Iterator[Diagnosis]:
             found = (obstacles_on(situation, free), used_up if n_short else "")
             evidence = tuple(_strangers(situation, resource, free))
         else:
-            found, evidence = (_taken(situation, resource, having), ""), ()
+            found, evidence = (_taken(situation, resource, having), _unhealthy_words(situation, resource, having)), ()
         rule = "devices-in-use" if not free.any() else "device-nodes"
-        yield Diagnosis(rule=rule, cause=together(situation, *found, rest), evidence=evidence)
+        advice = tuple(_repairs(situation, resource, having)) if not free.any() else ()
+        yield Diagnosis(rule=rule, cause=together(situation, *found, rest), evidence=evidence, advice=advice)
+
+
+def _unhealthy(situation: Situation, resource: str, having: Mask) -> Iterator[tuple[Node, int]]:
+    """Yield the nodes with devices that their device plugin reports and the kubelet does not offer, with the number."""
+    for row in all_rows(having)[:_SEARCHED]:
+        node = situation.cluster.nodes.objects[row]
+        had = known_amounts({resource: node.status.capacity.get(resource, "0")}).get(resource, 0)
+        if (gone := had - int(situation.offered(resource)[row])) > 0:
+            yield node, gone
+
+
+def _unhealthy_words(situation: Situation, resource: str, having: Mask) -> str:
+    """Return the devices that are not offered although their node has them, as a clause; empty for none."""
+    found = [f"{gone} of {node.name}" for node, gone in _unhealthy(situation, resource, having)]
+    of = f"{listed(found, most=_MOST)} {'is' if len(found) == 1 and found[0].startswith('1 ') else 'are'}"
+    return f"{of} unhealthy (more in its capacity than in allocatable)" if found else ""
+
+
+def _repairs(situation: Situation, resource: str, having: Mask) -> Iterator[Advice]:
+    """Yield the advice to repair devices that are not offered although their node has them."""
+    for node, gone in list(_unhealthy(situation, resource, having))[:1]:
+        yield Advice(
+            summary=f"repair the {counted(gone, 'unhealthy device')} of {node.name}: the log of its device plugin says "
+            "why; restart or replace the node if it stays",
+            risk=Risk.MISTAKE,
+            untried="the device plugin checks the devices",
+            command=f"kubectl describe node {node.name}",
+        )
 
 
 def _taken(situation: Situation, resource: str, having: Mask) -> str:

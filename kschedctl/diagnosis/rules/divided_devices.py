@@ -112,6 +112,30 @@ def _labels(node: Node) -> dict[str, str]:
     return {key: labels[key] for key in (f"nvidia.com/{name}" for name in _LABELS) if key in labels}
 
 
+#: The state of the MIG manager of the GPU operator, with the configuration that it was to make.
+_MIG_STATE: Final = "nvidia.com/mig.config.state"
+_MIG_CONFIG: Final = "nvidia.com/mig.config"
+
+
+def undivided(node: Node) -> str:
+    """Return the clause that the MIG manager has not divided a node's GPUs; empty if it has, or is not known to be."""
+    state = node.metadata.labels.get(_MIG_STATE, "success")
+    config = node.metadata.labels.get(_MIG_CONFIG, "")
+    return f"; its GPUs are not divided as {_MIG_CONFIG}={config} ({_MIG_STATE}={state})" if state != "success" else ""
+
+
+def undivided_advice(node: Node) -> Iterator[Advice]:
+    """Yield the advice to look at the MIG manager if it has not divided a node's GPUs."""
+    if undivided(node):
+        yield Advice(
+            summary=f"look at the log of the MIG manager (nvidia-mig-manager) on {node.name}, and correct {_MIG_CONFIG} "
+            "if its GPUs have no such profile or are in use",
+            risk=Risk.MISTAKE,
+            untried="the snapshot does not show how the devices can be divided",
+            command=f"kubectl get pods -A --field-selector spec.nodeName={node.name} | grep mig-manager",
+        )
+
+
 def _device(resource: str) -> str:
     """Return the name of the device of which a resource is a part or a share; other devices of a vendor differ.
 

@@ -5,13 +5,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_groups import group_members, scheduled_members
 from kschedctl.common.wording import counted, listed, similar
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
-from kschedctl.diagnosis.evidence.gangs import gang_name, other_gang, other_gangs
+from kschedctl.diagnosis.evidence.gangs import OtherGang, gang_name, other_gang, other_gangs
 from kschedctl.objects.custom_resources import CoschedulingPodGroup, VolcanoPodGroup, VolcanoQueue
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.objects.resources import amount_of
+from kschedctl.objects.resources import amount_of, known_amounts
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
 from kschedctl.scheduler.cycle.pod_group_cycle import decide_group, pending_members
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
@@ -214,38 +215,37 @@ def waiting_other_gang(situation: Situation) -> Iterator[Diagnosis]:
             ),
         )
         return
-    queue = cluster.get(VolcanoQueue, gang.group.spec.queue) if gang.group.spec.queue else None
-    queues = [each.name for each in cluster.list(VolcanoQueue)]
-    if queue is None and gang.group.spec.queue and queues:
-        yield Diagnosis(
-            rule="waiting-gang",
-            cause=f"{title} is for queue {gang.group.spec.queue}, which does not exist (there is {listed(queues)})",
-            advice=(
-                Advice(
-                    summary=f"correct the queue of {title}, or create queue {gang.group.spec.queue}",
-                    risk=Risk.MISTAKE,
-                    untried=_UNTRIED,
-                    command="kubectl get queues.scheduling.volcano.sh",
-                ),
-            ),
-        )
-    elif queue is not None and queue.status.state not in ("", "Open"):
-        yield Diagnosis(
-            rule="waiting-gang",
-            cause=f"{title} is in queue {queue.name}, whose state is {queue.status.state}",
-            advice=(
-                Advice(
-                    summary=f"open queue {queue.name} again, once the reason for its closing is gone",
-                    risk=Risk.SHARED,
-                    untried=_UNTRIED,
-                    command=f"kubectl get queues.scheduling.volcano.sh {queue.name} -o yaml",
-                ),
-            ),
-        )
+    if (problem := queue_problem(cluster, gang)) is not None:
+        yield Diagnosis(rule="waiting-gang", cause=f"{title} {problem[0]}", advice=(problem[1],))
     elif (stuck := next(gang_deadlock(situation), None)) is not None:
         yield stuck
     elif gang.said:
         yield Diagnosis(rule="waiting-gang", cause=f"the scheduler says of {title}: {gang.said}")
+
+
+def queue_problem(cluster: Cluster, gang: OtherGang) -> tuple[str, Advice] | None:
+    """Return why Volcano's queue does not let a group start, as a verb phrase, and the cure; ``None`` if it does."""
+    name = gang.group.spec.queue if gang.group is not None else ""
+    queue, queues = cluster.get(VolcanoQueue, name), [each.name for each in cluster.list(VolcanoQueue)]
+    if gang.group is None or not name or not queues:
+        return None
+    title = f"PodGroup {gang.namespace}/{gang.name}"
+    risk, problem, cure = Risk.MISTAKE, "", ""
+    if queue is None:
+        problem = f"is for queue {name}, which does not exist (there is {listed(queues)})"
+        cure = f"correct the queue of {title}, or create queue {name}"
+    elif queue.status.state not in ("", "Open"):
+        problem, risk = f"is in queue {name}, whose state is {queue.status.state}", Risk.SHARED
+        cure = f"open queue {name} again, once the reason for its closing is gone"
+    else:
+        most = known_amounts(queue.spec.capability)
+        for resource, amount in known_amounts(gang.group.spec.min_resources).items():
+            if resource in most and amount > most[resource]:
+                holds = f"its queue {name} can hold {amount_of(resource, most[resource])} at most (capability)"
+                problem = f"wants {amount_of(resource, amount)}, and {holds}"
+                cure = f"raise the capability of queue {name}, or let the job of {title} request less"
+    command = f"kubectl get queues.scheduling.volcano.sh {name if queue is not None else ''}".strip()
+    return (problem, Advice(summary=cure, risk=risk, untried=_UNTRIED, command=command)) if problem else None
 
 
 def gang_deadlock(situation: Situation) -> Iterator[Diagnosis]:
@@ -274,19 +274,21 @@ def gang_deadlock(situation: Situation) -> Iterator[Diagnosis]:
         this, that = f"{own.namespace}/{own.name}", f"{other.namespace}/{other.name}"
         what = listed(shared)
         keys = [cluster.pods.key(index).partition("/")[2] for index in other.placed]
+        # The cures are the same ones for both groups.
+        first, second = sorted((this, that))
         yield Diagnosis(
             rule="gang-deadlock",
             cause=f"{this} runs {len(own.placed)} of its {len(own.members)} pods and {that} {len(other.placed)} of its "
             f"{len(other.members)}: each waits for the {what} that the other holds",
             advice=(
                 Advice(
-                    summary=f"end one of the two, such as {that}, so that {this} starts as a whole; start it again then",
+                    summary=f"end {first} or {second}, so that the other one starts as a whole; start it again then",
                     risk=Risk.MISTAKE,
                     untried="whoever owns the jobs decides which of them waits",
                     command=f"kubectl delete pod -n {other.namespace} {' '.join(keys)}    # or suspend the job of {that}",
                 ),
                 Advice(
-                    summary=f"start groups such as {this} and {that} as a whole: a PodGroup, or a queue such as Kueue",
+                    summary=f"start groups such as {first} and {second} as a whole: a PodGroup, or a queue such as Kueue",
                     risk=Risk.SHARED,
                     untried="it takes effect for new pods",
                 ),

@@ -36,6 +36,7 @@ from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 _REQUIRED: Final = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 #: Values of labels that only say yes.
 _YES: Final = frozenset(("", "true", "yes", "on", "1", "enabled"))
+_PRODUCT: Final = "nvidia.com/gpu.product"
 #: At most 2 corrections of one requirement are tried.
 _MOST: Final = 2
 
@@ -180,6 +181,11 @@ def _other_values(key: str, values: tuple[str, ...], have: list[str]) -> list[st
         return [other for value in values for other in have if other.casefold() == value.casefold()]
     if key in ARCH_LABELS:
         return [ARCHITECTURES[v.lower()] for v in values if ARCHITECTURES.get(v.lower()) in have]
+    if key == _PRODUCT:
+        # GPU feature discovery adds the suffix where GPUs are shared by time slicing.
+        shared = [each for v in values for each in (f"{v}-SHARED", v.removesuffix("-SHARED")) if each in have]
+        if shared:
+            return shared
     if len(have) == 1 and have[0].casefold() in _YES and all(value.casefold() in _YES for value in values):
         return have
     return [other for value in values for other in meant(value, have)]

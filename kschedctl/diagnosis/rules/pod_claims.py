@@ -1,6 +1,7 @@
 """The claims that a pod cannot use: missing, in use, or waiting for their first consumer."""
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from functools import reduce
 from typing import Any, Final
 
@@ -11,12 +12,14 @@ from kschedctl.common.arrays import Mask
 from kschedctl.common.wording import listed, similar
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import VOLUME_TOPOLOGY, Advice, Diagnosis, Situation, all_rows
-from kschedctl.diagnosis.node_health import silent_node_advice
-from kschedctl.diagnosis.rules.storage_capacity import reports_none, silent_driver
+from kschedctl.diagnosis.node_health import silent_node_advice, since
+from kschedctl.diagnosis.rules.storage_capacity import reports_none, reports_nothing, silent_driver
 from kschedctl.diagnosis.rules.unbound_claims import (
     adapted_claim,
     creation_advice,
+    diagnose_unbound,
     is_of_template,
+    recreation_command,
     rejected_by_volumes,
     released,
     released_by_namesake,
@@ -112,6 +115,8 @@ def missing_claim(situation: Situation) -> Iterator[Diagnosis]:
             ]
             names = listed([cluster.pods.key(index) for index in users], most=3)
             kept = f": pod {names} still {'uses' if len(users) == 1 else 'use'} it" if users else ""
+            if not users and _is_overdue(cluster, found):
+                kept = f"{since(found.metadata.deletion_timestamp)}, although no pod on a node uses it: a finalizer keeps it"
             again = (
                 "its StatefulSet creates it again" if is_of_template(situation, found.name) else "then create it again"
             )
@@ -127,6 +132,9 @@ def missing_claim(situation: Situation) -> Iterator[Diagnosis]:
             and situation.cluster.get(PersistentVolume, name) is None
         ):
             yield from _lost(situation, found)
+        elif found.status.phase == "Lost" and found.spec.volume_name:
+            # The volume exists, and belongs to another claim, or to an earlier one of the same name.
+            yield from diagnose_unbound(situation.cluster, [found])
 
 
 def _missing_claim_cause(situation: Situation, name: str) -> Diagnosis:
@@ -159,7 +167,17 @@ def _missing_claim_cause(situation: Situation, name: str) -> Diagnosis:
     return Diagnosis(rule="missing-claim", cause=cause, advice=(advice,), checks=checks)
 
 
+#: The finalizer of a claim that a pod on a node uses.
+_PROTECTION: Final = "kubernetes.io/pvc-protection"
+#: A claim that no pod uses is gone within seconds; this leaves time for a slow controller.
+_OVERDUE: Final = timedelta(minutes=5)
 _UNREACHABLE: Final = "node.kubernetes.io/unreachable"
+
+
+def _is_overdue(cluster: Cluster, claim: PersistentVolumeClaim) -> bool:
+    """Report whether a claim has been deleted for longer than its controllers need."""
+    deleted, now = claim.metadata.deletion_timestamp, cluster.taken_at
+    return deleted is not None and now is not None and now - deleted > _OVERDUE
 
 
 def _until_gone(
@@ -178,12 +196,21 @@ def _until_gone(
         yield from silent_node_advice(lost[0], f"get {lost[0]} back; its pods then end, and claim {claim.name} is gone")
         return
     running = [index for index in users if pods.records[index].metadata.deletion_timestamp is None]
-    if not running:
+    if not users and _is_overdue(situation.cluster, claim):
+        yield Advice(
+            summary=f"look at the finalizers of claim {claim.name}: a snapshot or clone of it that does not end, or "
+            f"kube-controller-manager, which takes {_PROTECTION} off; {again}",
+            risk=Risk.MISTAKE,
+            untried="controllers take the finalizers off",
+            command=f"kubectl get pvc -n {claim.namespace} {claim.name} -o jsonpath='{{.metadata.finalizers}}'",
+        )
+    elif not running:
         yield Advice(
             summary=f"wait until claim {claim.name} is gone; {again}",
             risk=Risk.WAIT,
             untried="a deletion cannot be taken back",
         )
+    if not running:
         return
     keys = [pods.key(index) for index in running]
     owners = dict.fromkeys(situation.owner_of(index) for index in running if pods.owner(index) is not None)
@@ -468,10 +495,29 @@ def _too_large(situation: Situation, check: ProvisionCheck) -> Diagnosis:
     limits = [limit for each in capacities(situation.cluster, name) if (limit := volume_limit(each)) is not None]
     most = f"at most {show_storage(max(limits) * 10**9)} anywhere" if limits else "nothing, as no capacity is reported"
     where = _and_there(situation, check.provisioning.enough, "no node has as much")
+    first, _ = template_change(situation.cluster, claim)
+    smaller = (
+        Advice(
+            summary=f"{first}recreate claim {claim.name} with a request of {show_storage(max(limits) * 10**9)} or less",
+            risk=Risk.REDUCED,
+            untried="the claim has no volume, so no data is lost",
+            command=recreation_command(situation.cluster, [claim], "then apply the manifest with the smaller request"),
+        ),
+    )
+    unreported = check.needed & check.provisioning.allowed & situation.selected & reports_nothing(situation, check)
+    silent = silent_driver(situation, check, unreported) if unreported.any() else None
+    more = Advice(
+        summary=f"add storage for class {name} on a node, or delete volumes there that nobody needs",
+        risk=Risk.CAPACITY,
+        untried="the driver then reports more capacity",
+        command=f"kubectl get csistoragecapacities -A | grep {name}",
+    )
     return Diagnosis(
         rule="no-storage-capacity",
-        cause=f"claim {claim.name} wants {wanted}, class {name} can provision {most}, and {where}",
+        cause=f"claim {claim.name} wants {wanted}, class {name} can provision {most}, and {where}"
+        f"{f'; {silent.cause}' if silent is not None else ''}",
         evidence=("by the CSIStorageCapacity objects of the driver",),
+        advice=(*(silent.advice if silent is not None else ()), more, *(smaller if limits and max(limits) > 0 else ())),
         checks=("kubectl get csistoragecapacities -A",),
     )
 

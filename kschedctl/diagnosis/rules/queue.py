@@ -19,6 +19,7 @@ from kschedctl.objects.workload import Deployment, ReplicaSet
 from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.scheduler.preemption.result import TERMINATING
+from kschedctl.scheduler.volumes.claims import SELECTED_NODE, group_claims, pod_claims
 
 #: kube-scheduler looks again at a pod that it could not place after 5 minutes, and at most 30 seconds later.
 _LOOKS_AGAIN: Final = 360
@@ -41,6 +42,11 @@ def idle_scheduler(situation: Situation) -> Iterator[Diagnosis]:
     found = idle_component(cluster, SCHEDULER)
     if found is not None:
         yield found
+        return
+    if any(
+        SELECTED_NODE in claim.metadata.annotations for claim in group_claims(cluster, pod_claims(cluster, pod)).delayed
+    ):
+        # It has chosen a node, and waits for the volume.
         return
     now, created = cluster.taken_at, pod.metadata.creation_timestamp
     tried = last_attempt(cluster, pod)

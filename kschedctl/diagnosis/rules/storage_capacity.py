@@ -78,6 +78,12 @@ def reports_none(situation: Situation, check: ProvisionCheck, nodes: Mask) -> bo
     return bool(nodes.any()) and not (_limits(situation.cluster, storage_class.name)[nodes] > 0).any()
 
 
+def reports_nothing(situation: Situation, check: ProvisionCheck) -> Mask:
+    """Return the nodes for which a driver that tracks capacity has no CSIStorageCapacity of the class: (n_nodes,)."""
+    found: Mask = _limits(situation.cluster, check.provisioning.storage_class.name) == _NONE
+    return found
+
+
 def silent_driver(situation: Situation, check: ProvisionCheck, nodes: Mask) -> Diagnosis:
     """Return the diagnosis of a driver that reports no free storage for nodes."""
     cluster, storage_class = situation.cluster, check.provisioning.storage_class

@@ -8,6 +8,7 @@ from kschedctl.cluster.default_storage_class import BETA_STORAGE_CLASS, default_
 from kschedctl.common.wording import counted, listed, similar
 from kschedctl.diagnosis.components import driver_of, is_csi_driver, provisioner_fault
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation
+from kschedctl.diagnosis.evidence.events import events_about, one_line, said
 from kschedctl.objects.selectors import SelectorError
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 from kschedctl.objects.well_known import HOSTNAME
@@ -248,7 +249,11 @@ def _no_class(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> Diag
         cause=cause,
         evidence=(why_no_volume(cluster, claims[0]),) if len(claims) == 1 else (),
         remedies=tuple(other_classes(cluster, claims)),
-        advice=(*other_immediate_classes(cluster, claims), *((advice if classes else create,) if not default else ())),
+        advice=(
+            *(adapted_claim(cluster, claims[0]) if len(claims) == 1 and default is None else ()),
+            *other_immediate_classes(cluster, claims),
+            *((advice if classes else create,) if not default else ()),
+        ),
         checks=checks,
     )
 
@@ -596,6 +601,9 @@ def provisioning(situation: Situation) -> Iterator[Diagnosis]:
             continue
         provisioner = storage_class.provisioner
         fault, repair, is_ill = provisioner_fault(cluster, provisioner)
+        warnings = events_about(cluster, PersistentVolumeClaim.__name__, claim.namespace, claim.name)
+        warning = next((each for each in warnings if each.type == "Warning"), None)
+        told = f": {one_line(warning.message)}" if warning is not None else ""
         look = Advice(
             summary=f"look at the events of claim {claim.name} and the log of provisioner {provisioner}",
             risk=Risk.POD if is_ill else Risk.MISTAKE,
@@ -606,8 +614,9 @@ def provisioning(situation: Situation) -> Iterator[Diagnosis]:
             rule="claim-not-provisioned",
             cause=(
                 f"claim {claim.name} of StorageClass {claim_class(claim)} waits until provisioner {provisioner} "
-                f"creates its volume for node {node}{fault and f', and {fault}'}"
+                f"creates its volume for node {node}{fault and f', and {fault}'}{told}"
             ),
+            evidence=(said(warning),) if warning is not None else (),
             advice=(*repair, look),
             checks=(_describe(claim),),
         )

@@ -274,8 +274,11 @@ def _problem(found: ClusterDiagnosis, now: datetime | None) -> GroupData:
 def _cause_in_words(decision: Decision, diagnoses: Sequence[Diagnosis]) -> str:
     """Return the cause in our words, and whether preemption helps; in the scheduler's words where it has no rule."""
     if decision.outcome is Outcome.GATED:
-        # The scheduler lists the gates of a pod; about a group that is held back, our words have the numbers.
-        return diagnoses[0].cause if diagnoses and not decision.pod.spec.scheduling_gates else cause(decision)
+        # The scheduler lists the gates of a pod; a rule may know why their controller has not removed them.
+        told, gates = diagnoses[0].cause if diagnoses else "", decision.pod.spec.scheduling_gates
+        if any(gate.name in told for gate in gates):
+            return cause(decision)
+        return "; ".join(filter(None, (cause(decision) if gates or not told else "", told)))
     if not diagnoses:
         return cause_in_group(decision, cause(decision))
     group = group_of(decision)

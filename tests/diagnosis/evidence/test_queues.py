@@ -1,16 +1,26 @@
 """The causes for which Kueue holds a job back: queue, Workload or both, with the cure at the object that is wrong."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from kschedctl.diagnosis.diagnose import diagnose_cluster, diagnose_workload
 from kschedctl.diagnosis.evidence.queues import kueue_hold
-from kschedctl.objects.custom_resources import ClusterQueue, JobSet, KueueWorkload, LocalQueue, ResourceFlavor
+from kschedctl.objects.core import Namespace
+from kschedctl.objects.custom_resources import (
+    ClusterQueue,
+    JobSet,
+    KueueWorkload,
+    LocalQueue,
+    ResourceFlavor,
+    VolcanoPodGroup,
+    VolcanoQueue,
+)
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.workload import Job
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from tests.builders import make_cluster, make_node, make_object
+from tests.builders import make_cluster, make_node, make_object, make_pod
 
 SINCE = "2026-11-20T09:00:00Z"
 JOB = ("Job", "ml", "train")
@@ -26,18 +36,35 @@ def local(*conditions: dict[str, Any], name: str = "team", queue: str = "gpu", s
     return make_object(LocalQueue, name, namespace="ml", spec=spec, status={"conditions": list(conditions)})
 
 
-def shared(*conditions: dict[str, Any], name: str = "gpu", flavor: str = "a100", stop: str = "") -> ClusterQueue:
-    spec = {"resourceGroups": [{"flavors": [{"name": flavor}]}], "stopPolicy": stop}
+def shared(
+    *conditions: dict[str, Any],
+    name: str = "gpu",
+    flavor: str = "a100",
+    stop: str = "",
+    namespaces: dict[str, Any] | None = None,
+) -> ClusterQueue:
+    groups = [{"flavors": [{"name": flavor}]}]
+    spec = {"resourceGroups": groups, "stopPolicy": stop, "namespaceSelector": namespaces or {}}
     return make_object(ClusterQueue, name, spec=spec, status={"conditions": list(conditions)})
 
 
-def workload(*conditions: dict[str, Any], name: str = "job-train", of: str = "train", **spec: Any) -> KueueWorkload:
+def workload(
+    *conditions: dict[str, Any],
+    name: str = "job-train",
+    of: str = "train",
+    checks: Sequence[dict[str, str]] = (),
+    **spec: Any,
+) -> KueueWorkload:
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": of, "uid": of, "controller": True}
     metadata = {"name": name, "namespace": "ml", "ownerReferences": [owner]}
     fields = {"queueName": "team", "podSets": [{"count": 4}], **spec}
-    return make_object(KueueWorkload, name, metadata=metadata, spec=fields, status={"conditions": list(conditions)})
+    status = {"conditions": list(conditions), "admissionChecks": list(checks)}
+    return make_object(KueueWorkload, name, metadata=metadata, spec=fields, status=status)
 
 
+STOCKOUT = {"name": "prov", "state": "Retry", "message": "no machines"}
+TOO_MUCH = "insufficient quota for cpu in flavor a100, request > maximum capacity (8 > 4)"
+NOT_READY = {"conditions": [{"type": "Ready", "status": "False"}]}
 FLAVOR = make_object(ResourceFlavor, "a100")
 NO_QUOTA = condition(
     "QuotaReserved", "False", "insufficient unused quota for nvidia.com/gpu in flavor a100, 2 more needed"
@@ -120,6 +147,31 @@ NO_QUOTA = condition(
             id="an admission check",
         ),
         pytest.param(
+            [local(), shared(), FLAVOR, workload(condition("QuotaReserved", "True"), checks=[STOCKOUT])],
+            "Kueue has reserved quota for it in queue team, and admission check prov is Retry: no machines",
+            "look why admission check prov does not pass",
+            id="an admission check without a condition",
+        ),
+        pytest.param(
+            [local(), shared(), FLAVOR, workload(condition("QuotaReserved", "False", TOO_MUCH))],
+            f"Kueue holds it in queue team since 2026-11-20 09:00 UTC: {TOO_MUCH}",
+            "raise the quota (nominalQuota or borrowingLimit) of ClusterQueue gpu",
+            id="more than the queue can ever have",
+        ),
+        pytest.param(
+            [
+                make_object(Namespace, "ml", labels={"team": "vision"}),
+                local(),
+                shared(namespaces={"matchLabels": {"team": "research"}}),
+                FLAVOR,
+                workload(condition("QuotaReserved", "False", "Workload namespace doesn't match ClusterQueue selector")),
+            ],
+            "Kueue holds it in queue team since 2026-11-20 09:00 UTC: Workload namespace doesn't match ClusterQueue "
+            "selector",
+            "label namespace ml so that ClusterQueue gpu admits its jobs: team=research",
+            id="the queue leaves the namespace out",
+        ),
+        pytest.param(
             [local(), shared(), FLAVOR],
             "Kueue has not admitted it to queue team, and has made no Workload for it: its controller may not run",
             "look whether the controller of Kueue runs",
@@ -152,9 +204,50 @@ def job(*, suspend: bool = True, labels: dict[str, str] | None = None) -> Job:
     return make_object(Job, "train", namespace="ml", labels=LABELS if labels is None else labels, spec=spec)
 
 
+def volcano(queue: str) -> VolcanoPodGroup:
+    spec = {"minMember": 3, "minResources": {"cpu": "12"}, "queue": queue}
+    return make_object(VolcanoPodGroup, "big", namespace="ml", spec=spec, status={"phase": "Pending"})
+
+
+@pytest.mark.parametrize(
+    ("capability", "cause"),
+    [
+        pytest.param(
+            "4", "PodGroup big wants 12 cpu, and its queue small can hold 4 cpu at most (capability)", id="no"
+        ),
+        pytest.param("40", "Volcano has not let PodGroup big start in queue small", id="enough"),
+    ],
+)
+def test_a_group_that_volcano_holds(capability: str, cause: str) -> None:
+    queue = make_object(VolcanoQueue, "small", spec={"capability": {"cpu": capability}})
+    found = diagnose_cluster(Scheduler(make_cluster([make_node()], [], queue, volcano("small"))))
+    assert [each.cause for each in found] == [cause]
+
+
+def test_a_job_suspended_by_hand_is_explained_but_no_problem() -> None:
+    scheduler = Scheduler(make_cluster([make_node()], [], job(labels={})))
+    assert diagnose_cluster(scheduler) == ()
+    own = diagnose_workload(scheduler, JOB)
+    assert own is not None
+    assert own.advice[0].summary.startswith("resume Job ml/train (suspend: false)")
+
+
+def test_the_controller_of_kueue_crashes() -> None:
+    pod = make_pod("kueue-controller-manager-0", node="n", namespace="kueue-system", status=NOT_READY)
+    cluster = make_cluster([make_node("n")], [pod], local(), shared(), FLAVOR, job())
+    hold = diagnose_workload(Scheduler(cluster), JOB)
+    assert hold is not None
+    assert hold.cause.endswith("Workload for it: Pod kueue-system/kueue-controller-manager-0 is not ready")
+
+
 @pytest.mark.parametrize(
     ("objects", "told"),
     [
+        pytest.param(
+            [volcano("small")],
+            "PodGroup ml/big has no pods yet; 3 pods must start together",
+            id="a PodGroup that Volcano does not let in",
+        ),
         pytest.param([job(), workload(NO_QUOTA)], "Job ml/train is suspended, without its 4 pods", id="a job"),
         pytest.param([job()], "Job ml/train is suspended, without its 4 pods", id="no Workload yet"),
         pytest.param([workload(NO_QUOTA)], "Job ml/train is suspended, without its 4 pods", id="the job is not read"),
@@ -163,7 +256,9 @@ def job(*, suspend: bool = True, labels: dict[str, str] | None = None) -> Job:
             "JobSet ml/set is suspended",
             id="a JobSet",
         ),
-        pytest.param([job(labels={})], None, id="suspended by a person"),
+        pytest.param(
+            [job(labels={})], "Job ml/train is suspended, without its 4 pods", id="no label, where there are queues"
+        ),
         pytest.param([job(suspend=False), workload(condition("Admitted", "True"))], None, id="admitted"),
         pytest.param([workload(condition("Finished", "True"))], None, id="finished"),
     ],

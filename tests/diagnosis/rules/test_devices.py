@@ -31,6 +31,10 @@ def plugin_pod(*, ready: str = "True") -> Pod:
     return make_pod("nvidia-device-plugin-x", namespace="gpu", node="g", owner=owner, status=status)
 
 
+WAITS = {"name": "driver", "restartCount": 6, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
+CRASHED = {"phase": "Pending", "initContainerStatuses": [WAITS]}
+
+
 def plugin(**spec: Any) -> DaemonSet:
     template = {"spec": {"containers": [{"name": "c", "image": "nvcr.io/nvidia/k8s-device-plugin:v0.17"}], **spec}}
     return make_object(DaemonSet, "nvidia-device-plugin", namespace="gpu", spec={"template": template})
@@ -63,6 +67,26 @@ def plugin(**spec: Any) -> DaemonSet:
             "is not ready" + OTHER,
             f"repair the NVIDIA device plugin so that g offers 1 {GPU}",
             id="not ready",
+        ),
+        pytest.param(
+            make_node("g", labels={"nvidia.com/gpu.present": "true"}),
+            [make_pod("nvidia-device-plugin-x", namespace="gpu", node="g", status=CRASHED)],
+            [],
+            f"g (label {GPU}.present=true) offers no {GPU}: its device plugin, pod gpu/nvidia-device-plugin-x, "
+            "is not ready (CrashLoopBackOff, 6 restarts)" + OTHER,
+            f"repair the NVIDIA device plugin so that g offers 1 {GPU}",
+            id="an init container crashes",
+        ),
+        pytest.param(
+            make_node("g", offers={GPU: "0"}, labels={"nvidia.com/mig.config.state": "failed"}),
+            [plugin_pod()],
+            [],
+            f"g (it reports 0 {GPU}) offers no {GPU}: its device plugin, pod gpu/nvidia-device-plugin-x, offers "
+            "no device; its GPUs are not divided as nvidia.com/mig.config= (nvidia.com/mig.config.state=failed)"
+            + OTHER,
+            "look at the log of the MIG manager (nvidia-mig-manager) on g, and correct nvidia.com/mig.config if its "
+            "GPUs have no such profile or are in use",
+            id="the GPUs are not divided",
         ),
         pytest.param(
             make_node("g", offers={GPU: "0"}),
@@ -156,6 +180,16 @@ def test_who_holds_all_devices() -> None:
     nodes = [make_node("c"), make_node("g", offers={GPU: "2"})]
     (found,) = diagnose(decide(ONE, make_cluster(nodes, pods)))
     assert found.cause == f"all 2 {GPU} on g are in use, by StatefulSet default/serve 2; 1 other node offers no {GPU}"
+
+
+def test_devices_that_the_plugin_reports_as_unhealthy() -> None:
+    node = make_node("g", offers={GPU: 1}, capacity={GPU: "2"})
+    decision = decide(ONE, make_cluster([node], [make_pod("x", node="g", requests={GPU: "1"})]))
+    assert diagnose(decision)[0].cause == (
+        f"all 1 {GPU} on g are in use, by Pod default/x 1; 1 of g is unhealthy (more in its capacity than "
+        "in allocatable)"
+    )
+    assert suggest(decision).ranked[0].summary.startswith("repair the 1 unhealthy device of g")
 
 
 def test_a_gpu_node_that_other_pods_fill() -> None:

@@ -224,7 +224,7 @@ def test_two_groups_that_hold_what_the_other_needs() -> None:
         "default/a runs 1 of its 2 pods and default/b 1 of its 2: each waits for the acme.com/gpu that the other holds"
     )
     assert cures(decision)[0] == (
-        "end one of the two, such as default/b, so that default/a starts as a whole; start it again then (untried)"
+        "end default/a or default/b, so that the other one starts as a whole; start it again then (untried)"
     )
     # The other group runs as a whole: it does not wait.
     complete = make_cluster([node], pods[:3])

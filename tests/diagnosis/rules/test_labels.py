@@ -54,6 +54,14 @@ def within(key: str, *values: str) -> dict[str, Any]:
             id="case",
         ),
         pytest.param(
+            selecting(**{"nvidia.com/gpu.product": "NVIDIA-A10G"}),
+            [{"nvidia.com/gpu.product": "NVIDIA-A10G-SHARED"}, {"nvidia.com/gpu.product": "Tesla-T4-SHARED"}],
+            "nodeSelector wants nvidia.com/gpu.product=NVIDIA-A10G, which no node has; n0 has "
+            "nvidia.com/gpu.product=NVIDIA-A10G-SHARED",
+            "nvidia.com/gpu.product=NVIDIA-A10G-SHARED instead of nvidia.com/gpu.product=NVIDIA-A10G in nodeSelector",
+            id="a GPU that is shared",
+        ),
+        pytest.param(
             selecting(gpu="yes"),
             [{"gpu": "true"}],
             "nodeSelector wants gpu=yes, which no node has; n0 has gpu=true",

@@ -1,5 +1,6 @@
 """Claims that cannot be used: missing, being deleted, of another pod, or without their volume."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -9,7 +10,7 @@ from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.core import Node
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.volume import CSIDriver, CSIStorageCapacity
+from kschedctl.objects.volume import CSIDriver, CSIStorageCapacity, PersistentVolumeClaimStatus
 from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
 from tests.builders import (
     HOSTNAME,
@@ -339,8 +340,28 @@ def capacity(zone: str, size: str) -> ApiObject:
                 capacity("b", "20Gi"),
             ],
             "claim data wants 100Gi, class late can provision at most 40Gi anywhere, and no node has as much",
-            None,
+            [
+                "add storage for class late on a node, or delete volumes there that nobody needs (untried)",
+                "recreate claim data with a request of 40Gi or less (untried)",
+            ],
             id="storage capacity",
+        ),
+        pytest.param(
+            make_pod(volumes=mount("data")),
+            [N1, N2],
+            [
+                make_claim(size="100Gi"),
+                make_storage_class(),
+                make_object(CSIDriver, "csi.example.com", spec={"storageCapacity": True}),
+                capacity("a", "40Gi"),
+            ],
+            "claim data wants 100Gi, class late can provision at most 40Gi anywhere, and no node has as much; CSI "
+            "driver csi.example.com tracks capacity, and there is no CSIStorageCapacity of class late for n2",
+            [
+                "get CSI driver csi.example.com to report the capacity of class late (CSIStorageCapacity): look at its "
+                "settings and the log of its provisioner (untried)"
+            ],
+            id="storage capacity, and one node without",
         ),
     ],
 )
@@ -359,6 +380,25 @@ def test_a_free_volume_on_a_full_node_is_a_matter_of_the_node() -> None:
     (found,) = diagnose(decide(make_pod(volumes=mount("data"), requests={"cpu": "2"}), cluster))
     assert found.rule == "obstacles"
     assert found.cause == "n1 where its volumes can be used has 1 of 4 cpu free, the pod wants 2 cpu"
+
+
+def test_a_lost_claim_whose_volume_names_an_earlier_claim() -> None:
+    lost = msgspec.structs.replace(make_claim(bound="pv-1"), status=PersistentVolumeClaimStatus(phase="Lost"))
+    reference = {"namespace": "default", "name": "data", "uid": "uid-of-the-deleted-claim"}
+    volume = make_volume("pv-1", storage_class="late", phase="Released", claimRef=reference)
+    decision = decide(make_pod(volumes=mount("data")), make_cluster([make_node()], (), lost, volume))
+    assert diagnose(decision)[0].cause.endswith("it still names a deleted claim of the same name")
+    assert cures(decision) == [
+        "free volume pv-1 for claim data: remove the uid of the deleted claim from its claimRef (untried)"
+    ]
+
+
+def test_a_deleted_claim_that_no_pod_keeps() -> None:
+    cluster = make_cluster([make_node()], (), deleted(make_claim()))
+    cluster.taken_at = datetime(2026, 11, 20, 10, tzinfo=UTC)
+    decision = decide(make_pod(volumes=mount("data")), cluster)
+    assert diagnose(decision)[0].cause.endswith("although no pod on a node uses it: a finalizer keeps it")
+    assert cures(decision)[0].startswith("look at the finalizers of claim data: a snapshot or clone of it")
 
 
 def test_a_claim_that_a_pod_on_a_lost_node_keeps() -> None:

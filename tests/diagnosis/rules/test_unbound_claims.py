@@ -6,6 +6,7 @@ import pytest
 
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.why.search import suggest
+from kschedctl.objects.event import Event
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import StatefulSet
@@ -75,6 +76,12 @@ def left_by(owner: str, **fields: Any) -> ApiObject:
             "claim data names no StorageClass, and no class is the default",
             ["install a provisioner with a default StorageClass, or create a PersistentVolume for the claim (untried)"],
             id="no class and no default class",
+        ),
+        pytest.param(
+            [make_claim(storage_class=None), make_volume(storage_class="manual", phase="Available")],
+            "claim data names no StorageClass, and no class is the default",
+            ["if volume pv is meant for claim data: recreate the claim with storageClassName manual (untried)"],
+            id="no class, and a volume of one",
         ),
         pytest.param(
             [make_claim(storage_class=None), make_storage_class("gp3", default=True)],
@@ -286,6 +293,12 @@ def test_a_pod_that_fits_has_no_diagnosis() -> None:
     assert diagnose(decide(make_pod(volumes=mount("data")), cluster)) == ()
 
 
+def warning(kind: str, name: str, message: str) -> Event:
+    about = {"kind": kind, "namespace": "default", "name": name}
+    said: dict[str, Any] = {"type": "Warning", "reason": "ProvisioningFailed", "message": message}
+    return make_object(Event, "e", namespace="default", involvedObject=about, source={"component": "csi"}, **said)
+
+
 CHOSEN = {"volume.kubernetes.io/selected-node": "n1"}
 CAUSE = "claim data of StorageClass gp2 waits until provisioner {} creates its volume for node n1"
 LOOK = "look at the events of claim data and the log of provisioner {} (untried)"
@@ -304,6 +317,13 @@ INSTALL = "install CSI driver {0}, or repair it: no node has registered it (untr
             CAUSE.format("csi.example.com"),
             [LOOK],
             id="the driver is registered",
+        ),
+        pytest.param(
+            "csi.example.com",
+            [warning("PersistentVolumeClaim", "data", "disk quota exceeded")],
+            CAUSE.format("csi.example.com") + ": disk quota exceeded",
+            [LOOK],
+            id="the provisioner says why",
         ),
         pytest.param(
             "kubernetes.io/aws-ebs",
