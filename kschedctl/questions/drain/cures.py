@@ -21,8 +21,10 @@ from kschedctl.controllers.disruption import BudgetedPods, counted_budget, find_
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import Situation
 from kschedctl.diagnosis.evictions import BlockedEviction, blocked_evictions, replicas_to_evict, with_limit
+from kschedctl.diagnosis.evidence.containers import state_words, stopped_containers
 from kschedctl.diagnosis.evidence.origin import scaler_of
 from kschedctl.diagnosis.new_nodes import nodes_like
+from kschedctl.diagnosis.node_health import is_unhealthy, silent_node_advice
 from kschedctl.diagnosis.rules.volumes import volume_places
 from kschedctl.diagnosis.why.proof import Suggestion
 from kschedctl.diagnosis.why.search import suggest
@@ -245,21 +247,24 @@ def one_may_go(end: Cluster, blocked: BlockedEviction) -> DrainChange:
     instead = f" instead of {limit[0]} {limit[1]}"
     other = "minAvailable" if field == "maxUnavailable" else "maxUnavailable"
     drop = f', "{other}": null' if limit[0] == other else ""
-    owner = budget.metadata.controller
+    owner = next(iter(budget.metadata.owner_references), None)
     down = "one pod at a time"
     if len(found.pods) == 1:
         kind, _, name = found.workloads[0]
         down = "nothing recreates it" if kind == "Pod" else f"{kind} {name} is down until its new pod is ready"
+    summary = f"set {field}: {value} in budget {budget.namespace}/{budget.name}{instead}"
+    command = f"kubectl patch pdb {budget.name} -n {budget.namespace} --type=merge "
+    command += f'-p \'{{"spec": {{"{field}": {value}{drop}}}}}\''
+    if owner is not None:
+        # Its controller puts back what others change in the budget.
+        summary = f"have {owner.kind} {owner.name} move {blocked.pods[0].key}, or allow one eviction: it owns budget "
+        summary += f"{budget.name}, and puts back what others change there"
+        command = f"kubectl edit {owner.kind.lower()} {owner.name} -n {budget.namespace}"
     return DrainChange(
-        summary=f"set {field}: {value} in budget {budget.namespace}/{budget.name}{instead}",
-        commands=(
-            f"kubectl patch pdb {budget.name} -n {budget.namespace} --type=merge "
-            f'-p \'{{"spec": {{"{field}": {value}{drop}}}}}\'',
-        ),
+        summary=summary,
+        commands=(command,),
         make=lambda cluster: cluster.with_added([with_limit(cluster, _stored(cluster, budget), field, value)]),
-        note="; ".join(
-            (down, *((f"{owner.kind} {owner.name} owns the budget and may set it back",) if owner is not None else ()))
-        ),
+        note=down if owner is None else "",
     )
 
 
@@ -352,15 +357,23 @@ def after_the_drain(trials: Trials, decision: Decision) -> Iterator[CureData]:
 def suggestions_during_drain(trials: Trials, decision: Decision) -> Iterator[Suggestion]:
     """Yield changes with which a pending pod is scheduled, without those that end the drain or evict pods."""
     nodes = trials.run.nodes
-    found = (
-        each
+
+    def is_usable(each: Suggestion) -> bool:
+        return (
+            not each.evicts
+            and max(remedy.risk for remedy in each.remedies) < Risk.EVICTION
+            and not any(isinstance(c, Patch) and c.kind == "Node" and c.name in nodes for c in each.changes)
+            and not any(isinstance(c, ObjectDeletion) for c in each.changes)
+        )
+
+    # A drained node may be the first of several that could be uncordoned.
+    ways = (
+        [way for way in (dataclasses.replace(each, others=()), *each.others) if is_usable(way)]
         for each in suggest(decision, _MOST).proven
-        if not each.evicts
-        and max(remedy.risk for remedy in each.remedies) < Risk.EVICTION
-        and not any(isinstance(c, Patch) and c.kind == "Node" and c.name in nodes for c in each.changes)
-        and not any(isinstance(c, ObjectDeletion) for c in each.changes)
     )
-    return islice(found, _MOST_FOR_POD)
+    return islice(
+        (dataclasses.replace(first, others=tuple(rest)) for first, *rest in filter(None, ways)), _MOST_FOR_POD
+    )
 
 
 def as_change(suggestion: Suggestion) -> DrainChange:
@@ -416,7 +429,7 @@ class _BlockedCures:
         keys = [key for each in self._run.drained for key in each.blocked]
         blocked = blocked_evictions(self._end, keys, self._causes.of_pod)
         if len(blocked) == 1:
-            cures = [*self._best([(change,) for change in self._changes(blocked[0])]), *_advice(blocked[0])]
+            cures = [*self._best([(change,) for change in self._changes(blocked[0])]), *_advice(self._end, blocked[0])]
             if not cures:
                 decisions = filter(None, (self._causes.decision(pod.key) for pod in blocked[0].pending))
                 cures = [each for decision in decisions for each in after_the_drain(self._trials, decision)]
@@ -427,7 +440,7 @@ class _BlockedCures:
         if len(helpful) == len(blocked):
             yield from self._best([tuple(helpful)])
         for one in blocked:
-            yield from _advice(one)
+            yield from _advice(self._end, one)
 
     def _best(self, proposed: Sequence[tuple[DrainChange, ...]]) -> Iterator[CureData]:
         """Yield the changes after which no pod stays pending; else those with one node more, else the others."""
@@ -476,17 +489,35 @@ class _BlockedCures:
             yield one_may_go(self._end, blocked)
 
 
-def _advice(blocked: BlockedEviction) -> Iterator[CureData]:
-    """Yield the cures that cannot be tried: pods that have to become ready."""
+def _advice(cluster: Cluster, blocked: BlockedEviction) -> Iterator[CureData]:
+    """Yield the cures that cannot be tried: pods that have to become ready, or to be gone."""
+    yield from ending_cures(cluster, blocked.ending)
     if blocked.unhealthy:
         names = listed([pod.key for pod in blocked.unhealthy], most=3)
         pod: Pod = blocked.unhealthy[0]
-        yield CureData(
-            f"repair {names}",
-            "",
-            (f"kubectl describe pod {pod.name} -n {pod.namespace}",),
-            "the snapshot does not show why a container is not ready",
-        )
+        stopped = next((each for one in blocked.unhealthy for each in stopped_containers(one.status)), None)
+        why = "the snapshot does not show why a container is not ready"
+        if stopped is not None:
+            why = f"the program has to run, and container {stopped.name} does not: {state_words(stopped)}"
+        yield CureData(f"repair {names}", "", (f"kubectl describe pod {pod.name} -n {pod.namespace}",), why)
+
+
+def ending_cures(cluster: Cluster, pods: Sequence[Pod]) -> Iterator[CureData]:
+    """Yield the ways to get a pod to be gone whose deletion does not end, by the state of its node."""
+    for pod in pods[:1]:
+        names, node = listed([each.key for each in pods], most=3), pod.spec.node_name
+        row = cluster.nodes.row.get(node)
+        if row is not None and is_unhealthy(cluster.nodes.objects[row]):
+            for each in silent_node_advice(node, f"get {node} back, so that its kubelet ends {names}"):
+                yield CureData(each.summary, "", (each.command,), each.untried)
+        else:
+            does = "does" if len(pods) == 1 else "do"
+            yield CureData(
+                f"find out why {names} {does} not end{f' on {node}' if node else ''}: a finalizer, or the kubelet",
+                "",
+                (f"kubectl get pod -n {pod.namespace} {pod.name} -o jsonpath='{{.metadata.finalizers}}'",),
+                "the controller that set a finalizer takes it off, and the kubelet ends the containers",
+            )
 
 
 # Options of ``kubectl drain`` that are missing: why no pod of a node is evicted, and the drain with them.
@@ -565,6 +596,11 @@ def _cures(trials: Trials, request: DrainRequest) -> Iterator[CureData]:
     if any(each.refusals for each in trials.run.drained):
         yield from option_cures(trials, request.flags)
     elif trials.left:
-        yield from blocked_cures(trials, trials.run, request.flags)
+        stuck = {key for each in trials.run.drained for key in each.stuck}
+        yield from ending_cures(
+            trials.run.before, [pod for each in trials.run.drained for pod in each.ending if pod.key in stuck]
+        )
+        if any(each.blocked for each in trials.run.drained):
+            yield from blocked_cures(trials, trials.run, request.flags)
     else:
         yield from pending_cures(trials)
