@@ -27,6 +27,7 @@ from kschedctl.controllers.disruption import (
     is_unready,
     needs_scale,
 )
+from kschedctl.controllers.workloads.ownership import SCALABLE
 from kschedctl.diagnosis.evidence.containers import state_words, stopped_containers
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import PodDisruptionBudget
@@ -163,6 +164,9 @@ def _replicas(found: BudgetedPods, n: int) -> str:
         return f"selects {counted(n, 'pod')} without a controller"
     if len(names) != 1:
         return f"{listed(names, most=2)} have {counted(n, 'pod')} in all" if names else f"expects {counted(n, 'pod')}"
+    if found.workloads[0][0] not in {kind.__name__ for kind in SCALABLE}:
+        # A budget may select some of the pods of an unknown kind only, such as the primary of a database.
+        return f"selects {counted(n, 'pod')} of {names[0]}"
     return f"{names[0]} has {'one replica' if n == 1 else counted(n, 'replica')}"
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import KschedctlError
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.disruption import BudgetedPods, counted_budget, find_workload, is_unready, scale_of
@@ -66,6 +67,8 @@ class DrainChange:
     make: Callable[[Cluster], Cluster | None]
     #: A side effect, as a clause; empty for none.
     note: str = ""
+    #: The pods that were pending before the drain, and that the scheduler places after the change.
+    places: tuple[str, ...] = ()
 
 
 class Trials:
@@ -94,10 +97,14 @@ class Trials:
                 end = made
         except KschedctlError:
             return None
-        return self.drained_on(end, options)
+        return self.drained_on(end, options, [key for change in changes for key in change.places])
 
-    def drained_on(self, cluster: Cluster, options: DrainOptions) -> DrainRun | None:
-        """Drain the remaining nodes in the state of a cluster; return ``None`` after too many trials."""
+    def drained_on(self, cluster: Cluster, options: DrainOptions, places: Sequence[str] = ()) -> DrainRun | None:
+        """Drain the remaining nodes in the state of a cluster; return ``None`` after too many trials.
+
+        Args:
+            places: The pods that the scheduler places before, as ``namespace/name``.
+        """
         if self._tries >= _MOST_TRIES:
             return None
         self._tries += 1
@@ -111,7 +118,10 @@ class Trials:
             place_pending_first=False,
         )
         return run_drain(
-            self.cluster.moved(cluster), request, AnalysisHandle(), newly_pending_pods(self.run.before, cluster)
+            self.cluster.moved(cluster),
+            request,
+            AnalysisHandle(),
+            [*newly_pending_pods(self.run.before, cluster), *places],
         )
 
 
@@ -202,13 +212,11 @@ def scaled(cluster: LoadedCluster, end: Cluster, blocked: BlockedEviction) -> It
     command = f"kubectl scale {kind.lower()}/{name} -n {namespace} --replicas={wanted}"
     if (scaler := scaler_of(end, key)) is not None:
         # It would undo a change of the workload's own number.
-        summary = (
-            f"set minReplicas of HorizontalPodAutoscaler {namespace}/{scaler.name}, which scales {kind} {name}, to "
-        )
-        summary += f"{wanted} for the time of the drain"
-        command = (
-            f'kubectl patch hpa {scaler.name} -n {namespace} --type=merge -p \'{{"spec":{{"minReplicas":{wanted}}}}}\''
-        )
+        fields = ["minReplicas", *(["maxReplicas"] if scaler.spec.max_replicas < wanted else [])]
+        summary = f"set {' and '.join(fields)} of HorizontalPodAutoscaler {namespace}/{scaler.name}, which scales "
+        summary += f"{kind} {name}, to {wanted} for the time of the drain"
+        patch = f'{{"spec":{{{",".join(f"{chr(34)}{each}{chr(34)}:{wanted}" for each in fields)}}}}}'
+        command = f"kubectl patch hpa {scaler.name} -n {namespace} --type=merge -p '{patch}'"
     yield DrainChange(summary=summary, commands=(command,), make=make)
 
 
@@ -386,7 +394,10 @@ def as_change(suggestion: Suggestion) -> DrainChange:
         return after.cluster if after.pod is pod else after.cluster.with_pods(added=[after.pod])
 
     return DrainChange(
-        summary=suggestion.summary, commands=commands_of(suggestion.before.cluster, suggestion.remedies), make=make
+        summary=suggestion.summary,
+        commands=commands_of(suggestion.before.cluster, suggestion.remedies),
+        make=make,
+        places=(pod.key,),
     )
 
 
@@ -398,8 +409,22 @@ MOST_CURES: Final = 5
 
 def node_causes(run: DrainRun, node: DrainedNode) -> list[BlockedEviction]:
     """Return the reasons why pods of a node cannot be evicted."""
-    causes = PendingCauses(run.attempts)
-    return blocked_evictions(run.simulation.cluster, node.blocked, causes.of_pod)
+    return blocked_evictions(run.simulation.cluster, node.blocked, _pending_causes(run).of_pod)
+
+
+def _pending_causes(run: DrainRun) -> PendingCauses:
+    """Return the causes for which pods are pending, also those that were pending before the drain."""
+    cluster = run.simulation.cluster
+
+    def decide(key: str) -> Decision | None:
+        namespace, _, name = key.partition("/")
+        index = cluster.pods.index.get((namespace, name))
+        if index is None or cluster.pods.node_row[index] != PENDING:
+            return None
+        decision = run.simulation.scheduler.decide(cluster.pods.pod(index))
+        return None if decision.schedulable else decision
+
+    return PendingCauses(run.attempts, decide)
 
 
 def blocked_cures(
@@ -422,7 +447,7 @@ class _BlockedCures:
         self._end = run.simulation.cluster
         self._options = options
         self._first = first
-        self._causes = PendingCauses(run.attempts)
+        self._causes = _pending_causes(run)
 
     def search(self) -> Iterator[CureData]:
         """Yield the cures, the best first."""

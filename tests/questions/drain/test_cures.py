@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from kschedctl.objects.custom_resources import HorizontalPodAutoscaler
 from kschedctl.objects.meta import OwnerReference
 from kschedctl.objects.workload import Deployment, PodDisruptionBudget, StatefulSet
 from kschedctl.questions.drain.analysis import drain
@@ -250,6 +251,26 @@ def test_a_cordon_that_the_drain_did_not_make_is_named_although_drained_nodes_ar
     web, *pods = deployment(["a", "b"])
     answer = drain(make_loaded(make_cluster(nodes, pods, web)), request, AnalysisHandle())
     assert [one.summary for one in answer.suggestions] == ["uncordon node c", "add a node like a"]
+
+
+def test_a_budget_waits_for_a_pod_that_was_pending_before_the_drain() -> None:
+    nodes = [make_node("a"), make_node("b", unschedulable=True)]
+    web, runs = deployment(["a", "b"])[:2]
+    budget = pdb(minAvailable=1)
+    answer = drain(
+        make_loaded(make_cluster(nodes, [runs, PENDING], web, budget)), DrainRequest(nodes=("a",)), AnalysisHandle()
+    )
+    assert "default/web-1-7 is pending (a and b are cordoned), so no eviction is allowed" in answer.summary
+    assert [one.summary for one in answer.suggestions][:2] == ["uncordon node b", "add a node like a"]
+
+
+def test_an_autoscaler_gets_a_higher_maximum_where_its_own_is_too_low() -> None:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    scaler = {"scaleTargetRef": target, "minReplicas": 2, "maxReplicas": 2}
+    hpa = make_object(HorizontalPodAutoscaler, "web", namespace="default", spec=scaler)
+    answer = ask(*deployment(["a", "b"]), pdb(minAvailable=2, healthy=2, desired=2), hpa)
+    assert answer.suggestions[0].summary.startswith("set minReplicas and maxReplicas of HorizontalPodAutoscaler")
+    assert """'{"spec":{"minReplicas":3,"maxReplicas":3}}'""" in answer.suggestions[0].commands[0]
 
 
 def test_a_budget_names_the_pod_whose_deletion_does_not_end_and_its_node() -> None:
