@@ -165,7 +165,8 @@ def write_options(command: Any, context: Any, formatter: Any) -> None:
 
 def write_examples(context: Any, formatter: Any) -> None:
     """Write the examples of a command, each on one line that can be copied."""
-    path = context.command_path.partition(" ")[2] if context.parent else ""
+    # The name of the program may be several words: python -m kschedctl.
+    path = context.command_path.removeprefix(context.find_root().command_path).strip()
     with formatter.section("Examples"):
         for example in examples_of(path):
             formatter.write_text(example.what)

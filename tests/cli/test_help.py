@@ -42,6 +42,13 @@ def test_two_examples_stand_at_the_end(name: str) -> None:
     ]
 
 
+def test_a_program_of_several_words_has_the_same_help() -> None:
+    program = PROGRAM.make_context("python -m kschedctl", [], resilient_parsing=True)
+    shown = {context.command_path: context.get_help() for context in contexts(program)}
+    assert all("\nExamples:\n" in text for text in shown.values())
+    assert "python -m kschedctl drain" in shown
+
+
 @pytest.mark.parametrize(
     "example", [each for name in CONTEXTS for each in examples_of(name)], ids=lambda each: each.arguments
 )
