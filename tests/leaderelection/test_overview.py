@@ -168,7 +168,7 @@ def operator(name: str, *, ago: float = 600, **pod_fields: Any) -> Pod:
     """Return a pod of a Deployment in namespace ``ops``, by default a running one."""
     owner, digest = name.rpartition("-")[0], name.split("-")[1]
     labels = {"pod-template-hash": digest}
-    fields = {"node": "cp-1", "labels": labels, "owner": ("apps/v1", "ReplicaSet", owner), **pod_fields}
+    fields: dict[str, Any] = {"node": "cp-1", "labels": labels, "owner": ("apps/v1", "ReplicaSet", owner), **pod_fields}
     pod = make_pod(name, namespace="ops", **fields)
     return replace(pod, metadata=replace(pod.metadata, creation_timestamp=NOW - timedelta(seconds=ago)))
 

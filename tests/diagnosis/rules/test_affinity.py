@@ -303,7 +303,7 @@ def test_a_term_copied_from_another_namespace_means_the_own_replicas() -> None:
 
 
 def test_nodes_without_a_wanted_pod_are_not_counted_as_nodes_with_one_to_be_kept_apart() -> None:
-    own = {"labels": {"app": "cache"}, "owner": ("apps/v1", "ReplicaSet", "cache")}
+    own: dict[str, Any] = {"labels": {"app": "cache"}, "owner": ("apps/v1", "ReplicaSet", "cache")}
     apart = {**near(app="web"), "podAntiAffinity": near(app="cache")["podAffinity"]}
     pods = [make_pod(f"cache-{node}", node=node, **own) for node in "ab"]
     pods += [

@@ -170,7 +170,7 @@ def test_a_running_pod_that_would_fit_nowhere_names_the_label_and_so_does_a_lost
     )
     answer = diff(one, DiffRequest.of(one, other, ["default/a"]), AnalysisHandle())
     assert "a and b lost the label disk=nvme, and default/a fits nowhere else." in answer.summary
-    spread = {"topologySpreadConstraints": [ZONES], "nodeSelector": POOL, "labels": {"app": "db"}}
+    spread: dict[str, Any] = {"topologySpreadConstraints": [ZONES], "nodeSelector": POOL, "labels": {"app": "db"}}
     zoned = [make_node("a", zone="x", labels=POOL), make_node("b", zone="x", labels=POOL)]
     answer = compared(zoned, changed("a", "b", labels=POOL), **spread)
     assert "a and b lost the label topology.kubernetes.io/zone=x" in answer.summary
