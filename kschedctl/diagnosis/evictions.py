@@ -27,6 +27,8 @@ from kschedctl.controllers.disruption import (
     is_unready,
     needs_scale,
 )
+from kschedctl.controllers.workloads.ownership import SCALABLE
+from kschedctl.diagnosis.evidence.containers import state_words, stopped_containers
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import PodDisruptionBudget
 
@@ -49,6 +51,8 @@ class BlockedEviction:
     unhealthy: tuple[Pod, ...] = ()
     #: The pods of the budget that have no node.
     pending: tuple[Pod, ...] = ()
+    #: The pods of the budget that are being deleted.
+    ending: tuple[Pod, ...] = ()
 
 
 def blocked_evictions(
@@ -125,6 +129,7 @@ def _blocked(
         never=False,
         unhealthy=unhealthy,
         pending=pending,
+        ending=tuple(pod for pod in found.selected if pod.metadata.deletion_timestamp is not None),
     )
 
 
@@ -134,7 +139,7 @@ def _of_unready(found: BudgetedPods, pods: Sequence[Pod]) -> str:
         return ""
     status, one = found.budget.status, len(pods) == 1
     wants = f"wants {counted(status.desired_healthy, 'healthy pod')} and has {status.current_healthy}"
-    names = f"{listed([pod.key for pod in pods], most=3)} {'is' if one else 'are'} not ready"
+    names = f"{listed([pod.key for pod in pods], most=3)} {'is' if one else 'are'} not ready{_why_unready(pods)}"
     return f"{wants}: {names}, and unhealthyPodEvictionPolicy IfHealthyBudget keeps {'it' if one else 'them'}"
 
 
@@ -159,6 +164,9 @@ def _replicas(found: BudgetedPods, n: int) -> str:
         return f"selects {counted(n, 'pod')} without a controller"
     if len(names) != 1:
         return f"{listed(names, most=2)} have {counted(n, 'pod')} in all" if names else f"expects {counted(n, 'pod')}"
+    if found.workloads[0][0] not in {kind.__name__ for kind in SCALABLE}:
+        # A budget may select some of the pods of an unknown kind only, such as the primary of a database.
+        return f"selects {counted(n, 'pod')} of {names[0]}"
     return f"{names[0]} has {'one replica' if n == 1 else counted(n, 'replica')}"
 
 
@@ -168,19 +176,31 @@ def _missing_pods_words(
     parts = []
     if unhealthy:
         verb = "is" if len(unhealthy) == 1 else "are"
-        parts.append(f"{listed([pod.key for pod in unhealthy], most=3)} {verb} not ready")
+        parts.append(f"{listed([pod.key for pod in unhealthy], most=3)} {verb} not ready{_why_unready(unhealthy)}")
     if pending:
         why = why_pending(pending[0])
         verb = "is" if len(pending) == 1 else "are"
         told = f" ({why})" if why else ""
         parts.append(f"{listed([pod.key for pod in pending], most=3)} {verb} pending{told}")
-    n_absent = found.expected - len(found.pods)
+    ending = [pod for pod in found.selected if pod.metadata.deletion_timestamp is not None]
+    if ending:
+        where = {pod.spec.node_name for pod in ending if pod.spec.node_name}
+        on = f" on {listed(sorted(where), most=3)}" if where else ""
+        verb = "is" if len(ending) == 1 else "are"
+        parts.append(f"{listed([pod.key for pod in ending], most=3)} {verb} being deleted{on}")
+    n_absent = found.expected - len(found.pods) - len(ending)
     if n_absent > 0:
         verb = "does" if n_absent == 1 else "do"
         parts.append(f"{n_absent} of its {counted(found.expected, 'pod')} {verb} not exist yet")
     if not parts:
         return ", and its status allows no eviction"
     return f": {' and '.join(parts)}, so no eviction is allowed as long as that lasts"
+
+
+def _why_unready(pods: Sequence[Pod]) -> str:
+    """Return the first state of a stopped container of pods in brackets; empty if their status has none."""
+    states = (state_words(container) for pod in pods for container in stopped_containers(pod.status))
+    return f" ({state})" if (state := next(states, "")) else ""
 
 
 def replicas_to_evict(found: BudgetedPods) -> int | None:

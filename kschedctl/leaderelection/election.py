@@ -79,6 +79,11 @@ class Election(msgspec.Struct, frozen=True, rename="camel"):
         "The other candidates that the snapshot shows: pods of the holder's workload, as namespace/name, "
         "LeaseCandidates, or other nodes of the control plane.",
     ] = ()
+    unready: Annotated[
+        tuple[str, ...],
+        "The pods of the holder's workload, as namespace/name, that cannot lead: pending, or not ready. The holder's "
+        "pod is one of them if it is not ready.",
+    ] = ()
     strategy: Annotated[str, "The strategy of a coordinated election; empty for other elections."] = ""
     preferred_holder: Annotated[str, "The preferred holder of a coordinated election; empty if there is none."] = ""
     candidates: Annotated[tuple[ElectionCandidate, ...], "The candidates of a coordinated election."] = ()

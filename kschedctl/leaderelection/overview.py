@@ -170,13 +170,15 @@ class _Reader:
             state = ElectionState.NEVER_HELD
         earliest, latest = _take_over(state, age, promised)
         pod, node = self._holder(obj, holder)
-        waiting = self._waiting(obj, holder, pod) if holder else []
+        others = self._others(obj, holder, pod)
+        waiting = [key for key in others if self._can_lead(key)]
+        unready = [key for key in (*filter(None, [pod]), *others) if not self._can_lead(key)]
         if not waiting and node in self._control_plane and obj.namespace == _CONTROL_PLANE:
             # Static pods are not part of every snapshot; each of these nodes runs the same components.
             waiting = [name for name in self._control_plane if name != node]
-        gone = not pod and not node and any(_is_pod_of(host_of(holder), self._group(key)) for key in waiting)
+        gone = not pod and not node and any(_is_pod_of(host_of(holder), self._group(key)) for key in others)
         if pod and self._is_newer(pod, renewed):
-            gone, waiting = True, [pod, *waiting]
+            gone, waiting = True, [*([pod] if pod not in unready else []), *waiting]
         return Election(
             name=f"{obj.namespace}/{obj.name}",
             kind=obj.ref.kind,
@@ -193,17 +195,28 @@ class _Reader:
             state=state,
             gone=gone,
             waiting=tuple(waiting),
+            unready=tuple(unready),
         )
 
-    def _waiting(self, obj: ApiObject, holder: str, pod: str) -> list[str]:
-        """Return the running pods of a holder's workload without the holder itself, as ``namespace/name``."""
+    def _can_lead(self, key: str) -> bool:
+        """Report whether a pod has a node and is not known to be unready."""
+        record = self._record(key)
+        ready = next((each for each in record.status.conditions if each.type == "Ready"), None)
+        return bool(record.node_name) and (ready is None or ready.status == "True")
+
+    def _others(self, obj: ApiObject, holder: str, pod: str) -> list[str]:
+        """Return the pods of a holder's workload without the holder itself, as ``namespace/name``.
+
+        A lease that was released has no holder, and is that of the workload of its name.
+        """
         namespace = pod.partition("/")[0] or obj.namespace
         own = _group(self._record(pod).metadata) if pod else ""
         found = []
         for index in self._in_namespace.get(namespace, ()):
             record = self._cluster.pods.records[index]
             key = f"{namespace}/{record.metadata.name}"
-            if key == pod or not record.node_name or record.metadata.deletion_timestamp is not None:
+            ended = record.status.phase in ("Succeeded", "Failed")
+            if key == pod or ended or record.metadata.deletion_timestamp is not None:
                 continue
             of = _group(record.metadata)
             if of == own if pod else of == obj.name or _is_pod_of(host_of(holder), of):
@@ -411,6 +424,9 @@ def _state(election: Election, settings: ElectionSettings) -> Iterator[Finding]:
             problem = f"no leader: the lease of {holder} ended {ended} before the snapshot"
             overdue = election.state is ElectionState.OVERDUE
             hint = "no candidate is running: one would have acquired the lease by now" if overdue else ""
+            if overdue and election.waiting:
+                run = "runs, and has" if len(election.waiting) == 1 else "run, and have"
+                hint = f"{listed(election.waiting, most=3)} {run} not acquired it"
             yield _about(election, problem, Severity.ERROR, hint)
         case ElectionState.LATE:
             period = retry_period(settings, election.lease_duration_seconds)

@@ -1,7 +1,8 @@
 """Shared parts of answers about simulations: evictions, losses of groups, causes, and utilisation."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import timedelta
+from functools import cache
 from itertools import islice
 from typing import Final
 
@@ -165,10 +166,14 @@ class PendingCauses:
 
     Args:
         attempts: The scheduling cycles of a simulation, in order.
+        decide: Returns the decision for a pod that had no cycle; ``None`` if there is none.
     """
 
-    def __init__(self, attempts: Iterable[Attempt]) -> None:
+    def __init__(
+        self, attempts: Iterable[Attempt], decide: Callable[[str], Decision | None] = lambda key: None
+    ) -> None:
         self.last = {attempt.pod: attempt for attempt in attempts}
+        self._decide = cache(decide)
         self._known: dict[tuple[str, ...], str] = {}
 
     def decision(self, key: str) -> Decision | None:
@@ -177,7 +182,7 @@ class PendingCauses:
         The decision for a member of a pod group is part of the decision for the group.
         """
         attempt = self.last.get(key)
-        return attempt.part_of_group if attempt is not None else None
+        return attempt.part_of_group if attempt is not None else self._decide(key)
 
     def of(self, key: str) -> str:
         """Return the cause for a pod; empty if the pod was scheduled, was not tried, or too many were diagnosed."""
@@ -185,7 +190,8 @@ class PendingCauses:
         if decision is None or decision.schedulable:
             return ""
         kind, namespace, name = workload_of(decision.cluster, decision.pod.metadata)
-        alike = (self.last[key].message, kind, namespace, name) if kind not in _OWN_NEEDS else (key,)
+        message = self.last[key].message if key in self.last else ""
+        alike = (message, kind, namespace, name) if kind not in _OWN_NEEDS else (key,)
         if alike not in self._known:
             if len(self._known) >= _MOST:
                 return ""

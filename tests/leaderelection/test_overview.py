@@ -164,11 +164,12 @@ def test_who_a_holder_is(holder: str, pod: str, node: str) -> None:
     assert (found.pod, found.node) == (pod, node)
 
 
-def operator(name: str, *, ago: float = 600) -> Pod:
-    """Return a running pod of a Deployment in namespace ``ops``."""
+def operator(name: str, *, ago: float = 600, **pod_fields: Any) -> Pod:
+    """Return a pod of a Deployment in namespace ``ops``, by default a running one."""
     owner, digest = name.rpartition("-")[0], name.split("-")[1]
     labels = {"pod-template-hash": digest}
-    pod = make_pod(name, namespace="ops", node="cp-1", labels=labels, owner=("apps/v1", "ReplicaSet", owner))
+    fields: dict[str, Any] = {"node": "cp-1", "labels": labels, "owner": ("apps/v1", "ReplicaSet", owner), **pod_fields}
+    pod = make_pod(name, namespace="ops", **fields)
     return replace(pod, metadata=replace(pod.metadata, creation_timestamp=NOW - timedelta(seconds=ago)))
 
 

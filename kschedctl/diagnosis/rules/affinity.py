@@ -18,7 +18,7 @@ from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
 from kschedctl.objects.meta import LabelSelector
 from kschedctl.objects.pod import Pod, PodAffinityTerm
-from kschedctl.objects.selectors import IN, Requirement, Selector, SelectorError
+from kschedctl.objects.selectors import IN, Requirement, Selector, SelectorError, matches
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.workload import Deployment, ReplicaSet, StatefulSet
 from kschedctl.scheduler.framework.remedy import Operation, Remedy, add_operation, delete_command, replace_operation
@@ -240,15 +240,11 @@ def affinity_matches_no_pod(situation: Situation) -> Iterator[Diagnosis]:
                 facts.append(
                     f"{counted(len(elsewhere), 'pod')} with these labels {_is(len(elsewhere))} in {listed(spaces)}"
                 )
-                if not written.namespaces and written.namespace_selector is None:
-                    remedies.append(
-                        situation.context().pod_patch(
-                            f"namespaces [{', '.join(spaces)}] in the pod affinity",
-                            add_operation(spaces, *_PATH, i, "namespaces"),
-                            risk=Risk.MISTAKE,
-                            family=("namespaces", i),
-                        )
-                    )
+                remedies += _in_namespaces(situation, i, written, spaces)
+            elif written.namespaces and matches(selector, situation.pod.metadata.labels):
+                # The term means the pod's own replicas, and was copied from another namespace.
+                remedies += _in_namespaces(situation, i, written, [situation.pod.namespace])
+                facts.append("the pod has these labels itself")
             elif pending.any():
                 keys = [pods.key(index) for index in np.flatnonzero(pending).tolist()]
                 first = f"get {keys[0]} to run first"
@@ -280,6 +276,18 @@ def affinity_matches_no_pod(situation: Situation) -> Iterator[Diagnosis]:
             rule="affinity-terms-never-together",
             cause=f"kube-scheduler counts a pod only if it matches all {len(required.terms)} terms of the required pod affinity, "
             f"and no pod on a node does: one term wants {_required_words(situation, situation.pod, ', the other ')}",
+        )
+
+
+def _in_namespaces(situation: Situation, i: int, written: PodAffinityTerm, spaces: list[str]) -> Iterator[Remedy]:
+    """Yield the i-th term of the pod affinity about pods of other namespaces, if it does not select these by labels."""
+    if written.namespace_selector is None:
+        instead = f" instead of [{', '.join(written.namespaces)}]" if written.namespaces else ""
+        yield situation.context().pod_patch(
+            f"namespaces [{', '.join(spaces)}]{instead} in the pod affinity",
+            add_operation(spaces, *_PATH, i, "namespaces"),
+            risk=Risk.MISTAKE,
+            family=("namespaces", i),
         )
 
 
@@ -331,6 +339,23 @@ def affinity_elsewhere(situation: Situation) -> Iterator[Diagnosis]:
                 risk=Risk.SHARED,
                 untried="its pods have to move first",
                 command=f"# kubectl edit, then wait until {pods.key(first)} is replaced",
+            )
+        ]
+    elif (
+        not zone
+        and beside.sum() <= _SAMPLE
+        and all(
+            any(isinstance(each, OwnAntiAffinity) for each in situation.operands(row, _PLUGIN))
+            for row in all_rows(beside)
+        )
+    ):
+        advice = [
+            Advice(
+                summary=f"one more replica of {situation.owner_of(first)}, on a node where this pod may run too",
+                risk=Risk.POD,
+                untried="the scheduler chooses the node of the new pod",
+                command=f"# kubectl scale {situation.owner_of(first).partition(' ')[0].lower()} "
+                f"{situation.owner_of(first).rpartition('/')[2]} -n {pods.records[first].metadata.namespace}",
             )
         ]
     full = beside & situation.rejected_by("NodeResourcesFit") & ~situation.rejected_by(*_NOT_BY_PODS)

@@ -8,14 +8,16 @@ from typing import Final
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.records import LOST, PENDING
+from kschedctl.cluster.records import LOST, PENDING, PodRecord
 from kschedctl.common.wording import counted, duration, listed
 from kschedctl.controllers.workloads.ownership import wanted_replicas
 from kschedctl.diagnosis.diagnosis import Advice, ClusterDiagnosis, ClusterSituation
+from kschedctl.diagnosis.evidence.containers import state_words, stopped_containers
 from kschedctl.diagnosis.node_health import condition_of_pod, health_problem, is_unhealthy, silent_node_advice, since
 from kschedctl.diagnosis.rules.unstarted import is_misnamed, misnamed_node, pods_of_lost_nodes
 from kschedctl.objects.coordination import Lease
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.selectors import label_map_selector
 from kschedctl.objects.workload import StatefulSet
 from kschedctl.scheduler.framework.remedy import delete_command
 from kschedctl.scheduler.framework.risk import Risk
@@ -32,7 +34,7 @@ _GRACE: Final = timedelta(minutes=1)
 
 
 def idle_control_plane(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
-    """The Lease of kube-scheduler or kube-controller-manager is no longer renewed: no replica of the component is running.
+    """The Lease of kube-scheduler or kube-controller-manager is no longer renewed, or none of its pods is ready.
 
     A pod without a decision then stays pending without events, and a workload gets no pods at all. A Lease is renewed
     every two seconds and lasts 15 seconds. Its age is that at the time of the snapshot, or at the newest renewal of another
@@ -48,39 +50,61 @@ def idle_control_plane(situation: ClusterSituation) -> Iterator[ClusterDiagnosis
 
 
 def idle_component(cluster: Cluster, name: str) -> ClusterDiagnosis | None:
-    """Return the problem of a component whose Lease is too old; ``None`` if it is not, or if that is unknown."""
-    lease = cluster.get(Lease, name, _NAMESPACE)
+    """Return the problem of a component whose Lease is too old, or whose pods are all ill; ``None`` for neither."""
+    lease, ill = cluster.get(Lease, name, _NAMESPACE), _ill_pod(cluster, name)
     renewed = lease.spec.renew_time if lease is not None else None
+    words = f"its pod {ill.metadata.name} is {_pod_state(ill)}" if ill is not None else ""
     if lease is None or renewed is None:
-        return None
-    others = (each.spec.renew_time for each in cluster.list(Lease) if each.name not in COMPONENTS)
-    listed = max((time for time in others if time is not None and time > renewed - _GRACE), default=cluster.taken_at)
-    if listed is None or listed - renewed <= _GRACE + timedelta(seconds=lease.spec.lease_duration_seconds):
-        return None
-    age = duration(int((listed - renewed).total_seconds()))
+        if ill is None:
+            return None
+        cause, holder = f"{COMPONENTS[name]}: {words}", ""
+    else:
+        others = (each.spec.renew_time for each in cluster.list(Lease) if each.name not in COMPONENTS)
+        newest = (time for time in others if time is not None and time > renewed - _GRACE)
+        now = max(newest, default=cluster.taken_at)
+        if now is None or now - renewed <= _GRACE + timedelta(seconds=lease.spec.lease_duration_seconds):
+            return None
+        age = duration(int((now - renewed).total_seconds()))
+        cause, holder = f"{name}'s Lease was last renewed {age} before the snapshot", lease.spec.holder_identity
+        cause += f"{f', and {words}' if words else ''}: {COMPONENTS[name]}"
     n_pending = int((cluster.pods.node_row == PENDING).sum()) if name == SCHEDULER else 0
+    where = f"{ill.metadata.name} -n {_NAMESPACE}" if ill is not None else f"-n {_NAMESPACE} -l component={name}"
     return ClusterDiagnosis(
         rule="idle-control-plane",
-        cause=f"{name}'s Lease was last renewed {age} before the snapshot: {COMPONENTS[name]}",
+        cause=cause,
         evidence=(
-            f"the last holder was {lease.spec.holder_identity}{since(renewed)}",
+            *((f"the last holder was {holder}{since(renewed)}",) if holder else ()),
             *((f"{counted(n_pending, 'pod')} without a node cannot be scheduled",) if n_pending else ()),
         ),
         advice=(
             Advice(
-                summary=f"start {name} again",
+                summary=f"repair {ill.metadata.name}: look at its log" if ill is not None else f"start {name} again",
                 risk=Risk.MISTAKE,
                 untried="it runs on the control plane",
-                command=f"kubectl get pods -n {_NAMESPACE} -l component={name}",
+                command=f"kubectl logs {where} --previous" if ill is not None else f"kubectl get pods {where}",
             ),
         ),
         checks=(f"kubectl logs -n {_NAMESPACE} -l component={name} --previous",),
-        kind="Lease",
+        kind="Lease" if lease is not None else "Pod",
         namespace=_NAMESPACE,
-        name=name,
-        state="has no living holder",
+        name=name if lease is not None or ill is None else ill.metadata.name,
+        state="has no living holder" if lease is not None else "does not run",
         since=renewed,
     )
+
+
+def _ill_pod(cluster: Cluster, name: str) -> PodRecord | None:
+    """Return the first pod of a component of the control plane if none of them is ready; ``None`` if one is."""
+    pods = cluster.pods
+    classes = pods.classes_matching(label_map_selector({"component": name})) & pods.classes_in(frozenset((_NAMESPACE,)))
+    found = [pods.records[index] for index in np.flatnonzero(classes[pods.class_id]).tolist()]
+    ready = [condition_of_pod(record, "Ready") for record in found]
+    return found[0] if found and all(each is not None and each.status == "False" for each in ready) else None
+
+
+def _pod_state(record: PodRecord) -> str:
+    stopped = next(stopped_containers(record.status), None)
+    return "not ready" + (f" ({state_words(stopped)})" if stopped is not None else "")
 
 
 def lost_nodes(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:

@@ -17,6 +17,7 @@ from kschedctl.objects.resources import PODS, format_amount
 from kschedctl.objects.selectors import SelectorError, label_map_selector, parse_node_term
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.scheduler.devices.explain import NotAllocated, RequestSupply
+from kschedctl.scheduler.framework.status import Code
 from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import ExistingAntiAffinity, NoPodNear, PodsInTheWay
 from kschedctl.scheduler.plugins.node_ports import PortInUse
 from kschedctl.scheduler.plugins.node_volume_limits import TooManyVolumes
@@ -26,6 +27,7 @@ from kschedctl.scheduler.plugins.taint_toleration import untolerated_taint
 #: The reasons of at most this many nodes of a group are looked at.
 _SAMPLE = 50
 _FIT = "NodeResourcesFit"
+_AFFINITY = "InterPodAffinity"
 
 
 def obstacles(situation: Situation) -> Iterator[Diagnosis]:
@@ -176,6 +178,8 @@ def _phrases(situation: Situation, nodes: Mask, scope: str, *, is_part: bool = F
             message = situation.decision.verdict(all_rows(left)[0]).status.message
             yield f"{subject(left).removesuffix(',')}: {message}"
             break
+        if plugin == _AFFINITY:
+            found = _of_one_kind(situation, found)
         left &= ~found
         if plugin == _FIT:
             yield from _short(situation, found, scope, total)
@@ -192,6 +196,21 @@ def _phrases(situation: Situation, nodes: Mask, scope: str, *, is_part: bool = F
             yield f"{subject(found)} {'has' if one else 'have'} the taint {taint_text}, which the pod does not tolerate"
         else:
             yield f"{subject(found)} {'is' if one else 'are'} tainted {taint_text}"
+
+
+def _of_one_kind(situation: Situation, found: Mask) -> Mask:
+    """Return the nodes with a pod that is to be kept apart, if there are any; else all, which lack a wanted pod.
+
+    Of more than 50 nodes, those count that preemption could help, as the others lack a wanted pod.
+    """
+    apart = np.zeros_like(found)
+    rows = all_rows(found)
+    if len(rows) > _SAMPLE and situation.decision.statuses is not None:
+        apart = found & (situation.decision.statuses.code == Code.UNSCHEDULABLE)
+    else:
+        for row in rows:
+            apart[row] = any(isinstance(one, PodsInTheWay) for one in situation.operands(row, _AFFINITY))
+    return apart if apart.any() else found
 
 
 def _subject(situation: Situation, found: Mask, scope: str, *, of_all: bool) -> str:

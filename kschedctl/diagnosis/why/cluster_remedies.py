@@ -345,7 +345,8 @@ def other_priorities(decision: Decision) -> Iterator[Remedy]:
     """Yield the PriorityClasses of higher priority, from the lowest; and permission to preempt, if the pod has none.
 
     Nothing is yielded if preemption already finds a node. Classes whose names begin with ``system-`` are left out,
-    except system-node-critical for a DaemonSet's pod, which has no other node to go to.
+    except system-node-critical for a DaemonSet's pod, which has no other node to go to. A pod of negative priority is
+    meant to be the first to go, such as one that reserves room for others: it gets no class either.
     """
     pod = decision.pod
     owner = pod.metadata.controller
@@ -361,6 +362,8 @@ def other_priorities(decision: Decision) -> Iterator[Remedy]:
             family="preemption policy",
         )
     own = pod.spec.priority or 0
+    if own < 0:
+        return
     classes = sorted(decision.cluster.list(PriorityClass), key=lambda each: (each.value, each.name))
     allowed = [
         one

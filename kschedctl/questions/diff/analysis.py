@@ -401,8 +401,11 @@ def _changes(
 
 
 def _fits_no_more(change: PodChangeData) -> bool:
-    """Report whether a pod fits on no node of the second side, and had a node or did not exist on the first."""
-    is_worse = change.worse or change.before.outcome is SideOutcome.ABSENT
+    """Report whether a pod fits on no node of the second side, and had or fitted a node or did not exist on the first.
+
+    A running pod keeps its node, and fits nowhere once it is created again.
+    """
+    is_worse = change.worse or change.before.outcome in (SideOutcome.ABSENT, SideOutcome.SCHEDULED)
     return is_worse and change.after.outcome is SideOutcome.UNSCHEDULABLE
 
 

@@ -152,13 +152,13 @@ def _changes(before: Cluster, decision: Decision) -> dict[NodeProperty, list[str
 
 
 def _label_keys(pod: Pod) -> list[str]:
-    """Return the labels of nodes that decide where a pod may go, without those that identify a node or its place."""
+    """Return the labels of nodes that decide where a pod may go."""
     spec = pod.spec
     required = required_node_selector(spec)
     keys = [*spec.node_selector]
     keys += [each.key for term in (required.node_selector_terms if required else ()) for each in term.match_expressions]
     keys += [each.topology_key for each in spec.topology_spread_constraints]
-    return [key for key in dict.fromkeys(keys) if key not in PLACE_LABELS]
+    return list(dict.fromkeys(keys))
 
 
 def _differences(
@@ -166,7 +166,8 @@ def _differences(
 ) -> Iterator[NodeProperty]:
     for key in keys:
         was, now = (node.metadata.labels.get(key) for node in (old, new))
-        if was != now:
+        # The labels of a node's place identify it, and differ between nodes of a pool; none may be without them.
+        if was != now and (now is None or key not in PLACE_LABELS):
             yield NodeProperty(ChangeKind.LABEL, key, was, now)
     if new.spec.unschedulable and not old.spec.unschedulable:
         yield NodeProperty(ChangeKind.CORDON)

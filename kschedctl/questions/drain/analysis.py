@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.wording import counted, listed
+from kschedctl.diagnosis.node_health import is_unhealthy
 from kschedctl.objects.resources import RequestRules
 from kschedctl.questions.answer_parts import CureData, DiagnosisData
 from kschedctl.questions.drain.answer import (
@@ -170,6 +171,11 @@ def _causes(run: DrainRun, each: DrainedNode) -> Iterator[DiagnosisData]:
     if each.stuck:
         names, verb = listed(each.stuck, most=3), "is" if len(each.stuck) == 1 else "are"
         cause = f"{names} {verb} being deleted, but the kubelet of {each.node} is unreachable and does not confirm it"
+        ends = (pod.metadata.deletion_timestamp for pod in each.ending if pod.key in each.stuck)
+        until = min((end for end in ends if end is not None), default=None)
+        if until is not None and not is_unhealthy(run.before.nodes.objects[run.before.nodes.row[each.node]]):
+            cause = f"{names} should have been gone at {until:%Y-%m-%d %H:%M} UTC, and a finalizer or the kubelet of "
+            cause += f"{each.node} keeps {'it' if len(each.stuck) == 1 else 'them'}"
         yield DiagnosisData("pod-deletion-is-stuck", f"{cause}, so the drain waits without end", (), ())
 
 

@@ -15,14 +15,17 @@ import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import KschedctlError
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.disruption import BudgetedPods, counted_budget, find_workload, is_unready, scale_of
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import Situation
 from kschedctl.diagnosis.evictions import BlockedEviction, blocked_evictions, replicas_to_evict, with_limit
+from kschedctl.diagnosis.evidence.containers import state_words, stopped_containers
 from kschedctl.diagnosis.evidence.origin import scaler_of
 from kschedctl.diagnosis.new_nodes import nodes_like
+from kschedctl.diagnosis.node_health import is_unhealthy, silent_node_advice
 from kschedctl.diagnosis.rules.volumes import volume_places
 from kschedctl.diagnosis.why.proof import Suggestion
 from kschedctl.diagnosis.why.search import suggest
@@ -64,6 +67,8 @@ class DrainChange:
     make: Callable[[Cluster], Cluster | None]
     #: A side effect, as a clause; empty for none.
     note: str = ""
+    #: The pods that were pending before the drain, and that the scheduler places after the change.
+    places: tuple[str, ...] = ()
 
 
 class Trials:
@@ -92,10 +97,14 @@ class Trials:
                 end = made
         except KschedctlError:
             return None
-        return self.drained_on(end, options)
+        return self.drained_on(end, options, [key for change in changes for key in change.places])
 
-    def drained_on(self, cluster: Cluster, options: DrainOptions) -> DrainRun | None:
-        """Drain the remaining nodes in the state of a cluster; return ``None`` after too many trials."""
+    def drained_on(self, cluster: Cluster, options: DrainOptions, places: Sequence[str] = ()) -> DrainRun | None:
+        """Drain the remaining nodes in the state of a cluster; return ``None`` after too many trials.
+
+        Args:
+            places: The pods that the scheduler places before, as ``namespace/name``.
+        """
         if self._tries >= _MOST_TRIES:
             return None
         self._tries += 1
@@ -109,7 +118,10 @@ class Trials:
             place_pending_first=False,
         )
         return run_drain(
-            self.cluster.moved(cluster), request, AnalysisHandle(), newly_pending_pods(self.run.before, cluster)
+            self.cluster.moved(cluster),
+            request,
+            AnalysisHandle(),
+            [*newly_pending_pods(self.run.before, cluster), *places],
         )
 
 
@@ -200,13 +212,11 @@ def scaled(cluster: LoadedCluster, end: Cluster, blocked: BlockedEviction) -> It
     command = f"kubectl scale {kind.lower()}/{name} -n {namespace} --replicas={wanted}"
     if (scaler := scaler_of(end, key)) is not None:
         # It would undo a change of the workload's own number.
-        summary = (
-            f"set minReplicas of HorizontalPodAutoscaler {namespace}/{scaler.name}, which scales {kind} {name}, to "
-        )
-        summary += f"{wanted} for the time of the drain"
-        command = (
-            f'kubectl patch hpa {scaler.name} -n {namespace} --type=merge -p \'{{"spec":{{"minReplicas":{wanted}}}}}\''
-        )
+        fields = ["minReplicas", *(["maxReplicas"] if scaler.spec.max_replicas < wanted else [])]
+        summary = f"set {' and '.join(fields)} of HorizontalPodAutoscaler {namespace}/{scaler.name}, which scales "
+        summary += f"{kind} {name}, to {wanted} for the time of the drain"
+        patch = f'{{"spec":{{{",".join(f"{chr(34)}{each}{chr(34)}:{wanted}" for each in fields)}}}}}'
+        command = f"kubectl patch hpa {scaler.name} -n {namespace} --type=merge -p '{patch}'"
     yield DrainChange(summary=summary, commands=(command,), make=make)
 
 
@@ -245,21 +255,24 @@ def one_may_go(end: Cluster, blocked: BlockedEviction) -> DrainChange:
     instead = f" instead of {limit[0]} {limit[1]}"
     other = "minAvailable" if field == "maxUnavailable" else "maxUnavailable"
     drop = f', "{other}": null' if limit[0] == other else ""
-    owner = budget.metadata.controller
+    owner = next(iter(budget.metadata.owner_references), None)
     down = "one pod at a time"
     if len(found.pods) == 1:
         kind, _, name = found.workloads[0]
         down = "nothing recreates it" if kind == "Pod" else f"{kind} {name} is down until its new pod is ready"
+    summary = f"set {field}: {value} in budget {budget.namespace}/{budget.name}{instead}"
+    command = f"kubectl patch pdb {budget.name} -n {budget.namespace} --type=merge "
+    command += f'-p \'{{"spec": {{"{field}": {value}{drop}}}}}\''
+    if owner is not None:
+        # Its controller puts back what others change in the budget.
+        summary = f"have {owner.kind} {owner.name} move {blocked.pods[0].key}, or allow one eviction: it owns budget "
+        summary += f"{budget.name}, and puts back what others change there"
+        command = f"kubectl edit {owner.kind.lower()} {owner.name} -n {budget.namespace}"
     return DrainChange(
-        summary=f"set {field}: {value} in budget {budget.namespace}/{budget.name}{instead}",
-        commands=(
-            f"kubectl patch pdb {budget.name} -n {budget.namespace} --type=merge "
-            f'-p \'{{"spec": {{"{field}": {value}{drop}}}}}\'',
-        ),
+        summary=summary,
+        commands=(command,),
         make=lambda cluster: cluster.with_added([with_limit(cluster, _stored(cluster, budget), field, value)]),
-        note="; ".join(
-            (down, *((f"{owner.kind} {owner.name} owns the budget and may set it back",) if owner is not None else ()))
-        ),
+        note=down if owner is None else "",
     )
 
 
@@ -352,15 +365,23 @@ def after_the_drain(trials: Trials, decision: Decision) -> Iterator[CureData]:
 def suggestions_during_drain(trials: Trials, decision: Decision) -> Iterator[Suggestion]:
     """Yield changes with which a pending pod is scheduled, without those that end the drain or evict pods."""
     nodes = trials.run.nodes
-    found = (
-        each
+
+    def is_usable(each: Suggestion) -> bool:
+        return (
+            not each.evicts
+            and max(remedy.risk for remedy in each.remedies) < Risk.EVICTION
+            and not any(isinstance(c, Patch) and c.kind == "Node" and c.name in nodes for c in each.changes)
+            and not any(isinstance(c, ObjectDeletion) for c in each.changes)
+        )
+
+    # A drained node may be the first of several that could be uncordoned.
+    ways = (
+        [way for way in (dataclasses.replace(each, others=()), *each.others) if is_usable(way)]
         for each in suggest(decision, _MOST).proven
-        if not each.evicts
-        and max(remedy.risk for remedy in each.remedies) < Risk.EVICTION
-        and not any(isinstance(c, Patch) and c.kind == "Node" and c.name in nodes for c in each.changes)
-        and not any(isinstance(c, ObjectDeletion) for c in each.changes)
     )
-    return islice(found, _MOST_FOR_POD)
+    return islice(
+        (dataclasses.replace(first, others=tuple(rest)) for first, *rest in filter(None, ways)), _MOST_FOR_POD
+    )
 
 
 def as_change(suggestion: Suggestion) -> DrainChange:
@@ -373,7 +394,10 @@ def as_change(suggestion: Suggestion) -> DrainChange:
         return after.cluster if after.pod is pod else after.cluster.with_pods(added=[after.pod])
 
     return DrainChange(
-        summary=suggestion.summary, commands=commands_of(suggestion.before.cluster, suggestion.remedies), make=make
+        summary=suggestion.summary,
+        commands=commands_of(suggestion.before.cluster, suggestion.remedies),
+        make=make,
+        places=(pod.key,),
     )
 
 
@@ -385,8 +409,22 @@ MOST_CURES: Final = 5
 
 def node_causes(run: DrainRun, node: DrainedNode) -> list[BlockedEviction]:
     """Return the reasons why pods of a node cannot be evicted."""
-    causes = PendingCauses(run.attempts)
-    return blocked_evictions(run.simulation.cluster, node.blocked, causes.of_pod)
+    return blocked_evictions(run.simulation.cluster, node.blocked, _pending_causes(run).of_pod)
+
+
+def _pending_causes(run: DrainRun) -> PendingCauses:
+    """Return the causes for which pods are pending, also those that were pending before the drain."""
+    cluster = run.simulation.cluster
+
+    def decide(key: str) -> Decision | None:
+        namespace, _, name = key.partition("/")
+        index = cluster.pods.index.get((namespace, name))
+        if index is None or cluster.pods.node_row[index] != PENDING:
+            return None
+        decision = run.simulation.scheduler.decide(cluster.pods.pod(index))
+        return None if decision.schedulable else decision
+
+    return PendingCauses(run.attempts, decide)
 
 
 def blocked_cures(
@@ -409,14 +447,14 @@ class _BlockedCures:
         self._end = run.simulation.cluster
         self._options = options
         self._first = first
-        self._causes = PendingCauses(run.attempts)
+        self._causes = _pending_causes(run)
 
     def search(self) -> Iterator[CureData]:
         """Yield the cures, the best first."""
         keys = [key for each in self._run.drained for key in each.blocked]
         blocked = blocked_evictions(self._end, keys, self._causes.of_pod)
         if len(blocked) == 1:
-            cures = [*self._best([(change,) for change in self._changes(blocked[0])]), *_advice(blocked[0])]
+            cures = [*self._best([(change,) for change in self._changes(blocked[0])]), *_advice(self._end, blocked[0])]
             if not cures:
                 decisions = filter(None, (self._causes.decision(pod.key) for pod in blocked[0].pending))
                 cures = [each for decision in decisions for each in after_the_drain(self._trials, decision)]
@@ -427,7 +465,7 @@ class _BlockedCures:
         if len(helpful) == len(blocked):
             yield from self._best([tuple(helpful)])
         for one in blocked:
-            yield from _advice(one)
+            yield from _advice(self._end, one)
 
     def _best(self, proposed: Sequence[tuple[DrainChange, ...]]) -> Iterator[CureData]:
         """Yield the changes after which no pod stays pending; else those with one node more, else the others."""
@@ -476,17 +514,35 @@ class _BlockedCures:
             yield one_may_go(self._end, blocked)
 
 
-def _advice(blocked: BlockedEviction) -> Iterator[CureData]:
-    """Yield the cures that cannot be tried: pods that have to become ready."""
+def _advice(cluster: Cluster, blocked: BlockedEviction) -> Iterator[CureData]:
+    """Yield the cures that cannot be tried: pods that have to become ready, or to be gone."""
+    yield from ending_cures(cluster, blocked.ending)
     if blocked.unhealthy:
         names = listed([pod.key for pod in blocked.unhealthy], most=3)
         pod: Pod = blocked.unhealthy[0]
-        yield CureData(
-            f"repair {names}",
-            "",
-            (f"kubectl describe pod {pod.name} -n {pod.namespace}",),
-            "the snapshot does not show why a container is not ready",
-        )
+        stopped = next((each for one in blocked.unhealthy for each in stopped_containers(one.status)), None)
+        why = "the snapshot does not show why a container is not ready"
+        if stopped is not None:
+            why = f"the program has to run, and container {stopped.name} does not: {state_words(stopped)}"
+        yield CureData(f"repair {names}", "", (f"kubectl describe pod {pod.name} -n {pod.namespace}",), why)
+
+
+def ending_cures(cluster: Cluster, pods: Sequence[Pod]) -> Iterator[CureData]:
+    """Yield the ways to get a pod to be gone whose deletion does not end, by the state of its node."""
+    for pod in pods[:1]:
+        names, node = listed([each.key for each in pods], most=3), pod.spec.node_name
+        row = cluster.nodes.row.get(node)
+        if row is not None and is_unhealthy(cluster.nodes.objects[row]):
+            for each in silent_node_advice(node, f"get {node} back, so that its kubelet ends {names}"):
+                yield CureData(each.summary, "", (each.command,), each.untried)
+        else:
+            does = "does" if len(pods) == 1 else "do"
+            yield CureData(
+                f"find out why {names} {does} not end{f' on {node}' if node else ''}: a finalizer, or the kubelet",
+                "",
+                (f"kubectl get pod -n {pod.namespace} {pod.name} -o jsonpath='{{.metadata.finalizers}}'",),
+                "the controller that set a finalizer takes it off, and the kubelet ends the containers",
+            )
 
 
 # Options of ``kubectl drain`` that are missing: why no pod of a node is evicted, and the drain with them.
@@ -565,6 +621,11 @@ def _cures(trials: Trials, request: DrainRequest) -> Iterator[CureData]:
     if any(each.refusals for each in trials.run.drained):
         yield from option_cures(trials, request.flags)
     elif trials.left:
-        yield from blocked_cures(trials, trials.run, request.flags)
+        stuck = {key for each in trials.run.drained for key in each.stuck}
+        yield from ending_cures(
+            trials.run.before, [pod for each in trials.run.drained for pod in each.ending if pod.key in stuck]
+        )
+        if any(each.blocked for each in trials.run.drained):
+            yield from blocked_cures(trials, trials.run, request.flags)
     else:
         yield from pending_cures(trials)

@@ -10,6 +10,8 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Finding, ObjectRef, Severity, shortened
 from kschedctl.common.wording import counted, duration, listed, time_span
+from kschedctl.diagnosis.evidence.containers import state_words, stopped_containers
+from kschedctl.diagnosis.node_health import health_problem, is_unhealthy
 from kschedctl.leaderelection.bounds import Bounds, Conditions, bounds, settings_for, with_exclusive_deadline
 from kschedctl.leaderelection.election import Election, ElectionState
 from kschedctl.leaderelection.network import Fault, LeaderTerm, Scenario, Timeline
@@ -71,9 +73,9 @@ def overview_answer(
     """
     own = found.find(config.resource_namespace, config.resource_name)
     troubled = _troubled(found, own)
-    summary = _leader_summary(own, f"{config.resource_namespace}/{config.resource_name}", found, cluster.taken_at)
+    summary = _leader_summary(own, f"{config.resource_namespace}/{config.resource_name}", found, cluster)
     if troubled is not None and troubled is not own:
-        summary = f"{_state_words(troubled, cluster.taken_at, troubled.name)} {summary}"
+        summary = f"{_state_words(troubled, cluster, troubled.name)} {summary}"
     return LeaderOverview(
         **envelope(cluster, rests_on),
         summary=summary,
@@ -81,7 +83,7 @@ def overview_answer(
         problems=tuple(map(_problem, findings)),
         heartbeats=found.n_heartbeats,
         retry_period=config.retry_period.nanoseconds / 1e9,
-        suggestions=tuple(_suggestions(troubled, cluster.taken_at)) if troubled is not None else (),
+        suggestions=tuple(_suggestions(troubled, cluster)) if troubled is not None else (),
     )
 
 
@@ -96,25 +98,31 @@ def _troubled(found: Elections, own: Election | None) -> Election | None:
     """
     every = [own, *found.elections] if own is not None else found.elections
     troubled = (
-        one for one in every if (one.gone or one.state in _NOT_RENEWED) and (one.waiting or one.pod or one is own)
+        one
+        for one in every
+        if (one.gone or one.state in _NOT_RENEWED or (one.state is ElectionState.RELEASED and one.earliest is None))
+        and (one.waiting or one.unready or one.pod or one is own)
     )
     return min(troubled, key=lambda one: (one is not own, one.state is ElectionState.LATE), default=None)
 
 
-def _leader_summary(own: Election | None, name: str, found: Elections, taken: datetime | None) -> str:
+def _leader_summary(own: Election | None, name: str, found: Elections, cluster: Cluster) -> str:
     if own is None:
         others = f"; there are {counted(len(found.elections), 'other election')}" if found.elections else ""
         return f"The leader of the schedulers is unknown: there is no Lease {name}{others}."
-    return _state_words(own, taken, own.ref.name)
+    return _state_words(own, cluster, own.ref.name)
 
 
 def _holder_words(one: Election) -> str:
-    """Return the holder of a lease in its shortest form; of one that is gone the name in its identity."""
-    return (
-        shortened(host_of(one.holder), _MOST_HOLDER)
-        if one.gone
-        else one.node or one.pod or shortened(one.holder, _MOST_HOLDER)
-    )
+    """Return the holder of a lease in its shortest form; of one that is gone the name in its identity.
+
+    Static pods are named after their node, which is enough.
+    """
+    if one.gone:
+        return shortened(host_of(one.holder), _MOST_HOLDER)
+    if one.pod and not one.pod.endswith(f"-{one.node}"):
+        return one.pod.rpartition("/")[2]
+    return one.node or shortened(one.holder, _MOST_HOLDER)
 
 
 def _expiry(one: Election, taken: datetime | None) -> str:
@@ -131,24 +139,69 @@ def _others(one: Election) -> str:
     return listed([pod.rpartition("/")[2] for pod in one.waiting], "or", most=3) or "a waiting candidate"
 
 
-def _gone_words(one: Election, taken: datetime | None, name: str) -> str:
+def _pod_state(cluster: Cluster, key: str) -> str:
+    """Return the state of a pod that cannot lead as a predicate, such as ``is pending``."""
+    namespace, _, name = key.partition("/")
+    record = cluster.pods.records[cluster.pods.index[namespace, name]]
+    if not record.node_name:
+        return "is pending"
+    node = cluster.nodes.objects[row] if (row := cluster.nodes.row.get(record.node_name)) is not None else None
+    if node is not None and is_unhealthy(node):
+        return f"is on {node.name}, which is {health_problem(node)}"
+    state = next(map(state_words, stopped_containers(record.status)), "")
+    return f"is not ready{f' ({state})' if state else ''}"
+
+
+def _candidates_words(one: Election, cluster: Cluster) -> str:
+    """Return the state of the pods that could lead as a clause."""
+    if one.waiting:
+        verb = "runs and has" if len(one.waiting) == 1 or one.pod in one.waiting else "run and have"
+        names = _others(one).replace(" or ", " and ")
+        return f"{names} {verb} not acquired it since"
+    if one.unready:
+        who = "the pod" if one.unready[0] == one.pod and not one.gone else one.unready[0].rpartition("/")[2]
+        return f"{who} {_pod_state(cluster, one.unready[0])}"
+    return "no replica has acquired the lease since"
+
+
+def _gone_words(one: Election, cluster: Cluster, name: str) -> str:
     """Return the state of an election whose holder does not run any more."""
+    taken = cluster.taken_at
     lease, renewed = time_span(one.lease_duration_seconds), time_span(one.renewed_ago or 0)
     former = "the former " if one.pod in one.waiting else ""
     start = f"{name}: no leader, {former}{_holder_words(one)} is gone and did not release the lease"
     start += f" (of {lease}, last renewed {renewed} before the snapshot)"
-    if one.state is ElectionState.OVERDUE:
-        return f"{start}; {_others(one)} runs and has not acquired it since."
+    if one.state is ElectionState.OVERDUE or not one.waiting:
+        return f"{start}; {_candidates_words(one, cluster)}."
     at = _expiry(one, taken)
     when = f"at {at}, {duration(ceil(one.earliest or 0))} after the snapshot," if at else "now,"
     return f"{start}; {_others(one)} can take over {when} at its next retry."
 
 
-def _suggestions(one: Election, taken: datetime | None) -> Iterator[CureData]:
+def _suggestions(one: Election, cluster: Cluster) -> Iterator[CureData]:
     """Yield the steps for an election without a leader that renews; never to delete the lease by hand."""
-    at, who = _expiry(one, taken), one.waiting[0] if one.gone and one.waiting else one.pod
+    late = one.gone or one.state in (ElectionState.OVERDUE, ElectionState.RELEASED)
+    at, who = _expiry(one, cluster.taken_at), one.waiting[0] if late and one.waiting else one.pod
     namespace, _, pod = who.rpartition("/")
-    if one.earliest is not None:
+    if one.unready and not one.waiting:
+        where, _, unready = one.unready[0].rpartition("/")
+        state = _pod_state(cluster, one.unready[0])
+        if state == "is pending":
+            yield CureData(
+                f"get {unready} scheduled",
+                "",
+                (f"kschedctl explain {one.unready[0]}",),
+                f"kschedctl explain {one.unready[0]} says what keeps it pending",
+            )
+        else:
+            yield CureData(
+                f"get {unready} to run: it {state}",
+                "",
+                (f"kubectl logs {unready} -n {where} --previous", f"kubectl describe pod {unready} -n {where}"),
+                "it leads again when its program runs",
+            )
+        return
+    if one.earliest is not None and one.state is not ElectionState.RELEASED:
         unless = "" if one.gone else f"unless {_holder_words(one)} renews until then, "
         then = f"{unless}{_others(one)} takes over at the next retry after that; nothing has to be changed"
         yield CureData(f"wait until {at}" if at else "wait for the next retry", then, ())
@@ -168,10 +221,10 @@ def _suggestions(one: Election, taken: datetime | None) -> Iterator[CureData]:
         )
 
 
-def _state_words(own: Election, taken: datetime | None, name: str) -> str:
+def _state_words(own: Election, cluster: Cluster, name: str) -> str:
     """Return the state of an election as a sentence."""
     if own.gone:
-        return _gone_words(own, taken, name)
+        return _gone_words(own, cluster, name)
     who = _holder_words(own)
     renewed = f"last renewed {time_span(own.renewed_ago or 0)} before the snapshot"
     within = ""
@@ -184,13 +237,15 @@ def _state_words(own: Election, taken: datetime | None, name: str) -> str:
     match own.state:
         case ElectionState.RELEASED:
             ending = "a waiting replica acquires it at once" if within else "no replica waits for it"
+            if not within and (own.waiting or own.unready):
+                ending = _candidates_words(own, cluster)
             return f"{name}: no leader, the last holder released the lease; {ending}."
         case ElectionState.NEVER_HELD:
             return f"{name}: no leader, nobody has acquired the lease yet."
         case ElectionState.EXPIRED:
             return f"{name}: no leader, {who} {renewed}. If a replica waits, {within}."
         case ElectionState.OVERDUE:
-            return f"{name}: no leader, {who} {renewed}, and no replica has acquired the lease since."
+            return f"{name}: no leader, {who} {renewed}, and {_candidates_words(own, cluster)}."
         case ElectionState.LATE:
             return f"{name}: {who} holds the lease but is late or dead, {renewed}. If it is dead, {within}."
         case ElectionState.CLOCK_AHEAD:

@@ -25,7 +25,13 @@ from kschedctl.objects.meta import ApiObject, LabelSelector
 from kschedctl.objects.pod import Pod, PodSpec, WeightedPodAffinityTerm
 from kschedctl.objects.selectors import SelectorError, matches, parse_label_selector
 from kschedctl.objects.well_known import POD_TEMPLATE_HASH
-from kschedctl.objects.workload import Deployment, DeploymentStrategy, RollingUpdateDeployment, StatefulSet
+from kschedctl.objects.workload import (
+    Deployment,
+    DeploymentStrategy,
+    RollingUpdateDeployment,
+    StatefulSet,
+    StatefulSetUpdateStrategy,
+)
 from kschedctl.questions.answer_parts import CureData, DiagnosisData
 from kschedctl.questions.run_results import PendingCauses
 from kschedctl.scheduler.cycle.decision import Decision
@@ -56,6 +62,8 @@ class _Change:
     #: The workload with the change.
     workload: Rolled
     changes: tuple[Change, ...] = ()
+    #: True if an obvious mistake is corrected, such as a forgotten cordon.
+    is_correction: bool = False
 
 
 def rolls_out(cluster: LoadedCluster, workload: ApiObject, where: Where = "") -> Rollout:
@@ -142,9 +150,12 @@ def _kept(found: Rollout) -> str:
 
 def rollout_cures(cluster: LoadedCluster, found: Rollout, where: Where = "") -> tuple[CureData, ...]:
     """Return the changes with which a rollout finishes."""
-    if found.finished or found.stopped or not isinstance(found.workload, Rolled):
+    workload = found.workload
+    if not isinstance(workload, Rolled) or (found.finished and (found.steps or not found.left)):
         return ()
-    return tuple(islice(_RolloutCures(cluster, found, found.workload, where).search(), _MOST))
+    if found.finished or found.stopped:
+        return tuple(_RolloutCures(cluster, found, workload, where).begin())
+    return tuple(islice(_RolloutCures(cluster, found, workload, where).search(), _MOST))
 
 
 class _RolloutCures:
@@ -156,6 +167,39 @@ class _RolloutCures:
         self._workload = workload
         self._where = where
         self._done: set[str] = set()
+
+    def begin(self) -> Iterator[CureData]:
+        """Yield the changes with which a rollout begins that its own strategy holds."""
+        workload = self._workload
+        name = f"{type(workload).__name__.lower()}/{workload.name} -n {workload.namespace}"
+        if isinstance(workload, Deployment):
+            summary, command = f"kubectl rollout resume of Deployment {workload.name}", f"kubectl rollout resume {name}"
+            begun: Rolled = replace(workload, spec=replace(workload.spec, paused=False))
+        elif self._found.stopped:
+            yield CureData(
+                "delete its pods one after another, each once the one before is ready again, or leave that to the "
+                "operator that uses OnDelete",
+                "",
+                (f"kubectl delete pod {workload.name}-{max(self._found.replicas - 1, 0)} -n {workload.namespace}",),
+                "with OnDelete, the one who deletes the pods decides the order",
+            )
+            summary = "updateStrategy RollingUpdate instead of OnDelete"
+            command = (
+                f'kubectl patch {name} --type=merge -p \'{{"spec":{{"updateStrategy":{{"type":"RollingUpdate"}}}}}}\''
+            )
+            begun = replace(
+                workload, spec=replace(workload.spec, update_strategy=StatefulSetUpdateStrategy(type=ROLLING))
+            )
+        else:
+            summary = "partition 0 in the updateStrategy, or first a number that lets one pod be replaced"
+            rolling = '{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}'
+            command = f"kubectl patch {name} --type=merge -p '{rolling}'"
+            begun = replace(
+                workload, spec=replace(workload.spec, update_strategy=StatefulSetUpdateStrategy(type=ROLLING))
+            )
+        after = self._rollout_after(_Change(summary=summary, commands=(command,), workload=begun))
+        if after is not None and after.finished:
+            yield CureData(summary, _finished_words(after), (command,))
 
     def search(self) -> Iterator[CureData]:
         """Yield the cures, the first ones first."""
@@ -169,13 +213,9 @@ class _RolloutCures:
                 self._done.add(change.summary)
                 after = self._rollout_after(change)
                 if after is not None and after.finished:
-                    least = (
-                        f"never fewer than {after.lowest} available" if after.lowest else "at times no pod is available"
-                    )
-                    then = f"the rollout finishes: {counted(len(after.steps), 'step')}, {least}"
-                    cures[change.commands] = CureData(change.summary, then, change.commands)
+                    cures[change.commands] = CureData(change.summary, _finished_words(after), change.commands)
         yield from cures.values()
-        yield from self._advice()
+        yield from self._advice(bool(cures))
         if not cures and self._found.steps and not self._lacks_capacity:
             yield self._undo()
 
@@ -220,8 +260,17 @@ class _RolloutCures:
                 yield _Change(summary=summary, commands=(command,), workload=_with_spec(workload, self._keyed))
             yield from self._one_node_more()
             yield from () if early else recreate
+            yield from self._of_pod()
         else:
+            # An obvious mistake, such as a forgotten cordon, is corrected before a node is bought.
+            of_pod = list(self._of_pod())
+            yield from (change for change in of_pod if change.is_correction)
             yield from self._one_node_more()
+            yield from (change for change in of_pod if not change.is_correction)
+        yield from self._preferred()
+
+    def _of_pod(self) -> Iterator[_Change]:
+        """Yield the changes with which the first new pod that is pending is scheduled."""
         causes = PendingCauses(self._found.attempts)
         keys = [key for group in self._found.waiting for key in group.new]
         decision = causes.decision(keys[0]) if keys else None
@@ -231,13 +280,13 @@ class _RolloutCures:
                 change = self._in_template(decision, each)
                 if change is not None:
                     yield change
-        yield from self._preferred()
 
     @property
     def _keyed(self) -> PodSpec | None:
         """The spec of the template with the revision in its terms; ``None`` if there are none, or without the gate."""
         template = self._workload.spec.template
-        if template is None:
+        # The pods of a StatefulSet have no such label, and take the place of their predecessor.
+        if template is None or isinstance(self._workload, StatefulSet):
             return None
         release = self._cluster.release_choice.release
         spec, labels = template.spec, template.metadata.labels
@@ -299,6 +348,7 @@ class _RolloutCures:
             commands=commands_of(cluster, suggestion.remedies, through),
             workload=workload,
             changes=(*others, *follows),
+            is_correction=max(remedy.risk for remedy in suggestion.remedies) <= Risk.MISTAKE,
         )
 
     def _preferred(self) -> Iterator[_Change]:
@@ -313,7 +363,7 @@ class _RolloutCures:
 
     # Cures that cannot be tried.
 
-    def _advice(self) -> Iterator[CureData]:
+    def _advice(self, has_cure: bool) -> Iterator[CureData]:
         found, workload = self._found, self._workload
         for elsewhere in islice(found.attaching.values(), 1):
             name = f"{elsewhere.claim.namespace}/{elsewhere.claim.name}"
@@ -331,7 +381,7 @@ class _RolloutCures:
                 "the size of a quota is the decision of its owner",
             )
         if isinstance(workload, StatefulSet):
-            yield from self._of_stateful_set(workload)
+            yield from self._of_stateful_set(workload, has_cure)
         if self._keyed is not None and _is_kept_apart(workload) and found.waiting:
             yield CureData(
                 f"matchLabelKeys: [{POD_TEMPLATE_HASH}] in the anti-affinity term, for later rollouts",
@@ -340,7 +390,7 @@ class _RolloutCures:
                 "this rollout still meets the terms of the old pods",
             )
 
-    def _of_stateful_set(self, workload: StatefulSet) -> Iterator[CureData]:
+    def _of_stateful_set(self, workload: StatefulSet, has_cure: bool) -> Iterator[CureData]:
         """Yield the repair of a broken pod, which blocks even the revision that repairs it (kubernetes 67250)."""
         found = self._found
         if not stateful_set_rolling(workload, found.replicas).ordered:
@@ -355,7 +405,7 @@ class _RolloutCures:
                     (f"kubectl delete pod {name} -n {workload.namespace}",),
                     "the snapshot does not show whether the pods of the new revision get ready",
                 )
-            elif found.unready or not self._lacks_capacity:
+            elif found.unready or not (has_cure or self._lacks_capacity):
                 why = "why the pod is not ready" if found.unready else "the repaired template"
                 yield CureData(
                     f"repair the template, then delete {key} once: OrderedReady does not replace a broken pod by "
@@ -387,6 +437,11 @@ class _RolloutCures:
             (f"kubectl rollout undo {kind}/{workload.name} -n {workload.namespace}",),
             "the snapshot does not have the revision to go back to",
         )
+
+
+def _finished_words(after: Rollout) -> str:
+    least = f"never fewer than {after.lowest} available" if after.lowest else "at times no pod is available"
+    return f"the rollout finishes: {counted(len(after.steps), 'step')}, {least}"
 
 
 def _is_of_pod(change: Change) -> bool:

@@ -22,6 +22,8 @@ RETRY: Final = 5.0
 DAEMON_SET: Final = "cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore)"
 UNMANAGED: Final = "cannot delete Pods that declare no controller (use --force to override)"
 LOCAL_STORAGE: Final = "cannot delete Pods with local storage (use --delete-emptydir-data to override)"
+#: The seconds after the end of its grace period from which the deletion of a pod does not end by itself.
+_OVERDUE: Final = 300
 _MIRROR: Final = "kubernetes.io/config.mirror"
 
 
@@ -61,7 +63,8 @@ class DrainedNode:
     evicted: list[Pod] = field(default_factory=list)
     #: The pods that were already being deleted: the drain waits until they are gone.
     ending: list[Pod] = field(default_factory=list)
-    #: The pods of ``ending`` that are never gone, ``namespace/name``: the kubelet of their node is unreachable.
+    #: The pods of ``ending`` that are never gone, ``namespace/name``: the kubelet of their node is unreachable, or
+    #: their grace period was over minutes before the drain, so that a finalizer or the kubelet keeps them.
     stuck: list[str] = field(default_factory=list)
     #: The DaemonSet pods and mirror pods that stay, ``namespace/name``.
     passed_over: list[str] = field(default_factory=list)
@@ -123,7 +126,7 @@ def _cordon(simulation: Simulation, name: str, *, cordoned: bool = True) -> None
 
 
 def _drain_node(simulation: Simulation, out: DrainedNode, options: DrainOptions) -> Iterator[Attempt]:
-    began = simulation.clock.now()
+    began, now = simulation.clock.now(), simulation.now()
     pending = _pods_to_evict(simulation, out, options)
     if out.refusals:
         return
@@ -147,7 +150,10 @@ def _drain_node(simulation: Simulation, out: DrainedNode, options: DrainOptions)
     # kubectl waits until the pods are gone.
     while _remaining(simulation, out, (*out.evicted, *out.ending)) and not simulation.is_idle:
         yield from simulation.run_for(simulation.periods(RETRY) * RETRY)
-    out.stuck = _remaining(simulation, out, out.ending)
+    ends = {pod.key: pod.metadata.deletion_timestamp for pod in out.ending}
+    overdue = {key for key, end in ends.items() if end is not None and (now - end).total_seconds() > _OVERDUE}
+    remaining = {*_remaining(simulation, out, out.ending), *overdue}
+    out.stuck = [pod.key for pod in out.ending if pod.key in remaining]
     out.seconds = simulation.clock.now() - began
 
 

@@ -291,3 +291,28 @@ def test_a_pod_that_ends_is_waited_for() -> None:
         "keeps the pod apart"
     ]
     assert cures(decision)[0] == "wait until default/batch-1 has ended on a"
+
+
+def test_a_term_copied_from_another_namespace_means_the_own_replicas() -> None:
+    affinity = near(app="web")
+    affinity["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][0]["namespaces"] = ["prod"]
+    cluster = make_cluster([make_node("a")], [], make_namespace("default"), make_namespace("prod"))
+    decision = decide(make_pod(labels={"app": "web"}, affinity=affinity), cluster)
+    assert "namespace prod, and no node runs one; the pod has these labels itself" in diagnose(decision)[0].cause
+    assert suggest(decision).ranked[0].summary == "namespaces [default] instead of [prod] in the pod affinity"
+
+
+def test_nodes_without_a_wanted_pod_are_not_counted_as_nodes_with_one_to_be_kept_apart() -> None:
+    own: dict[str, Any] = {"labels": {"app": "cache"}, "owner": ("apps/v1", "ReplicaSet", "cache")}
+    apart = {**near(app="web"), "podAntiAffinity": near(app="cache")["podAffinity"]}
+    pods = [make_pod(f"cache-{node}", node=node, **own) for node in "ab"]
+    pods += [
+        make_pod(f"w-{node}", node=node, labels={"app": "web"}, owner=("apps/v1", "ReplicaSet", "w")) for node in "ab"
+    ]
+    decision = decide(make_pod("new", affinity=apart, **own), make_cluster([make_node(name) for name in "abc"], pods))
+    causes = [one.cause for one in diagnose(decision)]
+    apart_words = "2 nodes have a pod of ReplicaSet default/cache, from which anti-affinity keeps the pod apart"
+    assert apart_words in causes[0]
+    assert not any("all 3 nodes have a pod" in cause for cause in causes)
+    first = suggest(decision).ranked[0].summary
+    assert first == "one more replica of ReplicaSet default/w, on a node where this pod may run too"

@@ -56,6 +56,18 @@ LATE = make_storage_class()
 DATA = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
 
 
+COMPONENT = {"component": "kube-scheduler"}
+READY = {"conditions": [{"type": "Ready", "status": "True"}]}
+CRASHES = {"name": "kube-scheduler", "restartCount": 41, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
+SCHEDULER = make_pod(
+    "kube-scheduler-a",
+    node="a",
+    namespace="kube-system",
+    labels=COMPONENT,
+    status={"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}], "containerStatuses": [CRASHES]},
+)
+
+
 @pytest.mark.parametrize(
     ("pods", "objects", "told"),
     [
@@ -198,6 +210,31 @@ DATA = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
             id="no controllers",
         ),
         pytest.param([WAITS], [lease(renewed="2026-11-20T09:59:50Z")], None, id="a Lease that is renewed"),
+        pytest.param(
+            [WAITS, SCHEDULER],
+            [],
+            "Pod kube-system/kube-scheduler-a does not run: no scheduler is running: its pod kube-scheduler-a is not "
+            "ready (CrashLoopBackOff, 41 restarts)",
+            id="the only scheduler crashes",
+        ),
+        pytest.param(
+            [WAITS, SCHEDULER],
+            [lease()],
+            "Lease kube-system/kube-scheduler has no living holder: kube-scheduler's Lease was last renewed 1 h before "
+            "the snapshot, and its pod kube-scheduler-a is not ready (CrashLoopBackOff, 41 restarts): no scheduler is "
+            "running",
+            id="the only scheduler crashes, and its Lease has ended",
+        ),
+        pytest.param(
+            [
+                WAITS,
+                SCHEDULER,
+                make_pod("kube-scheduler-b", node="b", namespace="kube-system", labels=COMPONENT, status=READY),
+            ],
+            [],
+            None,
+            id="another scheduler runs",
+        ),
     ],
 )
 def test_problems(pods: list[Pod], objects: list[ApiObject], told: str | None) -> None:

@@ -307,6 +307,13 @@ def test_another_priority_lets_preemption_make_room() -> None:
     assert raised.nodes == ("a",)
 
 
+def test_a_pod_that_is_meant_to_be_the_first_to_go_gets_no_higher_priority() -> None:
+    high = make_object(PriorityClass, "high", value=100)
+    pods = [make_pod("x", node="a", requests={"cpu": "2"})]
+    found = told(make_pod(requests={"cpu": "3"}, priority=-10), [make_node("a")], pods, high)
+    assert not any(one.summary.startswith("priority class") for one in found)
+
+
 def test_what_evicts_comes_last_and_says_which_budget_it_breaks() -> None:
     budget = make_object(
         PodDisruptionBudget,

@@ -16,6 +16,12 @@ from tests.builders import make_cluster, make_node, make_pod
 NVME = {"disk": "nvme"}
 POOL = {"example.com/pool": "data"}
 HAD = [make_node(name, labels={**NVME, **POOL}) for name in ("a", "b")]
+ZONES = {
+    "maxSkew": 1,
+    "topologyKey": "topology.kubernetes.io/zone",
+    "whenUnsatisfiable": "DoNotSchedule",
+    "labelSelector": {"matchLabels": {"app": "db"}},
+}
 SQL = "dedicated=sql:NoSchedule"
 PUT = "put label disk=nvme into the definition of node pool data ({})"
 BY_HAND = "label {} with disk=nvme by hand (kubectl label node)"
@@ -155,3 +161,16 @@ def test_the_commands_label_the_nodes() -> None:
     assert by_hand.then == (
         "default/db is scheduled to one of a and b; it holds until the nodes are recreated by the next upgrade"
     )
+
+
+def test_a_running_pod_that_would_fit_nowhere_names_the_label_and_so_does_a_lost_zone() -> None:
+    one, other = (
+        loaded("before", HAD, db("a", node="a")),
+        loaded("after", changed("a", "b", labels=POOL), db("a", node="a")),
+    )
+    answer = diff(one, DiffRequest.of(one, other, ["default/a"]), AnalysisHandle())
+    assert "a and b lost the label disk=nvme, and default/a fits nowhere else." in answer.summary
+    spread: dict[str, Any] = {"topologySpreadConstraints": [ZONES], "nodeSelector": POOL, "labels": {"app": "db"}}
+    zoned = [make_node("a", zone="x", labels=POOL), make_node("b", zone="x", labels=POOL)]
+    answer = compared(zoned, changed("a", "b", labels=POOL), **spread)
+    assert "a and b lost the label topology.kubernetes.io/zone=x" in answer.summary

@@ -3,7 +3,10 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from kschedctl.objects.custom_resources import HorizontalPodAutoscaler
+from kschedctl.objects.meta import OwnerReference
 from kschedctl.objects.workload import Deployment, PodDisruptionBudget, StatefulSet
 from kschedctl.questions.drain.analysis import drain
 from kschedctl.questions.drain.answer import Drained
@@ -66,6 +69,19 @@ def ask(*objects: Any, nodes: int = 3, cpu: str = "4", names: tuple[str, ...] = 
 
 def flat(case: tuple[Any, ...]) -> list[Any]:
     return [obj for each in case for obj in (each if isinstance(each, list) else [each])]
+
+
+WEB, DB = ("apps/v1", "ReplicaSet", "web-1"), ("apps/v1", "StatefulSet", "db")
+PULLING = {
+    "phase": "Pending",
+    "conditions": [{"type": "Ready", "status": "False"}],
+    "containerStatuses": [{"name": "c", "state": {"waiting": {"reason": "ImagePullBackOff"}}}],
+}
+
+
+def owned(budget: PodDisruptionBudget) -> PodDisruptionBudget:
+    owner = OwnerReference(kind="Cluster", name="pg", controller=True)
+    return replace(budget, metadata=replace(budget.metadata, owner_references=(owner,)))
 
 
 SCALE, RESTART, LIMIT = "scale Deployment web to", "kubectl rollout restart of", "set maxUnavailable: 1 in budget"
@@ -187,6 +203,19 @@ BUSY = [make_pod(name, node=name, requests={"cpu": "2"}) for name in "bc"]
             id="an option is missing, and a budget would block",
         ),
         pytest.param(
+            (deployment(["a", "b"])[:2], replica("web", 8, "b", WEB, status=PULLING), pdb(minAvailable=1)),
+            "budget default/web wants 1 healthy pod and has 1 of 2: default/web-1-8 is not ready (ImagePullBackOff), "
+            "so no eviction is allowed as long as that lasts",
+            ["repair default/web-1-8"],
+            id="another replica that cannot pull its image",
+        ),
+        pytest.param(
+            (stateful_set(["a"]), owned(pdb("db", "db", minAvailable=1))),
+            "budget default/db wants 1 healthy pod and StatefulSet db has one replica, so no eviction is ever allowed",
+            ["have Cluster pg move default/db-0, or allow one eviction: it owns budget db"],
+            id="a budget that an operator owns, which puts back what others change",
+        ),
+        pytest.param(
             ([make_pod("bare", node="a")],),
             "default/bare has no controller that would recreate it on another node",
             ["put default/bare under a controller", "drain with --force"],
@@ -214,6 +243,47 @@ def test_pods_that_find_no_other_node() -> None:
         ("add a node like a", "default/web-1-xxxxx is scheduled to a-1")
     ]
     assert answer.waiting[0].cause
+
+
+def test_a_cordon_that_the_drain_did_not_make_is_named_although_drained_nodes_are_cordoned_too() -> None:
+    nodes = [make_node("a"), make_node("b"), make_node("c", unschedulable=True)]
+    request = DrainRequest(nodes=("a", "b"))
+    web, *pods = deployment(["a", "b"])
+    answer = drain(make_loaded(make_cluster(nodes, pods, web)), request, AnalysisHandle())
+    assert [one.summary for one in answer.suggestions] == ["uncordon node c", "add a node like a"]
+
+
+def test_a_budget_waits_for_a_pod_that_was_pending_before_the_drain() -> None:
+    nodes = [make_node("a"), make_node("b", unschedulable=True)]
+    web, runs = deployment(["a", "b"])[:2]
+    budget = pdb(minAvailable=1)
+    answer = drain(
+        make_loaded(make_cluster(nodes, [runs, PENDING], web, budget)), DrainRequest(nodes=("a",)), AnalysisHandle()
+    )
+    assert "default/web-1-7 is pending (a and b are cordoned), so no eviction is allowed" in answer.summary
+    assert [one.summary for one in answer.suggestions][:2] == ["uncordon node b", "add a node like a"]
+
+
+def test_an_autoscaler_gets_a_higher_maximum_where_its_own_is_too_low() -> None:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    scaler = {"scaleTargetRef": target, "minReplicas": 2, "maxReplicas": 2}
+    hpa = make_object(HorizontalPodAutoscaler, "web", namespace="default", spec=scaler)
+    answer = ask(*deployment(["a", "b"]), pdb(minAvailable=2, healthy=2, desired=2), hpa)
+    assert answer.suggestions[0].summary.startswith("set minReplicas and maxReplicas of HorizontalPodAutoscaler")
+    assert """'{"spec":{"minReplicas":3,"maxReplicas":3}}'""" in answer.suggestions[0].commands[0]
+
+
+def test_a_budget_names_the_pod_whose_deletion_does_not_end_and_its_node() -> None:
+    nodes = [make_node("a"), make_node("b", taints=["node.kubernetes.io/unreachable:NoExecute"])]
+    db, member = stateful_set(["a", "b"])[:2]
+    lost = make_pod("db-1", node="b", labels={"app": "db"}, owner=DB, terminating=True, status=RUNS)
+    loaded = make_loaded(make_cluster(nodes, [member, lost], db, pdb("db", "db", minAvailable=1)))
+    answer = drain(loaded, DrainRequest(nodes=("a",)), AnalysisHandle())
+    assert "has 1 of 2: default/db-1 is being deleted on b, so no eviction is allowed" in answer.summary
+    assert [one.summary for one in answer.suggestions] == [
+        "get b back, so that its kubelet ends default/db-1",
+        "once the machine of b is certainly off: taint it as out of service",
+    ]
 
 
 def test_a_pod_with_a_local_disk_waits_for_its_node() -> None:

@@ -84,6 +84,11 @@ def asked(*objects: Any) -> LeaderOverview:
 SCHEDULER = "kube-scheduler: cp-1 leads, renewed 3 s before the snapshot. If it dies now, "
 NOBODY = "a waiting candidate leads within 21 s (at the earliest after 12 s); the snapshot shows none."
 GONE = f"ops/op: no leader, {OLD} is gone and did not release the lease (of 2 min 17 s, last renewed"
+CRASHED = {
+    "phase": "Running",
+    "conditions": [{"type": "Ready", "status": "False"}],
+    "containerStatuses": [{"name": "c", "restartCount": 37, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}],
+}
 RELEASE = "set LeaderElectionReleaseOnCancel in the program, so that a pod that stops releases the lease"
 
 
@@ -119,8 +124,8 @@ RELEASE = "set LeaderElectionReleaseOnCancel in the program, so that a pod that 
         ),
         pytest.param(
             [lease(), held_by(OTHER), operator(OTHER)],
-            f"ops/op: cp-1 holds the lease but is late or dead, last renewed 50 s before the snapshot. If it is dead, "
-            f"a waiting candidate leads within 96 s (at the earliest after 87 s); the snapshot shows none. "
+            f"ops/op: {OTHER} holds the lease but is late or dead, last renewed 50 s before the snapshot. If it is "
+            f"dead, a waiting candidate leads within 96 s (at the earliest after 87 s); the snapshot shows none. "
             f"{SCHEDULER}{NOBODY}",
             ["wait until 12:01:27 UTC", f"look whether {OTHER} reaches the API server and takes part in the election"],
             id="the holder is late",
@@ -132,6 +137,26 @@ RELEASE = "set LeaderElectionReleaseOnCancel in the program, so that a pod that 
             f"snapshot, at its next retry. {SCHEDULER}{NOBODY}",
             ["wait until 12:01:27 UTC", RELEASE],
             id="a pod of the same name",
+        ),
+        pytest.param(
+            [lease(), held_by(OLD, ago=600), operator(OTHER, node="", status={"phase": "Pending"})],
+            f"{GONE} 10 min before the snapshot); {OTHER} is pending. {SCHEDULER}{NOBODY}",
+            [f"get {OTHER} scheduled"],
+            id="the only candidate is pending",
+        ),
+        pytest.param(
+            [lease(), held_by(OTHER, ago=600), operator(OTHER, status=CRASHED)],
+            f"ops/op: no leader, {OTHER} last renewed 10 min before the snapshot, and the pod is not ready "
+            f"(CrashLoopBackOff, 37 restarts). {SCHEDULER}{NOBODY}",
+            [f"get {OTHER} to run: it is not ready (CrashLoopBackOff, 37 restarts)"],
+            id="the holder crashes",
+        ),
+        pytest.param(
+            [lease(), lease("op", namespace="ops", holder="", ago=600), operator(OTHER)],
+            f"ops/op: no leader, the last holder released the lease; {OTHER} runs and has not acquired it since. "
+            f"{SCHEDULER}{NOBODY}",
+            [f"look whether {OTHER} reaches the API server and takes part in the election"],
+            id="nobody acquires a lease that was released",
         ),
         pytest.param([lease(), held_by(OLD, ago=600)], f"{SCHEDULER}{NOBODY}", [], id="a lease that was left behind"),
     ],

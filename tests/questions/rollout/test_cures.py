@@ -10,6 +10,7 @@ from kschedctl.objects.core import Condition
 from kschedctl.objects.pod import PodStatus
 from kschedctl.objects.policies import ResourceQuota
 from kschedctl.objects.volume import CSIDriver, VolumeAttachment
+from kschedctl.objects.workload import Deployment
 from kschedctl.questions.rollout.answer import RolledOut
 from kschedctl.trials.simulate.rollout import restarted
 from tests.builders import (
@@ -235,6 +236,48 @@ def test_a_new_pod_that_lacks_capacity_needs_no_other_template() -> None:
     assert [one.summary for one in answer.suggestions] == ["add a node like n0"]
 
 
-def test_a_paused_deployment_and_one_that_finishes_have_no_suggestions() -> None:
-    for web in (deployment(2, paused=True), deployment(2, surge(1, 1))):
-        assert ask(web, pods_of(web, ON_2)).suggestions == ()
+def test_a_rollout_that_finishes_has_no_suggestions() -> None:
+    web = deployment(2, surge(1, 1))
+    assert ask(web, pods_of(web, ON_2)).suggestions == ()
+
+
+@pytest.mark.parametrize(
+    ("web", "suggested"),
+    [
+        (deployment(2, paused=True), ["kubectl rollout resume of Deployment web"]),
+        (
+            stateful_set(2, updateStrategy={"type": "OnDelete"}),
+            ["delete its pods one after another", "updateStrategy RollingUpdate instead of OnDelete"],
+        ),
+        (
+            stateful_set(2, updateStrategy={"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}),
+            ["partition 0 in the updateStrategy"],
+        ),
+    ],
+    ids=["paused", "OnDelete", "all pods are below the partition"],
+)
+def test_a_rollout_that_its_own_strategy_holds_names_what_begins_it(web: Any, suggested: list[str]) -> None:
+    pods = pods_of(web, ON_2) if isinstance(web, Deployment) else members(["n0", "n1"])
+    found = ask(web, pods).suggestions
+    assert len(found) == len(suggested)
+    for one, start in zip(found, suggested, strict=True):
+        assert one.summary.startswith(start)
+        assert one.untried or one.then.startswith("the rollout finishes: ")
+
+
+def test_a_forgotten_cordon_comes_before_a_new_node_and_stateful_sets_get_no_template_hash() -> None:
+    apart = {"podAntiAffinity": APART["affinity"]["podAntiAffinity"]}
+    terms = apart["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    apart = {
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {**terms[0], "labelSelector": {"matchLabels": {"app": "db"}}}
+            ]
+        }
+    }
+    db = stateful_set(2, {"affinity": apart})
+    pods = [let_in(pod) for pod in members(["n0", "n1"], affinity=apart)]
+    cluster = make_cluster([make_node("n0"), make_node("n1", unschedulable=True)], pods, db)
+    found = scheduling_cluster(cluster).rollout(restarted(db)).suggestions
+    assert [one.summary for one in found][:2] == ["uncordon node n1", "add a node like n0"]
+    assert not any("pod-template-hash" in one.summary or "template" in one.summary for one in found)
