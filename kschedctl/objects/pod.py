@@ -142,11 +142,13 @@ class PodSpec(ApiStruct, frozen=True):
 
 class ContainerStateWaiting(ApiStruct, frozen=True):
     reason: str = ""
+    message: str = ""
 
 
 class ContainerStateTerminated(ApiStruct, frozen=True):
     exit_code: Int32 = 0
     reason: str = ""
+    message: str = ""
 
 
 class ContainerState(ApiStruct, frozen=True):

@@ -13,6 +13,7 @@ from kschedctl.controllers.workloads.update_strategy import deployment_rolling
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation
 from kschedctl.diagnosis.evidence.events import last_attempt
 from kschedctl.diagnosis.rules.cluster import SCHEDULER, idle_component
+from kschedctl.diagnosis.rules.unbound_claims import provisioning
 from kschedctl.objects.coordination import Lease
 from kschedctl.objects.event import Event
 from kschedctl.objects.workload import Deployment, ReplicaSet
@@ -49,6 +50,9 @@ def idle_scheduler(situation: Situation) -> Iterator[Diagnosis]:
     if now is None or last is None or not cluster.is_as_read or (tried is None and not cluster.list(Event)):
         return
     if (now - last).total_seconds() <= _LOOKS_AGAIN:
+        return
+    if next(provisioning(situation), None) is not None:
+        # Its scheduler has chosen a node, and tries the pod again when the volume is created.
         return
     age = duration(int((now - last).total_seconds()))
     what = f"is not known to have tried it for {age}" if tried else f"has not tried it since it was created {age} ago"

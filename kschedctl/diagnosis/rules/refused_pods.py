@@ -79,7 +79,10 @@ def refusal(message: str, namespace: str, edit: str) -> Meaning:
     text = _FORBIDDEN.sub("", message).removeprefix(_ERROR_CREATING).strip()
     what = f": {one_line(text)}" if text else ""
     known = meaning(text, _KINDS, UNTRIED, ns=namespace, edit=edit)
-    return known or Meaning("refused-pods", f"an API server refuses its pods{what}", ())
+    if known is not None or not text:
+        return known or Meaning("refused-pods", "an API server refuses its pods", ())
+    repair = Advice(summary=f"correct what the refusal names{what}", risk=Risk.POD, untried=UNTRIED, command=edit)
+    return Meaning("refused-pods", f"an API server refuses its pods{what}", (repair,))
 
 
 _KINDS: Final = (
@@ -163,6 +166,21 @@ _KINDS: Final = (
             "lower the PodSecurity level of namespace {ns}",
             Risk.DROPPED,
             "kubectl label namespace {ns} --overwrite pod-security.kubernetes.io/enforce=baseline",
+        ),
+    ),
+    MessageKind.of(
+        "refused-by-security-context-constraints",
+        r"unable to validate against any security context constraint: \[?(?P<why>.*?)\]?$",
+        "no SecurityContextConstraints that its service account may use admit its pods: {why}",
+        (
+            "give the pod template a security context that restricted-v2 admits: no fixed user, group or privilege",
+            Risk.POD,
+            "{edit}",
+        ),
+        (
+            "if its program needs them, allow the service account of its pods to use a constraint that has them",
+            Risk.SHARED,
+            "oc adm policy add-scc-to-user SCC -z SERVICEACCOUNT -n {ns}",
         ),
     ),
     MessageKind.of(
@@ -280,7 +298,7 @@ def _short(situation: ClusterSituation) -> Iterator[_Short]:
         yield from _of(situation, stateful_set, wanted_replicas(stateful_set), stateful_set.status.replicas)
     for daemon_set in cluster.list(DaemonSet):
         status = daemon_set.status
-        yield from _of(situation, daemon_set, status.desired_number_scheduled, status.current_number_scheduled or None)
+        yield from _of(situation, daemon_set, status.desired_number_scheduled, status.current_number_scheduled)
     for job in cluster.list(Job):
         ended = any(each.type in _ENDED and each.status == "True" for each in job.status.conditions)
         if job.status.start_time is not None and not ended:

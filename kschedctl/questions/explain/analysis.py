@@ -298,17 +298,23 @@ def explain(cluster: LoadedCluster, request: ExplainRequest, handle: AnalysisHan
 
 def explain_daemon_set(cluster: LoadedCluster, request: ExplainRequest, handle: AnalysisHandle) -> DaemonSetExplanation:
     """Explain the pods of one DaemonSet together, and the nodes that it leaves out."""
+    from kschedctl.diagnosis.diagnose import diagnose_workload
     from kschedctl.questions.explain.left_out_nodes import left_out_cures, left_out_nodes, spec_of_daemon_set
 
     every = list(_decided(cluster, request, handle))
     answers = tuple(_answer(cluster, request, decided) for decided in every)
     first = request.pods[0]
     left = left_out_nodes(cluster, spec_of_daemon_set(cluster, first), [one.node for one in request.pods])
+    workload = first.workload
+    of = (workload.kind, workload.namespace, workload.name) if workload is not None else None
+    refused = diagnose_workload(cluster.scheduler, of) if of is not None else None
+    cures = map(suggestion_data, sorted(refused.advice, key=lambda one: one.risk)) if refused is not None else ()
     return DaemonSetExplanation(
+        held=f"{refused.state}: {refused.cause}" if refused is not None else "",
         answers=answers,
         nodes=tuple(node for one in every for node in one.own_nodes),
         left_out=left,
-        suggestions=() if request.suggest == 0 else tuple(left_out_cures(cluster, first, left)),
+        suggestions=() if request.suggest == 0 else (*cures, *left_out_cures(cluster, first, left)),
     )
 
 

@@ -52,6 +52,9 @@ def found(*objects: ApiObject) -> list[ClusterDiagnosis]:
     return list(diagnose_cluster(Scheduler(make_cluster([make_node("a")], (), *objects))))
 
 
+SCC = "unable to validate against any security context constraint"
+
+
 @pytest.mark.parametrize(
     ("objects", "state", "cause", "cures"),
     [
@@ -181,8 +184,19 @@ def found(*objects: ApiObject) -> list[ClusterDiagnosis]:
             [replica_set("something new", has=0)],
             "has 0 of 6 replicas",
             "an API server refuses its pods: something new (since 2026-11-20 08:03 UTC)",
-            [],
+            ["correct what the refusal names: something new"],
             id="any other message",
+        ),
+        pytest.param(
+            [replica_set(forbidden(f"{SCC}: [runAsUser: 0]"), has=0)],
+            "has 0 of 6 replicas",
+            "no SecurityContextConstraints that its service account may use admit its pods: runAsUser: 0 "
+            "(since 2026-11-20 08:03 UTC)",
+            [
+                "give the pod template a security context that restricted-v2 admits: no fixed user, group or privilege",
+                "if its program needs them, allow the service account of its pods to use a constraint that has them",
+            ],
+            id="security context constraints of OpenShift",
         ),
     ],
 )
