@@ -6,10 +6,12 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Mask
 from kschedctl.common.wording import counted, listed, meant
 from kschedctl.diagnosis.components import ill_network_plugin, startup_agent
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
+from kschedctl.diagnosis.evidence.events import events_about, said
 from kschedctl.diagnosis.node_health import (
     AUTOSCALER_REMOVAL,
     health_taints,
@@ -309,7 +311,11 @@ def unhealthy_nodes(situation: Situation) -> Iterator[Diagnosis]:
     yield Diagnosis(
         rule="unhealthy-node",
         cause=base.cause,
-        evidence=(*_plugins(situation, found), *_messages(sick, situation.pod.spec.tolerations), *base.evidence),
+        evidence=(
+            *_plugins(situation, found),
+            *_messages(situation.cluster, sick, situation.pod.spec.tolerations),
+            *base.evidence,
+        ),
         remedies=tuple(_repair(situation, node, within) for within, node in enumerate(sick)),
         checks=tuple(dict.fromkeys(command for node in sick for command in _checks(node))),
     )
@@ -388,13 +394,14 @@ def _plugins(situation: Situation, found: Mask) -> Iterator[str]:
         yield f"{kind} {namespace}/{name}, the network plugin, is not ready on {listed(names, most=_MOST)}"
 
 
-def _messages(nodes: list[Node], tolerations: tuple[Toleration, ...]) -> Iterator[str]:
-    """Yield what the Ready condition of the first node says, and the instance that a cloud provider looks for."""
+def _messages(cluster: Cluster, nodes: list[Node], tolerations: tuple[Toleration, ...]) -> Iterator[str]:
+    """Yield what the Ready condition and the newest Event of the first node say, and the instance that a cloud provider looks for."""
     for node in nodes[:1]:
         taint = health_taints(node, tolerations)[0]
         ready = next((each for each in node.status.conditions if each.type == "Ready"), None)
         if ready is not None and ready.status != "True" and ready.message:
             yield f"{node.name}: {ready.message.rstrip('.')}"
+        yield from (f"{node.name}: {said(event)}" for event in events_about(cluster, Node.__name__, "", node.name)[:1])
         if taint.key == _UNINITIALIZED:
             instance = node.spec.provider_id
             yield f"{node.name} has {f'the providerID {instance}' if instance else 'no providerID yet'}"

@@ -6,6 +6,7 @@ for pods that find no other node.
 """
 
 import dataclasses
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -21,7 +22,7 @@ from kschedctl.controllers.disruption import BudgetedPods, counted_budget, find_
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import Situation
 from kschedctl.diagnosis.evictions import BlockedEviction, blocked_evictions, replicas_to_evict, with_limit
-from kschedctl.diagnosis.evidence.origin import scaler_of
+from kschedctl.diagnosis.evidence.origin import scaler_field, scaler_of
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.rules.volumes import volume_places
 from kschedctl.diagnosis.why.proof import Suggestion
@@ -200,13 +201,12 @@ def scaled(cluster: LoadedCluster, end: Cluster, blocked: BlockedEviction) -> It
     command = f"kubectl scale {kind.lower()}/{name} -n {namespace} --replicas={wanted}"
     if (scaler := scaler_of(end, key)) is not None:
         # It would undo a change of the workload's own number.
-        summary = (
-            f"set minReplicas of HorizontalPodAutoscaler {namespace}/{scaler.name}, which scales {kind} {name}, to "
-        )
-        summary += f"{wanted} for the time of the drain"
-        command = (
-            f'kubectl patch hpa {scaler.name} -n {namespace} --type=merge -p \'{{"spec":{{"minReplicas":{wanted}}}}}\''
-        )
+        minimum, owner = scaler_field(scaler, "minReplicas"), scaler.metadata.controller
+        summary = f"set {minimum}, which scales {kind} {name}, to {wanted} for the time of the drain"
+        patch = json.dumps({"spec": {"minReplicas": wanted}})
+        command = f"kubectl patch hpa {scaler.name} -n {namespace} --type=merge -p '{patch}'"
+        if owner is not None:
+            command = f"kubectl edit {owner.kind.lower()} -n {namespace} {owner.name}"
     yield DrainChange(summary=summary, commands=(command,), make=make)
 
 
