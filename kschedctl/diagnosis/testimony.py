@@ -1,9 +1,12 @@
 """What other components did and say about a pod that is not scheduled, added to the first cause and its cures."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
+from kschedctl.common.wording import listed
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
 from kschedctl.diagnosis.evidence.events import MessageKind, events_about, meaning, said
 from kschedctl.diagnosis.evidence.origin import (
@@ -14,7 +17,7 @@ from kschedctl.diagnosis.evidence.origin import (
     raised_requests,
 )
 from kschedctl.diagnosis.evidence.pools import full_pool
-from kschedctl.diagnosis.evidence.resizes import pending_resizes
+from kschedctl.diagnosis.evidence.resizes import PendingResize, pending_resizes, withdrawn
 from kschedctl.objects.custom_resources import NodePool
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import amount_of, format_amount
@@ -84,21 +87,36 @@ def _resizes(situation: Situation) -> Iterator[Testimony]:
         return
     others = [plugin for plugin in situation.rejected if plugin != _FIT]
     nodes = situation.in_reach & situation.rejected_by(_FIT) & ~situation.rejected_by(*others)
-    cluster, found = situation.cluster, 0
+    cluster, by_node = situation.cluster, defaultdict[int, list[PendingResize]](list)
     for resize in pending_resizes(cluster) if nodes.any() else ():
-        short = [name for name in situation.requests if nodes[resize.row] and situation.short_of(name)[resize.row]]
-        free = {name: int(situation.offered(name)[resize.row] - situation.used(name)[resize.row]) for name in short}
-        if not short or any(free[name] + resize.freed(name) < situation.requests[name] for name in short):
-            continue
-        key, node = cluster.pods.key(resize.index), cluster.nodes.names[resize.row]
+        if nodes[resize.row] and any(resize.freed(name) for name in situation.requests):
+            by_node[resize.row].append(resize)
+    enough = (each for row, found in by_node.items() for each in _enough(situation, row, found))
+    for resizes, short in islice(enough, _MOST):
+        on = cluster.nodes.names[resizes[0].row]
+        words = [(cluster.pods.key(each.index), each) for each in resizes]
         yield Testimony(
-            clause=f"on {node} {key} {resize.words(short)}",
-            evidence=(f"{key}: {resize.message}",) if resize.message else (),
-            remedies=(resize.withdrawn(cluster),),
+            clause=f"on {on} {listed([f'{key} {each.words(short)}' for key, each in words])}",
+            evidence=tuple(f"{key}: {each.message}" for key, each in words if each.message),
+            remedies=(withdrawn(cluster, resizes),),
         )
-        found += 1
-        if found == _MOST:
-            return
+
+
+def _enough(
+    situation: Situation, row: int, found: list[PendingResize]
+) -> Iterator[tuple[list[PendingResize], list[str]]]:
+    """Yield the resizes on a node whose withdrawal makes room for the pod: single ones, or all of them together."""
+    short = [name for name in situation.requests if situation.short_of(name)[row]]
+    lacking = {
+        name: situation.requests[name] - int(situation.offered(name)[row] - situation.used(name)[row]) for name in short
+    }
+
+    def suffices(resizes: list[PendingResize]) -> bool:
+        return all(sum(each.freed(name) for each in resizes) >= amount for name, amount in lacking.items())
+
+    single = [[each] for each in found if suffices([each])]
+    for resizes in single or ([found] if suffices(found) else []):
+        yield resizes, short
 
 
 def _raised(situation: Situation) -> Iterator[Testimony]:

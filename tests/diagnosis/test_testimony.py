@@ -205,6 +205,23 @@ def test_a_resize_that_waits_holds_the_room() -> None:
     assert cures(found)[0] == "withdraw the resize of default/grown: 2 cpu are free on n0 at once"
 
 
+def test_resizes_that_hold_the_room_together() -> None:
+    grown = [make_pod(f"grown-{n}", node="n0", requests={"cpu": "2"}, status=RESIZED) for n in range(2)]
+    found = decide(make_pod(requests={"cpu": "2"}), make_cluster([make_node("n0", cpu="4")], grown))
+    cure = "withdraw the resizes of default/grown-0 and default/grown-1: 2 cpu are free on n0 at once"
+    assert cures(found)[0] == cure
+
+
+def test_a_resize_of_an_autoscaler() -> None:
+    """It would ask for the resize again, so that its maximum comes first."""
+    grown = make_pod("db-1", node="n0", requests={"cpu": "3"}, owner=OWNER, status=RESIZED)
+    cluster = make_cluster([make_node("n0", cpu="4")], [grown], workload(), autoscaler("InPlaceOrRecreate"))
+    assert cures(decide(make_pod(requests={"cpu": "2"}), cluster))[0] == (
+        "lower maxAllowed of VerticalPodAutoscaler default/db, then withdraw the resize of default/db-1: 2 cpu are "
+        "free on n0 at once"
+    )
+
+
 @pytest.mark.parametrize(
     ("cpu", "status"),
     [("4", RESIZED), ("2", {"phase": "Running"}), ("2", {**RESIZED, "conditions": []})],

@@ -12,7 +12,14 @@ from kschedctl.common.wording import duration, listed, similar
 from kschedctl.diagnosis.diagnosis import Advice, ClusterDiagnosis, ClusterSituation, Diagnosis, Situation
 from kschedctl.diagnosis.evidence.containers import CRASH_LOOP, state_words, stopped_containers
 from kschedctl.diagnosis.evidence.events import MessageKind, events_about, meaning, one_line, said
-from kschedctl.diagnosis.evidence.resizes import IN_PROGRESS, PENDING, PendingResize, pending_resizes
+from kschedctl.diagnosis.evidence.resizes import (
+    IN_PROGRESS,
+    PENDING,
+    PendingResize,
+    lowered_autoscaler,
+    pending_resizes,
+    withdrawn,
+)
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy, since
 from kschedctl.diagnosis.rules.csi_drivers import unregistered_on
 from kschedctl.diagnosis.rules.volumes import volumes_attached_elsewhere
@@ -155,7 +162,7 @@ def binding(cluster: Cluster, pod: Pod, node: str) -> str:
     ends = pod.metadata.deletion_timestamp
     if ends is not None:
         return f"is being deleted on {node}{since(ends)}"
-    also = next(chain(_waiting_resize(pod), _not_ready(cluster, pod)), None)
+    also = next(chain(_waiting_resize(cluster, pod), _not_ready(cluster, pod)), None)
     return f"runs on {node}{f'; {also.cause}' if also is not None else ''}"
 
 
@@ -203,7 +210,7 @@ def unstarted(situation: Situation) -> Iterator[Diagnosis]:
         return
     if node in cluster.nodes.row:
         yield from pod_problem(cluster, pod, node)
-        yield from _waiting_resize(pod)
+        yield from _waiting_resize(cluster, pod)
     elif pod.status.phase == "Pending" and is_misnamed(pod) and is_lost(cluster, node):
         yield misnamed_node(cluster, pod, node)
 
@@ -305,19 +312,20 @@ def _not_ready(cluster: Cluster, pod: Pod) -> Iterator[Diagnosis]:
     )
 
 
-def _waiting_resize(pod: Pod) -> Iterator[Diagnosis]:
+def _waiting_resize(cluster: Cluster, pod: Pod) -> Iterator[Diagnosis]:
     """Yield the in-place resize of a pod that its kubelet has not carried out, by its condition."""
     for each in pod.status.conditions:
         failed = each.type == IN_PROGRESS and bool(each.message)
         if each.status == "True" and (each.type == PENDING or failed):
             what = "fails" if failed else "is infeasible" if each.reason == "Infeasible" else "is deferred"
             why = f": {one_line(each.message)}" if each.message else ""
+            room = "" if failed or each.reason == "Infeasible" else ", or make room on its node"
             yield Diagnosis(
                 rule="waiting-resize",
                 cause=f"its resize {what}{since(each.last_transition_time)}{why}",
                 advice=(
                     Advice(
-                        summary=f"withdraw the resize of {pod.key}, or make room on its node",
+                        summary=f"{lowered_autoscaler(cluster, pod)}withdraw the resize of {pod.key}{room}",
                         risk=Risk.MISTAKE,
                         untried="the kubelet carries out resizes",
                         command=f"kubectl edit pod -n {pod.namespace} {pod.name} --subresource=resize",
@@ -327,7 +335,7 @@ def _waiting_resize(pod: Pod) -> Iterator[Diagnosis]:
 
 
 def _withdrawal(cluster: Cluster, resize: PendingResize) -> Advice:
-    remedy = resize.withdrawn(cluster)
+    remedy = withdrawn(cluster, [resize])
     untried = "the pod runs in any case; what it asks for is its owner's decision"
     return Advice(summary=remedy.summary, risk=remedy.risk, untried=untried, command=remedy.command)
 
