@@ -213,6 +213,8 @@ _KINDS: Final = (
 
 
 _BY_QUOTA: Final = "refused-by-quota"
+#: The scope of a quota that counts only pods without requests and limits.
+_BEST_EFFORT: Final = "BestEffort"
 _FAILURE: Final = "ReplicaFailure"
 _FAILED_CREATE: Final = "FailedCreate"
 _ENDED: Final = frozenset({"Complete", "Failed"})
@@ -460,7 +462,21 @@ def _by_quota(one: _Short, workload: str, message: str, demand: _Demand) -> tupl
     several = len(names) > 1
     parts = [_numbers(share.resource, str(share.used), str(share.hard), str(share.each)) for share in full]
     phrase = f"quota{'s' * several} {listed(names)} refuse{'s' * (not several)} {_rest(one)}{begun}: {listed(parts)}"
-    return Meaning(_BY_QUOTA, phrase, (*_raise(one, tight, demand), *_lower(one, workload, tight))), ()
+    outside = tuple(_outside_of_scope(full, workload))
+    return Meaning(_BY_QUOTA, phrase, (*outside, *_raise(one, tight, demand), *_lower(one, workload, tight))), ()
+
+
+def _outside_of_scope(full: Sequence[QuotaShare], workload: str) -> Iterator[Advice]:
+    """Yield the request with which the pods are not among those that quotas for pods without requests count."""
+    quotas = {share.quota.name: share.quota for share in full}
+    if quotas and all(_BEST_EFFORT in each.spec.scopes for each in quotas.values()):
+        yield Advice(
+            summary=f"give the pods of {workload} requests: quota {listed(list(quotas))} counts only pods without any "
+            f"(scope {_BEST_EFFORT})",
+            risk=Risk.POD,
+            untried=UNTRIED,
+            command=f"# set resources.requests in the pod template of {workload}",
+        )
 
 
 def _numbers(name: str, used: str, hard: str, each: str) -> str:

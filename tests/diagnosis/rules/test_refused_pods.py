@@ -296,6 +296,25 @@ def test_an_event_of_the_controller_says_why(kind: type[Any]) -> None:
     assert found(obj, other) == []
 
 
+def test_a_quota_for_pods_without_requests() -> None:
+    """Pods with requests are outside of its scope, which is better than a quota that is raised."""
+    hard, template = {"pods": "0"}, {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [make_container()]}}
+    spec, status = {"hard": hard, "scopes": ["BestEffort"]}, {"hard": hard, "used": {"pods": "0"}}
+    scoped = make_object(ResourceQuota, "none", namespace="shop", spec=spec, status=status)
+    owner = make_object(
+        ReplicaSet,
+        "web",
+        namespace="shop",
+        spec={"replicas": 2, "selector": SELECTOR, "template": template},
+        status={"replicas": 0},
+    )
+    (one,) = found(scoped, owner)
+    assert [advice.summary for advice in one.advice] == [
+        "give the pods of web requests: quota none counts only pods without any (scope BestEffort)",
+        "raise pods of quota none to 2, for all 2 pods",
+    ]
+
+
 def test_limits_and_classes_are_computed() -> None:
     status = {"replicas": 1}
     spec = {"replicas": 3, "selector": SELECTOR, "template": template()}
