@@ -145,6 +145,10 @@ _PARALLEL: Final = "Parallel"
 _MOST: Final = 1000
 
 
+#: The name of the rule below.
+ORDINAL_WAITS: Final = "ordinal-waits"
+
+
 def ordinal_waits(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
     """A StatefulSet that creates its pods in order, and waits for a pod that is not ready before it creates the next one.
 
@@ -173,7 +177,7 @@ def ordinal_waits(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
             pod, node = situation.cluster.pods.pod(row), situation.cluster.pods.records[row].node_name
             why = next(pod_problem(situation.cluster, pod, node), None) if node else None
             yield ClusterDiagnosis(
-                rule="ordinal-waits",
+                rule=ORDINAL_WAITS,
                 cause=f"{listed(missing, most=2)} {'is' if len(missing) == 1 else 'are'} not created before {name} is ready, "
                 f"and {name} {problem}",
                 evidence=("podManagementPolicy is OrderedReady, which a StatefulSet cannot change",),

@@ -385,11 +385,13 @@ def _answer(cluster: LoadedCluster, request: ExplainRequest, decided: DecidedPod
 
 
 def _held_back(cluster: LoadedCluster, decided: DecidedPod, workload: WorkloadData, answer: Explanation) -> Explanation:
-    """Return the answer with the reason why the workload gets no pods, if an API server or a queue is the reason."""
+    """Return the answer with the reason why the workload lacks pods: an API server, a queue or an earlier pod."""
     from kschedctl.diagnosis.diagnose import diagnose_workload
+    from kschedctl.diagnosis.rules.cluster import ORDINAL_WAITS
 
     found = diagnose_workload(cluster.scheduler, (workload.kind, workload.namespace, workload.name))
-    if found is None:
+    # A pending pod on which later pods wait is what the answer is about already.
+    if found is None or (found.rule == ORDINAL_WAITS and found.missing < workload.missing):
         return answer
     decided.workload = structs.replace(workload, held=f"{found.state}: {found.cause}")
     cures = map(suggestion_data, sorted(found.advice, key=lambda one: one.risk))
