@@ -13,7 +13,6 @@ from kschedctl.controllers.workloads.update_strategy import deployment_rolling
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation
 from kschedctl.diagnosis.evidence.events import last_attempt
 from kschedctl.diagnosis.rules.cluster import SCHEDULER, idle_component
-from kschedctl.diagnosis.rules.unbound_claims import provisioning
 from kschedctl.objects.coordination import Lease
 from kschedctl.objects.event import Event
 from kschedctl.objects.workload import Deployment, ReplicaSet
@@ -51,6 +50,8 @@ def idle_scheduler(situation: Situation) -> Iterator[Diagnosis]:
         return
     if (now - last).total_seconds() <= _LOOKS_AGAIN:
         return
+    from kschedctl.diagnosis.rules.unbound_claims import provisioning
+
     if next(provisioning(situation), None) is not None:
         # Its scheduler has chosen a node, and tries the pod again when the volume is created.
         return
