@@ -149,7 +149,8 @@ class ClusterBuilder:
         if record is None:
             return False
         status = record.status
-        return status.phase != "Running" or bool(status.container_statuses or status.init_container_statuses)
+        unready = any(each.type == "Ready" and each.status == "False" for each in status.conditions)
+        return status.phase != "Running" or unready or bool(status.container_statuses or status.init_container_statuses)
 
     def _settled_events(self) -> dict[tuple[str, str], ApiObject]:
         """Return the Events in their short form, without those about pods that run or are gone."""

@@ -4,7 +4,7 @@ Components are recognized by the names of their pods and namespaces, as nothing 
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -17,9 +17,10 @@ from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.controllers.workloads.template import NODE_BOUND
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.evidence.containers import state_words, stopped_containers
+from kschedctl.diagnosis.evidence.events import events_about, one_line
 from kschedctl.diagnosis.node_health import condition_of_pod, health_taints, since
 from kschedctl.objects.pod import PodSpec, is_startup_taint
-from kschedctl.objects.volume import CSIDriver
+from kschedctl.objects.volume import CSIDriver, PersistentVolumeClaim
 from kschedctl.objects.workload import DaemonSet
 from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.plugins.taint_toleration import untolerated_taint
@@ -272,3 +273,27 @@ def driver_of(provisioner: str) -> str:
     """Return the CSI driver that has replaced an in-tree provisioner, or the provisioner itself."""
     plugin = PLUGINS_BY_NAME.get(provisioner)
     return plugin.driver if plugin is not None else provisioner
+
+
+_PROVISIONING_FAILED: Final = "ProvisioningFailed"
+_FAILED_TO_PROVISION: Final = re.compile(r'^failed to provision volume with StorageClass "[^"]*": ')
+
+
+def failure_of_provisioner(cluster: Cluster, claims: Iterable[PersistentVolumeClaim]) -> str:
+    """Return the newest words of a provisioner that could not create a claim's volume; empty without any."""
+    kind = PersistentVolumeClaim.__name__
+    events = (event for each in claims for event in events_about(cluster, kind, each.namespace, each.name))
+    message = next((event.message for event in events if event.reason == _PROVISIONING_FAILED), "")
+    return one_line(_FAILED_TO_PROVISION.sub("", message))
+
+
+def repair_of_provisioner(claims: str, provisioner: str, words: str) -> str:
+    """Return the cure for claims whose volumes are not created, in the imperative.
+
+    Args:
+        claims: The claims as text, such as ``claim data``.
+        words: What the provisioner says, from ``failure_of_provisioner``.
+    """
+    if words:
+        return f"repair what provisioner {provisioner} reports of {claims}: {words}"
+    return f"look at the events of {claims} and the log of provisioner {provisioner}"

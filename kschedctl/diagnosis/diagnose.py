@@ -171,16 +171,17 @@ def cluster_rules() -> tuple[Callable[[ClusterSituation], Iterator[ClusterDiagno
 
 
 def diagnose_workload(scheduler: Scheduler, workload: tuple[str, str, str]) -> ClusterDiagnosis | None:
-    """Return why a workload gets no pods: an API server refuses them, or a queue holds it back; else ``None``.
+    """Return why a workload lacks pods: an API server refuses them, a queue or an earlier pod comes first; or ``None``.
 
     Args:
         workload: Its kind, namespace and name.
     """
+    from kschedctl.diagnosis.rules.cluster import ordinal_waits
     from kschedctl.diagnosis.rules.held import held_jobs
     from kschedctl.diagnosis.rules.refused_pods import refused_pods
 
     situation = ClusterSituation(scheduler, workload)
-    found = (each for rule in (refused_pods, held_jobs) for each in rule(situation))
+    found = (each for rule in (refused_pods, held_jobs, ordinal_waits) for each in rule(situation))
     return next((each for each in found if (each.kind, each.namespace, each.name) == workload), None)
 
 

@@ -14,6 +14,7 @@ from kschedctl.objects.pod import (
     UNSCHEDULABLE_TAINT,
     Toleration,
     is_startup_taint,
+    marks_problem,
     tolerated,
 )
 from kschedctl.scheduler.framework.risk import Risk
@@ -73,7 +74,8 @@ def health_taints(node: Node, tolerations: Sequence[Toleration] = ()) -> list[Ta
 
 def stands_for_problem(taint: Taint) -> bool:
     """Report whether a taint stands for a problem of its node, or for a node that is not set up yet."""
-    return (taint.key.startswith(tuple(PROBLEMS)) and taint.key != OS_TAINT) or is_startup_taint(taint)
+    known = taint.key.startswith(tuple(PROBLEMS)) and taint.key != OS_TAINT
+    return known or is_startup_taint(taint) or marks_problem(taint)
 
 
 def is_unhealthy(node: Node, tolerations: Sequence[Toleration] = ()) -> bool:
@@ -84,7 +86,8 @@ def is_unhealthy(node: Node, tolerations: Sequence[Toleration] = ()) -> bool:
 def health_problem(node: Node) -> str:
     """Return the problem of an unhealthy node as text, with the time since when, the reason and the taint."""
     taint = health_taints(node)[0]
-    problem = next((words for key, words in PROBLEMS.items() if taint.key.startswith(key)), "not set up")
+    problem = next((words for key, words in PROBLEMS.items() if taint.key.startswith(key)), "")
+    problem = problem or ("marked as broken" if marks_problem(taint) else "not set up")
     condition = condition_of(node, _CONDITIONS.get(taint.key, "Ready"))
     reason = ""
     if condition is not None and (condition.status == "True") == (condition.type != "Ready"):

@@ -1,14 +1,23 @@
 """The deeds and words of other components about a pod that is not scheduled, added to the first cause and its cures."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
+from kschedctl.common.wording import listed
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
-from kschedctl.diagnosis.evidence.events import events_about, said
-from kschedctl.diagnosis.evidence.origin import RaisedRequest, added_selectors, raised_requests
+from kschedctl.diagnosis.evidence.events import MessageKind, events_about, meaning, said
+from kschedctl.diagnosis.evidence.origin import (
+    RaisedRequest,
+    added_selectors,
+    has_added_affinity,
+    maker_of,
+    raised_requests,
+)
 from kschedctl.diagnosis.evidence.pools import full_pool
-from kschedctl.diagnosis.evidence.resizes import pending_resizes
+from kschedctl.diagnosis.evidence.resizes import PendingResize, pending_resizes, withdrawn
 from kschedctl.objects.custom_resources import NodePool
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import amount_of, format_amount
@@ -78,21 +87,36 @@ def _resizes(situation: Situation) -> Iterator[Testimony]:
         return
     others = [plugin for plugin in situation.rejected if plugin != _FIT]
     nodes = situation.in_reach & situation.rejected_by(_FIT) & ~situation.rejected_by(*others)
-    cluster, found = situation.cluster, 0
+    cluster, by_node = situation.cluster, defaultdict[int, list[PendingResize]](list)
     for resize in pending_resizes(cluster) if nodes.any() else ():
-        short = [name for name in situation.requests if nodes[resize.row] and situation.short_of(name)[resize.row]]
-        free = {name: int(situation.offered(name)[resize.row] - situation.used(name)[resize.row]) for name in short}
-        if not short or any(free[name] + resize.freed(name) < situation.requests[name] for name in short):
-            continue
-        key, node = cluster.pods.key(resize.index), cluster.nodes.names[resize.row]
+        if nodes[resize.row] and any(resize.freed(name) for name in situation.requests):
+            by_node[resize.row].append(resize)
+    enough = (each for row, found in by_node.items() for each in _enough(situation, row, found))
+    for resizes, short in islice(enough, _MOST):
+        on = cluster.nodes.names[resizes[0].row]
+        words = [(cluster.pods.key(each.index), each) for each in resizes]
         yield Testimony(
-            clause=f"on {node} {key} {resize.words(short)}",
-            evidence=(f"{key}: {resize.message}",) if resize.message else (),
-            remedies=(resize.withdrawn(cluster),),
+            clause=f"on {on} {listed([f'{key} {each.words(short)}' for key, each in words])}",
+            evidence=tuple(f"{key}: {each.message}" for key, each in words if each.message),
+            remedies=(withdrawn(cluster, resizes),),
         )
-        found += 1
-        if found == _MOST:
-            return
+
+
+def _enough(
+    situation: Situation, row: int, found: list[PendingResize]
+) -> Iterator[tuple[list[PendingResize], list[str]]]:
+    """Yield the resizes on a node whose withdrawal makes room for the pod: single ones, or all of them together."""
+    short = [name for name in situation.requests if situation.short_of(name)[row]]
+    lacking = {
+        name: situation.requests[name] - int(situation.offered(name)[row] - situation.used(name)[row]) for name in short
+    }
+
+    def suffices(resizes: list[PendingResize]) -> bool:
+        return all(sum(each.freed(name) for each in resizes) >= amount for name, amount in lacking.items())
+
+    single = [[each] for each in found if suffices([each])]
+    for resizes in single or ([found] if suffices(found) else []):
+        yield resizes, short
 
 
 def _raised(situation: Situation) -> Iterator[Testimony]:
@@ -117,7 +141,17 @@ def _raise(situation: Situation, one: RaisedRequest) -> Testimony:
     cap = " (maxAllowed is not set)" if one.autoscaler is not None and not one.is_capped else ""
     by = f": {one.setter} sets it{cap}" if one.setter else " (admission set it, or the template has changed since)"
     if one.setter.startswith("container"):
-        return Testimony(clause=f"{one.setter} and asks for {wants} beside the template of {kind} {namespace}/{owner}")
+        where = f"its annotation {one.annotation}" if one.annotation else "the configuration of what injects it"
+        lower = Advice(
+            summary=f"lower the {name} request of the injected container {one.container} by {where}",
+            risk=Risk.REDUCED,
+            untried="the injector sets the requests of new pods",
+            command=f"# in the pod template of {kind} {namespace}/{owner}: annotation {one.annotation}"
+            if one.annotation
+            else "kubectl get mutatingwebhookconfigurations",
+        )
+        clause = f"{one.setter} and asks for {wants} beside the template of {kind} {namespace}/{owner}"
+        return Testimony(clause=clause, advice=(lower,))
     clause = f"container {one.container} asks for {wants} instead of the template's {written}{by}"
     rows = all_rows(situation.in_reach)
     free = max((int(situation.offered(name)[row] - situation.used(name)[row]) for row in rows), default=0)
@@ -171,6 +205,33 @@ def _selectors(situation: Situation) -> Iterator[Testimony]:
         yield Testimony(clause=f"{clause}: {one.setter}", remedies=(remedy,))
 
 
+def _affinity(situation: Situation) -> Iterator[Testimony]:
+    """Yield the required node affinity that the template does not have, if it keeps the pod away from nodes."""
+    if not situation.rejected_by("NodeAffinity").any() or not has_added_affinity(situation.cluster, situation.pod):
+        return
+    clause = f"this node affinity is not in the template of {situation.owner_text}"
+    yield Testimony(
+        clause=f"{clause}: admission added it, or the template has changed since",
+        advice=(
+            Advice(
+                summary=f"find the webhook or policy that adds the node affinity to pods of {situation.owner_text}, "
+                "and correct it there",
+                risk=Risk.MISTAKE,
+                untried="the snapshot does not show which one adds it",
+                command="kubectl get mutatingwebhookconfigurations",
+            ),
+        ),
+    )
+
+
+def _maker(situation: Situation) -> Iterator[Testimony]:
+    """Yield the object of another project that makes the pod's workload, and would undo a change of it."""
+    maker = maker_of(situation.cluster, situation.pod)
+    if maker is not None:
+        of, name = maker
+        yield Testimony(evidence=(f"{situation.owner_text} is made by {of} {name}: change it there",))
+
+
 def _pools(situation: Situation) -> Iterator[Testimony]:
     """Yield the pool of Karpenter that would add a node for the pod, and is at its limit."""
     if not situation.filtered or not situation.cluster.list(NodePool):
@@ -183,6 +244,52 @@ def _pools(situation: Situation) -> Iterator[Testimony]:
         if full is not None and full.name not in told:
             told.add(full.name)
             yield Testimony(clause=full.cause)
+
+
+#: What autoscalers of nodes say about a pod for which they add no node, from the special to the general.
+_NO_NODE: Final = (
+    MessageKind.of(
+        "largest-group",
+        r"didn't trigger scale-up.*max node group size reached",
+        "the cluster autoscaler adds no node, as the node groups that fit are at their maximum size",
+        (
+            "raise the maximum size of the node group that fits, so that the cluster autoscaler adds a node",
+            Risk.MISTAKE,
+            "# raise the maximum size of the node group in the cloud, or in the settings of the cluster autoscaler",
+        ),
+    ),
+    MessageKind.of(
+        "failed-scale-up",
+        r"didn't trigger scale-up.*in backoff after failed scale-up",
+        "the cluster autoscaler could not add a node, and pauses",
+        (
+            "find why the cloud provides no node: its quota, or no machines of this type",
+            Risk.MISTAKE,
+            "kubectl describe configmap -n kube-system cluster-autoscaler-status",
+        ),
+    ),
+    MessageKind.of(
+        "incompatible-node-pool",
+        r'incompatible with nodepool "(?P<pool>[^"]+)".*?(?P<why>did not tolerate [^;,]+|no instance type [^{;]+'
+        r"(?:\{[^}]*\})?|incompatible requirements, [^;]+|all available instance types exceed limits[^;]*)",
+        "NodePool {pool} of Karpenter can add no node for it: {why}",
+        (
+            "change the requirements or limits of NodePool {pool}, so that Karpenter can add a node for the pod",
+            Risk.MISTAKE,
+            "kubectl edit nodepools.karpenter.sh {pool}",
+        ),
+    ),
+)
+
+
+def _autoscalers(situation: Situation) -> Iterator[Testimony]:
+    """Yield the reason why an autoscaler adds no node for the pod, as its newest Event about the pod says."""
+    pod = situation.pod
+    for event in events_about(situation.cluster, Pod.__name__, pod.namespace, pod.name):
+        found = meaning(event.message, _NO_NODE, "the autoscaler adds nodes outside the scheduler")
+        if found is not None:
+            yield Testimony(clause=found.phrase, advice=found.advice)
+            return
 
 
 def _events(situation: Situation) -> Iterator[Testimony]:
@@ -204,6 +311,9 @@ _SOURCES: Final[tuple[Callable[[Situation], Iterator[Testimony]], ...]] = (
     _resizes,
     _raised,
     _selectors,
+    _affinity,
     _pools,
+    _autoscalers,
+    _maker,
     _events,
 )

@@ -142,11 +142,13 @@ class PodSpec(ApiStruct, frozen=True):
 
 class ContainerStateWaiting(ApiStruct, frozen=True):
     reason: str = ""
+    message: str = ""
 
 
 class ContainerStateTerminated(ApiStruct, frozen=True):
     exit_code: Int32 = 0
     reason: str = ""
+    message: str = ""
 
 
 class ContainerState(ApiStruct, frozen=True):
@@ -255,9 +257,26 @@ def is_startup_taint(taint: Taint) -> bool:
     return _STARTUP_TAINTS.fullmatch(taint.key) is not None
 
 
+#: A word for a broken node in the key or the value of a taint that an agent, such as a health check of GPUs, sets.
+_PROBLEM: Final = re.compile(r"(.*[/._-])?(unhealthy|not-?healthy|degraded|faulty|broken|defective)([._-].*)?")
+
+
+def marks_problem(taint: Taint) -> bool:
+    """Report whether a taint says by its words that an agent has found its node broken.
+
+    >>> marks_problem(Taint(key="gpu.acme.com/unhealthy", effect="NoSchedule"))
+    True
+    >>> marks_problem(Taint(key="dedicated", value="gpu", effect="NoSchedule"))
+    False
+    """
+    return any(_PROBLEM.fullmatch(text) is not None for text in (taint.key, taint.value))
+
+
 def protects_pods(taint: Taint) -> bool:
     """Report whether a taint protects pods from a node that is not healthy, not set up, or of the control plane."""
-    return taint.key != OS_TAINT and (taint.key.startswith(UNSAFE_TAINTS) or is_startup_taint(taint))
+    if taint.key == OS_TAINT:
+        return False
+    return taint.key.startswith(UNSAFE_TAINTS) or is_startup_taint(taint) or marks_problem(taint)
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:

@@ -97,7 +97,7 @@ LIMITS = make_object(
             [workload({"cpu": "3"})],
             "container proxy was injected at admission and asks for 2 cpu beside the template of StatefulSet "
             "default/db",
-            "",
+            "lower the cpu request of the injected container proxy by the configuration of what injects it (untried)",
             id="an injected container",
         ),
         pytest.param(pod({"cpu": "5"}), [workload({"cpu": "5"}), autoscaler()], "", "", id="as in the template"),
@@ -212,6 +212,23 @@ def test_a_resize_that_waits_holds_the_room() -> None:
     assert cures(found)[0] == "withdraw the resize of default/grown: 2 cpu are free on n0 at once"
 
 
+def test_resizes_that_hold_the_room_together() -> None:
+    grown = [make_pod(f"grown-{n}", node="n0", requests={"cpu": "2"}, status=RESIZED) for n in range(2)]
+    found = decide(make_pod(requests={"cpu": "2"}), make_cluster([make_node("n0", cpu="4")], grown))
+    cure = "withdraw the resizes of default/grown-0 and default/grown-1: 2 cpu are free on n0 at once"
+    assert cures(found)[0] == cure
+
+
+def test_a_resize_of_an_autoscaler() -> None:
+    """It would ask for the resize again, so that its maximum comes first."""
+    grown = make_pod("db-1", node="n0", requests={"cpu": "3"}, owner=OWNER, status=RESIZED)
+    cluster = make_cluster([make_node("n0", cpu="4")], [grown], workload(), autoscaler("InPlaceOrRecreate"))
+    assert cures(decide(make_pod(requests={"cpu": "2"}), cluster))[0] == (
+        "lower maxAllowed of VerticalPodAutoscaler default/db, then withdraw the resize of default/db-1: 2 cpu are "
+        "free on n0 at once"
+    )
+
+
 @pytest.mark.parametrize(
     ("cpu", "status"),
     [("4", RESIZED), ("2", {"phase": "Running"}), ("2", {**RESIZED, "conditions": []})],
@@ -259,6 +276,72 @@ def test_warnings_of_others_are_evidence() -> None:
         "karpenter (FailedScheduling, at 2026-11-20 10:00 UTC): no instance type fits",
         "statefulset-controller (FailedCreate, at 2026-11-20 10:00 UTC): quota exceeded",
     )
+
+
+WANTS_BLUE = {"key": "pool", "operator": "In", "values": ["blue"]}
+BLUE = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [WANTS_BLUE]}]}}
+
+
+@pytest.mark.parametrize("is_own", [False, True], ids=["admission adds it", "the template has it"])
+def test_where_a_node_affinity_comes_from(is_own: bool) -> None:
+    affinity: dict[str, Any] = {"affinity": {"nodeAffinity": BLUE}}
+    found = decision(pod(**affinity), workload(**(affinity if is_own else {})))
+    clause = (
+        "; this node affinity is not in the template of StatefulSet default/db: admission added it, or the template "
+        "has changed since"
+    )
+    cure = (
+        "find the webhook or policy that adds the node affinity to pods of StatefulSet default/db, and correct it there"
+    )
+    assert diagnose(found)[0].cause.endswith(clause) is not is_own
+    assert (cures(found)[0] == f"{cure} (untried)") is not is_own
+
+
+def test_the_maker_of_a_workload() -> None:
+    owner = {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "Prometheus",
+        "name": "k8s",
+        "uid": "u",
+        "controller": True,
+    }
+    plain = msgspec.to_builtins(workload({"cpu": "9"}))
+    made = msgspec.convert({**plain, "metadata": {**plain["metadata"], "ownerReferences": [owner]}}, StatefulSet)
+    (line,) = diagnose(decision(pod({"cpu": "9"}), made))[0].evidence
+    assert line == "StatefulSet default/db is made by Prometheus k8s: change it there"
+
+
+@pytest.mark.parametrize(
+    ("reporter", "message", "clause", "cure"),
+    [
+        (
+            "cluster-autoscaler",
+            "pod didn't trigger scale-up: 1 max node group size reached, 2 Insufficient memory",
+            "the cluster autoscaler adds no node, as the node groups that fit are at their maximum size",
+            "raise the maximum size of the node group that fits, so that the cluster autoscaler adds a node",
+        ),
+        (
+            "cluster-autoscaler",
+            "pod didn't trigger scale-up: 1 in backoff after failed scale-up",
+            "the cluster autoscaler could not add a node, and pauses",
+            "find why the cloud provides no node: its quota, or no machines of this type",
+        ),
+        (
+            "karpenter",
+            'Failed to schedule pod, incompatible with nodepool "spot", daemonset overhead={"cpu":"1"}, did not '
+            "tolerate spot=true:NoSchedule; incompatible with nodepool",
+            "NodePool spot of Karpenter can add no node for it: did not tolerate spot=true:NoSchedule",
+            "change the requirements or limits of NodePool spot, so that Karpenter can add a node for the pod",
+        ),
+    ],
+)
+def test_why_an_autoscaler_adds_no_node(reporter: str, message: str, clause: str, cure: str) -> None:
+    of = make_pod("db-0", requests={"cpu": "3"})
+    busy = make_pod("busy", node="n0", requests={"cpu": "3"})
+    cluster = make_cluster([make_node("n0", cpu="4")], [of, busy], make_event("Pod", "db-0", message, reporter))
+    found = decide(of, cluster)
+    assert diagnose(found)[0].cause.endswith(f"; {clause}")
+    assert cures(found)[0] == f"{cure} (untried)"
 
 
 def test_a_pod_that_fits_has_no_testimony() -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.node_selection import required_node_selector
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.objects.core import Namespace, QuantityText
 from kschedctl.objects.custom_resources import (
@@ -18,13 +19,18 @@ from kschedctl.objects.kinds import kind_by_name
 from kschedctl.objects.pod import Container, Pod
 from kschedctl.objects.policies import LimitRange, RuntimeClass
 from kschedctl.objects.quantity import QuantityError, parse_quantity
-from kschedctl.objects.resources import known_amounts
-from kschedctl.objects.workload import PodTemplateSpec
+from kschedctl.objects.resources import CPU, MEMORY, known_amounts
+from kschedctl.objects.workload import DaemonSet, PodTemplateSpec
 
 #: The annotations with which a namespace gives its pods a node selector: OpenShift, and the plugin PodNodeSelector.
 _PROJECT_SELECTOR: Final = "openshift.io/node-selector"
 _NAMESPACE_SELECTOR: Final = "scheduler.alpha.kubernetes.io/node-selector"
 _OFF: Final = "Off"
+#: The annotations of a pod template that set the requests of injected proxies, by the name of the container.
+_PROXY_REQUESTS: Final = {
+    "istio-proxy": {CPU: "sidecar.istio.io/proxyCPU", MEMORY: "sidecar.istio.io/proxyMemory"},
+    "linkerd-proxy": {CPU: "config.linkerd.io/proxy-cpu-request", MEMORY: "config.linkerd.io/proxy-memory-request"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,11 @@ class RaisedRequest:
     setter: str = ""
     #: The autoscaler, if one sets it.
     autoscaler: VerticalPodAutoscaler | None = None
+
+    @property
+    def annotation(self) -> str:
+        """The annotation of the pod template that sets the request of an injected container; empty if none is known."""
+        return _PROXY_REQUESTS.get(self.container, {}).get(self.resource, "")
 
     @property
     def is_capped(self) -> bool:
@@ -162,6 +173,44 @@ def scaler_of(cluster: Cluster, workload: tuple[str, str, str]) -> HorizontalPod
         if each.namespace == namespace and (target.kind, target.name) == (kind, name):
             return each
     return None
+
+
+def scaler_field(scaler: HorizontalPodAutoscaler, field: str) -> str:
+    """Return the field that sets a limit of an autoscaler, with its object: that of KEDA, if KEDA makes the autoscaler.
+
+    Args:
+        field: ``minReplicas`` or ``maxReplicas``.
+    """
+    owner = scaler.metadata.controller
+    if owner is None:
+        return f"{field} of HorizontalPodAutoscaler {scaler.namespace}/{scaler.name}"
+    of_keda = field.replace("Replicas", "ReplicaCount") if owner.kind == "ScaledObject" else field
+    return f"{of_keda} of {owner.kind} {scaler.namespace}/{owner.name}"
+
+
+def has_added_affinity(cluster: Cluster, pod: Pod) -> bool:
+    """Report whether the pod has a required node affinity that its owner's template does not ask for."""
+    template, owner = template_of(cluster, pod), pod.metadata.controller
+    required = required_node_selector(pod.spec)
+    # The controller of a DaemonSet ties each pod to its node.
+    if template is None or required is None or (owner is not None and owner.kind == DaemonSet.__name__):
+        return False
+    return required != required_node_selector(template.spec)
+
+
+def is_added_scheduler(cluster: Cluster, pod: Pod) -> bool:
+    """Report whether the pod has another ``schedulerName`` than its owner's template."""
+    template = template_of(cluster, pod)
+    return template is not None and default_pod_spec(template.spec).scheduler_name != pod.spec.scheduler_name
+
+
+def maker_of(cluster: Cluster, pod: Pod) -> tuple[str, str] | None:
+    """Return kind and name of the object of another project that makes the pod's workload; ``None`` if none does."""
+    kind_name, namespace, name = workload_of(cluster, pod.metadata)
+    kind = kind_by_name(kind_name)
+    found = cluster.get(kind, name, namespace) if kind is not None else None
+    owner = found.metadata.controller if found is not None else None
+    return (owner.kind, owner.name) if owner is not None else None
 
 
 def added_selectors(cluster: Cluster, pod: Pod) -> Iterator[AddedSelector]:

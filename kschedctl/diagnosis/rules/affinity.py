@@ -12,7 +12,7 @@ from kschedctl.common.wording import counted, listed, meant
 from kschedctl.controllers.workloads.ownership import pods_made_by, workload_of
 from kschedctl.controllers.workloads.template import NODE_BOUND
 from kschedctl.diagnosis.diagnosis import SELECTION, Advice, Diagnosis, Situation, all_rows
-from kschedctl.diagnosis.evidence.origin import scaler_of
+from kschedctl.diagnosis.evidence.origin import scaler_field, scaler_of
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
@@ -479,7 +479,7 @@ def anti_affinity(situation: Situation) -> Iterator[Diagnosis]:
             number = counted(fitting, "replica")
             command = f"kubectl scale {kind.lower()} {name} -n {namespace} --replicas={fitting}"
             if (scaler := scaler_of(situation.cluster, situation.workload)) is not None:
-                number = f"maxReplicas {fitting} in HorizontalPodAutoscaler {namespace}/{scaler.name}"
+                number = f"{scaler_field(scaler, 'maxReplicas')} {fitting}, for {counted(fitting, 'replica')}"
                 command = f"kubectl edit hpa -n {namespace} {scaler.name}"
             advice.append(
                 Advice(

@@ -14,7 +14,7 @@ from kschedctl.controllers.workloads.ownership import wanted_replicas
 from kschedctl.diagnosis.diagnosis import Advice, ClusterDiagnosis, ClusterSituation
 from kschedctl.diagnosis.evidence.containers import state_words, stopped_containers
 from kschedctl.diagnosis.node_health import condition_of_pod, health_problem, is_unhealthy, silent_node_advice, since
-from kschedctl.diagnosis.rules.unstarted import is_misnamed, misnamed_node, pods_of_lost_nodes
+from kschedctl.diagnosis.rules.unstarted import is_misnamed, misnamed_node, pod_problem, pods_of_lost_nodes
 from kschedctl.objects.coordination import Lease
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import label_map_selector
@@ -168,6 +168,10 @@ _PARALLEL: Final = "Parallel"
 _MOST: Final = 1000
 
 
+#: The name of the rule below.
+ORDINAL_WAITS: Final = "ordinal-waits"
+
+
 def ordinal_waits(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
     """A StatefulSet that creates its pods in order, and waits for a pod that is not ready before it creates the next one.
 
@@ -180,6 +184,8 @@ def ordinal_waits(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
     for obj in situation.cluster.list(StatefulSet):
         if obj.spec.pod_management_policy == _PARALLEL or obj.metadata.deletion_timestamp is not None:
             continue
+        if not situation.concerns((StatefulSet.__name__, obj.namespace, obj.name)):
+            continue
         n_wanted, start = wanted_replicas(obj), obj.spec.ordinals.start
         index: Mapping[tuple[str, str], int] = situation.cluster.pods.index
         names = [f"{obj.name}-{ordinal}" for ordinal in range(start, start + min(n_wanted, _MOST))]
@@ -191,12 +197,15 @@ def ordinal_waits(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
             problem = _readiness_problem(situation, row)
             if not problem:
                 continue
+            pod, node = situation.cluster.pods.pod(row), situation.cluster.pods.records[row].node_name
+            why = next(pod_problem(situation.cluster, pod, node), None) if node else None
             yield ClusterDiagnosis(
-                rule="ordinal-waits",
+                rule=ORDINAL_WAITS,
                 cause=f"{listed(missing, most=2)} {'is' if len(missing) == 1 else 'are'} not created before {name} is ready, "
                 f"and {name} {problem}",
                 evidence=("podManagementPolicy is OrderedReady, which a StatefulSet cannot change",),
                 advice=(
+                    *(why.advice if why is not None else ()),
                     Advice(
                         summary=f"get {obj.namespace}/{name} ready; {listed(missing, most=2)} "
                         f"{'follows' if len(missing) == 1 else 'follow'}",
@@ -227,7 +236,9 @@ def _readiness_problem(situation: ClusterSituation, index: int) -> str:
         return f"is on {record.node_name}, a node that no longer exists"
     ready = condition_of_pod(record, "Ready")
     if ready is not None and ready.status == "False":
-        return f"is not ready on {record.node_name}{since(ready.last_transition_time)}"
+        stopped = next(stopped_containers(record.status), None)
+        why = f": container {stopped.name}, {state_words(stopped)}" if stopped is not None else ""
+        return f"is not ready on {record.node_name}{since(ready.last_transition_time)}{why}"
     return f"does not start on {record.node_name}" if record.status.phase == "Pending" else ""
 
 

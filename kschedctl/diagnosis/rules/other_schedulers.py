@@ -13,6 +13,7 @@ from kschedctl.common.wording import counted, listed, time_span
 from kschedctl.controllers.workloads.pods import untolerated_taints
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation
 from kschedctl.diagnosis.evidence.events import events_about, one_line, said
+from kschedctl.diagnosis.evidence.origin import is_added_scheduler
 from kschedctl.diagnosis.node_health import condition_of_pod, since
 from kschedctl.objects.coordination import NODE_LEASES, Lease
 from kschedctl.objects.pod import Pod
@@ -50,6 +51,10 @@ def other_scheduler(situation: Situation) -> Iterator[Diagnosis]:
         yield _runs(situation, running, placed)
         return
     why = f"; did you mean {close}?" if close else " (no pod or Lease of that name)"
+    if is_added_scheduler(situation.cluster, situation.pod):
+        why += (
+            f"; the template of {situation.owner_text} does not name it: admission set it, or the template has changed"
+        )
     advice = [
         Advice(
             summary=f"install or start the scheduler {name}",

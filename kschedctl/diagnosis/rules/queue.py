@@ -56,6 +56,11 @@ def idle_scheduler(situation: Situation) -> Iterator[Diagnosis]:
         return
     if (now - last).total_seconds() <= _LOOKS_AGAIN:
         return
+    from kschedctl.diagnosis.rules.unbound_claims import provisioning
+
+    if next(provisioning(situation), None) is not None:
+        # Its scheduler has chosen a node, and tries the pod again when the volume is created.
+        return
     age = duration(int((now - last).total_seconds()))
     what = f"is not known to have tried it for {age}" if tried else f"has not tried it since it was created {age} ago"
     leader = lease.spec.holder_identity.partition("_")[0] if lease is not None else ""

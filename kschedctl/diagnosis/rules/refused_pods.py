@@ -79,7 +79,10 @@ def refusal(message: str, namespace: str, edit: str) -> Meaning:
     text = _FORBIDDEN.sub("", message).removeprefix(_ERROR_CREATING).strip()
     what = f": {one_line(text)}" if text else ""
     known = meaning(text, _KINDS, UNTRIED, ns=namespace, edit=edit)
-    return known or Meaning("refused-pods", f"an API server refuses its pods{what}", ())
+    if known is not None or not text:
+        return known or Meaning("refused-pods", "an API server refuses its pods", ())
+    repair = Advice(summary=f"correct what the refusal names{what}", risk=Risk.POD, untried=UNTRIED, command=edit)
+    return Meaning("refused-pods", f"an API server refuses its pods{what}", (repair,))
 
 
 _KINDS: Final = (
@@ -166,6 +169,21 @@ _KINDS: Final = (
         ),
     ),
     MessageKind.of(
+        "refused-by-security-context-constraints",
+        r"unable to validate against any security context constraint: \[?(?P<why>.*?)\]?$",
+        "no SecurityContextConstraints that its service account may use admit its pods: {why}",
+        (
+            "give the pod template a security context that restricted-v2 admits: no fixed user, group or privilege",
+            Risk.POD,
+            "{edit}",
+        ),
+        (
+            "if its program needs them, allow the service account of its pods to use a constraint that has them",
+            Risk.SHARED,
+            "oc adm policy add-scc-to-user SCC -z SERVICEACCOUNT -n {ns}",
+        ),
+    ),
+    MessageKind.of(
         "refused-in-terminating-namespace",
         r"namespace (?P<name>\S+) because it is being terminated",
         "namespace {name} is being deleted, and gets no new pods",
@@ -195,6 +213,8 @@ _KINDS: Final = (
 
 
 _BY_QUOTA: Final = "refused-by-quota"
+#: The scope of a quota that counts only pods without requests and limits.
+_BEST_EFFORT: Final = "BestEffort"
 _FAILURE: Final = "ReplicaFailure"
 _FAILED_CREATE: Final = "FailedCreate"
 _ENDED: Final = frozenset({"Complete", "Failed"})
@@ -280,7 +300,7 @@ def _short(situation: ClusterSituation) -> Iterator[_Short]:
         yield from _of(situation, stateful_set, wanted_replicas(stateful_set), stateful_set.status.replicas)
     for daemon_set in cluster.list(DaemonSet):
         status = daemon_set.status
-        yield from _of(situation, daemon_set, status.desired_number_scheduled, status.current_number_scheduled or None)
+        yield from _of(situation, daemon_set, status.desired_number_scheduled, status.current_number_scheduled)
     for job in cluster.list(Job):
         ended = any(each.type in _ENDED and each.status == "True" for each in job.status.conditions)
         if job.status.start_time is not None and not ended:
@@ -442,7 +462,21 @@ def _by_quota(one: _Short, workload: str, message: str, demand: _Demand) -> tupl
     several = len(names) > 1
     parts = [_numbers(share.resource, str(share.used), str(share.hard), str(share.each)) for share in full]
     phrase = f"quota{'s' * several} {listed(names)} refuse{'s' * (not several)} {_rest(one)}{begun}: {listed(parts)}"
-    return Meaning(_BY_QUOTA, phrase, (*_raise(one, tight, demand), *_lower(one, workload, tight))), ()
+    outside = tuple(_outside_of_scope(full, workload))
+    return Meaning(_BY_QUOTA, phrase, (*outside, *_raise(one, tight, demand), *_lower(one, workload, tight))), ()
+
+
+def _outside_of_scope(full: Sequence[QuotaShare], workload: str) -> Iterator[Advice]:
+    """Yield the request with which the pods are not among those that quotas for pods without requests count."""
+    quotas = {share.quota.name: share.quota for share in full}
+    if quotas and all(_BEST_EFFORT in each.spec.scopes for each in quotas.values()):
+        yield Advice(
+            summary=f"give the pods of {workload} requests: quota {listed(list(quotas))} counts only pods without any "
+            f"(scope {_BEST_EFFORT})",
+            risk=Risk.POD,
+            untried=UNTRIED,
+            command=f"# set resources.requests in the pod template of {workload}",
+        )
 
 
 def _numbers(name: str, used: str, hard: str, each: str) -> str:

@@ -418,7 +418,7 @@ class _Oversized:
         """Return the amount in a smaller unit, if the amount is far too large as written; empty otherwise."""
         text = str(part.container.resources.requests.get(self._resource, ""))
         found = _UNIT.fullmatch(text)
-        if found is None or part.own < self._largest * _OUT_OF_SCALE:
+        if found is None or part.own < self._largest * _OUT_OF_SCALE or self._is_large_otherwise():
             return ""
         number, unit = found.group(1), found.group(2) or ""
         meant = f"{number}m" if self._resource == CPU and not unit else ""
@@ -428,6 +428,15 @@ class _Oversized:
             return ""
         amount = scheduler_units({self._resource: parse_quantity(meant)})[self._resource]
         return meant if amount <= self._largest else ""
+
+    def _is_large_otherwise(self) -> bool:
+        """Report whether the pod asks for more than a node has of something else, as a pod that is meant to be large."""
+        others = (
+            (wanted, int(self._situation.offered(name)[self._nodes].max()))
+            for name, wanted in self._situation.requests.items()
+            if name != self._resource
+        )
+        return any(0 < largest < wanted < largest * _OUT_OF_SCALE for wanted, largest in others)
 
     def _patched(self, summary: str, targets: Sequence[tuple[Part, str]], *, risk: Risk = Risk.MISTAKE) -> Remedy:
         patch: list[Operation] = []

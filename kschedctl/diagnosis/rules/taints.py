@@ -6,16 +6,19 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Mask
 from kschedctl.common.wording import counted, listed, meant
 from kschedctl.diagnosis.components import ill_network_plugin, startup_agent
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
+from kschedctl.diagnosis.evidence.events import events_about, one_line, said
 from kschedctl.diagnosis.node_health import (
     AUTOSCALER_REMOVAL,
     health_taints,
     is_unhealthy,
     lacks_network_plugin,
     removal_failed,
+    since,
 )
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.diagnosis.rules.obstacles import obstacles_on, together
@@ -30,6 +33,7 @@ from kschedctl.objects.pod import (
     VIRTUAL_KUBELET,
     Toleration,
     is_startup_taint,
+    marks_problem,
     protects_pods,
     tolerated,
     tolerates,
@@ -309,7 +313,11 @@ def unhealthy_nodes(situation: Situation) -> Iterator[Diagnosis]:
     yield Diagnosis(
         rule="unhealthy-node",
         cause=base.cause,
-        evidence=(*_plugins(situation, found), *_messages(sick, situation.pod.spec.tolerations), *base.evidence),
+        evidence=(
+            *_plugins(situation, found),
+            *_messages(situation.cluster, sick, situation.pod.spec.tolerations),
+            *base.evidence,
+        ),
         remedies=tuple(_repair(situation, node, within) for within, node in enumerate(sick)),
         checks=tuple(dict.fromkeys(command for node in sick for command in _checks(node))),
     )
@@ -327,7 +335,9 @@ def only_unhealthy(situation: Situation) -> Mask:
         # An unhealthy node that the autoscaler wants to remove is not repaired first.
         failed = tuple(taint for taint in taints if removal_failed(taint, situation.cluster.taken_at))
         repaired = failed or tuple(
-            taint for taint in taints if taint.key.startswith(tuple(_REPAIRS)) or is_startup_taint(taint)
+            taint
+            for taint in taints
+            if taint.key.startswith(tuple(_REPAIRS)) or is_startup_taint(taint) or marks_problem(taint)
         )
         others = tuple(taint for taint in taints if taint not in repaired)
         held = untolerated_taint(taints, tolerations) is not None
@@ -370,6 +380,8 @@ def _taint_removal(situation: Situation, node: Node, taint: Taint) -> str:
     words = next((words for key, words in _REPAIRS.items() if taint.key.startswith(key)), "")
     if words:
         return words.format(node.name)
+    if marks_problem(taint):
+        return f"repair {node.name}, or replace it: what set the taint {taint.key} takes it off again"
     agent = startup_agent(situation.cluster, situation.cluster.nodes.row[node.name])
     if agent is None:
         return f"find out what is to take the taint {taint.key} off {node.name}, and repair it"
@@ -388,13 +400,17 @@ def _plugins(situation: Situation, found: Mask) -> Iterator[str]:
         yield f"{kind} {namespace}/{name}, the network plugin, is not ready on {listed(names, most=_MOST)}"
 
 
-def _messages(nodes: list[Node], tolerations: tuple[Toleration, ...]) -> Iterator[str]:
-    """Yield what the Ready condition of the first node says, and the instance that a cloud provider looks for."""
+def _messages(cluster: Cluster, nodes: list[Node], tolerations: tuple[Toleration, ...]) -> Iterator[str]:
+    """Yield what conditions and the newest Event of the first node say, and the instance that its cloud looks for."""
     for node in nodes[:1]:
         taint = health_taints(node, tolerations)[0]
         ready = next((each for each in node.status.conditions if each.type == "Ready"), None)
         if ready is not None and ready.status != "True" and ready.message:
             yield f"{node.name}: {ready.message.rstrip('.')}"
+        for each in node.status.conditions if marks_problem(taint) else ():
+            if each.status == "True" and each.type != "Ready" and each.message:
+                yield f"{node.name}: {each.type}{since(each.last_transition_time)} ({each.reason}): {one_line(each.message)}"
+        yield from (f"{node.name}: {said(event)}" for event in events_about(cluster, Node.__name__, "", node.name)[:1])
         if taint.key == _UNINITIALIZED:
             instance = node.spec.provider_id
             yield f"{node.name} has {f'the providerID {instance}' if instance else 'no providerID yet'}"

@@ -6,7 +6,13 @@ from typing import Final
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.default_storage_class import BETA_STORAGE_CLASS, default_storage_class, has_class
 from kschedctl.common.wording import counted, listed, similar
-from kschedctl.diagnosis.components import driver_of, is_csi_driver, provisioner_fault
+from kschedctl.diagnosis.components import (
+    driver_of,
+    failure_of_provisioner,
+    is_csi_driver,
+    provisioner_fault,
+    repair_of_provisioner,
+)
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation
 from kschedctl.diagnosis.evidence.events import events_about, one_line, said
 from kschedctl.objects.selectors import SelectorError
@@ -264,25 +270,26 @@ def _not_provisioned(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], 
     namespace = claims[0].namespace
     names = " ".join(claim.name for claim in claims)
     fault, repair, _ = provisioner_fault(cluster, provisioner)
+    words = failure_of_provisioner(cluster, claims)
     pods = f"kubectl get pods -A | grep {provisioner.rpartition('/')[2]}"
     return Diagnosis(
         rule="claim-not-provisioned",
         cause=(
             f"{subject(claims)} of StorageClass {name} {_verb(claims, 'has', 'have')} no volume yet: provisioner "
             f"{provisioner} has not created {_verb(claims, 'it', 'them')} (binding mode Immediate, so it does not wait "
-            f"for the pod){fault and f'; {fault}'}"
+            f"for the pod){fault and f'; {fault}'}{words and f': {words}'}"
         ),
         advice=(
             *repair,
             Advice(
-                summary=f"look at the events of {subject(claims)} and the log of provisioner {provisioner}",
+                summary=repair_of_provisioner(subject(claims), provisioner, words),
                 risk=Risk.POD if fault else Risk.WAIT,
                 untried="the provisioner creates the volume outside the scheduler",
                 command=f"kubectl describe pvc -n {namespace} {names}",
             ),
             *(
                 ()
-                if fault
+                if fault or words
                 else (
                     Advice(
                         summary=f"volumeBindingMode {WAIT_FOR_FIRST_CONSUMER} in StorageClass {name}, which is recreated, if its "
@@ -601,11 +608,12 @@ def provisioning(situation: Situation) -> Iterator[Diagnosis]:
             continue
         provisioner = storage_class.provisioner
         fault, repair, is_ill = provisioner_fault(cluster, provisioner)
+        words = failure_of_provisioner(cluster, [claim])
         warnings = events_about(cluster, PersistentVolumeClaim.__name__, claim.namespace, claim.name)
         warning = next((each for each in warnings if each.type == "Warning"), None)
-        told = f": {one_line(warning.message)}" if warning is not None else ""
+        told = words or (one_line(warning.message) if warning is not None else "")
         look = Advice(
-            summary=f"look at the events of claim {claim.name} and the log of provisioner {provisioner}",
+            summary=repair_of_provisioner(f"claim {claim.name}", provisioner, words),
             risk=Risk.POD if is_ill else Risk.MISTAKE,
             untried="the provisioner creates the volume outside the scheduler",
             command=_describe(claim),
@@ -614,7 +622,7 @@ def provisioning(situation: Situation) -> Iterator[Diagnosis]:
             rule="claim-not-provisioned",
             cause=(
                 f"claim {claim.name} of StorageClass {claim_class(claim)} waits until provisioner {provisioner} "
-                f"creates its volume for node {node}{fault and f', and {fault}'}{told}"
+                f"creates its volume for node {node}{fault and f', and {fault}'}{told and f': {told}'}"
             ),
             evidence=(said(warning),) if warning is not None else (),
             advice=(*repair, look),

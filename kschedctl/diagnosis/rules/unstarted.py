@@ -1,6 +1,7 @@
 """Pods that have a node and do not start or run there: the node, the claims, the kubelet's words."""
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -11,12 +12,20 @@ from kschedctl.common.wording import duration, listed, similar
 from kschedctl.diagnosis.diagnosis import Advice, ClusterDiagnosis, ClusterSituation, Diagnosis, Situation
 from kschedctl.diagnosis.evidence.containers import CRASH_LOOP, state_words, stopped_containers
 from kschedctl.diagnosis.evidence.events import MessageKind, events_about, meaning, one_line, said
-from kschedctl.diagnosis.evidence.resizes import IN_PROGRESS, PENDING, PendingResize, pending_resizes
+from kschedctl.diagnosis.evidence.resizes import (
+    IN_PROGRESS,
+    PENDING,
+    PendingResize,
+    lowered_autoscaler,
+    pending_resizes,
+    withdrawn,
+)
 from kschedctl.diagnosis.node_health import health_problem, is_unhealthy, since
 from kschedctl.diagnosis.rules.csi_drivers import unregistered_on
 from kschedctl.diagnosis.rules.volumes import volumes_attached_elsewhere
 from kschedctl.objects.event import Event
 from kschedctl.objects.pod import Pod, PodSpec
+from kschedctl.objects.resources import MEMORY
 from kschedctl.objects.volume import PersistentVolumeClaim, StorageClass
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.scheduler.framework.risk import Risk
@@ -26,16 +35,20 @@ _UNTRIED: Final = "the kubelet starts pods, not the scheduler"
 _IMAGE: Final = frozenset(
     {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError"}
 )
+#: The reason of the Event of a probe that fails.
+_UNHEALTHY: Final = "Unhealthy"
 #: Reasons of Events that do not keep a container from starting, or that repeat what its state says.
-_NOT_DECISIVE: Final = frozenset({"Unhealthy", "BackOff", "FailedPreStopHook", "FailedToRetrieveImagePullSecret"})
+#: The reason of a container that was killed because it used more memory than its limit.
+_OOM: Final = "OOMKilled"
+_NOT_DECISIVE: Final = frozenset({_UNHEALTHY, "BackOff", "FailedPreStopHook", "FailedToRetrieveImagePullSecret"})
 _DESCRIBE: Final = "kubectl describe pod -n {ns} {pod}"
 #: The meaning of kubelet messages, from the special to the general.
 _KINDS: Final = (
     MessageKind.of(
         "no-address",
         r"(?i)(?:\w+-cni\w*|cni|plugin|ipam|sandbox).*?(?:assign an IP|no (?:available|more|free) (?:IP|address)|"
-        r"no IP addresses|not enough.*addresses|insufficient.*addresses|insufficientfreeaddresses|range is full|"
-        r"no addresses available|exhausted)",
+        r"(?:no|not enough|insufficient|out of)(?: \w+)? (?:IPs\b|IP addresses|addresses)|insufficientfreeaddresses|"
+        r"range is full|exhausted)",
         "scheduling is done, and the network plugin has no IP address left for the pod on {node}",
         (
             "give {node} more addresses: prefix delegation of the network plugin, a larger subnet or pod range",
@@ -146,8 +159,11 @@ def binding(cluster: Cluster, pod: Pod, node: str) -> str:
         return f"is bound to {node}, but has not started"
     if next(stopped_containers(pod.status), None) is not None:
         return f"is on {node}, and does not run"
-    waits = next(_waiting_resize(pod), None)
-    return f"runs on {node}{f'; {waits.cause}' if waits is not None else ''}"
+    ends = pod.metadata.deletion_timestamp
+    if ends is not None:
+        return f"is being deleted on {node}{since(ends)}"
+    also = next(chain(_waiting_resize(cluster, pod), _not_ready(cluster, pod)), None)
+    return f"runs on {node}{f'; {also.cause}' if also is not None else ''}"
 
 
 def is_misnamed(pod: Pod) -> bool:
@@ -193,12 +209,18 @@ def unstarted(situation: Situation) -> Iterator[Diagnosis]:
     if not node:
         return
     if node in cluster.nodes.row:
-        if pod.status.phase == "Pending":
-            yield from on_unhealthy_node(cluster, node)
-        yield from kubelet_problem(cluster, pod, node)
-        yield from _waiting_resize(pod)
+        yield from pod_problem(cluster, pod, node)
+        yield from _waiting_resize(cluster, pod)
     elif pod.status.phase == "Pending" and is_misnamed(pod) and is_lost(cluster, node):
         yield misnamed_node(cluster, pod, node)
+
+
+def pod_problem(cluster: Cluster, pod: Pod, node: str) -> Iterator[Diagnosis]:
+    """Yield what keeps a pod on a node from starting, from running or from being ready."""
+    if pod.status.phase == "Pending":
+        yield from on_unhealthy_node(cluster, node)
+    yield from kubelet_problem(cluster, pod, node)
+    yield from _not_ready(cluster, pod)
 
 
 def on_unhealthy_node(cluster: Cluster, node: str) -> Iterator[Diagnosis]:
@@ -231,7 +253,8 @@ def kubelet_problem(cluster: Cluster, pod: Pod, node: str) -> Iterator[Diagnosis
     if stopped is not None:
         waits = stopped.state.waiting.reason if stopped.state.waiting is not None else ""
         crashed = waits == CRASH_LOOP or not waits
-        known = None if crashed else _meaning(events, pod, node)
+        words = stopped.state.waiting.message if stopped.state.waiting is not None and not crashed else ""
+        known = None if crashed else _meaning(events, pod, node) or _meaning_of(words, pod, node)
         if known is not None:
             yield known
             return
@@ -249,12 +272,17 @@ def kubelet_problem(cluster: Cluster, pod: Pod, node: str) -> Iterator[Diagnosis
             untried="the container ends by itself",
             command=log,
         )
+        ended = stopped.state.terminated or stopped.last_state.terminated
+        last_words = (
+            (f"container {stopped.name} ended with: {one_line(ended.message)}",) if ended and ended.message else ()
+        )
+        too_small = tuple(_more_memory(pod, stopped.name)) if crashed and ended and ended.reason == _OOM else ()
         yield Diagnosis(
             rule="unstarted-pod",
             cause=f"scheduling is done; container {stopped.name} {'waits' if waits else 'has ended'}: "
-            f"{state_words(stopped)}",
-            evidence=tuple(map(said, events[:1])),
-            advice=(cure,) if waits in _IMAGE else (repair,) if crashed else (),
+            f"{state_words(stopped)}{words and f': {one_line(words)}'}",
+            evidence=(*last_words, *map(said, events[:1])),
+            advice=(cure,) if waits in _IMAGE else too_small or (repair,) if crashed else (),
             checks=(log if crashed else describe,),
         )
     elif pod.status.phase == "Pending" and events:
@@ -263,19 +291,41 @@ def kubelet_problem(cluster: Cluster, pod: Pod, node: str) -> Iterator[Diagnosis
         )
 
 
-def _waiting_resize(pod: Pod) -> Iterator[Diagnosis]:
+def _not_ready(cluster: Cluster, pod: Pod) -> Iterator[Diagnosis]:
+    """Yield the probe that keeps a pod whose containers run from being ready, as its kubelet reports it."""
+    ready = next((each for each in pod.status.conditions if each.type == "Ready" and each.status == "False"), None)
+    events = events_about(cluster, Pod.__name__, pod.namespace, pod.name)
+    probe = next((event for event in events if event.reason == _UNHEALTHY), None)
+    if ready is None or probe is None or pod.status.phase != "Running" or any(stopped_containers(pod.status)):
+        return
+    yield Diagnosis(
+        rule="unready-pod",
+        cause=f"it is not ready{since(ready.last_transition_time)}: {said(probe)}",
+        advice=(
+            Advice(
+                summary="repair what its probe reports: its containers run, and answer the probe with an error or not at all",
+                risk=Risk.MISTAKE,
+                untried="the kubelet probes containers",
+                command=f"kubectl logs -n {pod.namespace} {pod.name}",
+            ),
+        ),
+    )
+
+
+def _waiting_resize(cluster: Cluster, pod: Pod) -> Iterator[Diagnosis]:
     """Yield the in-place resize of a pod that its kubelet has not carried out, by its condition."""
     for each in pod.status.conditions:
         failed = each.type == IN_PROGRESS and bool(each.message)
         if each.status == "True" and (each.type == PENDING or failed):
             what = "fails" if failed else "is infeasible" if each.reason == "Infeasible" else "is deferred"
             why = f": {one_line(each.message)}" if each.message else ""
+            room = "" if failed or each.reason == "Infeasible" else ", or make room on its node"
             yield Diagnosis(
                 rule="waiting-resize",
                 cause=f"its resize {what}{since(each.last_transition_time)}{why}",
                 advice=(
                     Advice(
-                        summary=f"withdraw the resize of {pod.key}, or make room on its node",
+                        summary=f"{lowered_autoscaler(cluster, pod)}withdraw the resize of {pod.key}{room}",
                         risk=Risk.MISTAKE,
                         untried="the kubelet carries out resizes",
                         command=f"kubectl edit pod -n {pod.namespace} {pod.name} --subresource=resize",
@@ -285,7 +335,7 @@ def _waiting_resize(pod: Pod) -> Iterator[Diagnosis]:
 
 
 def _withdrawal(cluster: Cluster, resize: PendingResize) -> Advice:
-    remedy = resize.withdrawn(cluster)
+    remedy = withdrawn(cluster, [resize])
     untried = "the pod runs in any case; what it asks for is its owner's decision"
     return Advice(summary=remedy.summary, risk=remedy.risk, untried=untried, command=remedy.command)
 
@@ -317,11 +367,27 @@ def waiting_resizes(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
 
 def _meaning(events: list[Event], pod: Pod, node: str) -> Diagnosis | None:
     """Return the diagnosis for the newest Event whose message is well known."""
-    for event in events:
-        found = meaning(event.message, _KINDS, _UNTRIED, ns=pod.namespace, pod=pod.name, node=node)
-        if found is not None:
-            return Diagnosis(rule=found.rule, cause=found.phrase, evidence=(said(event),), advice=found.advice)
-    return None
+    found = (_meaning_of(event.message, pod, node, said(event)) for event in events)
+    return next((each for each in found if each is not None), None)
+
+
+def _meaning_of(message: str, pod: Pod, node: str, *evidence: str) -> Diagnosis | None:
+    """Return the diagnosis for a message of the kubelet that is well known, else ``None``."""
+    found = meaning(message, _KINDS, _UNTRIED, ns=pod.namespace, pod=pod.name, node=node)
+    return Diagnosis(rule=found.rule, cause=found.phrase, evidence=evidence, advice=found.advice) if found else None
+
+
+def _more_memory(pod: Pod, name: str) -> Iterator[Advice]:
+    """Yield the cure of a container that ended because it used more memory than its limit."""
+    container = next((each for each in (*pod.spec.init_containers, *pod.spec.containers) if each.name == name), None)
+    limit = container.resources.limits.get(MEMORY) if container is not None else None
+    if limit is not None:
+        yield Advice(
+            summary=f"raise the memory limit of container {name}, which is {limit}, or lower what its program uses",
+            risk=Risk.MISTAKE,
+            untried="the snapshot does not show how much memory the program needs",
+            command=f"# set resources.limits.memory of container {name} in the template of {pod.namespace}/{pod.name}",
+        )
 
 
 def _image(spec: PodSpec, name: str) -> str:

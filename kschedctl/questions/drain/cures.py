@@ -6,6 +6,7 @@ for pods that find no other node.
 """
 
 import dataclasses
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -23,7 +24,7 @@ from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import Situation
 from kschedctl.diagnosis.evictions import BlockedEviction, blocked_evictions, replicas_to_evict, with_limit
 from kschedctl.diagnosis.evidence.containers import state_words, stopped_containers
-from kschedctl.diagnosis.evidence.origin import scaler_of
+from kschedctl.diagnosis.evidence.origin import scaler_field, scaler_of
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.node_health import is_unhealthy, silent_node_advice
 from kschedctl.diagnosis.rules.volumes import volume_places
@@ -212,11 +213,13 @@ def scaled(cluster: LoadedCluster, end: Cluster, blocked: BlockedEviction) -> It
     command = f"kubectl scale {kind.lower()}/{name} -n {namespace} --replicas={wanted}"
     if (scaler := scaler_of(end, key)) is not None:
         # It would undo a change of the workload's own number.
-        fields = ["minReplicas", *(["maxReplicas"] if scaler.spec.max_replicas < wanted else [])]
-        summary = f"set {' and '.join(fields)} of HorizontalPodAutoscaler {namespace}/{scaler.name}, which scales "
-        summary += f"{kind} {name}, to {wanted} for the time of the drain"
-        patch = f'{{"spec":{{{",".join(f"{chr(34)}{each}{chr(34)}:{wanted}" for each in fields)}}}}}'
-        command = f"kubectl patch hpa {scaler.name} -n {namespace} --type=merge -p '{patch}'"
+        owner, maximum = scaler.metadata.controller, scaler.spec.max_replicas
+        fields = scaler_field(scaler, "minReplicas" if maximum >= wanted else "minReplicas and maxReplicas")
+        summary = f"set {fields}, which scales {kind} {name}, to {wanted} for the time of the drain"
+        spec = {"minReplicas": wanted, **({"maxReplicas": wanted} if maximum < wanted else {})}
+        command = f"kubectl patch hpa {scaler.name} -n {namespace} --type=merge -p '{json.dumps(dict(spec=spec))}'"
+        if owner is not None:
+            command = f"kubectl edit {owner.kind.lower()} -n {namespace} {owner.name}"
     yield DrainChange(summary=summary, commands=(command,), make=make)
 
 

@@ -298,17 +298,23 @@ def explain(cluster: LoadedCluster, request: ExplainRequest, handle: AnalysisHan
 
 def explain_daemon_set(cluster: LoadedCluster, request: ExplainRequest, handle: AnalysisHandle) -> DaemonSetExplanation:
     """Explain the pods of one DaemonSet together, and the nodes that it leaves out."""
+    from kschedctl.diagnosis.diagnose import diagnose_workload
     from kschedctl.questions.explain.left_out_nodes import left_out_cures, left_out_nodes, spec_of_daemon_set
 
     every = list(_decided(cluster, request, handle))
     answers = tuple(_answer(cluster, request, decided) for decided in every)
     first = request.pods[0]
     left = left_out_nodes(cluster, spec_of_daemon_set(cluster, first), [one.node for one in request.pods])
+    workload = first.workload
+    of = (workload.kind, workload.namespace, workload.name) if workload is not None else None
+    refused = diagnose_workload(cluster.scheduler, of) if of is not None else None
+    cures = map(suggestion_data, sorted(refused.advice, key=lambda one: one.risk)) if refused is not None else ()
     return DaemonSetExplanation(
+        held=f"{refused.state}: {refused.cause}" if refused is not None else "",
         answers=answers,
         nodes=tuple(node for one in every for node in one.own_nodes),
         left_out=left,
-        suggestions=() if request.suggest == 0 else tuple(left_out_cures(cluster, first, left)),
+        suggestions=() if request.suggest == 0 else (*cures, *left_out_cures(cluster, first, left)),
     )
 
 
@@ -379,11 +385,13 @@ def _answer(cluster: LoadedCluster, request: ExplainRequest, decided: DecidedPod
 
 
 def _held_back(cluster: LoadedCluster, decided: DecidedPod, workload: WorkloadData, answer: Explanation) -> Explanation:
-    """Return the answer with the reason why the workload gets no pods, if an API server or a queue is the reason."""
+    """Return the answer with the reason why the workload lacks pods: an API server, a queue or an earlier pod."""
     from kschedctl.diagnosis.diagnose import diagnose_workload
+    from kschedctl.diagnosis.rules.cluster import ORDINAL_WAITS
 
     found = diagnose_workload(cluster.scheduler, (workload.kind, workload.namespace, workload.name))
-    if found is None:
+    # A pending pod on which later pods wait is what the answer is about already.
+    if found is None or (found.rule == ORDINAL_WAITS and found.missing < workload.missing):
         return answer
     decided.workload = structs.replace(workload, held=f"{found.state}: {found.cause}")
     cures = map(suggestion_data, sorted(found.advice, key=lambda one: one.risk))

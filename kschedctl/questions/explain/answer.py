@@ -618,12 +618,13 @@ class DaemonSetExplanation(CompoundAnswer, frozen=True, kw_only=True):
 
     answers: Annotated[tuple[Explanation, ...], "The answers, one per node of the DaemonSet."]
     nodes: Annotated[tuple[NodeData, ...], "The node that each pod is for."]
+    held: Annotated[str, "Why the DaemonSet has fewer pods than it wants; empty if no API server refuses them."] = ""
     left_out: Annotated[tuple[LeftOutData, ...], "The nodes without a pod, by cause."] = ()
     suggestions: Annotated[tuple[CureData, ...], "The changes with which these nodes get a pod."] = ()
 
     @property
     def outcome(self) -> AnswerOutcome:
-        return AnswerOutcome.of_all(answer.outcome for answer in self.answers)
+        return AnswerOutcome(yes=not self.held) & AnswerOutcome.of_all(answer.outcome for answer in self.answers)
 
 
 class OutcomeGroupData(Data, frozen=True):

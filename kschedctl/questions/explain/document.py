@@ -579,10 +579,11 @@ def daemon_set_document(answer: DaemonSetExplanation, view: View) -> Document:
         if left
         else ""
     )
-    text = f"{name} fits on {fits} of {counted(len(nodes) + n_left, 'node')}{why}{out}."
+    held = f" {answer.held}; once created, it" if answer.held else ""
+    text = f"{name}{held} fits on {fits} of {counted(len(nodes) + n_left, 'node')}{why}{out}."
     basis = merged_envelope(answers)
     tone = Tone.MIXED if left else Tone.GOOD
-    yield from first_line(basis, text, tone if fits == len(nodes) else Tone.BAD)
+    yield from first_line(basis, text, tone if fits == len(nodes) and not held else Tone.BAD)
     yield from header(first, view.now, first.pod)
     for each in answer.left_out:
         if each.expected:

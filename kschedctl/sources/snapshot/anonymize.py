@@ -205,6 +205,8 @@ class _Renaming:
             # The words of an Event can hold anything, so that only Kubernetes' own reasons and reporters stay.
             (event.Event, "reason"): lambda reason: reason if reason in EVENT_REASONS else "Other",
             (event.Event, "message"): lambda _: "",
+            (pod.ContainerStateWaiting, "message"): lambda _: "",
+            (pod.ContainerStateTerminated, "message"): lambda _: "",
             (event.EventSource, "component"): lambda component: component if component in REPORTERS else "other",
             (coordination.LeaseSpec, "holder_identity"): names.holder,
             (coordination.LeaseSpec, "preferred_holder"): names.holder,

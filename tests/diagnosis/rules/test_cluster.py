@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kschedctl.diagnosis.diagnose import diagnose_cluster
+from kschedctl.diagnosis.diagnose import diagnose_cluster, diagnose_workload
 from kschedctl.objects.coordination import Lease
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
@@ -241,3 +241,18 @@ def test_problems(pods: list[Pod], objects: list[ApiObject], told: str | None) -
     nodes = [*NODES, make_node("c", taints=["node.kubernetes.io/unreachable:NoExecute"])]
     found = diagnose_cluster(Scheduler(make_cluster(nodes, [CLOCK, *pods], *objects)))
     assert [f"{one.subject} {one.state}: {one.cause}" for one in found] == ([told] if told else [])
+
+
+def test_why_the_pod_that_others_wait_for_is_not_ready() -> None:
+    """The state of its container is the cause, and the cure of the container comes first; so it is for one workload."""
+    ended = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
+    state = {"name": "c", "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": ended}
+    sick = {**NOT_READY, "containerStatuses": [state]}
+    containers = [{"name": "c", "resources": {"limits": {"memory": "1Gi"}}}]
+    pods = [of_set(0, node="a", status=READY), of_set(1, node="b", status=sick, containers=containers)]
+    scheduler = Scheduler(make_cluster(NODES, pods, web()))
+    found = diagnose_workload(scheduler, ("StatefulSet", "default", "web"))
+    assert found is not None
+    assert found.cause.endswith("container c, CrashLoopBackOff, last exit code 137 (OOMKilled)")
+    assert found.advice[0].summary.startswith("raise the memory limit of container c, which is 1Gi")
+    assert diagnose_workload(scheduler, ("StatefulSet", "default", "other")) is None

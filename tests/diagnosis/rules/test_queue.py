@@ -13,7 +13,16 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import Deployment, ReplicaSet
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from tests.builders import decide, make_cluster, make_event, make_node, make_object, make_pod
+from tests.builders import (
+    decide,
+    make_claim,
+    make_cluster,
+    make_event,
+    make_node,
+    make_object,
+    make_pod,
+    make_storage_class,
+)
 from tests.diagnosis.rules.cures import cures
 
 FIRST = "maxSurge 0 and maxUnavailable 1 for Deployment default/web, so that an old pod leaves first (untried)"
@@ -245,6 +254,16 @@ def test_a_pod_that_fits_and_is_not_tried(created: str, conditions: list[Any], a
     assert causes == ([NOT_TRIED.format(said)] if said else [])
     # A what-if, or a step of a simulation, has just made it fit.
     assert not diagnose(decide(pod, cluster.with_nodes(cluster.nodes.objects)))
+
+
+def test_a_pod_whose_volume_is_being_created_waits_for_no_scheduler() -> None:
+    selected = make_claim(annotations={"volume.kubernetes.io/selected-node": "a"})
+    volumes = [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]
+    pod = dated(make_pod(volumes=volumes), creationTimestamp=EARLY)
+    clock = dated(make_pod("clock", node="a"), creationTimestamp=LATE)
+    others = (lease("kube-scheduler", LATE), make_event("Node", "b", "disk is full"), selected, make_storage_class())
+    found = diagnose(decide(pod, make_cluster(FITS, [pod, clock], *others)))
+    assert [one.rule for one in found] == ["claim-not-provisioned"]
 
 
 def test_a_pod_of_a_manifest_waits_for_no_scheduler() -> None:

@@ -52,6 +52,9 @@ def found(*objects: ApiObject) -> list[ClusterDiagnosis]:
     return list(diagnose_cluster(Scheduler(make_cluster([make_node("a")], (), *objects))))
 
 
+SCC = "unable to validate against any security context constraint"
+
+
 @pytest.mark.parametrize(
     ("objects", "state", "cause", "cures"),
     [
@@ -181,8 +184,19 @@ def found(*objects: ApiObject) -> list[ClusterDiagnosis]:
             [replica_set("something new", has=0)],
             "has 0 of 6 replicas",
             "an API server refuses its pods: something new (since 2026-11-20 08:03 UTC)",
-            [],
+            ["correct what the refusal names: something new"],
             id="any other message",
+        ),
+        pytest.param(
+            [replica_set(forbidden(f"{SCC}: [runAsUser: 0]"), has=0)],
+            "has 0 of 6 replicas",
+            "no SecurityContextConstraints that its service account may use admit its pods: runAsUser: 0 "
+            "(since 2026-11-20 08:03 UTC)",
+            [
+                "give the pod template a security context that restricted-v2 admits: no fixed user, group or privilege",
+                "if its program needs them, allow the service account of its pods to use a constraint that has them",
+            ],
+            id="security context constraints of OpenShift",
         ),
     ],
 )
@@ -280,6 +294,25 @@ def test_an_event_of_the_controller_says_why(kind: type[Any]) -> None:
     ]
     other = make_event(kind.__name__, "web", "x", "controller", reason="FailedDelete", namespace="shop")
     assert found(obj, other) == []
+
+
+def test_a_quota_for_pods_without_requests() -> None:
+    """Pods with requests are outside of its scope, which is better than a quota that is raised."""
+    hard, template = {"pods": "0"}, {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [make_container()]}}
+    spec, status = {"hard": hard, "scopes": ["BestEffort"]}, {"hard": hard, "used": {"pods": "0"}}
+    scoped = make_object(ResourceQuota, "none", namespace="shop", spec=spec, status=status)
+    owner = make_object(
+        ReplicaSet,
+        "web",
+        namespace="shop",
+        spec={"replicas": 2, "selector": SELECTOR, "template": template},
+        status={"replicas": 0},
+    )
+    (one,) = found(scoped, owner)
+    assert [advice.summary for advice in one.advice] == [
+        "give the pods of web requests: quota none counts only pods without any (scope BestEffort)",
+        "raise pods of quota none to 2, for all 2 pods",
+    ]
 
 
 def test_limits_and_classes_are_computed() -> None:

@@ -255,6 +255,12 @@ def removed_since(hour: int, minute: int) -> list[str]:
             id="no cloud controller manager",
         ),
         pytest.param(
+            make_node("a", taints=taint("gpu.acme.com/unhealthy")),
+            "a is marked as broken: taint gpu.acme.com/unhealthy",
+            "repair a, or replace it: what set the taint gpu.acme.com/unhealthy takes it off again",
+            id="an agent found it broken",
+        ),
+        pytest.param(
             make_node("a", taints=removed_since(9, 0)),
             "a is being removed by the cluster autoscaler since 2026-11-20 09:00 UTC: taint "
             "ToBeDeletedByClusterAutoscaler",
@@ -273,6 +279,14 @@ def test_problem_and_repair(sick: Node, problem: str, cure: str) -> None:
     assert "kubectl describe node a" in found.checks
     first = suggest(decision).ranked[0]
     assert first.summary == cure
+
+
+def test_the_condition_of_a_node_that_is_marked_as_broken() -> None:
+    xid = {"type": "GpuXid", "status": "True", "reason": "XidError79", "message": "GPU has fallen off the bus"}
+    sick = make_node("a", taints=taint("gpu.acme.com/unhealthy"), conditions=[xid])
+    found = decide(make_pod(requests={"cpu": "1"}), make_cluster([sick]))
+    assert diagnose(found)[0].evidence[0] == "a: GpuXid (XidError79): GPU has fallen off the bus"
+    assert not [each for each in cures(found) if each.startswith("tolerate")]
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from tests.builders import (
     make_claim,
     make_cluster,
     make_csi_node,
+    make_event,
     make_node,
     make_object,
     make_pod,
@@ -33,6 +34,16 @@ def left_by(owner: str, **fields: Any) -> ApiObject:
     namespace, name = owner.split("/")
     reference = {"namespace": namespace, "name": name, "uid": "uid-of-the-deleted-claim"}
     return make_volume(phase="Released", claimRef=reference, **fields)
+
+
+#: The provisioner's words about claim data.
+FAILED = make_event(
+    "PersistentVolumeClaim",
+    "data",
+    'failed to provision volume with StorageClass "fast": rpc error: over quota',
+    "csi.example.com_controller",
+    reason="ProvisioningFailed",
+)
 
 
 @pytest.mark.parametrize(
@@ -99,6 +110,13 @@ def left_by(owner: str, **fields: Any) -> ApiObject:
                 "has to know the node (untried)",
             ],
             id="not provisioned",
+        ),
+        pytest.param(
+            [make_claim(storage_class="fast"), make_storage_class("fast", waits=False), FAILED],
+            "claim data of StorageClass fast has no volume yet: provisioner csi.example.com has not created it "
+            "(binding mode Immediate, so it does not wait for the pod): rpc error: over quota",
+            ["repair what provisioner csi.example.com reports of claim data: rpc error: over quota (untried)"],
+            id="the provisioner says why it creates no volume",
         ),
         pytest.param(
             [
@@ -399,6 +417,15 @@ SELECTED = "volume.kubernetes.io/selected-node"
             [make_claim(annotations={SELECTED: "n1"}), make_storage_class()],
             ["claim data of StorageClass late waits until provisioner csi.example.com creates its volume for node n1"],
             id="the scheduler chose the node",
+        ),
+        pytest.param(
+            PENDING,
+            [make_claim(annotations={SELECTED: "n1"}), make_storage_class(), FAILED],
+            [
+                "claim data of StorageClass late waits until provisioner csi.example.com creates its volume for node "
+                "n1: rpc error: over quota"
+            ],
+            id="the provisioner says why it creates no volume",
         ),
         pytest.param(PENDING, [make_claim(bound="pv"), make_storage_class(), make_volume()], [], id="bound claim"),
         pytest.param(

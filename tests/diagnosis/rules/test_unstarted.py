@@ -107,6 +107,53 @@ def test_what_a_container_ended_with(status: dict[str, Any], cause: str) -> None
     assert found == ([f"scheduling is done; {cause}"] if cause else [])
 
 
+@pytest.mark.parametrize(
+    ("reason", "message", "cause", "cure"),
+    [
+        (
+            "CreateContainerConfigError",
+            'secret "db" not found',
+            "scheduling is done, and the secret db that the pod uses does not exist in default",
+            "create the secret db in default, or correct its name in the pod template",
+        ),
+        (
+            "RunContainerError",
+            'exec: "/bin/serve": no such file',
+            'scheduling is done; container app waits: RunContainerError: exec: "/bin/serve": no such file',
+            None,
+        ),
+    ],
+)
+def test_what_a_container_waits_for(reason: str, message: str, cause: str, cure: str | None) -> None:
+    """The kubelet's words are in the state of the container as well, for longer than there are Events."""
+    state = {"waiting": {"reason": reason, "message": message}}
+    status = {"phase": "Pending", "containerStatuses": [{"name": "app", "state": state}]}
+    cluster = make_cluster(NODES, [make_pod("p", node="worker-1", status=status)])
+    (found,) = diagnose(decide(cluster.pods.pod(0), cluster), "worker-1")
+    assert (found.cause, [each.summary for each in found.advice]) == (cause, [cure] if cure else [])
+
+
+def test_a_container_that_needs_more_memory() -> None:
+    status = crashed(137, "OOMKilled")
+    status["containerStatuses"][0]["name"] = "c"
+    containers = [{"name": "c", "resources": {"limits": {"memory": "1Gi"}}}]
+    cluster = make_cluster(NODES, [make_pod("p", node="worker-1", containers=containers, status=status)])
+    (found,) = diagnose(decide(cluster.pods.pod(0), cluster), "worker-1")
+    cure = "raise the memory limit of container c, which is 1Gi, or lower what its program uses"
+    assert [each.summary for each in found.advice] == [cure]
+
+
+def test_a_pod_that_runs_and_is_not_ready() -> None:
+    ready = {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-20T09:00:00Z"}
+    pod = make_pod("p", node="worker-1", status={"phase": "Running", "conditions": [ready]})
+    cluster = make_cluster(NODES, [pod], make_event("Pod", "p", "probe failed: 503", reason="Unhealthy"))
+    words = (
+        "it is not ready since 2026-11-20 09:00 UTC: kubelet (Unhealthy, at 2026-11-20 10:00 UTC): probe failed: 503"
+    )
+    assert binding(cluster, cluster.pods.pod(0), "worker-1") == f"runs on worker-1; {words}"
+    assert [one.cause for one in diagnose(decide(cluster.pods.pod(0), cluster), "worker-1")] == [words]
+
+
 AWS = (
     'Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "4f7c1e": '
     'plugin type="aws-cni" name="aws-cni" failed (add): add cmd: failed to assign an IP address to container'
@@ -132,6 +179,12 @@ KEY = "Error: couldn't find key token in Secret default/web"
         (
             "FailedCreatePodSandBox",
             AWS,
+            "no IP address left for the pod on worker-1",
+            "more addresses: prefix delegation",
+        ),
+        (
+            "FailedCreatePodSandBox",
+            'plugin type="azure-vnet" failed (add): IPAM Invoker Add failed: not enough IPs available for 12',
             "no IP address left for the pod on worker-1",
             "more addresses: prefix delegation",
         ),

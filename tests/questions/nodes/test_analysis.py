@@ -288,8 +288,10 @@ RESIZED = {
 def test_resizes_that_wait_are_named_on_their_node() -> None:
     pods = [make_pod("grown", node="n", requests={"cpu": "3"}, status=RESIZED), make_pod("p", node="n")]
     answer = describe_node(make_loaded(make_cluster([make_node("n"), make_node("m")], pods)), "n")
-    assert answer.resizes == ("default/grown counts 3 cpu for a resize that its kubelet cannot carry out, and has 1",)
-    assert "  default/grown counts 3 cpu for a resize that its kubelet cannot carry out, and has 1" in lines(
+    assert answer.resizes == (
+        "default/grown asks for 3 cpu by a resize that its kubelet cannot carry out, and keeps 1",
+    )
+    assert "  default/grown asks for 3 cpu by a resize that its kubelet cannot carry out, and keeps 1" in lines(
         description_document(answer, View()), 120
     )
     assert describe_node(make_loaded(make_cluster([make_node("n"), make_node("m")], pods)), "m").resizes == ()
