@@ -240,14 +240,32 @@ def lost_words(cluster: Cluster, keys: Iterable[str]) -> Iterator[str]:
 
 def recreation_consequences(suggestion: Suggestion) -> Iterator[str]:
     """Yield the outcome for the pods that a suggestion evicts, once the pod that it helps has its node."""
-    after = suggestion.decision
     yield from lost_words(suggestion.before.cluster, suggestion.evicts)
+    pending, preempting = _without_room(suggestion)
+    yield from pending_words(pending)
+    if preempting:
+        new_pods, preempt = ("the new pod", "preempts") if len(preempting) == 1 else ("the new pods", "preempt")
+        yield f"{new_pods} of {listed(preempting)} {preempt} other pods in turn"
+
+
+def moves_the_problem(suggestion: Suggestion) -> bool:
+    """Report whether a deletion only puts the new pod of a deleted one, which is as important, in the pod's place."""
+    pods = suggestion.before.cluster.pods
+    own = suggestion.before.pod.spec.priority or 0
+    pending, _ = _without_room(suggestion)
+    return any(pods.records[pods.index[key.partition("/")[::2]]].priority >= own for key in pending)
+
+
+def _without_room(suggestion: Suggestion) -> tuple[list[str], list[str]]:
+    """Return the deleted pods whose new pods stay pending, and those whose new pods preempt others."""
+    after = suggestion.decision
+    pending: list[str] = []
+    preempting: list[str] = []
     keys = [key for remedy in suggestion.remedies for key in remedy.evicts]
     if not keys or not after.schedulable:
-        return
+        return pending, preempting
     new = recreated_pods(suggestion.before.cluster, keys, release=suggestion.before.release)
     placed = after.cluster.with_pods(added=[on_node(after.pod, suggestion.nodes[0])])
-    preempting, pending = [], []
     for key, pod in new.items():
         if pod.spec.scheduler_name != after.pod.spec.scheduler_name:
             continue
@@ -258,7 +276,4 @@ def recreation_consequences(suggestion: Suggestion) -> Iterator[str]:
             preempting.append(key)
         elif not again.schedulable:
             pending.append(key)
-    yield from pending_words(pending)
-    if preempting:
-        new_pods, preempt = ("the new pod", "preempts") if len(preempting) == 1 else ("the new pods", "preempt")
-        yield f"{new_pods} of {listed(preempting)} {preempt} other pods in turn"
+    return pending, preempting

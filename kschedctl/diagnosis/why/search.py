@@ -26,7 +26,7 @@ from kschedctl.diagnosis.why.cluster_remedies import (
     other_priorities,
     preemption_remedies,
 )
-from kschedctl.diagnosis.why.proof import Suggestion, decide_after, prove
+from kschedctl.diagnosis.why.proof import Suggestion, decide_after, moves_the_problem, prove
 from kschedctl.diagnosis.why.rollout_trial import starts_rollout, to_the_end
 from kschedctl.objects.resources import PODS, pod_requests, scheduler_units
 from kschedctl.scheduler.cycle.decision import Decision
@@ -494,8 +494,10 @@ class _Search:
                         return
 
     def _to_the_end(self, suggestion: Suggestion | None) -> Suggestion | None:
-        """Return a suggestion that also helps at the end of the rollout that it starts; else ``None``."""
-        if suggestion is None or not self._tries_rollouts:
+        """Return a suggestion that helps to the end of the rollout that it starts, and not at another pod's cost."""
+        if suggestion is None or moves_the_problem(suggestion):
+            return None
+        if not self._tries_rollouts:
             return suggestion
         if starts_rollout(suggestion):
             if not self._rollouts:

@@ -217,7 +217,8 @@ def scaled(cluster: LoadedCluster, end: Cluster, blocked: BlockedEviction) -> It
         fields = scaler_field(scaler, "minReplicas" if maximum >= wanted else "minReplicas and maxReplicas")
         summary = f"set {fields}, which scales {kind} {name}, to {wanted} for the time of the drain"
         spec = {"minReplicas": wanted, **({"maxReplicas": wanted} if maximum < wanted else {})}
-        command = f"kubectl patch hpa {scaler.name} -n {namespace} --type=merge -p '{json.dumps(dict(spec=spec))}'"
+        patch = json.dumps({"spec": spec}, separators=(",", ":"))
+        command = f"kubectl patch hpa {scaler.name} -n {namespace} --type=merge -p '{patch}'"
         if owner is not None:
             command = f"kubectl edit {owner.kind.lower()} -n {namespace} {owner.name}"
     yield DrainChange(summary=summary, commands=(command,), make=make)

@@ -25,8 +25,9 @@ def occupant(owner: tuple[str, str, str] | None = RS, **fields: Any) -> Pod:
 def consequences(old: Pod, *others: Pod, spare: str) -> list[str]:
     """The outcome for the pod that is deleted on node a; node b has some free CPU, but not enough for the pod."""
     cluster = make_cluster([make_node("a"), make_node("b", cpu=spare)], [old, *others])
-    decision = Scheduler(cluster).decide(make_pod("web", requests={"cpu": "4"}, preemptionPolicy="Never"))
-    found = [each for each in suggest(decision, 20).suggestions if each.evicts]
+    pod = make_pod("web", requests={"cpu": "4"}, preemptionPolicy="Never", priority=1)
+    decision = Scheduler(cluster).decide(pod)
+    found = [each for each in suggest(decision, 20).suggestions if each.remedies[0].evicts]
     assert [each.evicts for each in found] == [("default/low-1",)]
     return list(recreation_consequences(found[0]))
 
@@ -54,6 +55,12 @@ def test_the_new_pod_of_a_deleted_one(pods: list[Pod], spare: str, expected: lis
     assert consequences(*pods, spare=spare) == expected
 
 
+def test_no_suggestion_puts_a_pod_that_is_as_important_in_the_place_of_another() -> None:
+    cluster = make_cluster([make_node("a"), make_node("b", cpu="1")], [occupant()])
+    decision = Scheduler(cluster).decide(make_pod("web", requests={"cpu": "4"}))
+    assert [each.evicts for each in suggest(decision, 20).suggestions if each.evicts] == []
+
+
 def test_new_pods_have_different_names() -> None:
     pods = [make_pod(f"low-{i}", node="a", owner=RS) for i in range(2)]
     new = recreated_pods(make_cluster([make_node("a")], pods), ["default/low-0", "default/low-1"], release=LATEST)
@@ -63,7 +70,13 @@ def test_new_pods_have_different_names() -> None:
 @pytest.mark.parametrize(("spare", "unplaced"), [("3", ()), ("1", ("default/low-1",))])
 def test_a_change_for_many_pods_names_new_pods_that_stay_pending(spare: str, unplaced: tuple[str, ...]) -> None:
     nodes = [make_node("a"), make_node("b", cpu=spare)]
-    waiting = make_pod("web", requests={"cpu": "3500m"}, nodeSelector={"kubernetes.io/hostname": "a"})
+    waiting = make_pod(
+        "web",
+        requests={"cpu": "3500m"},
+        nodeSelector={"kubernetes.io/hostname": "a"},
+        preemptionPolicy="Never",
+        priority=1,
+    )
     scheduler = Scheduler(make_cluster(nodes, [occupant(), waiting]))
     pods = [scheduler.cluster.pods.pod(index) for index in pending_pods(scheduler.cluster)]
     found = unblock(scheduler, group_pending_pods(scheduler, pods), 3)
