@@ -246,7 +246,7 @@ def _pools(situation: Situation) -> Iterator[Testimony]:
             yield Testimony(clause=full.cause)
 
 
-#: What autoscalers of nodes say about a pod for which they add no node, from the special to the general.
+#: Messages of node autoscalers about a pod for which they add no node, from the special to the general.
 _NO_NODE: Final = (
     MessageKind.of(
         "largest-group",

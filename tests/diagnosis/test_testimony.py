@@ -220,7 +220,7 @@ def test_resizes_that_hold_the_room_together() -> None:
 
 
 def test_a_resize_of_an_autoscaler() -> None:
-    """It would ask for the resize again, so that its maximum comes first."""
+    """The autoscaler would ask for the resize again, so that its maximum comes first."""
     grown = make_pod("db-1", node="n0", requests={"cpu": "3"}, owner=OWNER, status=RESIZED)
     cluster = make_cluster([make_node("n0", cpu="4")], [grown], workload(), autoscaler("InPlaceOrRecreate"))
     assert cures(decide(make_pod(requests={"cpu": "2"}), cluster))[0] == (

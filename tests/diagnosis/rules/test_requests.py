@@ -110,7 +110,7 @@ def test_cause_and_cure(spec: dict[str, Any], cause: str, cure: str) -> None:
 
 
 def test_a_pod_that_is_meant_to_be_large() -> None:
-    """It asks for more than any node has of two resources, so that neither is a slip of the unit."""
+    """The pod asks for more than any node has of two resources, so that neither is a slip of the unit."""
     found = cures(decide(make_pod(requests={"cpu": "30", "memory": "300Gi"}), make_cluster(NODES)))
     assert found[0] == "add a larger node than a: with 30 cpu and 300Gi memory free"
 
