@@ -340,7 +340,7 @@ INSTALL = "install CSI driver {0}, or repair it: no node has registered it (untr
             "csi.example.com",
             [warning("PersistentVolumeClaim", "data", "disk quota exceeded")],
             CAUSE.format("csi.example.com") + ": disk quota exceeded",
-            [LOOK],
+            ["repair what provisioner csi.example.com reports of claim data: disk quota exceeded (untried)"],
             id="the provisioner says why",
         ),
         pytest.param(
