@@ -93,9 +93,17 @@ _RESIZE_CONDITIONS = frozenset({"PodResizePending"})
 _NOTHING_REPORTED = PodStatus()
 #: The conditions of pods on nodes that are kept, whatever their status.
 _KEPT_CONDITIONS = frozenset({"DisruptionTarget", *_RESIZE_CONDITIONS, "PodResizeInProgress"})
-#: The annotations of pods that are kept: they name the group, or the autoscaler that changed the requests.
+#: The annotations of pods that are kept: they name the group, or the autoscaler that changed the requests, or keep the
+#: autoscaler of nodes away.
 _KEPT_ANNOTATIONS = frozenset(
-    {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name", "vpaInPlaceUpdated", "vpaUpdates"}
+    {
+        "scheduling.k8s.io/group-name",
+        "scheduling.volcano.sh/group-name",
+        "vpaInPlaceUpdated",
+        "vpaUpdates",
+        "karpenter.sh/do-not-disrupt",
+        "cluster-autoscaler.kubernetes.io/safe-to-evict",
+    }
 )
 _encode = msgspec.msgpack.Encoder().encode
 

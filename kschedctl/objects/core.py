@@ -1,5 +1,7 @@
 """Nodes, namespaces and services (core/v1); pods are in ``pod``, volumes in ``volume``, controllers in ``workload``."""
 
+from msgspec import field
+
 from kschedctl.objects.meta import ApiObject, ApiStruct, Int64, Labels, Time
 
 #: A quantity as written, parsed by ``kschedctl.objects.quantity``. API servers never store a quantity as a number, and
@@ -21,7 +23,7 @@ class Taint(ApiStruct, frozen=True):
 class NodeSpec(ApiStruct, frozen=True):
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
-    provider_id: str = ""
+    provider_id: str = field(default="", name="providerID")
 
 
 class ContainerImage(ApiStruct, frozen=True):

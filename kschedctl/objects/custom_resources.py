@@ -6,6 +6,7 @@ The kinds of two groups may have one name, such as Kueue's Workload; their types
 from typing import Final
 
 from kschedctl.objects.core import Condition, ResourceList
+from kschedctl.objects.karpenter import NodeClaim, NodePool
 from kschedctl.objects.meta import ApiObject, ApiStruct, Int32, Labels, LabelSelector, Time
 
 
@@ -57,22 +58,6 @@ class VerticalPodAutoscalerSpec(ApiStruct, frozen=True):
 
 class VerticalPodAutoscaler(ApiObject, frozen=True, kw_only=True):
     spec: VerticalPodAutoscalerSpec = VerticalPodAutoscalerSpec()
-
-
-# Karpenter (karpenter.sh).
-
-
-class NodePoolSpec(ApiStruct, frozen=True):
-    limits: ResourceList = {}
-
-
-class NodePoolStatus(Conditions, frozen=True):
-    resources: ResourceList = {}
-
-
-class NodePool(ApiObject, frozen=True, kw_only=True):
-    spec: NodePoolSpec = NodePoolSpec()
-    status: NodePoolStatus = NodePoolStatus()
 
 
 # OpenShift (config.openshift.io).
@@ -227,6 +212,7 @@ CUSTOM_RESOURCES: Final[dict[tuple[str, str], type[ApiObject]]] = {
     ("autoscaling", "HorizontalPodAutoscaler"): HorizontalPodAutoscaler,
     ("autoscaling.k8s.io", "VerticalPodAutoscaler"): VerticalPodAutoscaler,
     ("karpenter.sh", "NodePool"): NodePool,
+    ("karpenter.sh", "NodeClaim"): NodeClaim,
     ("config.openshift.io", "Scheduler"): OpenShiftScheduler,
     ("kueue.x-k8s.io", "LocalQueue"): LocalQueue,
     ("kueue.x-k8s.io", "ClusterQueue"): ClusterQueue,
@@ -239,6 +225,7 @@ CUSTOM_RESOURCES: Final[dict[tuple[str, str], type[ApiObject]]] = {
 }
 NAMESPACED_CUSTOM_RESOURCES: Final = frozenset(CUSTOM_RESOURCES.values()) - {
     NodePool,
+    NodeClaim,
     OpenShiftScheduler,
     ClusterQueue,
     ResourceFlavor,

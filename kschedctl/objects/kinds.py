@@ -180,7 +180,7 @@ def api_version_of(kind: type[ApiObject]) -> str:
     >>> api_version_of(Pod), api_version_of(PodGroup)
     ('v1', 'scheduling.k8s.io/v1beta1')
     """
-    group = next(group for (group, _), known in KINDS.items() if known is kind)
+    group = next(group for (group, _), known in LISTED_KINDS.items() if known is kind)
     version = _VERSIONS.get(kind, "v1")
     return f"{group}/{version}" if group else version
 

@@ -139,6 +139,14 @@ class EmptyDirVolumeSource(ApiStruct, frozen=True):
     """A directory on the pod's node, deleted together with the pod."""
 
 
+class LocalVolumeSource(ApiStruct, frozen=True):
+    """A disk of one node."""
+
+
+class HostPathVolumeSource(ApiStruct, frozen=True):
+    """A folder of one node."""
+
+
 class Volume(InTreeVolumes, frozen=True, kw_only=True):
     """A volume of a pod, with the sources that scheduling and drains read."""
 
@@ -164,6 +172,8 @@ class PersistentVolumeSpec(InTreeVolumes, frozen=True, kw_only=True):
     persistent_volume_reclaim_policy: str = ""
     node_affinity: VolumeNodeAffinity | None = None
     csi: CSIVolumeSource | None = None
+    local: LocalVolumeSource | None = None
+    host_path: HostPathVolumeSource | None = None
 
 
 class PersistentVolumeStatus(ApiStruct, frozen=True):
