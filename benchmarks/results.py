@@ -65,7 +65,11 @@ SECTIONS: Final = {
         Benchmark("sweep", "--cases 150 --rounds 2"),
         Benchmark("optimum"),
     ],
-    "Pending pods and suggestions": [Benchmark("pending", "", 3), Benchmark("suggestions", "--waiting 200", 1)],
+    "Pending pods and suggestions": [
+        Benchmark("pending", "", 3),
+        Benchmark("suggestions", "--waiting 200", 1),
+        Benchmark("provisioning", "", 3),
+    ],
     "Beside the real scheduler": [Benchmark("real_scheduler", "", 0, "--nodes 100 --pods 3000 --bind 100")],
     "Server and pages": [Benchmark("serve", "--seconds 20"), Benchmark("page")],
     "Scale": [Benchmark("scale", "", 0, "--nodes 5 500")],

@@ -41,15 +41,16 @@ class _Id(msgspec.Struct):
     id: str
 
 
-class _Pods(msgspec.Struct):
-    """The field that distinguishes cases of many pods from others."""
+class _Kind(msgspec.Struct, rename="camel"):
+    """The fields that distinguish cases of many pods, and those about Karpenter, from others."""
 
     pods: msgspec.Raw = msgspec.Raw(b"")
+    instance_types: msgspec.Raw = msgspec.Raw(b"")
 
 
 _decode_case = msgspec.json.Decoder(Case).decode
 _decode_sequence = msgspec.json.Decoder(SequenceCase).decode
-_decode_pods = msgspec.json.Decoder(_Pods).decode
+_decode_kind = msgspec.json.Decoder(_Kind).decode
 _decode_id = msgspec.json.Decoder(_Id).decode
 
 
@@ -70,8 +71,10 @@ class Decider:
     def answer(self, line: Line) -> LineAnswer:
         number, text = line
         try:
-            many = bool(_decode_pods(text).pods)
-            case = _decode_sequence(text) if many else _decode_case(text)
+            kind = _decode_kind(text)
+            if kind.instance_types:
+                return self._provisioned(text)
+            case = _decode_sequence(text) if kind.pods else _decode_case(text)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             return self._no_case(number, text, str(error))
         except RecursionError:
@@ -86,6 +89,16 @@ class Decider:
             data = {"id": case.id, "error": str(error)}
         except RecursionError:
             data = {"id": case.id, "error": _TOO_DEEP}
+        return msgspec.json.encode(data), ""
+
+    def _provisioned(self, text: bytes) -> LineAnswer:
+        from kschedctl.questions.batch.provisioning import ProvisioningCase, plan_answer, plan_of
+
+        case = msgspec.json.decode(text, type=ProvisioningCase)
+        try:
+            data = plan_answer(case.id, plan_of(case))
+        except KschedctlError as error:
+            data = {"id": case.id, "error": str(error)}
         return msgspec.json.encode(data), ""
 
     def _no_case(self, number: int, text: bytes, problem: str) -> LineAnswer:

@@ -12,7 +12,7 @@ import msgspec
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.common.errors import InputError
 from kschedctl.objects.defaults import default_pod
-from kschedctl.objects.kinds import kind_type
+from kschedctl.objects.kinds import evidence_type, kind_type
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.quantity import QuantityError
@@ -79,7 +79,8 @@ def read_case_object(data: dict[str, Any], path: str) -> ApiObject | None:
 
     Raises InputError if the object is invalid; the field's path begins with ``path``.
     """
-    kind = kind_type(str(data.get("apiVersion", "")), str(data.get("kind", "")))
+    names = str(data.get("apiVersion", "")), str(data.get("kind", ""))
+    kind = kind_type(*names) or evidence_type(*names)
     if kind is None:
         return None
     obj: ApiObject = _convert(data, kind, path)

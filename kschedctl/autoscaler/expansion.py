@@ -1,0 +1,113 @@
+"""The answer of a node autoscaler for one pod: the node that it would add, or what each node group has against it."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from kschedctl.objects.core import Node
+from kschedctl.scheduler.framework.remedy import Change
+
+#: The node groups that a sentence tells of.
+_MOST_TOLD: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeOffer:
+    """A node that an autoscaler would add for a pod."""
+
+    #: The kind and name of the node group: ``NodePool general``, ``node group eks-spot-1``.
+    group: str
+    #: A node as it would be, under a name that no node has.
+    node: Node
+    #: The names of its possible instance types, the cheapest first; empty if only the node's shape is known.
+    types: tuple[str, ...] = ()
+    zones: tuple[str, ...] = ()
+    capacity_types: tuple[str, ...] = ()
+    #: The price of the cheapest instance type per hour; ``None`` if it is not known.
+    price: float | None = None
+
+    @property
+    def words(self) -> str:
+        """The node as it reads in a sentence: ``a node of NodePool general (m7g.large or 2 others, in eu-west-1b)``."""
+        parts = []
+        if self.types:
+            more = f" or {len(self.types) - 1} others" if len(self.types) > 2 else ""
+            more = f" or {self.types[1]}" if len(self.types) == 2 else more
+            parts.append(f"{self.types[0]}{more}")
+        if 0 < len(self.zones) <= 2:
+            parts.append(f"in {' or '.join(self.zones)}")
+        return f"a node of {self.group}" + (f" ({', '.join(parts)})" if parts else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupRefusal:
+    """A node group that adds no node for a pod."""
+
+    group: str
+    #: The reason as a clause after the group: ``is at its limit of 32 cpu (30 used)``.
+    reason: str
+    #: The autoscaler's own words; empty if it has none.
+    said: str = ""
+    #: True if it may add a node all the same: its instance types are not known.
+    is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupChange:
+    """A change after which an autoscaler adds a node; it was tried by the autoscaler's rules."""
+
+    #: In the imperative: ``raise limits.cpu of NodePool general from 32 to 36``.
+    summary: str
+    command: str
+    #: The change of the object, as it was tried.
+    changes: tuple[Change, ...]
+    offer: NodeOffer
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A step outside the scheduler and the autoscaler's rules, which cannot be tried."""
+
+    #: In the imperative.
+    summary: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expansion:
+    """The answer of an autoscaler for one pod."""
+
+    #: ``Karpenter`` or ``Cluster Autoscaler``.
+    autoscaler: str
+    #: The node that it would add now; ``None`` if it adds none.
+    offer: NodeOffer | None = None
+    #: All nodes that it would add for the pods of the same controller.
+    nodes: tuple[Node, ...] = ()
+    #: The groups that add no node, those that come closest first.
+    refusals: tuple[GroupRefusal, ...] = ()
+    #: The changes that would help, those that cost least first.
+    changes: tuple[GroupChange, ...] = ()
+    #: Repairs outside the scheduler without which it adds no node.
+    repairs: tuple[Repair, ...] = ()
+    #: The reason why it does not look at the pod, or does nothing at all, as a clause; empty if it looks.
+    held: str = ""
+    #: The source of instance types in words: ``the nodes of the cluster``; empty where it does not matter.
+    source: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """True if nothing but the list of instance types, which is not known, decides whether it adds a node."""
+        decided = self.offer is not None or self.held or self.changes
+        return not decided and any(each.is_open for each in self.refusals)
+
+    @property
+    def words(self) -> str:
+        """The answer as a clause."""
+        if self.offer is not None:
+            return f"{self.autoscaler} would add {self.offer.words} for it"
+        if self.held:
+            return f"{self.autoscaler} adds no node: {self.held}"
+        told = [f"{each.group} {each.reason}" for each in self.refusals[:_MOST_TOLD]]
+        more = len(self.refusals) - len(told)
+        rest = f"; {more} others do not take it either" if more > 0 else ""
+        adds = "adds a node only if the cloud has one that fits" if self.is_open else "adds no node"
+        return f"{self.autoscaler} {adds}: {'; '.join(told)}{rest}"

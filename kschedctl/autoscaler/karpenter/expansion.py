@@ -1,0 +1,472 @@
+"""Karpenter's answer for one pod: the node that it would launch, or what each NodePool has against it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace as changed
+from functools import cached_property, lru_cache
+from itertools import islice
+from operator import itemgetter
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from kschedctl.autoscaler.catalogue import SEEN, seen_types, type_labels
+from kschedctl.autoscaler.expansion import Expansion, GroupChange, GroupRefusal, NodeOffer, Repair
+from kschedctl.autoscaler.instance_types import CAPACITY_TYPE, WELL_KNOWN, InstanceType, allocatable, is_offered
+from kschedctl.autoscaler.karpenter.claims import Fit, NewNode, Obstacle, Refusal
+from kschedctl.autoscaler.karpenter.pods import is_provisionable, requests_of, requirements_of, untolerated
+from kschedctl.autoscaler.karpenter.pools import LIFECYCLE, template_requirements, types_of
+from kschedctl.autoscaler.karpenter.provisioner import Plan, Round, Settings
+from kschedctl.autoscaler.karpenter.state import NODES, capacity_of, state_nodes
+from kschedctl.autoscaler.requirements import Requirement, Requirements, incompatibility, intersects
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.placed_pods import pending_pods
+from kschedctl.common.wording import listed
+from kschedctl.objects.core import Condition, Node, NodeSpec, NodeStatus, Taint
+from kschedctl.objects.karpenter import NODE_POOL_LABEL, NodeClaim, NodePool, condition, holds
+from kschedctl.objects.meta import ObjectMeta
+from kschedctl.objects.pod import Pod, Toleration, protects_pods
+from kschedctl.objects.quantity import NANO, quantity_text
+from kschedctl.objects.resources import (
+    EPHEMERAL_STORAGE,
+    MEMORY,
+    amount_of,
+    exact_quantity,
+    format_amount,
+    is_extended_resource,
+    parse_resources,
+    scheduler_units,
+)
+from kschedctl.objects.selectors import IN
+from kschedctl.objects.well_known import HOSTNAME, ZONE
+from kschedctl.scheduler.framework.remedy import Change, add_operation, patched, replace_operation
+
+NAME: Final = "Karpenter"
+#: A name that no node has.
+_NEW: Final = "new-node-of-"
+_UNSCHEDULABLE: Final = Condition(type="PodScheduled", status="False", reason="Unschedulable")
+#: Pools at their limit come closest to adding a node, those of other machines least.
+_RANKS: Final = {Obstacle.LIMIT: 0, Obstacle.NODE_LIMIT: 0, Obstacle.TYPES: 2}
+#: In a changed cluster with more pending pods, only the asked one takes part in the round.
+_MANY_PENDING: Final = 200
+#: Changes that are tried for a pod.
+_MOST_CHANGES: Final = 3
+#: Values of a requirement that a sentence shows.
+_MOST_VALUES: Final = 4
+
+
+def expansion(cluster: Cluster, pod: Pod) -> Expansion | None:
+    """Return Karpenter's answer for a pod that no node of the cluster takes; ``None`` if there is no NodePool.
+
+    Instance types are those that the cluster shows.
+    """
+    if not cluster.list(NodePool):
+        return None
+    waiting, pod = _as_pending(cluster, pod)
+    few = waiting.is_as_read or len(pending_pods(waiting)) <= _MANY_PENDING
+    return _known(waiting, "" if few else pod.key).answer(pod)
+
+
+class _Known:
+    """The round over a cluster, computed once for all of its pods."""
+
+    def __init__(self, cluster: Cluster, key: str) -> None:
+        self._cluster = cluster
+        self._types = seen_types(cluster)
+        self._settings = Settings(now=cluster.taken_at or Settings().now, only=key)
+
+    @cached_property
+    def _first(self) -> Round:
+        return Round(self._cluster, self._types, self._settings)
+
+    @cached_property
+    def _plan(self) -> Plan:
+        return Round(self._cluster, self._types, self._settings).solve()
+
+    def answer(self, pod: Pod) -> Expansion:
+        cluster, types, plan = self._cluster, self._types, self._plan
+        held = _held(cluster, pod, plan)
+        if held:
+            return Expansion(autoscaler=NAME, held=held, repairs=tuple(_stuck_claims(cluster)) if plan.waits else ())
+        pools = sorted(cluster.list(NodePool), key=lambda each: (-(each.spec.weight or 0), each.name))
+        said = {pool.name: answer for pool, answer in self._first.alone(pod.key)}
+        node = next((each for each in plan.nodes if pod.key in each.pods), None)
+        refusals: list[tuple[int, GroupRefusal]] = []
+        changes: list[GroupChange] = []
+        repairs: list[Repair] = []
+        for pool in pools:
+            answer = said.get(pool.name)
+            if isinstance(answer, Fit):
+                continue
+            unusable = _unusable(pool)
+            if answer is None and not unusable:
+                answer = _without_types(pod, pool)
+            # The cloud may have instance types that the cluster does not show.
+            is_open = not unusable and (answer is None or answer.obstacle is Obstacle.TYPES)
+            reason = unusable or _reason(cluster, pod, pool, answer, types)
+            text = answer.text if answer is not None else ""
+            refusal = GroupRefusal(group=f"NodePool {pool.name}", reason=reason, said=text, is_open=is_open)
+            refusals.append((_RANKS.get(answer.obstacle, 1) if answer is not None else 1, refusal))
+            if _is_broken(pool):
+                repairs.append(
+                    Repair(f"repair NodePool {pool.name}, which {unusable}", _describe("nodepools", pool.name))
+                )
+            if answer is not None and node is None and len(changes) < _MOST_CHANGES:
+                settings = changed(self._settings, only=pod.key)
+                changes += islice(_changes(cluster, pod, pool, answer, types, settings), 1)
+        if node is None and any(isinstance(each, Fit) for each in said.values()):
+            held = "other pending pods use up the limits of the NodePools that would take it"
+        return Expansion(
+            autoscaler=NAME,
+            offer=offer_of(node) if node is not None else None,
+            nodes=self._nodes_for(pod, plan) if node is not None else (),
+            refusals=tuple(each for _, each in sorted(refusals, key=itemgetter(0))),
+            changes=tuple(changes),
+            repairs=tuple(repairs) if node is None else (),
+            held=held,
+            source=SEEN,
+        )
+
+    def _nodes_for(self, pod: Pod, plan: Plan) -> tuple[Node, ...]:
+        """Return the new nodes for pods of the same controller."""
+        pods, owner = self._cluster.pods, pod.metadata.controller
+        uid = owner.uid if owner is not None else ""
+
+        def is_alike(key: str) -> bool:
+            namespace, _, name = key.partition("/")
+            other = pods.owner(pods.index[namespace, name])
+            return key == pod.key or (bool(uid) and other is not None and other.uid == uid)
+
+        chosen = [each for each in plan.nodes if any(map(is_alike, each.pods))]
+        return tuple(node_of(each, f"{_NEW}{each.pool.name}-{number}") for number, each in enumerate(chosen, 1))
+
+
+@lru_cache(maxsize=2)
+def _known(cluster: Cluster, key: str) -> _Known:
+    return _Known(cluster, key)
+
+
+def _as_pending(cluster: Cluster, pod: Pod) -> tuple[Cluster, Pod]:
+    """Return a pod as kube-scheduler would have marked it, in the cluster."""
+    if is_provisionable(pod) and cluster.has(pod):
+        return cluster, pod
+    others = tuple(each for each in pod.status.conditions if each.type != "PodScheduled")
+    status = replace(pod.status, nominated_node_name="", conditions=(*others, _UNSCHEDULABLE))
+    pod = replace(pod, spec=replace(pod.spec, node_name=""), status=status)
+    return cluster.with_pods(added=(pod,)), pod
+
+
+def _held(cluster: Cluster, pod: Pod, plan: Plan) -> str:
+    if not is_provisionable(pod):
+        return "it launches no nodes for pods of DaemonSets"
+    if plan.waits:
+        waiting = [each.name for each in cluster.list(NodeClaim) if not each.status.provider_id]
+        unknown = (
+            f"NodeClaim {listed(waiting, most=2)} has not been launched" if waiting else "a node is not known to it"
+        )
+        return f"it decides for no pod as long as {unknown}{next(_launch_problems(cluster, waiting), '')}"
+    problem = plan.ignored.get(pod.key)
+    return f"it leaves the pod out: {problem}" if problem else ""
+
+
+def _stuck_claims(cluster: Cluster) -> Iterator[Repair]:
+    for claim in cluster.list(NodeClaim):
+        if not claim.status.provider_id:
+            summary = f"find out why NodeClaim {claim.name} is not launched, and repair that or delete it"
+            yield Repair(summary, _describe("nodeclaims", claim.name))
+
+
+def _describe(plural: str, name: str) -> str:
+    return f"kubectl describe {plural}.karpenter.sh {name}"
+
+
+def _launch_problems(cluster: Cluster, names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        claim = cluster.get(NodeClaim, name)
+        launched = condition(claim.status.conditions, "Launched") if claim is not None else None
+        if launched is not None and launched.message:
+            yield f" ({launched.reason}: {launched.message})"
+
+
+def offer_of(node: NewNode) -> NodeOffer:
+    """Return a NodeClaim as the node that its cheapest instance type makes of it."""
+    return NodeOffer(
+        group=f"NodePool {node.pool.name}",
+        node=node_of(node, f"{_NEW}{node.pool.name}"),
+        types=tuple(each.name for each in node.types),
+        zones=_values(node.labels, ZONE),
+        capacity_types=_values(node.labels, CAPACITY_TYPE),
+        price=node.types[0].price(node.labels) or None if node.types else None,
+    )
+
+
+def _values(requirements: Requirements, key: str) -> tuple[str, ...]:
+    own = requirements.get(key)
+    return tuple(sorted(own.values)) if own is not None and not own.complement else ()
+
+
+def node_of(node: NewNode, name: str) -> Node:
+    """Return the node that the cheapest instance type of a NodeClaim becomes, with its startup taints gone."""
+    kind = node.types[0]
+    fixed = {
+        key: next(iter(each.values))
+        for key, each in node.labels.items()
+        if len(each.values) == 1 and not each.complement
+    }
+    launchable = [each for each in kind.offerings if each.is_launchable and is_offered(node.labels, each)]
+    place = min(launchable, key=lambda each: (each.price, each.zone), default=None)
+    labels = {**fixed, **type_labels(kind), NODE_POOL_LABEL: node.pool.name, HOSTNAME: name}
+    if place is not None:
+        labels |= {ZONE: place.zone, CAPACITY_TYPE: place.capacity_type}
+    labels |= dict.fromkeys(LIFECYCLE, "true")
+    offered = {each: quantity_text(max(amount, 0)) for each, amount in allocatable(kind).items()}
+    return Node(
+        metadata=ObjectMeta(name=name, labels=labels),
+        spec=NodeSpec(taints=node.pool.taints, provider_id=f"{_NEW}{name}"),
+        status=NodeStatus(
+            capacity=kind.capacity, allocatable=dict(offered), conditions=(Condition(type="Ready", status="True"),)
+        ),
+    )
+
+
+# Reasons in our words.
+
+
+def _is_broken(pool: NodePool) -> bool:
+    deleted, static = pool.metadata.deletion_timestamp is not None, pool.spec.replicas is not None
+    return not deleted and not static and not holds(pool.status.conditions, "Ready")
+
+
+def _without_types(pod: Pod, pool: NodePool) -> Refusal | None:
+    """Return what a pool without known instance types has against a pod; ``None`` if only they decide."""
+    taints = untolerated(pod.spec, pool.spec.template.spec.taints)
+    if taints:
+        return Refusal(Obstacle.TAINTS, "; ".join(f"did not tolerate taint (taint={taint})" for taint in taints))
+    known, wanted = template_requirements(pool), requirements_of(pod.spec, preferred=False)
+    problem = incompatibility(known, wanted, WELL_KNOWN)
+    return Refusal(Obstacle.REQUIREMENTS, f"incompatible requirements, {problem}", known, wanted) if problem else None
+
+
+def _unusable(pool: NodePool) -> str:
+    """Return the reason why a pool launches no nodes for any pod; empty if it does."""
+    if pool.metadata.deletion_timestamp is not None:
+        return "is being deleted"
+    if pool.spec.replicas is not None:
+        return f"is static: it always has {pool.spec.replicas} nodes, whatever is pending"
+    if not holds(pool.status.conditions, "Ready"):
+        ready = condition(pool.status.conditions, "Ready")
+        failed = [each for each in pool.status.conditions if each.type != "Ready" and each.status == "False"]
+        told = next((each for each in (*failed, ready) if each is not None and (each.message or each.reason)), None)
+        return "is not ready" + (f": {told.message or told.reason}" if told is not None else "")
+    return ""
+
+
+def _reason(cluster: Cluster, pod: Pod, pool: NodePool, refusal: Refusal | None, types: Sequence[InstanceType]) -> str:
+    if refusal is None:
+        return "admits the pod, and the nodes of the cluster show none of its instance types"
+    match refusal.obstacle:
+        case Obstacle.TAINTS:
+            taints = untolerated(pod.spec, pool.spec.template.spec.taints)
+            return f"has the {_taints(taints)}, which the pod does not tolerate"
+        case Obstacle.LIMIT | Obstacle.NODE_LIMIT:
+            return f"is at its limit of {_limits(cluster, pool, types)}"
+        case Obstacle.REQUIREMENTS | Obstacle.PLACES:
+            who = "the pod" if refusal.obstacle is Obstacle.REQUIREMENTS else "the pod's volume"
+            return listed([_conflict(key, refusal, who) for key in _conflicting(refusal)]) or refusal.text
+        case Obstacle.TYPES:
+            met, fits, offered = refusal.found
+            own = types_of(pool, types)
+            if not met:
+                return "has no known instance type that meets the requirements of the pod"
+            if not fits and offered:
+                return f"has no known instance type with {_requests(pod)} to spare{_largest(own)}"
+            return "has no known instance type that meets the requirements, is large enough and is offered there"
+        case Obstacle.TOPOLOGY:
+            return f"has no place that the pod's topology constraints allow: {refusal.text}"
+        case _:
+            return refusal.text
+
+
+def _taints(taints: Sequence[Taint]) -> str:
+    return f"taint{'s' if len(taints) > 1 else ''} {listed([str(each) for each in taints])}"
+
+
+def _limits(cluster: Cluster, pool: NodePool, types: Sequence[InstanceType]) -> str:
+    limits, used = parse_resources(pool.spec.limits), _used(cluster, pool)
+    smallest: dict[str, int] = {}
+    for kind in types_of(pool, types):
+        for name, amount in {**parse_resources(kind.capacity), NODES: NANO}.items():
+            smallest[name] = min(smallest.get(name, amount), amount)
+    full = [name for name in limits if used.get(name, 0) + smallest.get(name, 0) > limits[name]]
+    return listed([f"{_amount(name, limits[name])} ({_bare(name, used.get(name, 0))} used)" for name in full or limits])
+
+
+def _used(cluster: Cluster, pool: NodePool) -> dict[str, int]:
+    """Return the capacity of a pool's nodes that stay, in nano-units."""
+    out: dict[str, int] = {}
+    for each in state_nodes(cluster, (), ())[0]:
+        if each.node_pool == pool.name and not each.is_going:
+            for name, amount in capacity_of(each).items():
+                out[name] = out.get(name, 0) + amount
+    return out
+
+
+def _amount(name: str, nanos: int) -> str:
+    return amount_of(name, _units(name, nanos))
+
+
+def _bare(name: str, nanos: int) -> str:
+    return format_amount(name, _units(name, nanos))
+
+
+def _units(name: str, nanos: int) -> int:
+    return scheduler_units({name: nanos}).get(name, -(-nanos // NANO))
+
+
+def _rounded(name: str, nanos: int) -> int:
+    """Return an amount in the scheduler's units, of bytes the next whole GiB."""
+    amount = _units(name, nanos)
+    return -(-amount >> 30 << 30) if name in (MEMORY, EPHEMERAL_STORAGE) else amount
+
+
+def _conflicting(refusal: Refusal) -> list[str]:
+    known, wanted = refusal.known, refusal.wanted
+    return [
+        key
+        for key, each in sorted(wanted.items())
+        if (key not in known and key not in WELL_KNOWN and not each.excludes)
+        or (key in known and not intersects(known[key], each))
+    ]
+
+
+def _conflict(key: str, refusal: Refusal, who: str) -> str:
+    wants = _words(refusal.wanted[key])
+    if key not in refusal.known:
+        return f"gives its nodes no label {key}, and {who} wants {wants}"
+    return f"allows {key} {_words(refusal.known[key])}, and {who} wants {wants}"
+
+
+def _words(each: Requirement) -> str:
+    """Return a requirement without its key: ``in (a, b)``, ``other than a``, ``any``."""
+    values = sorted(each.values)
+    shown = values if len(values) <= _MOST_VALUES else [*values[:_MOST_VALUES], f"{len(values) - _MOST_VALUES} others"]
+    match each.operator:
+        case "In":
+            return listed(shown)
+        case "NotIn":
+            return f"other than {listed(shown)}"
+        case "DoesNotExist":
+            return "absent"
+        case _:
+            bounds = [
+                f"{sign} {bound}"
+                for sign, bound in (("at least", each.gte), ("at most", each.lte))
+                if bound is not None
+            ]
+            return listed(bounds) or "present"
+
+
+def _requests(pod: Pod) -> str:
+    nanos = requests_of(pod)[0]
+    return listed([_amount(name, amount) for name, amount in nanos.items() if amount and name != "pods"])
+
+
+def _largest(types: Sequence[InstanceType]) -> str:
+    if not types:
+        return ""
+    kind = max(types, key=lambda each: (parse_resources(each.capacity).get("cpu", 0), each.name))
+    left = allocatable(kind)
+    offered = listed([_amount(name, left[name]) for name in ("cpu", "memory") if name in left])
+    return f" (the largest, {kind.name}, leaves {offered} to pods)"
+
+
+# Changes that would help; each is tried.
+
+
+def _changes(
+    cluster: Cluster, pod: Pod, pool: NodePool, refusal: Refusal, types: Sequence[InstanceType], settings: Settings
+) -> Iterator[GroupChange]:
+    for summary, command, new, asked in _candidates(cluster, pod, pool, refusal, types):
+        objects = [new if each.name == pool.name else each for each in cluster.list(NodePool)]
+        tried = cluster.with_objects(NodePool, objects).with_pods(added=(asked,))
+        plan = Round(tried, seen_types(tried), settings).solve()
+        node = next((each for each in plan.nodes if pod.key in each.pods), None)
+        if node is not None:
+            changes: tuple[Change, ...] = ()
+            if new is not pool:
+                changes = (_pool_patch(pool, new),)
+            if asked is not pod:
+                changes = (*changes, _pod_patch(pod, asked))
+            yield GroupChange(summary=summary, command=command, changes=changes, offer=offer_of(node))
+            return
+
+
+def _candidates(
+    cluster: Cluster, pod: Pod, pool: NodePool, refusal: Refusal, types: Sequence[InstanceType]
+) -> Iterator[tuple[str, str, NodePool, Pod]]:
+    edit = f"kubectl edit nodepools.karpenter.sh {pool.name}"
+    spec = pool.spec
+    if refusal.obstacle in (Obstacle.LIMIT, Obstacle.NODE_LIMIT):
+        used = _used(cluster, pool)
+        limits = parse_resources(spec.limits)
+        own = sorted(types_of(pool, types), key=lambda each: parse_resources(each.capacity).get("cpu", 0))
+        for kind in own:
+            wanted = {**parse_resources(kind.capacity), NODES: NANO}
+            more = {
+                name: used.get(name, 0) + wanted.get(name, 0)
+                for name, limit in limits.items()
+                if used.get(name, 0) + wanted.get(name, 0) > limit
+            }
+            if not more:
+                continue
+            texts = {name: exact_quantity(name, _rounded(name, amount)) for name, amount in more.items()}
+            parts = [f"{name} from {spec.limits[name]} to {text}" for name, text in texts.items()]
+            new = replace(pool, spec=replace(spec, limits={**spec.limits, **texts}))
+            yield (
+                f"raise the limit of NodePool {pool.name} for {listed(parts)} or more",
+                f"{edit}    # spec.limits",
+                new,
+                pod,
+            )
+    elif refusal.obstacle in (Obstacle.REQUIREMENTS, Obstacle.PLACES):
+        keys = _conflicting(refusal)
+        if all(key in refusal.known and refusal.wanted[key].operator == IN for key in keys) and keys:
+            requirements = list(spec.template.spec.requirements)
+            for i, each in enumerate(requirements):
+                if each.key in keys and each.operator == IN:
+                    values = (*each.values, *sorted(refusal.wanted[each.key].values - set(each.values)))
+                    requirements[i] = replace(each, values=values)
+            if requirements != list(spec.template.spec.requirements):
+                template = replace(spec.template, spec=replace(spec.template.spec, requirements=tuple(requirements)))
+                new = replace(pool, spec=replace(spec, template=template))
+                added = listed([f"{listed(sorted(refusal.wanted[key].values))} to {key}" for key in keys])
+                summary = f"add {added} in the requirements of NodePool {pool.name}"
+                yield summary, f"{edit}    # spec.template.spec.requirements", new, pod
+    elif refusal.obstacle is Obstacle.TAINTS:
+        taints = untolerated(pod.spec, spec.template.spec.taints)
+        # Pools with taints are for pods with a purpose; a device is one that can be seen.
+        if any(map(protects_pods, taints)) or not any(map(is_extended_resource, requests_of(pod)[0])):
+            return
+        tolerations = tuple(
+            Toleration(key=each.key, operator="Equal" if each.value else "Exists", value=each.value, effect=each.effect)
+            for each in taints
+        )
+        asked = replace(pod, spec=replace(pod.spec, tolerations=(*pod.spec.tolerations, *tolerations)))
+        summary = f"tolerate the {_taints(taints)} of NodePool {pool.name}"
+        yield summary, f"# {summary} in the pod's template", pool, asked
+
+
+def _pool_patch(old: NodePool, new: NodePool) -> Change:
+    operations = []
+    if new.spec.limits != old.spec.limits:
+        operations.append(replace_operation(new.spec.limits, "spec", "limits"))
+    if new.spec.template != old.spec.template:
+        data: Any = msgspec.to_builtins(new.spec.template.spec.requirements)
+        operations.append(replace_operation(data, "spec", "template", "spec", "requirements"))
+    return patched(new, *operations)
+
+
+def _pod_patch(old: Pod, new: Pod) -> Change:
+    data: Any = msgspec.to_builtins(new.spec.tolerations)
+    operation = replace_operation if old.spec.tolerations else add_operation
+    return patched(old, operation(data, "spec", "tolerations"))

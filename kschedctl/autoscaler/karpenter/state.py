@@ -1,0 +1,229 @@
+"""The nodes that Karpenter counts on: those that exist, and those that it has asked for (``pkg/controllers/state``)."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from kschedctl.autoscaler.instance_types import Amounts, Resources
+from kschedctl.autoscaler.karpenter.pods import HostPort, host_ports, is_owned_by, requests_of
+from kschedctl.autoscaler.karpenter.volumes import Attachments, MissingObject, attachments
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.arrays import Int64Array
+from kschedctl.objects.core import Node, ResourceList, Taint
+from kschedctl.objects.karpenter import NODE_POOL_LABEL, NodeClaim, holds
+from kschedctl.objects.pod import NO_EXECUTE, NO_SCHEDULE
+from kschedctl.objects.quantity import NANO
+from kschedctl.objects.resources import parse_resources
+from kschedctl.objects.volume import CSINode
+from kschedctl.objects.well_known import HOSTNAME, INSTANCE_TYPE
+
+#: The resource of a limit on the number of nodes.
+NODES: Final = "nodes"
+_REGISTERED: Final = "karpenter.sh/registered"
+_INITIALIZED: Final = "karpenter.sh/initialized"
+#: Taints that a node loses when it is ready.
+_EPHEMERAL: Final = frozenset(
+    {
+        ("node.kubernetes.io/not-ready", NO_SCHEDULE),
+        ("node.kubernetes.io/not-ready", NO_EXECUTE),
+        ("node.kubernetes.io/unreachable", NO_SCHEDULE),
+        ("node.cloudprovider.kubernetes.io/uninitialized", NO_SCHEDULE),
+        ("karpenter.sh/unregistered", NO_EXECUTE),
+        ("karpenter.sh/rebooting", NO_SCHEDULE),
+    }
+)
+_READINESS: Final = "readiness.k8s.io/"
+
+
+@dataclass(frozen=True, eq=False)
+class StateNode:
+    """A Node, a NodeClaim, or both."""
+
+    node: Node | None
+    claim: NodeClaim | None
+    #: True if Karpenter takes it away, so that its pods need another node.
+    is_going: bool
+
+    @property
+    def is_managed(self) -> bool:
+        """True if it has a NodeClaim."""
+        return self.claim is not None
+
+    @property
+    def is_registered(self) -> bool:
+        """True if the labels and taints of its Node are set."""
+        return self.claim is None or self._is_labelled(_REGISTERED)
+
+    @property
+    def is_initialized(self) -> bool:
+        """True if it is ready for pods."""
+        return self.claim is None or self._is_labelled(_INITIALIZED)
+
+    def _is_labelled(self, key: str) -> bool:
+        return self.node is not None and self.node.metadata.labels.get(key) == "true"
+
+    @property
+    def known(self) -> Node | NodeClaim:
+        """The object that has its name and labels."""
+        known = self.node if self.is_registered else self.claim
+        assert known is not None
+        return known
+
+    @property
+    def name(self) -> str:
+        return self.known.name
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return self.known.metadata.labels
+
+    @property
+    def hostname(self) -> str:
+        return self.labels.get(HOSTNAME) or self.name
+
+    @property
+    def node_pool(self) -> str:
+        """The name of its NodePool; empty for none."""
+        return self.labels.get(NODE_POOL_LABEL, "")
+
+    @property
+    def instance_type(self) -> str:
+        return self.labels.get(INSTANCE_TYPE, "")
+
+    @property
+    def taints(self) -> tuple[Taint, ...]:
+        """The taints that it will have when it is ready."""
+        if self.claim is None:
+            return self.node.spec.taints if self.node is not None else ()
+        taints = self.node.spec.taints if self.node is not None and self.is_registered else self.claim.spec.taints
+        if self.is_initialized and not holds(self.claim.status.conditions, "Rebooting"):
+            return taints
+        startup = {(each.key, each.effect) for each in self.claim.spec.startup_taints}
+        passing = _EPHEMERAL | startup
+        return tuple(
+            each for each in taints if (each.key, each.effect) not in passing and not each.key.startswith(_READINESS)
+        )
+
+    def resources(self, name: str) -> ResourceList:
+        """Return the ``capacity`` or ``allocatable`` that it has, or will have when it is ready."""
+        own: ResourceList = getattr(self.node.status, name) if self.node is not None else {}
+        if self.claim is None or self.is_initialized:
+            return own
+        promised: ResourceList = getattr(self.claim.status, name)
+        return own | {key: amount for key, amount in promised.items() if not parse_resources(own).get(key)}
+
+
+def state_nodes(cluster: Cluster, classes: Collection[str], going: Collection[str]) -> tuple[list[StateNode], bool]:
+    """Return the nodes by name, and whether Karpenter waits with all pods until it knows more of one.
+
+    Args:
+        classes: The API groups of NodeClasses that are Karpenter's own; empty for all.
+        going: The names of nodes that Karpenter has decided to take away.
+    """
+    waits = False
+    claims: dict[str, NodeClaim] = {}
+    for claim in cluster.list(NodeClaim):
+        if classes and claim.spec.node_class_ref.group not in classes:
+            continue
+        waits |= not claim.status.provider_id
+        claims[claim.status.provider_id] = claim
+    out = []
+    for node in cluster.nodes.objects:
+        labels = node.metadata.labels
+        if labels.get(NODE_POOL_LABEL) and (
+            not node.spec.provider_id or not (labels.get(INSTANCE_TYPE) or labels.get(_INITIALIZED))
+        ):
+            waits = True
+            continue
+        own = claims.pop(node.spec.provider_id or node.name, None)
+        ends = _is_going(own) if own is not None else node.metadata.deletion_timestamp is not None
+        out.append(StateNode(node, own, ends or node.name in going))
+    out += [StateNode(None, claim, _is_going(claim)) for claim in claims.values()]
+    return sorted(out, key=lambda each: each.name), waits
+
+
+def _is_going(claim: NodeClaim) -> bool:
+    return claim.metadata.deletion_timestamp is not None or holds(claim.status.conditions, "InstanceTerminating")
+
+
+@dataclass(eq=False)
+class Usage:
+    """The ports and volumes that are in use on a node, by the pods that use them."""
+
+    ports: list[tuple[str, HostPort]] = field(default_factory=list)
+    volumes: dict[str, set[str]] = field(default_factory=dict)
+    #: The most volumes per CSI driver.
+    limits: dict[str, int] = field(default_factory=dict)
+
+    def has_room_for(self, key: str, ports: Sequence[HostPort], more: Attachments) -> bool:
+        """Report whether a pod's ports are free and its volumes can be attached."""
+        if any(new.conflicts(port) for new in ports for user, port in self.ports if user != key):
+            return False
+        return all(
+            len(self.volumes.get(driver, set()) | more.get(driver, frozenset())) <= limit
+            for driver, limit in self.limits.items()
+            if driver in self.volumes or driver in more
+        )
+
+    def add(self, key: str, ports: Sequence[HostPort], more: Attachments) -> None:
+        """Count a pod."""
+        self.ports += ((key, port) for port in ports)
+        for driver, claims in more.items():
+            self.volumes.setdefault(driver, set()).update(claims)
+
+
+class Bound:
+    """The pods on nodes, as sums per node: requests, those of DaemonSets, ports and volumes.
+
+    requested, of_daemons: Arrays of int64, shape (n_nodes, n_resources).
+    """
+
+    def __init__(self, cluster: Cluster, resources: Resources) -> None:
+        pods, n_nodes = cluster.pods, len(cluster.nodes)
+        per_class = np.array(
+            [resources.amounts(requests_of(each.pod)[0]) for each in pods.classes], dtype=np.int64
+        ).reshape(len(pods.classes), len(resources.names))
+        placed = np.flatnonzero(pods.node_row >= 0)
+        self.requested = _summed(pods.node_row[placed], per_class[pods.class_id[placed]], n_nodes)
+        daemons = np.array(
+            [i for i in placed.tolist() if is_owned_by(pods.records[i].metadata, "apps/v1", "DaemonSet")],
+            dtype=np.int64,
+        )
+        self.of_daemons = _summed(pods.node_row[daemons], per_class[pods.class_id[daemons]], n_nodes)
+        self._cluster = cluster
+        self._busy = np.array(
+            [bool(host_ports(each.pod.spec) or each.pod.spec.volumes) for each in pods.classes], dtype=np.bool_
+        )
+
+    def usage(self, row: int) -> Usage:
+        """Return the ports and volumes in use on a node."""
+        out, pods = Usage(), self._cluster.pods
+        for index in pods.on_node(row).tolist():
+            if self._busy[pods.class_id[index]]:
+                pod = pods.pod(index)
+                try:
+                    volumes = attachments(self._cluster, pod)
+                except MissingObject:
+                    volumes = {}
+                out.add(pod.key, host_ports(pod.spec), volumes)
+        return out
+
+
+def _summed(rows: Int64Array, amounts: Amounts, n_nodes: int) -> Amounts:
+    out = np.zeros((n_nodes, amounts.shape[1]), dtype=np.int64)
+    np.add.at(out, rows, amounts)
+    return out
+
+
+def volume_limits(cluster: Cluster, name: str) -> Iterator[tuple[str, int | None]]:
+    """Yield the CSI drivers of a node, each with the number of its volumes; ``None`` if there is no limit."""
+    found = cluster.get(CSINode, name)
+    for driver in found.spec.drivers if found is not None else ():
+        yield driver.name, driver.allocatable.count if driver.allocatable is not None else None
+
+
+def capacity_of(node: StateNode) -> dict[str, int]:
+    """Return the capacity of a node in nano-units, which counts against the limits of its pool: it is one node."""
+    return {**parse_resources(node.resources("capacity")), NODES: NANO}
