@@ -42,6 +42,9 @@ COMMANDS: Final[Mapping[str, str]] = {
     "capacity": (
         "Count how many more copies of a pod or workload fit, and show their nodes and what stops the next copy."
     ),
+    "provision": (
+        "Show the nodes that Karpenter would launch for pending pods, and where kube-scheduler then puts the pods."
+    ),
     "drain": (
         "Simulate kubectl drain: show what blocks it, where each pod would be scheduled, and which pods stay pending."
     ),

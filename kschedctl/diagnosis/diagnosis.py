@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from kschedctl.autoscaler.expansion import Expansion
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.cluster.requests import ResourceColumns
@@ -55,6 +56,8 @@ class Diagnosis:
     advice: tuple[Advice, ...] = ()
     #: Commands that show what the snapshot does not contain.
     checks: tuple[str, ...] = ()
+    #: The answer of the autoscaler of nodes, beside the first cause; ``None`` if there is none.
+    expansion: Expansion | None = None
 
 
 # The facts that rules about a pod look at: the decision, and the nodes by the filters that reject them.

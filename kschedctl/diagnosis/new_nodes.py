@@ -14,7 +14,6 @@ from kschedctl.common.arrays import Int64Array
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.template import NODE_BOUND
 from kschedctl.diagnosis.diagnosis import Situation
-from kschedctl.diagnosis.evidence.pools import full_pool
 from kschedctl.diagnosis.node_health import stands_for_problem
 from kschedctl.objects.core import Node
 from kschedctl.objects.quantity import parse_quantity
@@ -62,10 +61,6 @@ def nodes_like(
     pool = pool_of(node.metadata.labels)
     told = f" ({pool})" if pool else ""
     what = f"add {'a node' if number == 1 else counted(number, 'node')} like {model}{told}{where}"
-    command = f"# {what}"
-    if (full := full_pool(cluster, node)) is not None:
-        # Karpenter adds nodes by itself as long as the limit of the pool allows it.
-        what, command = f"{full.cure}; Karpenter then adds {what.removeprefix('add ')}", full.command
     return Remedy(
         summary=what,
         scope=RemedyScope.CLUSTER,
@@ -74,7 +69,7 @@ def nodes_like(
         family=NEW_NODE,
         within=within,
         model=model,
-        command=command,
+        command=f"# {what}",
         follows=tuple(
             created(
                 replace(

@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
+from kschedctl.autoscaler.expansion import Expansion
 from kschedctl.common.wording import listed
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
+from kschedctl.diagnosis.evidence import node_autoscalers
 from kschedctl.diagnosis.evidence.events import MessageKind, events_about, meaning, said
 from kschedctl.diagnosis.evidence.origin import (
     RaisedRequest,
@@ -16,9 +18,7 @@ from kschedctl.diagnosis.evidence.origin import (
     maker_of,
     raised_requests,
 )
-from kschedctl.diagnosis.evidence.pools import full_pool
 from kschedctl.diagnosis.evidence.resizes import PendingResize, pending_resizes, withdrawn
-from kschedctl.objects.custom_resources import NodePool
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import amount_of, format_amount
 from kschedctl.objects.selectors import IN, Requirement
@@ -42,6 +42,8 @@ class Testimony:
     evidence: tuple[str, ...] = ()
     remedies: tuple[Remedy, ...] = ()
     advice: tuple[Advice, ...] = ()
+    #: The answer of an autoscaler of nodes.
+    expansion: Expansion | None = None
 
 
 def with_testimony(situation: Situation, found: list[Diagnosis]) -> list[Diagnosis]:
@@ -60,6 +62,7 @@ def with_testimony(situation: Situation, found: list[Diagnosis]) -> list[Diagnos
         evidence=tuple(dict.fromkeys((*first.evidence, *evidence))),
         remedies=(*(remedy for one in heard for remedy in one.remedies), *first.remedies),
         advice=(*first.advice, *(advice for one in heard for advice in one.advice)),
+        expansion=next((one.expansion for one in heard if one.expansion is not None), None),
     )
     return [first, *rest]
 
@@ -232,18 +235,16 @@ def _maker(situation: Situation) -> Iterator[Testimony]:
         yield Testimony(evidence=(f"{situation.owner_text} is made by {of} {name}: change it there",))
 
 
-def _pools(situation: Situation) -> Iterator[Testimony]:
-    """Yield the pool of Karpenter that would add a node for the pod, and is at its limit."""
-    if not situation.filtered or not situation.cluster.list(NodePool):
-        return
-    others = [plugin for plugin in situation.rejected if plugin != _FIT]
-    nodes = situation.selected & situation.large_enough & ~situation.rejected_by(*others)
-    told: set[str] = set()
-    for row in all_rows(nodes)[:_MOST_NODES]:
-        full = full_pool(situation.cluster, situation.cluster.nodes.objects[row])
-        if full is not None and full.name not in told:
-            told.add(full.name)
-            yield Testimony(clause=full.cause)
+def _node_autoscaler(situation: Situation) -> Iterator[Testimony]:
+    """Yield the node that an autoscaler adds for the pod, or why it adds none."""
+    found = node_autoscalers.expansion_of(situation)
+    if found is not None:
+        yield Testimony(
+            clause=node_autoscalers.words_of(situation, found),
+            remedies=tuple(node_autoscalers.remedies_of(found)),
+            advice=tuple(node_autoscalers.advice_of(found)),
+            expansion=found,
+        )
 
 
 #: Messages of node autoscalers about a pod for which they add no node, from the special to the general.
@@ -285,6 +286,8 @@ _NO_NODE: Final = (
 def _autoscalers(situation: Situation) -> Iterator[Testimony]:
     """Yield the reason why an autoscaler adds no node for the pod, as its newest Event about the pod says."""
     pod = situation.pod
+    if node_autoscalers.has_autoscaler(situation):
+        return
     for event in events_about(situation.cluster, Pod.__name__, pod.namespace, pod.name):
         found = meaning(event.message, _NO_NODE, "the autoscaler adds nodes outside the scheduler")
         if found is not None:
@@ -312,7 +315,7 @@ _SOURCES: Final[tuple[Callable[[Situation], Iterator[Testimony]], ...]] = (
     _raised,
     _selectors,
     _affinity,
-    _pools,
+    _node_autoscaler,
     _autoscalers,
     _maker,
     _events,

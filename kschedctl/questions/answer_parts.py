@@ -30,6 +30,29 @@ class DiagnosisData(Data, frozen=True):
     checks: Annotated[tuple[str, ...], "Commands that show what the snapshot does not contain."]
 
 
+class GroupAnswerData(Data, frozen=True):
+    """The answer of a node group of an autoscaler for a pod."""
+
+    group: Annotated[str, "The kind and name of the group, such as NodePool general."]
+    answer: Annotated[str, "Its answer after its name: the node that it would add, or why it adds none."]
+    said: Annotated[str, "The reason in the autoscaler's own words; empty if it has none."]
+
+
+class ExpansionData(Data, frozen=True):
+    """The answer of the autoscaler of nodes for a pod."""
+
+    autoscaler: Annotated[str, "Its name: Karpenter or Cluster Autoscaler."]
+    summary: Annotated[str, "The answer in one clause."]
+    adds: Annotated[bool, "True if it would add a node for the pod."]
+    instance_types: Annotated[
+        tuple[str, ...], "The names of the instance types that the node may have, the cheapest first, as far as known."
+    ]
+    zones: Annotated[tuple[str, ...], "The zones that the node may be in; empty if any."]
+    price: Annotated[float | None, "The price of the cheapest instance type per hour; null if it is not known."]
+    groups: Annotated[tuple[GroupAnswerData, ...], "The node groups that add no node, those that come closest first."]
+    source: Annotated[str, "The source of the instance types, in words; empty if they do not matter."]
+
+
 # The pod groups that lose members, as data: part of the answers of ``drain``, ``rollout`` and ``diff``.
 
 

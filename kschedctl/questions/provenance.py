@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET
 
+from kschedctl.autoscaler.expansion import Expansion
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.findings import Where
 from kschedctl.common.wording import counted, listed
@@ -18,7 +19,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import ReleaseChoice
 from kschedctl.objects.workload import DaemonSet
 from kschedctl.questions.answer import EnvelopeFields, MissingData, NotModelledData, RulesData, SnapshotData
-from kschedctl.questions.answer_parts import DiagnosisData
+from kschedctl.questions.answer_parts import DiagnosisData, ExpansionData, GroupAnswerData
 from kschedctl.questions.explain.answer import WorkloadData
 from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.trials.completeness import Missing, not_read
@@ -216,6 +217,21 @@ def pods_asked_about(cluster: LoadedCluster, workload: ApiObject) -> "WorkloadPo
 
 
 # The form in which all answers have diagnoses.
+
+
+def expansion_data(found: Expansion) -> ExpansionData:
+    """Return an autoscaler's answer as data."""
+    offer = found.offer
+    return ExpansionData(
+        autoscaler=found.autoscaler,
+        summary=found.words,
+        adds=offer is not None,
+        instance_types=offer.types if offer is not None else (),
+        zones=offer.zones if offer is not None else (),
+        price=offer.price if offer is not None else None,
+        groups=tuple(GroupAnswerData(each.group, each.reason, each.said) for each in found.refusals),
+        source=found.source,
+    )
 
 
 def diagnosis_data(diagnosis: Diagnosis) -> DiagnosisData:

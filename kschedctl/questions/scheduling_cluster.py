@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from kschedctl.questions.pending.request import PendingRequest
     from kschedctl.questions.preempt.answer import Threat
     from kschedctl.questions.preempt.request import PreemptRequest
+    from kschedctl.questions.provision.request import ProvisionRequest
     from kschedctl.questions.rollout.request import RolloutRequest
     from kschedctl.questions.simulate.request import SimulateRequest
     from kschedctl.questions.verify.request import VerifyRequest
@@ -224,6 +225,7 @@ class SchedulingCluster(ShownInNotebooks):
     optimum = Method(lambda: OptimumRequest)
     pending = Method(lambda: PendingRequest)
     preempt = Method(lambda: PreemptRequest)
+    provision = Method(lambda: ProvisionRequest)
     rollout = Method(lambda: RolloutRequest)
     simulate = Method(lambda: SimulateRequest)
     verify = Method(lambda: VerifyRequest)

@@ -28,6 +28,7 @@ VOLUMES = ROOT / "fixtures" / "volumes"
 DEVICES = ROOT / "fixtures" / "devices"
 PENDING = ROOT / "fixtures" / "pending"
 OPTIMUM = ROOT / "fixtures" / "optimum"
+POOLS = ROOT / "fixtures" / "pools"
 #: The age of the shop's state.
 _AGE = re.compile(r"(?<= UTC, )[0-9]+ days ago")
 #: A command that needs no shell except for a pipe: its variables, arguments and input file, and the pipe's command.
@@ -76,6 +77,7 @@ def make_room(folder: Path) -> None:
     shutil.copytree(DEVICES, folder / "devices")
     shutil.copytree(PENDING, folder / "pending")
     shutil.copytree(OPTIMUM, folder / "optimum")
+    shutil.copytree(POOLS, folder / "pools")
 
 
 def run_installed(command: str, folder: Path) -> tuple[str, ...]:

@@ -8,7 +8,8 @@ import pytest
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.core import Namespace
-from kschedctl.objects.custom_resources import NodePool, OpenShiftScheduler, ResourceFlavor, VerticalPodAutoscaler
+from kschedctl.objects.custom_resources import OpenShiftScheduler, ResourceFlavor, VerticalPodAutoscaler
+from kschedctl.objects.karpenter import NodePool
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.policies import LimitRange

@@ -78,8 +78,17 @@ def kept() -> str:
     metadata = [path for path in fields["Pod"] if path.startswith("metadata.")]
     rows = [f"| all | `{', '.join(folded(metadata))}` |"]
     for kind, paths in fields.items():
-        templates = {found[1]: None for path in paths if (found := TEMPLATE.match(path))}
-        own = [path for path in paths if path not in metadata and not TEMPLATE.match(path)]
+        templates = {
+            found[1]: None
+            for path in paths
+            # Other templates are not of pods.
+            if (found := TEMPLATE.match(path)) and f"{found[1]}.spec.containers[].name" in paths
+        }
+        own = [
+            path
+            for path in paths
+            if path not in metadata and not ((found := TEMPLATE.match(path)) and found[1] in templates)
+        ]
         parts = [f"`{', '.join(folded(own))}`"] if own else []
         parts += [f"`{template}`: `metadata` and `spec` as of a Pod" for template in templates]
         rows.append(f"| {kind} | {'; '.join(parts) or 'no more'} |")

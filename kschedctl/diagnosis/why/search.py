@@ -14,6 +14,7 @@ import numpy as np
 from kschedctl.common.arrays import Int64Array
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnosis import Advice, Situation
+from kschedctl.diagnosis.evidence.node_autoscalers import expansion_of, remedies_of
 from kschedctl.diagnosis.new_nodes import NEW_NODE
 from kschedctl.diagnosis.testimony import undone_by_others
 from kschedctl.diagnosis.why.cluster_remedies import (
@@ -243,7 +244,10 @@ def suggest(
     # The reasons of nodes do not matter as long as no scheduler tries the pod.
     collected = collect(decision) if not decision.other_scheduler else Collected((), {})
     remedies = [remedy for each in diagnoses for remedy in each.remedies]
-    if not decision.other_scheduler and not any(remedy.model for remedy in remedies):
+    # Where an autoscaler adds nodes, nobody does it by hand.
+    scaled = any(each.expansion is not None and not each.expansion.is_open for each in diagnoses)
+    remedies = [each for each in remedies if not (scaled and each.family == NEW_NODE)]
+    if not decision.other_scheduler and not scaled and not any(remedy.model for remedy in remedies):
         remedies += nodes_in_reach_of_volumes(decision)
     known = {remedy.summary for remedy in remedies}
     others = [each for each in _everything(decision, collected, kept) if each.remedy.summary not in known]
@@ -305,7 +309,7 @@ def _everything(
         *preemption_remedies(decision),
         *group_remedies(decision),
         *(remedy for row in collected.refusing for remedy in freeing_deletions(decision, row, kept) if not preempts),
-        *new_nodes(decision, first.nodes if first is not None else ()),
+        *_added_nodes(decision, first.nodes if first is not None else ()),
         *other_priorities(decision),
         *(fewer_pods(decision) if small and not preempts and first is None else ()),
     )
@@ -317,6 +321,12 @@ def _everything(
             out.append(each)
             known |= {each.remedy.evicts} - {()}
     return out
+
+
+def _added_nodes(decision: Decision, like: Collection[int]) -> Iterable[Remedy]:
+    """Return the remedies that add nodes: as an autoscaler would, or by hand where there is none or it is not known."""
+    found = expansion_of(Situation(decision))
+    return new_nodes(decision, like) if found is None or found.is_open else remedies_of(found)
 
 
 def _in_order(collected: Collected, candidates: Iterable[CandidateRemedy]) -> Iterator[Remedy]:

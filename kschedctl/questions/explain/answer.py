@@ -11,7 +11,15 @@ from msgspec import Meta
 from kschedctl.common.frames import Cell, ColumnType, Tabular
 from kschedctl.objects.core import Taint
 from kschedctl.questions.answer import AnswerList, AnswerOutcome, ClusterAnswer, CompoundAnswer, Data, OperandsData
-from kschedctl.questions.answer_parts import AppliedData, CureData, DiagnosisData, PodGroupData, ThenData, TriedData
+from kschedctl.questions.answer_parts import (
+    AppliedData,
+    CureData,
+    DiagnosisData,
+    ExpansionData,
+    PodGroupData,
+    ThenData,
+    TriedData,
+)
 from kschedctl.questions.devices.answer import AllocationData, PlaceData
 from kschedctl.scheduler.cycle.outcome import Outcome, SearchScope
 from kschedctl.scheduler.framework.operands import Operands
@@ -511,6 +519,9 @@ class Explanation(ClusterAnswer, Tabular, frozen=True, kw_only=True):
         tuple[DiagnosisData, ...],
         "The causes for which the pod is not scheduled, or does not start, the most important first.",
     ] = ()
+    autoscaler: Annotated[
+        ExpansionData | None, "The answer of the autoscaler of nodes; null if there is none, or a node takes the pod."
+    ] = None
     notes: Annotated[
         tuple[str, ...], "The terms and constraints of the pod that do nothing, as no node has their topology key."
     ] = ()

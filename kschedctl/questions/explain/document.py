@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answer import AnswerStream, Envelope, merged_envelope, readable
+from kschedctl.questions.answer_parts import ExpansionData
 from kschedctl.questions.document import (
     GAP,
     INDENT,
@@ -88,6 +89,25 @@ def _manifest_value(value: Any) -> str:
     if value is None:
         return "not set"
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+# The section about the autoscaler of nodes.
+
+
+def autoscaler_section(found: ExpansionData, *, every: bool) -> Document:
+    """Lay out what each node group says, where the first line has no room for it.
+
+    Args:
+        every: True to show the autoscaler's own words.
+    """
+    if len(found.groups) < _FEW_GROUPS and not every:
+        return
+    yield GAP
+    rows = [(each.group, each.answer, each.said) if every else (each.group, each.answer) for each in found.groups]
+    headings = ("node group", f"answer of {found.autoscaler}", "in its words")
+    yield table(headings if every else headings[:2], rows)
+    if found.source:
+        yield Paragraph(f"instance types: those of {found.source}", Tone.FAINT, INDENT)
 
 
 # The section about changes with which a pod would fit.
@@ -179,6 +199,8 @@ def _nodes(found: WithstandingData) -> str:
     return f"Nodes: the pod fits on {fits}; {'; '.join(parts)}."
 
 
+#: With so many node groups, their answers are a table.
+_FEW_GROUPS: Final = 2
 #: The plugin whose shortages are met by lower requests.
 _FIT: Final = "NodeResourcesFit"
 #: The plugin column for nodes that are rejected before any filter runs.
@@ -233,6 +255,8 @@ def document(explanation: Explanation, view: View) -> Document:
     yield from first_line(explanation, explanation.verdict.summary, style)
     yield from header(explanation, view.now, explanation.pod)
     yield from diagnosis_section(explanation.diagnoses)
+    if explanation.autoscaler is not None:
+        yield from autoscaler_section(explanation.autoscaler, every=view.why)
     for note in explanation.notes:
         yield Paragraph(f"note: {note}", Tone.CAUTION)
     if view.drawn:

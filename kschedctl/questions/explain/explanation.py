@@ -40,7 +40,7 @@ from kschedctl.questions.explain.answer import (
     VerdictData,
 )
 from kschedctl.questions.pod_groups import pod_group_data
-from kschedctl.questions.provenance import Provenance, diagnosis_data, envelope
+from kschedctl.questions.provenance import Provenance, diagnosis_data, envelope, expansion_data
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import GroupOutcome, Outcome, SearchScope
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
@@ -314,6 +314,7 @@ def explanation(
         preemption=preemption,
         message=decision.event_message,
         diagnoses=tuple(map(diagnosis_data, diagnoses)),
+        autoscaler=next((expansion_data(each.expansion) for each in diagnoses if each.expansion is not None), None),
         notes=_notes(decision),
     )
 

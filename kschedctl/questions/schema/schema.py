@@ -23,6 +23,7 @@ from kschedctl.questions.nodes import answer as nodes
 from kschedctl.questions.optimum import answer as optimum
 from kschedctl.questions.pending import answer as pending
 from kschedctl.questions.preempt import answer as preempt
+from kschedctl.questions.provision import answer as provision
 from kschedctl.questions.rollout import answer as rollout
 from kschedctl.questions.simulate import answer as simulate
 from kschedctl.questions.snapshot import answer as snapshot
@@ -45,6 +46,7 @@ ANSWERS: Final[Mapping[str, tuple[type[msgspec.Struct], ...]]] = {
     "optimum": (optimum.Optimum, optimum.Purchased, optimum.Emptied),
     "pending": (pending.Pending,),
     "preempt": (preempt.Preemption, preempt.PreemptionList, preempt.Threat),
+    "provision": (provision.Provisioning,),
     "rollout": (rollout.RolledOut,),
     "rule": (rule.RulePages,),
     "serve": (

@@ -13,7 +13,7 @@ from kschedctl.cluster.placed_pods import pod_at
 from kschedctl.common.errors import InputError
 from kschedctl.objects.core import Node
 from kschedctl.objects.defaults import default_pod
-from kschedctl.objects.kinds import kind_type
+from kschedctl.objects.kinds import evidence_type, kind_type
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.framework.remedy import Change, Create, ObjectDeletion, ObjectKey, Operation, Patch
@@ -128,7 +128,7 @@ def make_changes(cluster: Cluster, pod: Pod, changes: Iterable[Change]) -> Patch
 
 
 def _known_type(key: ObjectKey) -> type[ApiObject]:
-    kind = kind_type(key.api_version, key.kind)
+    kind = kind_type(key.api_version, key.kind) or evidence_type(key.api_version, key.kind)
     if kind is None:
         raise InputError(f"{key.kind} of {key.api_version} is not a kind that kschedctl reads")
     return kind

@@ -1,0 +1,191 @@
+"""``provision``: rounds of Karpenter's provisioner, and the scheduler's placement on the nodes that they launch."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from msgspec.structs import replace
+
+from kschedctl.autoscaler.catalogue import SEEN, read_catalogue, seen_types
+from kschedctl.autoscaler.instance_types import InstanceType
+from kschedctl.autoscaler.karpenter.claims import NewNode
+from kschedctl.autoscaler.karpenter.expansion import node_of, offer_of
+from kschedctl.autoscaler.karpenter.pods import is_provisionable
+from kschedctl.autoscaler.karpenter.provisioner import Plan, Settings, provision
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.placed_pods import pending_pods
+from kschedctl.common.errors import InputError
+from kschedctl.common.wording import counted, listed
+from kschedctl.objects.core import Condition, Node
+from kschedctl.objects.karpenter import NodePool
+from kschedctl.objects.pod import Pod
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.provenance import envelope, provenance
+from kschedctl.questions.provision.answer import ElsewhereData, LaunchedNodeData, Provisioning, WaitingPodData
+from kschedctl.questions.provision.request import ProvisionRequest
+from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.trials.loaded_cluster import LoadedCluster
+from kschedctl.trials.simulate.simulation import Simulation
+from kschedctl.trials.simulate.world import SCHEDULER_ALONE
+
+_MOST_ROUNDS: Final = 20
+_UNSCHEDULABLE: Final = Condition(type="PodScheduled", status="False", reason="Unschedulable")
+
+
+@dataclass
+class _Launched:
+    """A new node, and the pods that it is for."""
+
+    round: int
+    plan: NewNode
+    node: Node
+
+
+@dataclass
+class _Run:
+    """The state after some rounds."""
+
+    scheduler: Scheduler
+    launched: list[_Launched] = field(default_factory=list)
+    #: The node of each pod that got one, by the pod's ``namespace/name``.
+    placed: dict[str, str] = field(default_factory=dict)
+    rounds: int = 0
+    last: Plan = field(default_factory=Plan)
+
+
+def provisioning(cluster: LoadedCluster, request: ProvisionRequest, handle: AnalysisHandle) -> Provisioning:
+    """Run one round of Karpenter's provisioner, or rounds until one launches nothing.
+
+    Raises InputError if the cluster has no NodePool, or the catalogue cannot be read.
+    """
+    types = read_catalogue(request.instance_types) if request.instance_types else ()
+    if not cluster.cluster.list(NodePool):
+        hint = "kubectl get nodepools.karpenter.sh lists them; a snapshot of kschedctl snapshot contains them"
+        raise InputError("the cluster has no NodePool of Karpenter", hint=hint)
+    scheduler = cluster.with_edited_pending()
+    asked = _waiting(scheduler.cluster)
+    with handle.busy("scheduling the pending pods"):
+        run = _Run(scheduler)
+        fitting = _schedule(run)
+    while run.rounds < (_MOST_ROUNDS if request.until_settled else 1) and _waiting(run.scheduler.cluster):
+        with handle.busy(f"round {run.rounds + 1} of Karpenter"):
+            if not _round(run, types):
+                break
+    waiting = _waiting(run.scheduler.cluster)
+    on_node = {node: [pod for pod, own in run.placed.items() if own == node] for node in run.placed.values()}
+    nodes = tuple(_launched_data(each, on_node) for each in run.launched)
+    prices = [each.price for each in nodes]
+    elsewhere = tuple(
+        ElsewhereData(pod, each.node.name, run.placed.get(pod, ""))
+        for each in run.launched
+        for pod in each.plan.pods
+        if run.placed.get(pod, "") != each.node.name
+    )
+    left = tuple(WaitingPodData(pod, _why(pod, run.last)) for pod in waiting)
+    return Provisioning(
+        **envelope(cluster.cluster, provenance(cluster, (), many=True)),
+        summary=_summary(len(asked), fitting, nodes, left, run.last),
+        pending=len(asked),
+        fitting=fitting,
+        nodes=nodes,
+        elsewhere=elsewhere,
+        waiting=left,
+        rounds=run.rounds,
+        price=sum(price for price in prices if price is not None) if prices and None not in prices else None,
+        source=f"file {request.instance_types}" if request.instance_types else SEEN,
+    )
+
+
+def _waiting(cluster: Cluster) -> list[str]:
+    return [cluster.pods.key(index) for index in pending_pods(cluster)]
+
+
+def _schedule(run: _Run) -> dict[str, str]:
+    """Let kube-scheduler place the pending pods without evictions; return the nodes of those that it places."""
+    simulation = Simulation(run.scheduler, world=SCHEDULER_ALONE)
+    simulation.enqueue_pending()
+    found = {attempt.pod: attempt.node for attempt in simulation.run() if attempt.node}
+    run.scheduler = simulation.scheduler
+    run.placed |= found
+    return found
+
+
+def _round(run: _Run, types: Sequence[InstanceType]) -> bool:
+    """Run a round, add its nodes and schedule the pods; report whether it launched any."""
+    cluster = _marked(run.scheduler.cluster)
+    settings = Settings(now=cluster.taken_at or Settings().now)
+    run.last = provision(cluster, types or seen_types(cluster), settings)
+    run.rounds += 1
+    new = [
+        _Launched(run.rounds, each, node_of(each, f"{each.pool.name}-new-{len(run.launched) + number}"))
+        for number, each in enumerate(run.last.nodes, 1)
+    ]
+    if not new:
+        return False
+    run.launched += new
+    nodes = (*cluster.nodes.objects, *(each.node for each in new))
+    run.scheduler = run.scheduler.moved(cluster.with_nodes(nodes))
+    _schedule(run)
+    return True
+
+
+def _marked(cluster: Cluster) -> Cluster:
+    """Return the cluster with all pending pods marked as unschedulable, as kube-scheduler leaves them."""
+    pods = [cluster.pods.pod(index) for index in pending_pods(cluster)]
+    marked = [_mark(pod, cluster.taken_at) for pod in pods if not is_provisionable(pod)]
+    return cluster.with_pods(added=marked) if marked else cluster
+
+
+def _mark(pod: Pod, now: datetime | None) -> Pod:
+    others = tuple(each for each in pod.status.conditions if each.type != _UNSCHEDULABLE.type)
+    status = replace(pod.status, nominated_node_name="", conditions=(*others, _UNSCHEDULABLE))
+    created = pod.metadata.creation_timestamp or now
+    return replace(pod, metadata=replace(pod.metadata, creation_timestamp=created), status=status)
+
+
+def _launched_data(one: _Launched, on_node: Mapping[str, Iterable[str]]) -> LaunchedNodeData:
+    offer = offer_of(one.plan)
+    return LaunchedNodeData(
+        node=one.node.name,
+        round=one.round,
+        pool=one.plan.pool.name,
+        instance_types=offer.types,
+        zones=offer.zones,
+        capacity_types=offer.capacity_types,
+        price=offer.price,
+        requirements=one.plan.requirements,
+        planned=one.plan.pods,
+        placed=tuple(on_node.get(one.node.name, ())),
+    )
+
+
+def _why(pod: str, plan: Plan) -> str:
+    if any(pod in each.pods for each in plan.nodes):
+        return "a new node was planned for it, and kube-scheduler put other pods there; the next round plans again"
+    if plan.waits:
+        return "Karpenter decides for no pod as long as a NodeClaim is not launched"
+    return plan.errors.get(pod) or plan.ignored.get(pod, "")
+
+
+def _summary(
+    n_pending: int,
+    fitting: Mapping[str, str],
+    nodes: Sequence[LaunchedNodeData],
+    waiting: Sequence[WaitingPodData],
+    plan: Plan,
+) -> str:
+    if not n_pending:
+        return "no pod is pending"
+    by_pool: dict[str, int] = {}
+    for each in nodes:
+        by_pool[each.pool] = by_pool.get(each.pool, 0) + 1
+    pools = listed([f"{counted(n, 'node')} of NodePool {pool}" for pool, n in by_pool.items()])
+    launches = f"Karpenter would launch {pools or 'no node'}"
+    fit = (
+        f"; {counted(len(fitting), 'pod')} {'fits' if len(fitting) == 1 else 'fit'} on existing nodes"
+        if fitting
+        else ""
+    )
+    stay = f"; {counted(len(waiting), 'pod')} {'stays' if len(waiting) == 1 else 'stay'} pending" if waiting else ""
+    return f"{launches} for {counted(n_pending - len(fitting), 'pending pod')}{fit}{stay}"
