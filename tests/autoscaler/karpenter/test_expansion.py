@@ -1,0 +1,182 @@
+"""Karpenter's answer for one pod: the node that it would launch, or the reason of each pool, and tried changes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+import kschedctl
+from kschedctl.autoscaler.expansion import Expansion
+from kschedctl.autoscaler.karpenter.expansion import expansion
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.objects.core import Condition, Taint
+from kschedctl.objects.karpenter import MinValuesRequirement, NodeClaim, NodeClaimStatus, NodePool
+from kschedctl.objects.pod import Pod, Toleration
+from tests.builders import make_object, make_pod
+from tests.paths import ROOT
+
+ZONE = "topology.kubernetes.io/zone"
+GPU = Toleration(key="nvidia.com/gpu", operator="Exists")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Cluster:
+    return kschedctl.load(str(ROOT / "fixtures" / "pools" / "cluster")).engine.cluster
+
+
+def asked(cluster: Cluster, pod: Pod) -> Expansion:
+    found = expansion(cluster, pod)
+    assert found is not None
+    return found
+
+
+def with_pool(cluster: Cluster, name: str, change: Callable[[NodePool], NodePool]) -> Cluster:
+    pools = [change(each) if each.name == name else each for each in cluster.list(NodePool)]
+    return cluster.with_objects(NodePool, pools)
+
+
+def limited(**limits: str) -> Callable[[NodePool], NodePool]:
+    return lambda pool: replace(pool, spec=replace(pool.spec, limits=dict(limits)))
+
+
+def with_template(**fields: Any) -> Callable[[NodePool], NodePool]:
+    def change(pool: NodePool) -> NodePool:
+        template = pool.spec.template
+        spec = replace(template.spec, **fields)
+        return replace(pool, spec=replace(pool.spec, template=replace(template, spec=spec)))
+
+    return change
+
+
+def small(**fields: Any) -> Pod:
+    return make_pod("web", namespace="shop", requests={"cpu": "3", "memory": "4Gi"}, **fields)
+
+
+def test_a_pool_that_takes_the_pod_launches_a_node(cluster: Cluster) -> None:
+    found = asked(cluster, small())
+    assert found.offer is not None
+    assert found.words.startswith("Karpenter would add a node of NodePool general (m7g.")
+    labels = found.offer.node.metadata.labels
+    assert (labels["karpenter.sh/nodepool"], labels["kubernetes.io/arch"]) == ("general", "arm64")
+    assert found.changes == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "pod", "reason", "summaries"),
+    [
+        pytest.param(
+            limited(cpu="12"),
+            small(),
+            "NodePool general is at its limit of 12 cpu (12 used)",
+            ["raise the limit of NodePool general for cpu from 12 to 16 or more"],
+            id="the limit is used up",
+        ),
+        pytest.param(
+            limited(nodes="2"),
+            small(),
+            "NodePool general is at its limit of 2 nodes (2 used)",
+            ["raise the limit of NodePool general for nodes from 2 to 3 or more"],
+            id="the number of nodes is used up",
+        ),
+        pytest.param(
+            limited(),
+            small(nodeSelector={ZONE: "eu-west-1c"}),
+            f"NodePool general allows {ZONE} eu-west-1a and eu-west-1b, and the pod wants eu-west-1c",
+            [f"add eu-west-1c to {ZONE} in the requirements of NodePool general"],
+            id="another zone",
+        ),
+        pytest.param(
+            limited(),
+            small(nodeSelector={"team": "search"}),
+            "NodePool general gives its nodes no label team, and the pod wants search",
+            [],
+            id="a label that no pool gives",
+        ),
+        pytest.param(
+            with_template(taints=(Taint(key="dedicated", value="db", effect="NoSchedule"),)),
+            small(),
+            "NodePool general has the taint dedicated=db:NoSchedule, which the pod does not tolerate",
+            [],
+            id="a taint",
+        ),
+        pytest.param(
+            limited(),
+            make_pod("big", namespace="shop", requests={"cpu": "64"}),
+            "NodePool general has no known instance type with 64 cpu to spare (the largest, m7g.2xlarge, leaves "
+            "7.93 cpu and 31.22Gi memory to pods)",
+            [],
+            id="too large",
+        ),
+        pytest.param(
+            with_template(
+                requirements=(
+                    MinValuesRequirement(key="karpenter.k8s.aws/instance-family", operator="In", values=("c7i",)),
+                )
+            ),
+            small(),
+            "NodePool general admits the pod, and the nodes of the cluster show none of its instance types",
+            [],
+            id="instance types that nobody has seen",
+        ),
+        pytest.param(
+            lambda pool: replace(
+                pool,
+                status=replace(
+                    pool.status,
+                    conditions=(
+                        Condition(type="Ready", status="False", reason="NodeClassNotReady", message="no subnets"),
+                    ),
+                ),
+            ),
+            small(),
+            "NodePool general is not ready: no subnets",
+            [],
+            id="not ready",
+        ),
+        pytest.param(
+            lambda pool: replace(pool, spec=replace(pool.spec, replicas=2)),
+            small(),
+            "NodePool general is static: it always has 2 nodes, whatever is pending",
+            [],
+            id="static",
+        ),
+    ],
+)
+def test_reasons_and_tried_changes(
+    cluster: Cluster, change: Callable[[NodePool], NodePool], pod: Pod, reason: str, summaries: list[str]
+) -> None:
+    found = asked(with_pool(cluster, "general", change), pod)
+    assert found.offer is None
+    assert reason in [f"{each.group} {each.reason}" for each in found.refusals]
+    assert [each.summary for each in found.changes] == summaries
+
+
+def test_a_device_of_a_pool_at_its_limit(cluster: Cluster) -> None:
+    pod = make_pod("train", namespace="ml", requests={"cpu": "3", "nvidia.com/gpu": "1"}, tolerations=[GPU])
+    found = asked(cluster, pod)
+    assert found.words.startswith("Karpenter adds no node: NodePool gpu is at its limit of 1 nvidia.com/gpu (1 used); ")
+    assert [each.summary for each in found.changes] == [
+        "raise the limit of NodePool gpu for nvidia.com/gpu from 1 to 2 or more"
+    ]
+
+
+def test_nothing_is_decided_while_a_claim_is_not_launched(cluster: Cluster) -> None:
+    failed = Condition(type="Launched", status="Unknown", reason="LaunchFailed", message="UnauthorizedOperation")
+    claim = make_object(NodeClaim, "general-x7k2p", status=NodeClaimStatus(conditions=(failed,)))
+    found = asked(cluster.with_objects(NodeClaim, [claim]), small())
+    assert found.words == (
+        "Karpenter adds no node: it decides for no pod as long as NodeClaim general-x7k2p has not been launched "
+        "(LaunchFailed: UnauthorizedOperation)"
+    )
+    assert [each.summary for each in found.repairs] == [
+        "find out why NodeClaim general-x7k2p is not launched, and repair that or delete it"
+    ]
+
+
+def test_pods_of_daemon_sets_get_no_node(cluster: Cluster) -> None:
+    assert "DaemonSets" in asked(cluster, small(owner=("apps/v1", "DaemonSet", "agent"))).held
+
+
+def test_without_node_pools_there_is_no_answer(cluster: Cluster) -> None:
+    assert expansion(cluster.with_objects(NodePool, []), small()) is None

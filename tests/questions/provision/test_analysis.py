@@ -1,0 +1,64 @@
+"""``provision``: the plan of Karpenter, and kube-scheduler on the nodes of the plan."""
+
+from pathlib import Path
+
+import pytest
+
+import kschedctl
+from kschedctl.common.errors import InputError
+from tests.paths import ROOT
+
+POOLS = ROOT / "fixtures" / "pools"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> kschedctl.SchedulingCluster:
+    return kschedctl.load(str(POOLS / "cluster"))
+
+
+def test_the_plan_of_the_fixture(cluster: kschedctl.SchedulingCluster) -> None:
+    answer = cluster.provision()
+    assert [(each.pool, each.planned, each.placed) for each in answer.nodes] == [
+        ("general", ("shop/checkout-1", "shop/checkout-2"), ("shop/checkout-1", "shop/checkout-2"))
+    ]
+    assert [each.pod for each in answer.waiting] == ["shop/report-1", "ml/train-2"]
+    assert (answer.pending, answer.fitting, answer.price, answer.outcome.yes) == (4, {}, None, False)
+
+
+def test_prices_come_from_the_catalogue(cluster: kschedctl.SchedulingCluster) -> None:
+    answer = cluster.provision(instance_types=str(POOLS / "instance-types.yaml"))
+    (node,) = answer.nodes
+    assert node.instance_types[0] == "c7g.2xlarge"
+    assert node.price == answer.price == pytest.approx(0.2904)
+
+
+@pytest.mark.parametrize("replicas", [1, 3, 4, 6, 9])
+def test_the_nodes_of_a_plan_hold_as_many_pods_as_planned(cluster: kschedctl.SchedulingCluster, replicas: int) -> None:
+    """The pods are alike, so that kube-scheduler finds as many places as Karpenter has made."""
+    scaled = cluster.what_if(set_replicas=f"replicaset/shop/checkout={replicas}")
+    answer = scaled.provision(until_settled=True)
+    assert sum(len(each.planned) for each in answer.nodes) == sum(len(each.placed) for each in answer.nodes)
+    assert answer.pending == len(answer.fitting) + sum(len(each.placed) for each in answer.nodes) + len(answer.waiting)
+
+
+def test_a_cluster_without_node_pools_is_an_error() -> None:
+    with pytest.raises(InputError, match="has no NodePool"):
+        kschedctl.load(str(ROOT / "fixtures" / "shop" / "cluster")).provision()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[]", "has no instance types"),
+        ("- {name: a, capacity: {cpu: 1x}}", '"1x" is not a quantity'),
+        ("- {capacity: {cpu: 1}}", "missing required field `name`"),
+        ("{", "expected"),
+    ],
+)
+def test_catalogues_that_are_none(
+    cluster: kschedctl.SchedulingCluster, tmp_path: Path, text: str, problem: str
+) -> None:
+    file = tmp_path / "types.yaml"
+    file.write_text(text)
+    with pytest.raises(InputError, match=problem):
+        cluster.provision(instance_types=str(file))
