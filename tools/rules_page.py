@@ -14,6 +14,7 @@ FAMILIES: Final = {
     "5": "Against a snapshot",
     "6": "The scheduler's configuration",
     "7": "Pod groups",
+    "8": "Autoscalers of nodes",
     "9": "What is given",
 }
 

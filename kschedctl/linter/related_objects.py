@@ -1,8 +1,9 @@
-"""Objects of the manifest set that belong to pods: budgets, pod groups and priority classes."""
+"""Objects of the manifest set that belong to pods: budgets, pod groups, priority classes and node pools."""
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from kschedctl.common.errors import InputError
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import FieldEdit, Fix, FixAction
 from kschedctl.linter.labels import holds
@@ -10,6 +11,10 @@ from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.pods import SCALED, Replicas, WorkloadPods
 from kschedctl.linter.rule import Related
 from kschedctl.linter.values import Steps, at, is_rendered, mapping, text, whole
+from kschedctl.objects.karpenter import NodePool
+from kschedctl.objects.quantity import QuantityError
+from kschedctl.objects.resources import parse_resources
+from kschedctl.sources.snapshot.decoding import decode
 
 PDB: Final = "policy/PodDisruptionBudget"
 SELECTOR: Final[Steps] = ("spec", "selector")
@@ -201,3 +206,19 @@ def _of_cluster(name: str, context: LintContext) -> ComputedPriority | None:
     return ComputedPriority(
         found.value, found.preemption_policy or PREEMPT, f"PriorityClass {found.name}{default} sets"
     )
+
+
+NODE_POOL: Final = "karpenter.sh/NodePool"
+
+
+def typed_pool(pool: LintObject) -> NodePool | None:
+    """Return a manifest of a NodePool as an API type; ``None`` if it is malformed or has placeholders."""
+    if not is_rendered(pool.raw):
+        return None
+    try:
+        typed = decode(pool.raw, NodePool)
+        for amounts in (typed.spec.limits, typed.status.resources):
+            parse_resources(amounts)
+    except (InputError, QuantityError):
+        return None
+    return typed

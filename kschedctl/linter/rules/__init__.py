@@ -8,6 +8,7 @@ from kschedctl.linter.rules import (
     autoscalers,
     budgets,
     manifests,
+    node_pools,
     node_selection,
     pod_groups,
     pods,
@@ -22,7 +23,7 @@ from kschedctl.linter.rules import (
 
 _FAMILIES: Final = (
     *(node_selection, spreading, pods, rollouts, autoscalers, budgets, priorities, volumes),
-    *(snapshot, snapshot_capacity, schedulers, pod_groups, manifests, api_versions),
+    *(snapshot, snapshot_capacity, schedulers, pod_groups, node_pools, manifests, api_versions),
 )
 
 RULES: Final = tuple(
