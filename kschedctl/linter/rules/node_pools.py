@@ -12,8 +12,9 @@ from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.related_objects import NODE_POOL, computed_priority, typed_pool
 from kschedctl.linter.rule import Problem, Related, Rule, RuleSubject, Stage
-from kschedctl.linter.values import Steps, at, items, numbered, text
+from kschedctl.linter.values import Steps, at, is_rendered, items, numbered, text
 from kschedctl.objects.coordination import ConfigMap, Lease
+from kschedctl.objects.duration import Duration
 from kschedctl.objects.karpenter import NodePool
 from kschedctl.objects.selectors import IN
 from kschedctl.objects.workload import Deployment
@@ -149,9 +150,10 @@ def do_not_disrupt_without_end(pods: WorkloadPods, context: LintContext) -> Iter
     to finish, such as batch jobs and games. Pods of a Deployment, StatefulSet or DaemonSet run until somebody deletes them,
     so their nodes keep their old image and their price.
 
-    The rule reports nothing for a duration (``"4h"``, counted from the start of the pod), for Jobs and CronJobs, for pods
-    with activeDeadlineSeconds or a restartPolicy other than Always, and if all NodePools that are known set
-    terminationGracePeriod, after which Karpenter deletes the pods nevertheless.
+    The rule reports nothing for a duration (``"4h"``, counted from the start of the pod; since Karpenter 1.12,
+    kubernetes-sigs/karpenter#752), for Jobs and CronJobs, for pods with activeDeadlineSeconds or a restartPolicy other than
+    Always, and if all NodePools that are known set terminationGracePeriod, after which Karpenter deletes the pods
+    nevertheless.
 
     The API server accepts the object, and the next drain by Karpenter hangs until the pod is deleted.
 
@@ -183,6 +185,46 @@ def _termination_grace_periods(obj: LintObject, context: LintContext) -> Iterato
         for pool in context.overlay.cluster.cluster.list(NodePool):
             if pool.name not in names:
                 yield pool.spec.template.spec.termination_grace_period
+
+
+@Rule(
+    "KS806",
+    "do-not-disrupt-ignored",
+    Severity.WARNING,
+    None,
+    RuleSubject.PODS,
+    fails="""v1 Pod train
+restartPolicy: Never
+annotations:
+  karpenter.sh/do-not-disrupt: "1d"  # <-
+""",
+    repair={'"1d"': '"24h"'},
+)
+def do_not_disrupt_ignored(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
+    """The value of karpenter.sh/do-not-disrupt is neither "true" nor a duration, so that it protects nothing.
+
+    Karpenter compares the value with ``true``, exactly so, and otherwise parses it as a duration of Go such as ``90m`` or
+    ``24h``, which has no unit for days (kubernetes-sigs/karpenter#2874, since Karpenter 1.12). It ignores any other value, as
+    well as a duration that is not positive. ``"false"`` is ignored, too, but is not reported, as it says so.
+
+    The API server accepts the object, and Karpenter disrupts the node of the pods at any time.
+
+    Repair: ``"true"``, or a duration in hours, minutes and seconds.
+    """
+    steps = (*pods.template, "metadata", "annotations", _DO_NOT_DISRUPT)
+    value = at(pods.obj.raw, *steps)
+    if not isinstance(value, str) or value in ("true", "false", "") or not is_rendered(value):
+        return
+    try:
+        is_ignored = Duration.parse(value).nanoseconds <= 0
+    except ValueError:
+        is_ignored = True
+    if is_ignored:
+        yield Problem(
+            message=f'Karpenter ignores the value "{value}": it is neither "true" nor a duration',
+            steps=steps,
+            help='write "true", or a duration such as "24h"',
+        )
 
 
 _CLUSTER_AUTOSCALER: Final = "cluster-autoscaler"

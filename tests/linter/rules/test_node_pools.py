@@ -63,6 +63,10 @@ def terms(*values: str) -> str:
     return f"affinity: {{nodeAffinity: {{{inner}}}}}"
 
 
+NOT_IN_POOLS = (
+    "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
+    "[{matchExpressions: [{key: karpenter.sh/nodepool, operator: DoesNotExist}]}]}}}"
+)
 ZONE_POOL = pool("zonal", "topology.kubernetes.io/zone In a b")
 
 
@@ -109,6 +113,7 @@ ZONE_POOL = pool("zonal", "topology.kubernetes.io/zone In a b")
         ),
         # Pods for the nodes of others.
         (AMD_POOL, pod("nodeSelector: {kubernetes.io/arch: arm64, eks.amazonaws.com/nodegroup: system}"), []),
+        (AMD_POOL, pod(f"{NOT_IN_POOLS}\n  {ARM}"), []),
         (AMD_POOL, pod("nodeName: node-1"), []),
         (AMD_POOL, pod("nodeSelector: {kubernetes.io/arch: '${ARCH}'}"), []),
         # Without a snapshot, pods without toleration may run on nodes that are not known.
@@ -260,6 +265,25 @@ def test_pods_that_are_protected_without_end(given: str, n: int) -> None:
 def test_the_period_of_the_pools_of_a_snapshot_counts() -> None:
     cluster = snapshot(node("a"), pool(spec="terminationGracePeriod: 24h"))
     assert lint(protected("apps/v1 Deployment"), "KS802", snapshot=cluster) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "is_ignored"),
+    [
+        ("true", False),
+        ("false", False),
+        ("True", True),
+        ("yes", True),
+        ("1h30m", False),
+        ("1d", True),
+        ("0s", True),
+        ("-1h", True),
+        ("${PROTECTED}", False),
+    ],
+)
+def test_values_that_protect_nothing(value: str, is_ignored: bool) -> None:
+    message = f'warning: Karpenter ignores the value "{value}": it is neither "true" nor a duration'
+    assert found(protected("apps/v1 Deployment", value), "KS806") == ([message] if is_ignored else [])
 
 
 def batch(value: int) -> str:
