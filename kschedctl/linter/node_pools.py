@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 import msgspec
 
 from kschedctl.autoscaler.catalogue import seen_types
-from kschedctl.autoscaler.instance_types import WELL_KNOWN, InstanceType, InstanceTypes, Resources, allocatable
+from kschedctl.autoscaler.instance_types import WELL_KNOWN, InstanceType, Resources, allocatable
 from kschedctl.autoscaler.karpenter.pods import requests_of, requirements_of, untolerated, without_first_term
 from kschedctl.autoscaler.karpenter.pools import made, own_requirements, template_requirements, types_of
 from kschedctl.autoscaler.karpenter.state import NODES, capacity_of, state_nodes
@@ -17,6 +18,7 @@ from kschedctl.autoscaler.requirements import (
     Requirements,
     added,
     are_compatible,
+    conflict,
     conflicts,
     incompatibility,
     of_labels,
@@ -73,9 +75,16 @@ _SIZES: Final = {
 }
 
 
+class SizedType(NamedTuple):
+    """An instance type, with the amounts that it leaves to pods, in nano-units."""
+
+    kind: InstanceType
+    free: dict[str, int]
+
+
 @dataclass(frozen=True, slots=True)
 class PoolRefusal:
-    """A NodePool that can launch no node for some pods, whatever else runs."""
+    """A NodePool that can have no node for some pods, whatever else runs."""
 
     pool: NodePool
     #: The reason as a clause after the name of the pool.
@@ -88,7 +97,7 @@ class PoolRefusal:
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """The NodePools that launch nodes for pods, by name."""
+    """The NodePools by name, without those that are being deleted. A static pool has nodes, too, that may hold pods."""
 
     by_name: dict[str, NodePool] = field(default_factory=dict)
     #: The manifests of the pools, by name; those of the snapshot alone have none.
@@ -111,12 +120,7 @@ def pools_seen_from(obj: LintObject, context: LintContext) -> Pools:
         if pool is None:
             return Pools(unknown=f"NodePool {name} cannot be read")
         found[name] = pool
-    dynamic = {
-        name: pool
-        for name, pool in found.items()
-        if pool.spec.replicas is None and pool.metadata.deletion_timestamp is None
-    }
-    return Pools(dynamic, given)
+    return Pools({name: each for name, each in found.items() if each.metadata.deletion_timestamp is None}, given)
 
 
 def cluster_of(context: LintContext) -> Cluster | None:
@@ -159,11 +163,11 @@ def names_pool(pool: NodePool, wanted: Requirements) -> bool:
     return any(key == NODE_POOL_LABEL or key in pool.spec.template.metadata.labels for key in wanted)
 
 
-def refusal(pool: NodePool, pod: Pod, types: Sequence[InstanceType]) -> PoolRefusal | None:
-    """Return the reason why a NodePool can launch no node for a pod; ``None`` if it may launch one.
+def refusal(pool: NodePool, pod: Pod, types: Sequence[SizedType]) -> PoolRefusal | None:
+    """Return the reason why no node of a NodePool could hold a pod; ``None`` if one may.
 
     Args:
-        types: The instance types of the snapshot.
+        types: The instance types that are known.
     """
     taints = [
         each
@@ -231,29 +235,29 @@ def _largest_value(own: Requirement | None) -> int | None:
 
 
 def _too_large(
-    pool: NodePool, alternatives: Sequence[Requirements], requests: dict[str, int], types: Sequence[InstanceType]
+    pool: NodePool, met: Sequence[Requirements], requests: dict[str, int], types: Sequence[SizedType]
 ) -> PoolRefusal | None:
-    """Return that the instance types of the snapshot which a pool allows are too small for requests, if it is so."""
-    resources = Resources([requests, *(parse_resources(each.capacity) for each in types)])
-    columns = InstanceTypes.of(types_of(pool, types), resources)
-    allowed = [columns.meeting(wanted) for wanted in alternatives]
-    fitting = columns.fitting(resources.amounts(requests))
-    if not any(mask.any() for mask in allowed) or any((mask & fitting).any() for mask in allowed):
+    """Return that the known instance types which a pool allows are too small for requests, if it is so.
+
+    Args:
+        met: The requirements of a node of the pool with those of the pods, for each term that they can meet.
+    """
+    allowed = []
+    for kind, free in types:
+        own = not kind.node_pools or pool.name in kind.node_pools
+        if own and any(not conflict(kind.requirements, wanted) for wanted in met):
+            if all(free.get(name, 0) >= amount for name, amount in requests.items()):
+                return None
+            allowed.append(free)
+    most = {name: max((each.get(name, 0) for each in allowed), default=0) for name in requests}
+    short = [name for name in sorted(requests) if name != PODS and most[name] < requests[name]]
+    if not allowed or not short:
         return None
-    left = [allocatable(kind) for mask in allowed for kind, is_in in zip(columns.types, mask, strict=True) if is_in]
-    short = [
-        name for name in sorted(requests) if name != PODS and max(each.get(name, 0) for each in left) < requests[name]
-    ]
-    if not short:
-        return None
-    most = [
-        f"{format_nanos(name, max(each.get(name, 0) for each in left))} of {format_nanos(name, requests[name])} {name}"
-        for name in short
-    ]
+    amounts = [f"{format_nanos(name, most[name])} of {format_nanos(name, requests[name])} {name}" for name in short]
     return PoolRefusal(
         pool,
-        f"has no known instance type that is large enough: the largest leaves {listed(most)}",
-        is_of_seen_types=not _are_all_known(own_requirements(pool), types),
+        f"has no known instance type that is large enough: the largest leaves {listed(amounts)}",
+        is_of_seen_types=not _are_all_known(own_requirements(pool), [kind for kind, _ in types]),
     )
 
 
@@ -326,8 +330,18 @@ def readable(pods: WorkloadPods, context: LintContext) -> tuple[Pools, Pod] | st
 
 
 def pool_refusals(pools: Pools, pod: Pod, context: LintContext) -> list[PoolRefusal]:
-    """Return the NodePools that can launch no node for a pod, in order of their names."""
+    """Return what each NodePool has against a pod, in order of their names; empty if a node of one may hold it."""
     cluster = cluster_of(context)
-    types = seen_types(cluster) if cluster is not None else ()
-    found = (refusal(pool, pod, types) for _, pool in sorted(pools.by_name.items()))
-    return [each for each in found if each is not None]
+    types = _sized_types(cluster) if cluster is not None else ()
+    out = []
+    for _, pool in sorted(pools.by_name.items()):
+        found = refusal(pool, pod, types)
+        if found is None:
+            return []
+        out.append(found)
+    return out
+
+
+@lru_cache(maxsize=1)
+def _sized_types(cluster: Cluster) -> tuple[SizedType, ...]:
+    return tuple(SizedType(kind, allocatable(kind)) for kind in seen_types(cluster))

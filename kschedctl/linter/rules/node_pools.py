@@ -48,7 +48,7 @@ nodeSelector:
     repair={"values: [amd64]": "values: [amd64, arm64]"},
 )
 def no_node_pool_fits(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
-    """No NodePool can ever launch a node for the pods: of each the taints, requirements or sizes exclude them.
+    """No NodePool could ever hold the pods: the taints, requirements or sizes of each exclude them.
 
     Karpenter tries the NodePools one after another (``pkg/controllers/provisioning/scheduling``). A pool is out if it has a
     taint that the pods do not tolerate, if its requirements and labels have no value in common with the node selector and
@@ -79,10 +79,10 @@ def no_node_pool_fits(pods: WorkloadPods, context: LintContext) -> Iterator[Prob
         return
     pools, pod = known
     wanted = alternatives(pod.spec)
-    if any(map(is_for_others, wanted)) or any(could_hold(each, pod) for each in context.nodes):
+    if any(map(is_for_others, wanted)):
         return
     refusals = pool_refusals(pools, pod, context)
-    if len(refusals) < len(pools.by_name):
+    if not refusals or any(could_hold(each, pod) for each in context.nodes):
         return
     if not context.nodes:
         refusals = [each for each in refusals if not each.is_taint or any(names_pool(each.pool, one) for one in wanted)]
@@ -92,7 +92,7 @@ def no_node_pool_fits(pods: WorkloadPods, context: LintContext) -> Iterator[Prob
     if any(each.is_of_seen_types for each in refusals):
         severity = Severity.INFO
     yield Problem(
-        message="no NodePool can launch a node for the pods: "
+        message="no NodePool could hold the pods: "
         + "; ".join(f"{each.pool.name} {each.reason}" for each in refusals[:_MOST_POOLS])
         + (f"; and {len(refusals) - _MOST_POOLS} more" if len(refusals) > _MOST_POOLS else ""),
         steps=pods.of_spec(),
