@@ -34,6 +34,7 @@ from kschedctl.linter.related_objects import NODE_POOL, typed_pool
 from kschedctl.linter.values import NOT_FILLED_IN, unfilled
 from kschedctl.objects.core import Node
 from kschedctl.objects.defaults import default_pod
+from kschedctl.objects.event import Event
 from kschedctl.objects.karpenter import NODE_POOL_LABEL, NodePool
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.pod import PREFER_NO_SCHEDULE, Pod, PodSpec
@@ -64,6 +65,8 @@ _OF_OTHERS: Final = (
     "node-role.kubernetes.io/",
     HOSTNAME,
 )
+#: The reason of Karpenter's Event about a pool that launches nothing.
+_NO_TYPES: Final = "NoCompatibleInstanceTypes"
 #: The resource that a label counts, with its unit in nano-units.
 _SIZES: Final = {
     "karpenter.k8s.aws/instance-cpu": (CPU, NANO),
@@ -283,21 +286,26 @@ def could_hold(node: Node, pod: Pod) -> bool:
 
 
 def without_types(pool: NodePool, context: LintContext) -> str:
-    """Return the names of the listed instance types, if the others of its requirements exclude all of them.
+    """Return that a pool's requirements exclude all instance types, in words; empty if that is not known.
 
-    Types of which the snapshot shows no node are not known, so that nothing is said about a list with one of them.
+    It is known of listed types that the snapshot shows, and of an unchanged pool for which Karpenter reports it.
     """
     cluster = cluster_of(context)
-    types = types_of(pool, seen_types(cluster)) if cluster is not None else []
-    own = own_requirements(pool)
-    if not _are_all_known(own, types):
+    if cluster is None:
         return ""
-    resources = Resources([parse_resources(each.capacity) for each in types])
-    return (
-        listed(sorted(own[INSTANCE_TYPE].values), most=4)
-        if made(pool, types, resources, best_effort=False).refusal
-        else ""
-    )
+    types = types_of(pool, seen_types(cluster))
+    own = own_requirements(pool)
+    if _are_all_known(own, types):
+        resources = Resources([parse_resources(each.capacity) for each in types])
+        listed_types = listed(sorted(own[INSTANCE_TYPE].values), most=4)
+        excluded = bool(made(pool, types, resources, best_effort=False).refusal)
+        return f"the other requirements exclude all instance types that are listed: {listed_types}" if excluded else ""
+    known = cluster.get(NodePool, pool.name)
+    if known is None or own_requirements(known) != own:
+        return ""
+    events = (each for each in cluster.list(Event) if each.involved_object.kind == NodePool.__name__)
+    told = any(each.involved_object.name == pool.name and each.reason == _NO_TYPES for each in events)
+    return "Karpenter reports that the requirements exclude all instance types of the cloud" if told else ""
 
 
 def excess(pool: NodePool, context: LintContext) -> Iterator[tuple[str, str, str]]:

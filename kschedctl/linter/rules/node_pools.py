@@ -15,6 +15,7 @@ from kschedctl.linter.rule import Problem, Related, Rule, RuleSubject, Stage
 from kschedctl.linter.values import Steps, at, is_rendered, items, numbered, text
 from kschedctl.objects.coordination import ConfigMap, Lease
 from kschedctl.objects.duration import Duration
+from kschedctl.objects.event import Event
 from kschedctl.objects.karpenter import NodePool
 from kschedctl.objects.selectors import IN
 from kschedctl.objects.workload import Deployment
@@ -257,8 +258,9 @@ def priority_below_cutoff(pods: WorkloadPods, context: LintContext) -> Iterator[
     Cluster Autoscaler leaves out pending pods whose priority is below ``--expendable-pods-priority-cutoff`` (-10 by default),
     and does not count them where it removes a node (Cluster Autoscaler, ``core/utils/expendable.go``; FAQ, "How does Cluster
     Autoscaler work with Pod Priority and Preemption?"). Karpenter has no such limit. The rule runs if the manifest set or
-    the snapshot shows Cluster Autoscaler: its Deployment, its Lease, the ConfigMap ``cluster-autoscaler-status``, or the
-    ClusterAutoscaler of OpenShift, whose ``podPriorityThreshold`` is the cutoff.
+    the snapshot shows Cluster Autoscaler: its Deployment, its Lease, its Events, the ConfigMap
+    ``cluster-autoscaler-status``, or in manifests the ClusterAutoscaler of OpenShift, whose ``podPriorityThreshold`` is the
+    cutoff.
 
     The API server accepts the object, and the pods stay pending until there is free capacity on existing nodes.
 
@@ -300,6 +302,7 @@ def _cutoff(context: LintContext) -> int | None:
         any(each.name == _STATUS for each in cluster.list(ConfigMap))
         or any(each.name == _CLUSTER_AUTOSCALER for each in cluster.list(Lease))
         or any(_CLUSTER_AUTOSCALER in each.name for each in cluster.list(Deployment))
+        or any(each.source.component == _CLUSTER_AUTOSCALER for each in cluster.list(Event))
     )
     return _DEFAULT_CUTOFF if is_there else None
 
@@ -325,14 +328,14 @@ def _cutoff_of(pods: WorkloadPods) -> int | None:
     repair={"    - {key: kubernetes.io/arch, operator: NotIn, values: [amd64]}  # <-\n": ""},
 )
 def node_pool_allows_nothing(pool: LintObject, context: LintContext) -> Iterator[Problem]:
-    """The requirements of a NodePool contradict one another, or exclude all the instance types that it lists.
+    """The requirements of a NodePool contradict one another, or exclude all instance types.
 
     Karpenter intersects the requirements and labels of the template by key (``pkg/scheduling/requirements.go``). If no value
     of a label is left, if ``karpenter.sh/capacity-type`` lists none of ``on-demand``, ``spot`` and ``reserved``, or if other
     requirements exclude all instance types that are listed, the pool launches no node, and Karpenter reports the event
     "NodePool requirements filtered out all compatible available instance types", or the condition ValidationSucceeded
-    False. The same is true if ``minValues`` is larger than the number of values that are left. The sizes and offers of
-    instance types are known if the snapshot has nodes or NodeClaims of them.
+    False. The same is true if ``minValues`` is larger than the number of values that are left. Of instance types the rule
+    knows those of which the snapshot has nodes or NodeClaims, and that event.
 
     The API server accepts the object, and the pods that need this pool stay pending. It refuses the object where
     ``minValues`` is larger than the number of listed values, or where In has no value.
@@ -352,9 +355,9 @@ def node_pool_allows_nothing(pool: LintObject, context: LintContext) -> Iterator
     excluded = without_types(typed, context)
     if excluded:
         yield Problem(
-            message=f"the other requirements exclude all instance types that the NodePool lists: {excluded}",
+            message=excluded,
             steps=(*_TEMPLATE, "spec", "requirements"),
-            help="list instance types that meet the other requirements",
+            help="allow instance types that meet all requirements",
         )
 
 

@@ -286,6 +286,18 @@ def test_values_that_protect_nothing(value: str, is_ignored: bool) -> None:
     assert found(protected("apps/v1 Deployment", value), "KS806") == ([message] if is_ignored else [])
 
 
+def event(about: str, name: str, reason: str, component: str) -> str:
+    return f"""apiVersion: v1
+kind: Event
+metadata: {{name: {name}.1, namespace: default}}
+involvedObject: {{kind: {about}, name: {name}}}
+type: Warning
+reason: {reason}
+message: said
+source: {{component: {component}}}
+"""
+
+
 def batch(value: int) -> str:
     return f"v1 Pod web\npriorityClassName: batch\n---\nscheduling.k8s.io/v1 PriorityClass batch\nvalue: {value}\n"
 
@@ -325,6 +337,12 @@ spec:
         (-100, "", snapshot(node("a")), None),
         (-100, "", snapshot(node("a"), autoscaler("").replace("name: autoscaler", "name: cluster-autoscaler")), -10),
         (-100, "", snapshot(node("a"), "coordination.k8s.io/v1 Lease cluster-autoscaler\n"), -10),
+        (
+            -100,
+            "",
+            snapshot(node("a"), event("ConfigMap", "status", "FailedToScaleUpGroup", "cluster-autoscaler")),
+            -10,
+        ),
     ],
 )
 def test_priorities_below_the_cutoff(value: int, others: str, cluster: str, cutoff: int | None) -> None:
@@ -404,16 +422,24 @@ def test_fewer_values_than_min_values(requirements: str, expected: list[str]) ->
         ("kubernetes.io/arch In amd64", False),
         ("kubernetes.io/arch In arm64", True),
         (f"{AWS}/instance-family In c7g", True),
-        # A type that the snapshot does not show may meet them.
         ("kubernetes.io/arch In arm64\nnode.kubernetes.io/instance-type Exists", True),
     ],
 )
 def test_listed_types_that_other_requirements_exclude(more: str, expected: bool) -> None:
     cluster = snapshot(machine("a", "m7g.large", 4, "topology.kubernetes.io/zone: a"))
     text = pool("general", f"node.kubernetes.io/instance-type In m7g.large\n{more}")
-    message = "error: the other requirements exclude all instance types that the NodePool lists: m7g.large"
+    message = "error: the other requirements exclude all instance types that are listed: m7g.large"
     assert found(text, "KS804", cluster) == ([message] if expected else [])
+    # A type that the snapshot does not show may meet them.
     assert found(text.replace("m7g.large", "m7g.metal"), "KS804", cluster) == []
+
+
+@pytest.mark.parametrize(("arch", "is_reported"), [("amd64", True), ("arm64", False)])
+def test_a_pool_for_which_karpenter_finds_no_type(arch: str, is_reported: bool) -> None:
+    cluster = snapshot(node("a"), AMD_POOL, event("NodePool", "general", "NoCompatibleInstanceTypes", "karpenter"))
+    message = "error: Karpenter reports that the requirements exclude all instance types of the cloud"
+    given = AMD_POOL.replace("amd64", arch)
+    assert found(given, "KS804", cluster) == ([message] if is_reported else [])
 
 
 @pytest.mark.parametrize(
