@@ -30,7 +30,7 @@ from kschedctl.common.wording import listed
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.pods import WorkloadPods
-from kschedctl.linter.related_objects import NODE_POOL, typed_pool
+from kschedctl.linter.related_objects import NODE_POOL, has_node_pools, typed_pool
 from kschedctl.linter.values import NOT_FILLED_IN, unfilled
 from kschedctl.objects.core import Node
 from kschedctl.objects.defaults import default_pod
@@ -348,6 +348,18 @@ def pool_refusals(pools: Pools, pod: Pod, context: LintContext) -> list[PoolRefu
             return []
         out.append(found)
     return out
+
+
+def launching_pool(pods: WorkloadPods, context: LintContext) -> str:
+    """Return the name of a NodePool that may launch a node for pods; empty if there is none, or that is not known."""
+    known = readable(pods, context) if has_node_pools(context) and pods.type != "apps/DaemonSet" else None
+    if known is None or isinstance(known, str) or any(map(is_for_others, alternatives(known[1].spec))):
+        return ""
+    pools, pod = known
+    cluster = cluster_of(context)
+    types = _sized_types(cluster) if cluster is not None else ()
+    dynamic = (pool for _, pool in sorted(pools.by_name.items()) if pool.spec.replicas is None)
+    return next((pool.name for pool in dynamic if refusal(pool, pod, types) is None), "")
 
 
 @lru_cache(maxsize=1)

@@ -211,6 +211,13 @@ def _of_cluster(name: str, context: LintContext) -> ComputedPriority | None:
 NODE_POOL: Final = "karpenter.sh/NodePool"
 
 
+def has_node_pools(context: LintContext) -> bool:
+    """Report whether the manifest set or the snapshot has a NodePool."""
+    if NODE_POOL in context.manifests.by_type:
+        return True
+    return context.overlay is not None and bool(context.overlay.cluster.cluster.list(NodePool))
+
+
 def typed_pool(pool: LintObject) -> NodePool | None:
     """Return a manifest of a NodePool as an API type; ``None`` if it is malformed or has placeholders."""
     if not is_rendered(pool.raw):

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kschedctl.autoscaler.requirements import Requirement, intersection, intersects, requirement
 from kschedctl.common.findings import Severity
@@ -10,7 +10,7 @@ from kschedctl.common.wording import listed
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.pods import WorkloadPods
-from kschedctl.linter.related_objects import NODE_POOL, computed_priority, typed_pool
+from kschedctl.linter.related_objects import NODE_POOL, computed_priority, has_node_pools, typed_pool
 from kschedctl.linter.rule import Problem, Related, Rule, RuleSubject, Stage
 from kschedctl.linter.values import Steps, at, is_rendered, items, numbered, text
 from kschedctl.objects.coordination import ConfigMap, Lease
@@ -20,10 +20,12 @@ from kschedctl.objects.karpenter import NodePool
 from kschedctl.objects.selectors import IN
 from kschedctl.objects.workload import Deployment
 
-_TEMPLATE: Final[Steps] = ("spec", "template")
-#: Pools whose reasons a message has; the others are counted.
-_MOST_POOLS: Final = 4
+if TYPE_CHECKING:
+    from kschedctl.linter.node_pools import PoolRefusal
 
+_TEMPLATE: Final[Steps] = ("spec", "template")
+#: Reasons, and pools of one reason, that a message has; the others are counted.
+_MOST_POOLS: Final = 4
 
 _POOL: Final = """karpenter.sh/v1 NodePool general
 template:
@@ -67,7 +69,7 @@ def no_node_pool_fits(pods: WorkloadPods, context: LintContext) -> Iterator[Prob
 
     Repair: select what a NodePool allows and tolerate its taints, or add the value to the requirements of a NodePool.
     """
-    if pods.type == "apps/DaemonSet" or pods.spec.get("nodeName") or not _has_pools(context):
+    if pods.type == "apps/DaemonSet" or pods.spec.get("nodeName") or not has_node_pools(context):
         return
     # The engine is imported where there are NodePools.
     from kschedctl.linter.node_pools import alternatives, could_hold, is_for_others, names_pool, pool_refusals, readable
@@ -76,7 +78,9 @@ def no_node_pool_fits(pods: WorkloadPods, context: LintContext) -> Iterator[Prob
     if known is None:
         return
     if isinstance(known, str):
-        context.cannot_decide("KS801", pods.obj, known)
+        # Most pods that select no node fit some pool.
+        if pods.node_selector or pods.node_terms:
+            context.cannot_decide("KS801", pods.obj, known)
         return
     pools, pod = known
     wanted = alternatives(pod.spec)
@@ -85,17 +89,14 @@ def no_node_pool_fits(pods: WorkloadPods, context: LintContext) -> Iterator[Prob
     refusals = pool_refusals(pools, pod, context)
     if not refusals or any(could_hold(each, pod) for each in context.nodes):
         return
-    if not context.nodes:
-        refusals = [each for each in refusals if not each.is_taint or any(names_pool(each.pool, one) for one in wanted)]
-        if not refusals:
-            return
+    counting = (each for each in refusals if not each.is_taint or any(names_pool(each.pool, one) for one in wanted))
+    if not context.nodes and next(counting, None) is None:
+        return
     severity = Severity.ERROR if context.nodes else Severity.WARNING
     if any(each.is_of_seen_types for each in refusals):
         severity = Severity.INFO
     yield Problem(
-        message="no NodePool could hold the pods: "
-        + "; ".join(f"{each.pool.name} {each.reason}" for each in refusals[:_MOST_POOLS])
-        + (f"; and {len(refusals) - _MOST_POOLS} more" if len(refusals) > _MOST_POOLS else ""),
+        message=f"no NodePool could hold the pods: {_reasons(refusals)}",
         steps=pods.of_spec(),
         severity=severity,
         help="select what a NodePool allows, or change the NodePool",
@@ -107,11 +108,17 @@ def no_node_pool_fits(pods: WorkloadPods, context: LintContext) -> Iterator[Prob
     )
 
 
-def _has_pools(context: LintContext) -> bool:
-    overlay = context.overlay
-    return NODE_POOL in context.manifests.by_type or (
-        overlay is not None and bool(overlay.cluster.cluster.list(NodePool))
-    )
+def _reasons(refusals: list["PoolRefusal"]) -> str:
+    """Return the pools by reason, in words."""
+    pools: dict[str, list[str]] = {}
+    for each in refusals:
+        pools.setdefault(each.reason, []).append(each.pool.name)
+    texts = [
+        f"{names[0]} {reason}" if len(names) == 1 else f"each of {listed(names, most=_MOST_POOLS)} {reason}"
+        for reason, names in pools.items()
+    ]
+    more = [f"and {len(texts) - _MOST_POOLS} other reasons"] if len(texts) > _MOST_POOLS else []
+    return "; ".join([*texts[:_MOST_POOLS], *more])
 
 
 _DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"

@@ -44,7 +44,7 @@ def no_such_label(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]
 
     The rule also reports a tolerated taint that no node has. Such a toleration does no harm (info); taints that Kubernetes
     itself sets temporarily are ignored. Nodes that an autoscaler would add are not in a snapshot, and may have the label or
-    taint.
+    taint. If a NodePool of Karpenter may launch a node for the pods, the rule reports nothing about labels.
 
     The API server accepts the object, and the pods stay pending. If a term is one of several, only the term has no effect
     (info).
@@ -52,13 +52,15 @@ def no_such_label(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]
     Repair: write a label and value that the nodes have; the help has the most similar one.
     """
     from kschedctl.linter.cluster import overlay_of
+    from kschedctl.linter.node_pools import launching_pool
 
     values = overlay_of(context).label_values
+    is_launched = bool(launching_pool(pods, context))
     for demand in selector_demands(pods):
-        if (why := _unmet_requirement(demand, values)) is not None:
+        if (why := _unmet_requirement(demand, values)) is not None and not is_launched:
             yield Problem(message=why[0], steps=demand.steps, help=why[1])
     terms = pods.node_terms or []
-    for steps, term in terms:
+    for steps, term in terms if not is_launched else ():
         for demand in demands_of(term, steps):
             why = _unmet_requirement(demand, values)
             if why is not None:

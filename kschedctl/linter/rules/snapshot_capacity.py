@@ -1,6 +1,7 @@
 """The free capacity of a snapshot for the manifests: nodes, replicas, rollouts, zones and quotas."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kschedctl.common.findings import Severity
@@ -41,6 +42,8 @@ def fits_no_empty_node(pods: WorkloadPods, context: LintContext) -> Iterator[Pro
 
     The rule removes all pods from the nodes and checks each node: what remains are its size, labels, taints and volumes.
 
+    If a NodePool of Karpenter may launch a node for the pods, the finding is information.
+
     The API server accepts the object, and the pods stay pending until there is a node of another kind.
 
     Repair: lower the requests below the largest node, or see why the nodes are rejected: kschedctl explain.
@@ -50,11 +53,23 @@ def fits_no_empty_node(pods: WorkloadPods, context: LintContext) -> Iterator[Pro
     trial = trial_of(pods, context, "KS501")
     if trial is None or fits_an_empty_node(trial):
         return
-    yield Problem(
+    problem = Problem(
         message=f"fits on no node, even if all were empty: {failure_cause(trial.on_empty_nodes)}",
         steps=pods.of_spec(),
         help="request less, or see why the nodes are rejected: kschedctl explain",
     )
+    yield _unless_launched(problem, pods, context)
+
+
+def _unless_launched(problem: Problem, pods: WorkloadPods, context: LintContext) -> Problem:
+    """Return a problem of pods that fit on no node, as information if a NodePool may launch a node for them."""
+    from kschedctl.linter.node_pools import launching_pool
+
+    pool = launching_pool(pods, context)
+    if not pool:
+        return problem
+    message = f"{problem.message}; NodePool {pool} may launch a node for it"
+    return replace(problem, message=message, severity=Severity.INFO)
 
 
 def fits_an_empty_node(trial: "Trial") -> bool:
@@ -88,7 +103,8 @@ resources:
 def unschedulable_now(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     """The pods fit on no node in the snapshot's state; on an empty node they would fit.
 
-    The rule first checks preemption: if pods can be evicted for them, KS503 reports that instead.
+    The rule first checks preemption: if pods can be evicted for them, KS503 reports that instead. If a NodePool of
+    Karpenter may launch a node for the pods, the finding is information.
 
     The API server accepts the object, and the pods stay pending until other pods end.
 
@@ -99,11 +115,12 @@ def unschedulable_now(pods: WorkloadPods, context: LintContext) -> Iterator[Prob
     trial = trial_of(pods, context, "KS502")
     if trial is None or trial.decision.schedulable or trial.decision.victims or not fits_an_empty_node(trial):
         return
-    yield Problem(
+    problem = Problem(
         message=f"fits on no node at present: {failure_cause(trial.decision)}",
         steps=pods.of_spec(),
         help="free capacity for it",
     )
+    yield _unless_launched(problem, pods, context)
 
 
 @Rule(

@@ -127,7 +127,18 @@ ZONE_POOL = pool("zonal", "topology.kubernetes.io/zone In a b")
         (
             f"{GPU_POOL}---\n{AMD_POOL}",
             pod(ARM),
-            ["warning: general allows kubernetes.io/arch In [amd64], and the pods want kubernetes.io/arch In [arm64]"],
+            [
+                "warning: general allows kubernetes.io/arch In [amd64], and the pods want kubernetes.io/arch In [arm64]"
+                "; gpu has the taint gpu=true:NoSchedule, which the pods do not tolerate"
+            ],
+        ),
+        (
+            f"{AMD_POOL}---\n{pool('second', 'kubernetes.io/arch In amd64')}",
+            pod(ARM),
+            [
+                "warning: each of general and second allows kubernetes.io/arch In [amd64], "
+                "and the pods want kubernetes.io/arch In [arm64]"
+            ],
         ),
         (pool(spec="taints: [{key: spot, effect: PreferNoSchedule}]"), pod(), []),
         # A startup taint goes by itself.
@@ -229,6 +240,19 @@ def test_pods_that_no_pool_of_a_snapshot_launches_a_node_for(
     cluster: str, pools: str, given: str, expected: list[str]
 ) -> None:
     assert reasons(f"{pools}---\n{given}" if pools else given, cluster) == expected
+
+
+@pytest.mark.parametrize(
+    ("pools", "expected"),
+    [
+        (AMD_POOL, ["KS501 error", "KS506 error"]),
+        (AMD_POOL.replace("amd64", "arm64"), ["KS501 info"]),
+        (pool("fixed", fields="replicas: 3"), ["KS501 error", "KS506 error"]),
+    ],
+)
+def test_pods_that_fit_no_node_of_a_snapshot_may_get_one(pools: str, expected: list[str]) -> None:
+    results = lint(pod(ARM), "KS50", snapshot=snapshot(machine("a", "m7g.large", 4), pools))
+    assert sorted(f"{each.rule.code} {each.severity}" for each in results) == expected
 
 
 def protected(kind: str, value: str = "true", fields: str = "") -> str:
