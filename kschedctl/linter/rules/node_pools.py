@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from kschedctl.autoscaler.requirements import Requirement, intersection, intersects, requirement
+from kschedctl.autoscaler.requirements import GTE, LTE, Requirement, intersection, intersects, requirement
 from kschedctl.common.findings import Severity
 from kschedctl.common.wording import listed
 from kschedctl.linter.context import LintContext
@@ -16,8 +16,8 @@ from kschedctl.linter.values import Steps, at, is_rendered, items, numbered, tex
 from kschedctl.objects.coordination import ConfigMap, Lease
 from kschedctl.objects.duration import Duration
 from kschedctl.objects.event import Event
-from kschedctl.objects.karpenter import NodePool
-from kschedctl.objects.selectors import IN
+from kschedctl.objects.karpenter import MinValuesRequirement, NodePool
+from kschedctl.objects.selectors import GT, IN, LT
 from kschedctl.objects.workload import Deployment
 
 if TYPE_CHECKING:
@@ -325,6 +325,9 @@ def _cutoff_of(pods: WorkloadPods) -> int | None:
     return None
 
 
+_WHOLE: Final = re.compile(r"[0-9]+", re.ASCII)
+
+
 @Rule(
     "KS804",
     "node-pool-allows-nothing",
@@ -345,14 +348,20 @@ def node_pool_allows_nothing(pool: LintObject, context: LintContext) -> Iterator
     knows those of which the snapshot has nodes or NodeClaims, and that event.
 
     The API server accepts the object, and the pods that need this pool stay pending. It refuses the object where
-    ``minValues`` is larger than the number of listed values, or where In has no value.
+    ``minValues`` is larger than the number of listed values, where In has no value, and where Gt or Lt has anything but one
+    whole number.
 
     Repair: one requirement per label, with values that instance types have.
     """
     typed = typed_pool(pool)
     if typed is None:
         return
-    problems = list(_contradictions(pool, typed))
+    problems = [
+        Problem(message=refusal, steps=steps, stop=Stage.REFUSED, help="write a requirement that Karpenter accepts")
+        for steps, each in _written(pool, typed)
+        if (refusal := _refusal(each))
+    ]
+    problems += _contradictions(pool, typed)
     yield from problems
     if problems or context.overlay is None:
         return
@@ -374,14 +383,6 @@ def _contradictions(pool: LintObject, typed: NodePool) -> Iterator[Problem]:
 
     left: dict[str, tuple[Requirement, list[Requirement]]] = {}
     for steps, own in _requirements(pool, typed):
-        if own.operator == IN and own.min_values is not None and own.min_values > len(own.values):
-            yield Problem(
-                message=f"minValues {own.min_values} of {own.key} is more than the {len(own.values)} listed values",
-                steps=(*steps, "minValues"),
-                stop=Stage.REFUSED,
-                help=f"list {own.min_values} values, or lower minValues",
-            )
-            continue
         if own.key == CAPACITY_TYPE and own.operator == IN and own.values.isdisjoint(CAPACITY_TYPES):
             yield Problem(
                 message=f"{own.key} lists {listed(sorted(own.values))}, which is no capacity type",
@@ -407,14 +408,32 @@ def _contradictions(pool: LintObject, typed: NodePool) -> Iterator[Problem]:
 
 
 def _requirements(pool: LintObject, typed: NodePool) -> Iterator[tuple[Steps, Requirement]]:
-    """Yield the labels and requirements of a pool's template, each with its path."""
+    """Yield the labels and the valid requirements of a pool's template, each with its path."""
     for key, value in typed.spec.template.metadata.labels.items():
         yield (*_TEMPLATE, "metadata", "labels", key), requirement(key, IN, (value,))
-    written = numbered(at(pool.raw, *_TEMPLATE, "spec", "requirements"), (*_TEMPLATE, "spec", "requirements"))
-    for (steps, _), each in zip(written, typed.spec.template.spec.requirements, strict=True):
-        # The API server refuses In without values.
-        if each.operator != IN or each.values:
+    for steps, each in _written(pool, typed):
+        if not _refusal(each):
             yield steps, requirement(each.key, each.operator, each.values, each.min_values)
+
+
+def _written(pool: LintObject, typed: NodePool) -> Iterator[tuple[Steps, MinValuesRequirement]]:
+    """Yield the requirements of a pool's template as they are written, each with its path."""
+    steps = (*_TEMPLATE, "spec", "requirements")
+    places = numbered(at(pool.raw, *steps), steps)
+    for (place, _), each in zip(places, typed.spec.template.spec.requirements, strict=True):
+        yield place, each
+
+
+def _refusal(each: MinValuesRequirement) -> str:
+    """Return the reason why the API server refuses a requirement; empty if it accepts it."""
+    if each.operator == IN:
+        if not each.values:
+            return f"In lists no value of {each.key}"
+        if each.min_values is not None and each.min_values > len(each.values):
+            return f"minValues {each.min_values} of {each.key} is more than the {len(each.values)} listed values"
+    if each.operator in (GT, LT, GTE, LTE) and not (len(each.values) == 1 and _WHOLE.fullmatch(each.values[0])):
+        return f"{each.operator} compares {each.key} with {listed(each.values) or 'nothing'}, not with one whole number"
+    return ""
 
 
 @Rule(

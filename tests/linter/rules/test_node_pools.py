@@ -429,13 +429,15 @@ def test_requirements_that_contradict_one_another(requirements: str, labels: str
             "- {key: a, operator: In, values: [p, q], minValues: 3}",
             ["A: minValues 3 of a is more than the 2 listed values"],
         ),
+        ("- {key: a, operator: In, values: []}", ["A: In lists no value of a"]),
+        ("- {key: a, operator: Gt, values: [many]}", ["A: Gt compares a with many, not with one whole number"]),
         (
             "- {key: a, operator: In, values: [p, q], minValues: 2}\n      - {key: a, operator: NotIn, values: [q]}",
             ["C: minValues 2 of a is more than the 1 values that are left"],
         ),
     ],
 )
-def test_fewer_values_than_min_values(requirements: str, expected: list[str]) -> None:
+def test_requirements_that_karpenter_cannot_use(requirements: str, expected: list[str]) -> None:
     text = pool().replace("requirements: []", f"requirements:\n      {requirements}")
     assert [f"{each.stop}: {each.message}" for each in lint(text, "KS804")] == expected
 
