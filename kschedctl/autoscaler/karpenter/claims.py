@@ -20,7 +20,7 @@ from kschedctl.autoscaler.instance_types import (
     is_offered,
 )
 from kschedctl.autoscaler.karpenter.daemons import DaemonGroup
-from kschedctl.autoscaler.karpenter.pods import Candidate, HostPort, Stage, untolerated
+from kschedctl.autoscaler.karpenter.pods import WaitingPod, HostPort, Stage, untolerated
 from kschedctl.autoscaler.karpenter.pools import LIFECYCLE, Pool, unmet_min_values
 from kschedctl.autoscaler.karpenter.topology import Topology
 from kschedctl.autoscaler.karpenter.volumes import Attachments
@@ -121,7 +121,7 @@ class Claim:
     requirements: Requirements
     types: TypeMask
     requests: Amounts
-    pods: list[Candidate] = field(default_factory=list)
+    pods: list[WaitingPod] = field(default_factory=list)
     volumes: Attachments = field(default_factory=dict)
     ports: list[tuple[str, HostPort]] = field(default_factory=list)
     reservations: list[Offering] = field(default_factory=list)
@@ -153,7 +153,7 @@ class Packing:
         #: The claims so far, in the order in which the next pod is offered to them.
         self.open: list[Claim] = []
 
-    def fit(self, claim: Claim, candidate: Candidate, stage: Stage, *, is_new: bool) -> Fit | Refusal:
+    def fit(self, claim: Claim, waiting: WaitingPod, stage: Stage, *, is_new: bool) -> Fit | Refusal:
         """Return what is left of a claim with a pod; a refusal if it cannot take the pod."""
         taints = claim.pool.taints
         if not stage.tolerates(taints):
@@ -166,8 +166,8 @@ class Packing:
         if not is_new and not self._has_room(claim, types, requests):
             claim.refused.add(id(stage))
             return Refusal(Obstacle.TYPES)
-        if candidate.attachments:
-            volumes = _united(claim.volumes, candidate.attachments)
+        if waiting.attachments:
+            volumes = _united(claim.volumes, waiting.attachments)
             n_volumes = {driver: len(claims) for driver, claims in volumes.items()}
             types = types & claim.pool.types.holding(n_volumes)
             if not types.any():
@@ -182,11 +182,11 @@ class Packing:
             return Refusal(Obstacle.REQUIREMENTS, text, claim.requirements, stage.requirements)
         base = added(claim.requirements, stage.requirements.values())
         found: Fit | Refusal = Refusal(Obstacle.PLACES)
-        for place in candidate.places or [{}]:
-            found = self._fit_at(claim, candidate, stage, base, place, types, requests, is_new=is_new)
+        for place in waiting.places or [{}]:
+            found = self._fit_at(claim, waiting, stage, base, place, types, requests, is_new=is_new)
             if isinstance(found, Fit):
                 return found
-        alone = not candidate.places and not candidate.attachments and self.topology.is_free(candidate)
+        alone = not waiting.places and not waiting.attachments and self.topology.is_free(waiting)
         if not is_new and alone and isinstance(found, Refusal) and found.obstacle is not Obstacle.RESERVATION:
             # Nothing but the claim itself decides.
             claim.refused.add(id(stage))
@@ -201,7 +201,7 @@ class Packing:
     def _fit_at(
         self,
         claim: Claim,
-        candidate: Candidate,
+        waiting: WaitingPod,
         stage: Stage,
         base: Requirements,
         place: Requirements,
@@ -215,19 +215,19 @@ class Packing:
             if problem:
                 return Refusal(Obstacle.PLACES, f"incompatible volume requirements, {problem}", base, place)
             base = added(base, place.values())
-        narrowed, problem = self.topology.narrowed(candidate, stage.strict, base)
+        narrowed, problem = self.topology.narrowed(waiting, stage.strict, base)
         if not problem and narrowed is not base:
             problem = incompatibility(base, narrowed, WELL_KNOWN)
         if problem:
             return Refusal(Obstacle.TOPOLOGY, problem)
         if narrowed is not base:
             base = added(base, narrowed.values())
-        return self._filtered(claim, candidate, stage, base, types, requests, is_new=is_new)
+        return self._filtered(claim, waiting, stage, base, types, requests, is_new=is_new)
 
     def _filtered(
         self,
         claim: Claim,
-        candidate: Candidate,
+        waiting: WaitingPod,
         stage: Stage,
         wanted: Requirements,
         types: TypeMask,
@@ -239,7 +239,7 @@ class Packing:
         meeting, offered = own.meeting(wanted), own.offered(wanted)
         looked_at, fitting = np.zeros_like(types), np.zeros_like(types)
         for group in claim.daemons:
-            if not _takes_port_of(candidate.key, stage, (*group.ports, *claim.ports)):
+            if not _takes_port_of(waiting.key, stage, (*group.ports, *claim.ports)):
                 looked_at |= group.types
                 fitting |= own.fitting(requests + group.requests) & group.types
         looked_at &= types
@@ -256,7 +256,7 @@ class Packing:
             if not is_new:
                 return Refusal(Obstacle.TYPES)
             found = looked_at & meeting, fitting, looked_at & offered
-            text = self._type_problem(claim, candidate, stage, wanted, found, min_values)
+            text = self._type_problem(claim, waiting, stage, wanted, found, min_values)
             met, fits, has_offering = (bool(each.any()) for each in found)
             obstacle = Obstacle.MIN_VALUES if min_values else Obstacle.TYPES
             return Refusal(obstacle, text, wanted, {}, (met, fits, has_offering))
@@ -268,7 +268,7 @@ class Packing:
     def _type_problem(
         self,
         claim: Claim,
-        candidate: Candidate,
+        waiting: WaitingPod,
         stage: Stage,
         wanted: Requirements,
         found: tuple[TypeMask, TypeMask, TypeMask],
@@ -287,7 +287,7 @@ class Packing:
         groups = [
             group
             for group in claim.daemons
-            if group.daemons and not _takes_port_of(candidate.key, stage, (*group.ports, *claim.ports))
+            if group.daemons and not _takes_port_of(waiting.key, stage, (*group.ports, *claim.ports))
         ]
         return f"{text}, requirements={requirements_text(wanted)}, resources={_resources(stage, groups)}{typo}"
 
@@ -319,14 +319,14 @@ class Packing:
             return "satisfying updated nodeclaim constraints would remove all compatible reserved offering options"
         return reserved
 
-    def add(self, claim: Claim, candidate: Candidate, stage: Stage, fit: Fit) -> None:
+    def add(self, claim: Claim, waiting: WaitingPod, stage: Stage, fit: Fit) -> None:
         """Give a claim a pod."""
-        claim.pods.append(candidate)
+        claim.pods.append(waiting)
         claim.requirements, claim.types, claim.requests = fit.requirements, fit.types, fit.requests
-        claim.volumes = _united(claim.volumes, candidate.attachments)
-        claim.ports += ((candidate.key, port) for port in stage.host_ports)
+        claim.volumes = _united(claim.volumes, waiting.attachments)
+        claim.ports += ((waiting.key, port) for port in stage.host_ports)
         self.topology.register_host(claim.host)
-        self.topology.record(candidate, claim.pool.taints, fit.requirements)
+        self.topology.record(waiting, claim.pool.taints, fit.requirements)
         if fit.reservations or claim.reservations:
             self.reservations.hold(claim.host, {each.reservation_id for each in fit.reservations})
         claim.reservations = fit.reservations

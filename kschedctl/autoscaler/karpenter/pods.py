@@ -81,7 +81,7 @@ class Stage:
 
 
 @dataclass(eq=False)
-class Candidate:
+class WaitingPod:
     """A pod of a round."""
 
     pod: Pod

@@ -21,7 +21,14 @@ from kschedctl.autoscaler.karpenter.claims import (
     finished,
 )
 from kschedctl.autoscaler.karpenter.daemons import daemon_pods, daemons_on
-from kschedctl.autoscaler.karpenter.pods import Candidate, Stage, Stages, is_provisionable, is_reschedulable, problem_of
+from kschedctl.autoscaler.karpenter.pods import (
+    WaitingPod,
+    Stage,
+    Stages,
+    is_provisionable,
+    is_reschedulable,
+    problem_of,
+)
 from kschedctl.autoscaler.karpenter.pools import (
     Pool,
     groups_of,
@@ -166,7 +173,7 @@ class Round:
 
     def __init__(self, cluster: Cluster, types: Sequence[InstanceType], settings: Settings) -> None:
         self._plan = Plan()
-        self._candidates: list[Candidate] = []
+        self._waiting: list[WaitingPod] = []
         self._pools: list[Pool] = []
         every, self._plan.waits = state_nodes(cluster, settings.classes, settings.going)
         if self._plan.waits:
@@ -192,7 +199,7 @@ class Round:
         own_types = [types_of(pool, types) for pool in pools]
         resources = _resources(cluster, types, nodes)
         self._stages = Stages(resources, prefers=settings.prefers, soft_taints=soft_taints(pools))
-        self._candidates = [self._candidate(pod) for pod in pods]
+        self._waiting = [self._waiting_pod(pod) for pod in pods]
         domains: dict[str, Domains] = {}
 
         def domains_of(key: str) -> Domains:
@@ -200,7 +207,7 @@ class Round:
                 domains[key] = pool_domains(pools, own_types, key)
             return domains[key]
 
-        known = [each for each in self._candidates if not each.volume_problem]
+        known = [each for each in self._waiting if not each.volume_problem]
         self._topology = Topology(cluster, nodes, domains_of, known, prefers=settings.prefers)
         offered = [
             made(pool, own, resources, best_effort=settings.best_effort)
@@ -229,10 +236,10 @@ class Round:
         reservations = Reservations(kind for own in own_types for kind in own)
         self._packing = Packing(self._topology, reservations, best_effort=settings.best_effort)
         self._n_opened = 0
-        self._chosen: dict[Candidate, Stage] = {}
+        self._chosen: dict[WaitingPod, Stage] = {}
         self._node_of: dict[str, str] = {}
 
-    def _candidate(self, pod: Pod) -> Candidate:
+    def _waiting_pod(self, pod: Pod) -> WaitingPod:
         problem, places = "", list[Requirements]()
         attached: Attachments = {}
         spec = pod.spec
@@ -251,48 +258,48 @@ class Round:
                 own = LabelSelector(match_expressions=expressions)
                 constraints = tuple(replace(each, label_selector=own) for each in self._settings.default_constraints)
                 spec = replace(spec, topology_spread_constraints=constraints)
-        return Candidate(pod, self._stages.of(spec), places, attached, problem)
+        return WaitingPod(pod, self._stages.of(spec), places, attached, problem)
 
     def alone(self, key: str) -> Iterator[tuple[Pool, Fit | Refusal]]:
         """Yield what each pool says to a pod before any other has got a place, in the order in which they are asked."""
-        candidate = next((each for each in self._candidates if each.key == key), None)
-        if candidate is None:
+        waiting = next((each for each in self._waiting if each.key == key), None)
+        if waiting is None:
             return
         for pool in self._pools:
-            stage: Stage | None = candidate.first
+            stage: Stage | None = waiting.first
             while stage is not None:
-                self._topology.update(candidate, stage)
-                _, found = self._offered(pool, candidate, stage)
+                self._topology.update(waiting, stage)
+                _, found = self._offered(pool, waiting, stage)
                 if isinstance(found, Refusal) and found.obstacle in (Obstacle.TYPES, Obstacle.LIMIT):
-                    found = self._without_limit(pool, candidate, stage, found)
+                    found = self._without_limit(pool, waiting, stage, found)
                 stage = None if isinstance(found, Fit) else self._stages.relaxed(stage)
             yield pool, found
-        self._topology.update(candidate, candidate.first)
+        self._topology.update(waiting, waiting.first)
 
-    def _without_limit(self, pool: Pool, candidate: Candidate, stage: Stage, refusal: Refusal) -> Refusal:
+    def _without_limit(self, pool: Pool, waiting: WaitingPod, stage: Stage, refusal: Refusal) -> Refusal:
         """Return the limit as the obstacle if the pool would take a pod but for it, else what it lacks besides."""
         every = np.ones(len(pool.types.types), dtype=np.bool_)
         claim = Claim.of(pool, self._n_opened + 1, self._daemons[pool.name], every)
-        found = self._packing.fit(claim, candidate, stage, is_new=True)
+        found = self._packing.fit(claim, waiting, stage, is_new=True)
         return Refusal(Obstacle.LIMIT, refusal.text) if isinstance(found, Fit) else found
 
     def solve(self) -> Plan:
         """Try all pods until none makes progress."""
         plan = self._plan
-        if not self._candidates:
+        if not self._waiting:
             return plan
-        queue = deque(sorted(self._candidates, key=_order))
-        last: dict[Candidate, int] = {}
+        queue = deque(sorted(self._waiting, key=_order))
+        last: dict[WaitingPod, int] = {}
         while queue and last.get(queue[0]) != len(queue):
-            candidate = queue.popleft()
-            problem = self._try(candidate)
+            waiting = queue.popleft()
+            problem = self._try(waiting)
             if not problem:
-                plan.errors.pop(candidate.key, None)
+                plan.errors.pop(waiting.key, None)
                 continue
-            plan.errors[candidate.key] = problem
-            self._topology.update(candidate, candidate.first)
-            queue.append(candidate)
-            last[candidate] = len(queue)
+            plan.errors[waiting.key] = problem
+            self._topology.update(waiting, waiting.first)
+            queue.append(waiting)
+            last[waiting] = len(queue)
         plan.placed = self._node_of
         for claim in sorted(self._packing.open, key=lambda each: each.number):
             node = finished(claim, [self._chosen[each] for each in claim.pods])
@@ -302,81 +309,81 @@ class Round:
                 plan.errors |= dict.fromkeys((each.key for each in claim.pods), node)
         return plan
 
-    def _try(self, candidate: Candidate) -> str:
+    def _try(self, waiting: WaitingPod) -> str:
         """Find a place for a pod, giving up its preferences one by one; return the last error if there is none."""
-        stage: Stage | None = candidate.first
+        stage: Stage | None = waiting.first
         problem = ""
         while stage is not None:
-            if stage is not candidate.first:
-                self._topology.update(candidate, stage)
-            problem, is_final = self._add(candidate, stage)
+            if stage is not waiting.first:
+                self._topology.update(waiting, stage)
+            problem, is_final = self._add(waiting, stage)
             if not problem or is_final:
                 return problem
             stage = self._stages.relaxed(stage)
         return problem
 
-    def _add(self, candidate: Candidate, stage: Stage) -> tuple[str, bool]:
+    def _add(self, waiting: WaitingPod, stage: Stage) -> tuple[str, bool]:
         """Find a place for a pod at one stage; return the error, and whether concessions are of no use."""
-        if candidate.uses_devices:
+        if waiting.uses_devices:
             return _DEVICES, True
-        if candidate.volume_problem:
-            return candidate.volume_problem, False
-        if self._add_to_existing(candidate, stage):
+        if waiting.volume_problem:
+            return waiting.volume_problem, False
+        if self._add_to_existing(waiting, stage):
             return "", True
         packing = self._packing
         order = go_order([len(claim.pods) for claim in packing.open])
         packing.open[:] = [packing.open[i] for i in order]
         for claim in packing.open:
             if id(stage) not in claim.refused:
-                fit = packing.fit(claim, candidate, stage, is_new=False)
+                fit = packing.fit(claim, waiting, stage, is_new=False)
                 if isinstance(fit, Fit):
-                    packing.add(claim, candidate, stage, fit)
-                    self._chosen[candidate] = stage
+                    packing.add(claim, waiting, stage, fit)
+                    self._chosen[waiting] = stage
                     return "", True
-        return self._add_to_new(candidate, stage) if self._pools else (_NO_TYPES, False)
+        return self._add_to_new(waiting, stage) if self._pools else (_NO_TYPES, False)
 
-    def _add_to_existing(self, candidate: Candidate, stage: Stage) -> bool:
+    def _add_to_existing(self, waiting: WaitingPod, stage: Stage) -> bool:
         existing = self._existing
-        attached = candidate.attachments
+        attached = waiting.attachments
         for i in existing.open_to(stage):
             if stage.host_ports or attached:
                 node = existing.nodes[i]
                 kind = self._types.get(node.node_pool, {}).get(node.instance_type)
                 usage = existing.usage(i, kind.volume_limits if kind is not None else {})
-                if not usage.has_room_for(candidate.key, stage.host_ports, attached):
+                if not usage.has_room_for(waiting.key, stage.host_ports, attached):
                     continue
             base = added(existing.requirements[i], stage.requirements.values())
-            for place in candidate.places or [{}]:
+            for place in waiting.places or [{}]:
                 wanted = base
                 if place:
                     if not are_compatible(base, place):
                         continue
                     wanted = added(base, place.values())
-                narrowed, problem = self._topology.narrowed(candidate, stage.strict, wanted)
+                narrowed, problem = self._topology.narrowed(waiting, stage.strict, wanted)
                 if problem or not are_compatible(wanted, narrowed):
                     continue
                 existing.requirements[i] = wanted = added(wanted, narrowed.values())
                 existing.free[i] -= stage.requests
-                self._topology.record(candidate, existing.taints[i], wanted)
+                self._topology.record(waiting, existing.taints[i], wanted)
                 if stage.host_ports or attached:
-                    usage.add(candidate.key, stage.host_ports, attached)
-                self._node_of[candidate.key] = existing.nodes[i].name
+                    usage.add(waiting.key, stage.host_ports, attached)
+                self._node_of[waiting.key] = existing.nodes[i].name
                 return True
         return False
 
-    def _add_to_new(self, candidate: Candidate, stage: Stage) -> tuple[str, bool]:
+    def _add_to_new(self, waiting: WaitingPod, stage: Stage) -> tuple[str, bool]:
         problems = []
         for pool in self._pools:
-            claim, fit = self._offered(pool, candidate, stage)
+            claim, fit = self._offered(pool, waiting, stage)
             if isinstance(fit, Fit):
                 claim.min_values_relaxed = any(
                     fit.requirements[key].min_values != each.min_values
                     for key, each in claim.requirements.items()
                     if each.min_values is not None
                 )
-                self._packing.add(claim, candidate, stage, fit)
+                self._packing.add(claim, waiting, stage, fit)
                 self._packing.open.append(claim)
-                self._chosen[candidate] = stage
+                self._chosen[waiting] = stage
                 self._limits[pool.name].take(pool, fit.types)
                 return "", True
             problems.append(fit.text)
@@ -384,7 +391,7 @@ class Round:
                 return "; ".join(problems), True
         return "; ".join(problems), False
 
-    def _offered(self, pool: Pool, candidate: Candidate, stage: Stage) -> tuple[Claim, Fit | Refusal]:
+    def _offered(self, pool: Pool, waiting: WaitingPod, stage: Stage) -> tuple[Claim, Fit | Refusal]:
         """Return a new claim of a pool, and what is left of it with a pod."""
         types = self._limits[pool.name].types(pool)
         every = np.ones(len(pool.types.types), dtype=np.bool_)
@@ -392,7 +399,7 @@ class Round:
             return Claim.of(pool, 0, self._daemons[pool.name], every), types
         self._n_opened += 1
         claim = Claim.of(pool, self._n_opened, self._daemons[pool.name], types)
-        return claim, self._packing.fit(claim, candidate, stage, is_new=True)
+        return claim, self._packing.fit(claim, waiting, stage, is_new=True)
 
 
 class _Limit:
@@ -444,7 +451,7 @@ def _resources(cluster: Cluster, types: Sequence[InstanceType], nodes: Sequence[
     return Resources([*lists, {"pods": 0, NODES: 0}])
 
 
-def _order(candidate: Candidate) -> tuple[int, int, datetime, str]:
-    nanos, metadata = candidate.first.nanos, candidate.pod.metadata
+def _order(waiting: WaitingPod) -> tuple[int, int, datetime, str]:
+    nanos, metadata = waiting.first.nanos, waiting.pod.metadata
     created = metadata.creation_timestamp or datetime(1, 1, 1, tzinfo=UTC)
     return -nanos.get("cpu", 0), -nanos.get("memory", 0), created, metadata.uid

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from kschedctl.autoscaler.karpenter.pods import Candidate, Stage, untolerated
+from kschedctl.autoscaler.karpenter.pods import WaitingPod, Stage, untolerated
 from kschedctl.autoscaler.karpenter.state import StateNode
 from kschedctl.autoscaler.requirements import (
     Requirement,
@@ -169,7 +169,7 @@ class TopologyGroup:
         """Return the host name of a node; ``None`` for another key. That of a new node is not among the domains."""
         return next(iter(of_node.values)) if self.key == HOSTNAME and len(of_node.values) == 1 else None
 
-    def _candidates(self, of_node: Requirement) -> Iterable[str]:
+    def _possible(self, of_node: Requirement) -> Iterable[str]:
         if of_node.operator == IN:
             return sorted(domain for domain in of_node.values if domain in self.domains)
         return sorted(domain for domain in self.domains if of_node.has(domain))
@@ -182,7 +182,7 @@ class TopologyGroup:
             return requirement(self.key, IN, (host,)) if fits else requirement(self.key, DOES_NOT_EXIST)
         least = self._least(of_pod)
         valid = [
-            (self.domains[d], d) for d in self._candidates(of_node) if self.domains[d] + own - least <= self.max_skew
+            (self.domains[d], d) for d in self._possible(of_node) if self.domains[d] + own - least <= self.max_skew
         ]
         return requirement(self.key, IN, (min(valid)[1],)) if valid else requirement(self.key, DOES_NOT_EXIST)
 
@@ -201,7 +201,7 @@ class TopologyGroup:
             if not of_pod.has(host):
                 return set()
             return {host} if self.domains.get(host, 0) > 0 or self._starts(pod, of_pod) else set()
-        chosen = {d for d in self._candidates(of_node) if self.domains[d] > 0 and of_pod.has(d)}
+        chosen = {d for d in self._possible(of_node) if self.domains[d] > 0 and of_pod.has(d)}
         if chosen or not self._starts(pod, of_pod):
             return chosen
         both = intersection(of_pod, of_node)
@@ -275,7 +275,7 @@ class Topology:
         cluster: Cluster,
         nodes: Sequence[StateNode],
         domains: Callable[[str], Domains],
-        batch: Sequence[Candidate],
+        batch: Sequence[WaitingPod],
         *,
         prefers: bool,
     ) -> None:
@@ -283,8 +283,8 @@ class Topology:
         self._groups: dict[object, TopologyGroup] = {}
         self._inverse: dict[object, TopologyGroup] = {}
         #: The groups whose constraints hold for a pod, and those of its own anti-affinity to others.
-        self._owned: dict[Candidate, list[TopologyGroup]] = {}
-        self._inverse_owned: dict[Candidate, list[TopologyGroup]] = {}
+        self._owned: dict[WaitingPod, list[TopologyGroup]] = {}
+        self._inverse_owned: dict[WaitingPod, list[TopologyGroup]] = {}
         self._none: list[TopologyGroup] = []
         self._of_stage: dict[tuple[int, str, object], list[TopologyGroup]] = {}
         self._matching: dict[object, list[TopologyGroup]] = {}
@@ -319,19 +319,19 @@ class Topology:
                 if group.key in labels:
                     group.record((labels[group.key],))
 
-    def update(self, candidate: Candidate, stage: Stage) -> None:
+    def update(self, waiting: WaitingPod, stage: Stage) -> None:
         """Give a pod the constraints of a stage, and take those of earlier stages from it."""
-        pod = candidate.pod
+        pod = waiting.pod
         if _terms(stage.spec, "pod_anti_affinity", preferred=self._prefers):
-            self._inverse_owned.setdefault(candidate, [])
+            self._inverse_owned.setdefault(waiting, [])
             for group in self._inverse_groups(pod, stage.spec):
-                if group not in self._inverse_owned[candidate]:
-                    self._inverse_owned[candidate].append(group)
+                if group not in self._inverse_owned[waiting]:
+                    self._inverse_owned[waiting].append(group)
         key = id(stage), pod.namespace, tuple(pod.metadata.labels.items())
         known = self._of_stage.get(key)
         if known is None:
             known = self._of_stage[key] = list(dict.fromkeys(self._made(pod, stage.spec)))
-        self._owned[candidate] = known
+        self._owned[waiting] = known
 
     def _made(self, pod: Pod, spec: PodSpec) -> Iterable[TopologyGroup]:
         for constraint in spec.topology_spread_constraints:
@@ -428,12 +428,12 @@ class Topology:
             if group.key == HOSTNAME:
                 group.register(name)
 
-    def is_free(self, candidate: Candidate) -> bool:
+    def is_free(self, waiting: WaitingPod) -> bool:
         """Report whether no constraint concerns a pod."""
-        return not self._constraints(candidate)
+        return not self._constraints(waiting)
 
-    def _constraints(self, candidate: Candidate) -> list[TopologyGroup]:
-        pod, owned = candidate.pod, self._owned.get(candidate, self._none)
+    def _constraints(self, waiting: WaitingPod) -> list[TopologyGroup]:
+        pod, owned = waiting.pod, self._owned.get(waiting, self._none)
         key = id(owned), pod.namespace, tuple(pod.metadata.labels.items())
         known = self._matching.get(key)
         if known is None:
@@ -441,27 +441,27 @@ class Topology:
             known = self._matching[key] = sorted(groups, key=lambda each: each.rank)
         return known
 
-    def narrowed(self, candidate: Candidate, strict: Requirements, of_node: Requirements) -> tuple[Requirements, str]:
+    def narrowed(self, waiting: WaitingPod, strict: Requirements, of_node: Requirements) -> tuple[Requirements, str]:
         """Return a node's requirements with the domains in which a pod may be, and the problem if there are none."""
         out = of_node
-        for group in self._constraints(candidate):
+        for group in self._constraints(waiting):
             anything = requirement(group.key, EXISTS)
             pod_domains, node_domains = strict.get(group.key, anything), of_node.get(group.key, anything)
-            chosen = group.choice(candidate.pod, pod_domains, node_domains)
+            chosen = group.choice(waiting.pod, pod_domains, node_domains)
             if not chosen.values:
                 return out, group.problem(pod_domains, node_domains)
             out = added(out, (chosen,))
         return out, ""
 
-    def record(self, candidate: Candidate, taints: Sequence[Taint], of_node: Requirements) -> None:
+    def record(self, waiting: WaitingPod, taints: Sequence[Taint], of_node: Requirements) -> None:
         """Count a pod that has been placed on a node."""
         for group in self._groups.values():
-            if group.selects(candidate.pod) and group.counted.admits(taints, of_node):
+            if group.selects(waiting.pod) and group.counted.admits(taints, of_node):
                 found = of_node.get(group.key)
                 values = found.values if found is not None else frozenset()
                 if group.kind == ANTI_AFFINITY or (len(values) == 1 and found is not None and not found.complement):
                     group.record(values)
-        for group in self._inverse_owned.get(candidate, ()):
+        for group in self._inverse_owned.get(waiting, ()):
             found = of_node.get(group.key)
             group.record(found.values if found is not None else ())
 
