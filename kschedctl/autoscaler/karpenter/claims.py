@@ -20,7 +20,7 @@ from kschedctl.autoscaler.instance_types import (
     is_offered,
 )
 from kschedctl.autoscaler.karpenter.daemons import DaemonGroup
-from kschedctl.autoscaler.karpenter.pods import WaitingPod, HostPort, Stage, untolerated
+from kschedctl.autoscaler.karpenter.pods import HostPort, Stage, WaitingPod, untolerated
 from kschedctl.autoscaler.karpenter.pools import LIFECYCLE, Pool, unmet_min_values
 from kschedctl.autoscaler.karpenter.topology import Topology
 from kschedctl.autoscaler.karpenter.volumes import Attachments

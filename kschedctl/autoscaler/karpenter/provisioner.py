@@ -22,9 +22,9 @@ from kschedctl.autoscaler.karpenter.claims import (
 )
 from kschedctl.autoscaler.karpenter.daemons import daemon_pods, daemons_on
 from kschedctl.autoscaler.karpenter.pods import (
-    WaitingPod,
     Stage,
     Stages,
+    WaitingPod,
     is_provisionable,
     is_reschedulable,
     problem_of,
@@ -54,8 +54,6 @@ from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.workload import DaemonSet, PodDisruptionBudget
 from kschedctl.scheduler.plugins.pod_topology_spread.plugin import default_selector
 
-#: The API groups of the NodeClasses of Karpenter's providers.
-PROVIDERS: Final = frozenset({"karpenter.k8s.aws", "karpenter.azure.com", "karpenter.k8s.gcp", "eks.amazonaws.com"})
 _DEVICES: Final = "pod has Dynamic Resource Allocation requirements that are not yet supported by Karpenter"
 _NO_POOLS: Final = "no dynamic nodepools found"
 _NO_TYPES: Final = "nodepool requirements filtered out all available instance types"

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from kschedctl.autoscaler.karpenter.pods import WaitingPod, Stage, untolerated
+from kschedctl.autoscaler.karpenter.pods import Stage, WaitingPod, untolerated
 from kschedctl.autoscaler.karpenter.state import StateNode
 from kschedctl.autoscaler.requirements import (
     Requirement,
