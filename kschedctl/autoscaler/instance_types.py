@@ -67,18 +67,38 @@ _AWS_LABELS: Final = frozenset(
         "instance-tenancy",
     )
 )
+#: Beginnings of labels that other providers know of their instance types.
+_OTHER_LABELS: Final = (
+    "eks.amazonaws.com/instance-",
+    "karpenter.azure.com/",
+    "kubernetes.azure.com/",
+    "karpenter.k8s.gcp/",
+    "cloud.google.com/",
+)
+
+
+class _WellKnownLabels(frozenset[str]):
+    """Labels by name, and all that begin as those of other providers do."""
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(key) or (isinstance(key, str) and key.startswith(_OTHER_LABELS))
+
+
 #: The labels that a new node may get although no requirement of its pool defines them (v1.WellKnownLabels).
-WELL_KNOWN: Final = _AWS_LABELS | {
-    NODE_POOL_LABEL,
-    ZONE,
-    REGION,
-    INSTANCE_TYPE,
-    ARCH,
-    OS,
-    CAPACITY_TYPE,
-    "node.kubernetes.io/windows-build",
-    "topology.k8s.aws/zone-id",
-}
+WELL_KNOWN: Final = _WellKnownLabels(
+    _AWS_LABELS
+    | {
+        NODE_POOL_LABEL,
+        ZONE,
+        REGION,
+        INSTANCE_TYPE,
+        ARCH,
+        OS,
+        CAPACITY_TYPE,
+        "node.kubernetes.io/windows-build",
+        "topology.k8s.aws/zone-id",
+    }
+)
 
 #: Amounts of all resources that a round knows, in thousandths of a unit (milli-CPU, milli-bytes, milli-devices).
 Amounts = NDArray[np.int64]

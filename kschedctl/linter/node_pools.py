@@ -44,15 +44,6 @@ from kschedctl.objects.selectors import DOES_NOT_EXIST, IN
 from kschedctl.objects.well_known import HOSTNAME, INSTANCE_TYPE
 from kschedctl.sources.snapshot.decoding import decode
 
-#: Domains of labels that providers give to nodes although no requirement of a pool names them.
-_PROVIDERS: Final = (
-    "karpenter.k8s.aws/",
-    "eks.amazonaws.com/",
-    "karpenter.azure.com/",
-    "kubernetes.azure.com/",
-    "karpenter.k8s.gcp/",
-    "cloud.google.com/",
-)
 #: Labels of nodes that other provisioners create: node groups, control planes, virtual nodes.
 _OF_OTHERS: Final = (
     "eks.amazonaws.com/nodegroup",
@@ -198,15 +189,14 @@ def refusal(pool: NodePool, pod: Pod, types: Sequence[SizedType]) -> PoolRefusal
 
 def _incompatible(known: Requirements, wanted: Requirements) -> str:
     """Return the reason why nodes of a pool cannot meet requirements; empty if they may."""
-    undefined = WELL_KNOWN | {key for key in wanted if key.startswith(_PROVIDERS)}
-    if are_compatible(known, wanted, undefined):
+    if are_compatible(known, wanted, WELL_KNOWN):
         return ""
     found = [
         f"allows {known[key]}, and the pods want {wanted[key]}"
         for key in sorted(known.keys() & wanted.keys())
         if conflicts({key: known[key]}, {key: wanted[key]})
     ]
-    return listed(found) if found else f"refuses them: {incompatibility(known, wanted, undefined)}"
+    return listed(found) if found else f"refuses them: {incompatibility(known, wanted, WELL_KNOWN)}"
 
 
 def _limit(pool: NodePool, requests: dict[str, int]) -> str:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kschedctl.autoscaler.instance_types import WELL_KNOWN
 from kschedctl.autoscaler.requirements import (
     Requirement,
     added,
@@ -100,3 +101,17 @@ def test_former_names_of_labels_are_the_stable_ones() -> None:
         {}, (requirement("beta.kubernetes.io/arch", "In", ["arm64"]), requirement("kubernetes.io/arch", "Exists"))
     )
     assert requirements_text(both) == "kubernetes.io/arch In [arm64]"
+
+
+@pytest.mark.parametrize(
+    ("key", "may"),
+    [
+        ("karpenter.k8s.aws/instance-cpu", True),
+        ("karpenter.azure.com/sku-family", True),
+        ("eks.amazonaws.com/instance-category", True),
+        ("eks.amazonaws.com/nodegroup", False),
+        ("example.com/team", False),
+    ],
+)
+def test_labels_that_providers_know_need_no_requirement(key: str, may: bool) -> None:
+    assert are_compatible({}, added({}, (requirement(key, "In", ["x"]),)), WELL_KNOWN) is may
