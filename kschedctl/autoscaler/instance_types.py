@@ -1,6 +1,6 @@
 """Instance types that a cloud offers: labels, sizes and offerings; and as columns, for questions about all of them.
 
-The form of a catalogue is that of a case of the batch command (``instanceTypes``).
+The form of a catalog is that of a case of the batch command (``instanceTypes``).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -112,7 +112,7 @@ class Offering(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
     zone: str
     capacity_type: str
-    #: Per hour, in the currency of the catalogue.
+    #: Per hour, in the currency of the catalog.
     price: float = 0.0
     available: bool = True
     #: The reservation of an offering of type ``reserved``, and the number of its instances that are left.

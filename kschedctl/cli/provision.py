@@ -24,14 +24,14 @@ def provision(
 ) -> "CommandResult":
     of_cluster = cluster.request(what_ifs)
 
-    from kschedctl.autoscaler.catalogue import read_catalogue
+    from kschedctl.autoscaler.catalog import read_catalog
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
     from kschedctl.questions.manifests import load_with_manifests
 
-    # A wrong catalogue is reported before the cluster is read.
+    # A wrong catalog is reported before the cluster is read.
     if request.instance_types:
-        read_catalogue(request.instance_types)
+        read_catalog(request.instance_types)
     handle = TerminalHandle()
     loaded = load_with_manifests(which.request(), of_cluster, handle)
     return CommandResult(answer=request.answer(loaded, handle), cluster=loaded)

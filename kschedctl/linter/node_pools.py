@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from kschedctl.autoscaler.catalogue import seen_types
+from kschedctl.autoscaler.catalog import seen_types
 from kschedctl.autoscaler.instance_types import WELL_KNOWN, InstanceType, Resources, allocatable
 from kschedctl.autoscaler.karpenter.pods import requests_of, requirements_of, untolerated, without_first_term
 from kschedctl.autoscaler.karpenter.pools import made, own_requirements, template_requirements, types_of

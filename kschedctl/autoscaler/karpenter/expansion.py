@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from kschedctl.autoscaler.catalogue import SEEN, seen_types, type_labels
+from kschedctl.autoscaler.catalog import SEEN, seen_types, type_labels
 from kschedctl.autoscaler.expansion import Expansion, GroupChange, GroupRefusal, NodeOffer, Repair
 from kschedctl.autoscaler.instance_types import CAPACITY_TYPE, WELL_KNOWN, InstanceType, allocatable, is_offered
 from kschedctl.autoscaler.karpenter.claims import Fit, NewNode, Obstacle, Refusal

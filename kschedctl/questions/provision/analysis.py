@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.autoscaler.catalogue import SEEN, read_catalogue, seen_types
+from kschedctl.autoscaler.catalog import SEEN, read_catalog, seen_types
 from kschedctl.autoscaler.instance_types import InstanceType
 from kschedctl.autoscaler.karpenter.claims import NewNode
 from kschedctl.autoscaler.karpenter.expansion import node_of, offer_of
@@ -57,9 +57,9 @@ class _Run:
 def provisioning(cluster: LoadedCluster, request: ProvisionRequest, handle: AnalysisHandle) -> Provisioning:
     """Run one round of Karpenter's provisioner, or rounds until one launches nothing.
 
-    Raises InputError if the cluster has no NodePool, or the catalogue cannot be read.
+    Raises InputError if the cluster has no NodePool, or the catalog cannot be read.
     """
-    types = read_catalogue(request.instance_types) if request.instance_types else ()
+    types = read_catalog(request.instance_types) if request.instance_types else ()
     if not cluster.cluster.list(NodePool):
         hint = "kubectl get nodepools.karpenter.sh lists them; a snapshot of kschedctl snapshot contains them"
         raise InputError("the cluster has no NodePool of Karpenter", hint=hint)

@@ -19,7 +19,7 @@ class ProvisionRequest(AnalysisRequest["Provisioning"]):
     Raises
     ------
     InputError
-        If the cluster has no NodePool, or the catalogue of instance types cannot be read.
+        If the cluster has no NodePool, or the catalog of instance types cannot be read.
 
     Examples
     --------

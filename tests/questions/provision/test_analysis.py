@@ -25,7 +25,7 @@ def test_the_plan_of_the_fixture(cluster: kschedctl.SchedulingCluster) -> None:
     assert (answer.pending, answer.fitting, answer.price, answer.outcome.yes) == (4, {}, None, False)
 
 
-def test_prices_come_from_the_catalogue(cluster: kschedctl.SchedulingCluster) -> None:
+def test_prices_come_from_the_catalog(cluster: kschedctl.SchedulingCluster) -> None:
     answer = cluster.provision(instance_types=str(POOLS / "instance-types.yaml"))
     (node,) = answer.nodes
     assert node.instance_types[0] == "c7g.2xlarge"
@@ -55,9 +55,7 @@ def test_a_cluster_without_node_pools_is_an_error() -> None:
         ("{", "expected"),
     ],
 )
-def test_catalogues_that_are_none(
-    cluster: kschedctl.SchedulingCluster, tmp_path: Path, text: str, problem: str
-) -> None:
+def test_catalogs_that_are_none(cluster: kschedctl.SchedulingCluster, tmp_path: Path, text: str, problem: str) -> None:
     file = tmp_path / "types.yaml"
     file.write_text(text)
     with pytest.raises(InputError, match=problem):

@@ -28,24 +28,24 @@ _TYPE_LABELS: Final = (_AWS, "karpenter.azure.com/sku-", "karpenter.k8s.gcp/inst
 _AWS_NAME: Final = re.compile(r"(?P<family>(?P<category>[a-z]+)(?P<generation>[0-9]+)[a-z0-9-]*)\.(?P<size>[a-z0-9-]+)")
 
 
-class _Catalogue(msgspec.Struct, rename="camel"):
+class _Catalog(msgspec.Struct, rename="camel"):
     instance_types: tuple[InstanceType, ...] = ()
 
 
-def read_catalogue(path: str) -> tuple[InstanceType, ...]:
+def read_catalog(path: str) -> tuple[InstanceType, ...]:
     """Read instance types from a YAML or JSON file: a list, or an object with ``instanceTypes``.
 
-    Raises InputError if the file cannot be read, or is no catalogue.
+    Raises InputError if the file cannot be read, or is no catalog.
     """
     try:
         text = Path(path).read_bytes()
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", where=path) from None
     data: Any = yaml_value(text, path)[0]
-    hint = "docs/node-is-not-added.md shows a catalogue, and how to make one of a cloud's list"
+    hint = "docs/node-is-not-added.md shows a catalog, and how to make one of a cloud's list"
     try:
         whole = data if isinstance(data, dict) else {"instanceTypes": data}
-        types = msgspec.convert(whole, _Catalogue).instance_types
+        types = msgspec.convert(whole, _Catalog).instance_types
         check_quantities(types)
     except msgspec.ValidationError as error:
         raise InputError(str(error), where=path, hint=hint) from None
