@@ -14,7 +14,7 @@ import numpy as np
 from kschedctl.common.arrays import Int64Array
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnosis import Advice, Situation
-from kschedctl.diagnosis.evidence.node_autoscalers import expansion_of, remedies_of
+from kschedctl.diagnosis.evidence.node_autoscalers import expansion_of, has_autoscaler, remedies_of
 from kschedctl.diagnosis.new_nodes import NEW_NODE
 from kschedctl.diagnosis.testimony import undone_by_others
 from kschedctl.diagnosis.why.cluster_remedies import (
@@ -296,6 +296,8 @@ def _everything(
     if decision.other_scheduler:
         return []
     small = len(decision.cluster.nodes) <= FEW_NODES
+    # A round of an autoscaler over a large cluster is not run for each pair.
+    asks_once = first is None or not has_autoscaler(Situation(decision))
     # What preemption is about to evict is not deleted by hand.
     preempts = decision.preemption is not None and bool(decision.preemption.nominated)
     group = group_of(decision)
@@ -309,7 +311,7 @@ def _everything(
         *preemption_remedies(decision),
         *group_remedies(decision),
         *(remedy for row in collected.refusing for remedy in freeing_deletions(decision, row, kept) if not preempts),
-        *_added_nodes(decision, first.nodes if first is not None else ()),
+        *(_added_nodes(decision, first.nodes if first is not None else ()) if small or asks_once else ()),
         *other_priorities(decision),
         *(fewer_pods(decision) if small and not preempts and first is None else ()),
     )
