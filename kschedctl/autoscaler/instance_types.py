@@ -192,6 +192,12 @@ class Resources:
         self.names: tuple[str, ...] = tuple(sorted({name for each in lists for name in each}))
         self._columns = {name: i for i, name in enumerate(self.names)}
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Resources) and self.names == other.names
+
+    def __hash__(self) -> int:
+        return hash(self.names)
+
     def amounts(self, nanos: Mapping[str, int]) -> Amounts:
         """Return amounts as an array of int64, shape (n_resources,), in thousandths, rounded up."""
         out = np.zeros(len(self.names), dtype=np.int64)

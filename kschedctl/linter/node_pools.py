@@ -12,7 +12,7 @@ from kschedctl.autoscaler.catalog import seen_types
 from kschedctl.autoscaler.instance_types import WELL_KNOWN, InstanceType, Resources, allocatable
 from kschedctl.autoscaler.karpenter.pods import requests_of, requirements_of, untolerated, without_first_term
 from kschedctl.autoscaler.karpenter.pools import made, own_requirements, template_requirements, types_of
-from kschedctl.autoscaler.karpenter.state import NODES, capacity_of, state_nodes
+from kschedctl.autoscaler.karpenter.state import NODES, state_nodes
 from kschedctl.autoscaler.requirements import (
     Requirement,
     Requirements,
@@ -307,9 +307,9 @@ def excess(pool: NodePool, context: LintContext) -> Iterator[tuple[str, str, str
     cluster = cluster_of(context)
     if cluster is not None:
         used = Counter()
-        for node in state_nodes(cluster, (), ())[0]:
+        for node in state_nodes(cluster).nodes:
             if node.node_pool == pool.name and not node.is_going:
-                used.update(capacity_of(node))
+                used.update(node.capacity)
     for name, limit in limits.items():
         if used[name] > limit:
             yield name, str(pool.spec.limits[name]), format_nanos(name, used[name])

@@ -6,7 +6,7 @@ import pytest
 
 from kschedctl.autoscaler.catalog import seen_types
 from kschedctl.autoscaler.instance_types import CAPACITY_TYPE, InstanceType, allocatable
-from kschedctl.objects.core import Node, NodeStatus
+from kschedctl.objects.core import Node, NodeStatus, ResourceList
 from kschedctl.objects.karpenter import (
     MinValuesRequirement,
     NodeClaim,
@@ -20,8 +20,8 @@ from kschedctl.objects.quantity import NANO
 from kschedctl.objects.well_known import INSTANCE_TYPE, ZONE
 from tests.builders import make_cluster, make_object
 
-SIZE = {"cpu": "4", "memory": "16Gi"}
-LEFT = {"cpu": "3920m", "memory": "15Gi"}
+SIZE: ResourceList = {"cpu": "4", "memory": "16Gi"}
+LEFT: ResourceList = {"cpu": "3920m", "memory": "15Gi"}
 
 
 def machine(name: str, kind: str, zone: str, **labels: str) -> Node:

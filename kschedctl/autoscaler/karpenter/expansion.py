@@ -17,7 +17,7 @@ from kschedctl.autoscaler.karpenter.claims import Fit, NewNode, Obstacle, Refusa
 from kschedctl.autoscaler.karpenter.pods import is_provisionable, requests_of, requirements_of, untolerated
 from kschedctl.autoscaler.karpenter.pools import LIFECYCLE, template_requirements, types_of
 from kschedctl.autoscaler.karpenter.provisioner import Plan, Round, Settings
-from kschedctl.autoscaler.karpenter.state import NODES, capacity_of, state_nodes
+from kschedctl.autoscaler.karpenter.state import NODES, state_nodes
 from kschedctl.autoscaler.requirements import Requirement, Requirements, incompatibility, intersects
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import pending_pods
@@ -304,9 +304,9 @@ def _limits(cluster: Cluster, pool: NodePool, types: Sequence[InstanceType]) -> 
 def _used(cluster: Cluster, pool: NodePool) -> dict[str, int]:
     """Return the capacity of a pool's nodes that stay, in nano-units."""
     out: dict[str, int] = {}
-    for each in state_nodes(cluster, (), ())[0]:
+    for each in state_nodes(cluster).nodes:
         if each.node_pool == pool.name and not each.is_going:
-            for name, amount in capacity_of(each).items():
+            for name, amount in each.capacity.items():
                 out[name] = out.get(name, 0) + amount
     return out
 
@@ -388,7 +388,9 @@ def _changes(
 ) -> Iterator[GroupChange]:
     for summary, command, new, asked in _candidates(cluster, pod, pool, refusal, types):
         objects = [new if each.name == pool.name else each for each in cluster.list(NodePool)]
-        tried = cluster.with_objects(NodePool, objects).with_pods(added=(asked,))
+        tried = cluster.with_objects(NodePool, objects)
+        if asked is not pod:
+            tried = tried.with_pods(added=(asked,))
         plan = Round(tried, seen_types(tried), settings).solve()
         node = next((each for each in plan.nodes if pod.key in each.pods), None)
         if node is not None:

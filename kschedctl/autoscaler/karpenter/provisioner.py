@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -39,15 +40,16 @@ from kschedctl.autoscaler.karpenter.pools import (
     usable_pools,
 )
 from kschedctl.autoscaler.karpenter.sorting import go_order
-from kschedctl.autoscaler.karpenter.state import NODES, Bound, StateNode, Usage, capacity_of, state_nodes, volume_limits
+from kschedctl.autoscaler.karpenter.state import NODES, Bound, StateNode, StateNodes, Usage, state_nodes, volume_limits
 from kschedctl.autoscaler.karpenter.topology import Domains, Topology
 from kschedctl.autoscaler.karpenter.volumes import Attachments, MissingObject, alternatives, attachments
-from kschedctl.autoscaler.requirements import Requirements, added, are_compatible, conflict, of_labels, requirement
+from kschedctl.autoscaler.requirements import Requirements, added, are_compatible, conflict, requirement
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PENDING
 from kschedctl.objects.karpenter import NodePool
 from kschedctl.objects.meta import LabelSelector, LabelSelectorRequirement
-from kschedctl.objects.pod import Pod, TopologySpreadConstraint
+from kschedctl.objects.pod import Pod, PodSpec, TopologySpreadConstraint
 from kschedctl.objects.resources import parse_resources
 from kschedctl.objects.selectors import IN
 from kschedctl.objects.well_known import HOSTNAME
@@ -133,7 +135,7 @@ class _Existing:
         self.bound = Bound(cluster, resources)
         self.taints = [each.taints for each in self.nodes]
         self.requirements: list[Requirements] = [
-            added(of_labels(each.labels), (requirement(HOSTNAME, IN, (each.hostname,)),)) for each in self.nodes
+            added(each.requirements, (requirement(HOSTNAME, IN, (each.hostname,)),)) for each in self.nodes
         ]
         self._usage: dict[int, Usage] = {}
         #: The amounts that are left on each, shape (n_nodes, n_resources).
@@ -173,29 +175,31 @@ class Round:
         self._plan = Plan()
         self._waiting: list[WaitingPod] = []
         self._pools: list[Pool] = []
-        every, self._plan.waits = state_nodes(cluster, settings.classes, settings.going)
-        if self._plan.waits:
+        known = state_nodes(cluster, settings.classes, settings.going)
+        self._plan.waits = known.waits
+        if known.waits:
             return
         pending = _pending(cluster, self._plan, settings.only)
         pools = usable_pools(cluster, settings.classes)
-        pods = [*pending, *_displaced(cluster, every, settings.now)]
+        pods = [*pending, *_displaced(cluster, known.nodes, settings.now)]
         if not pools:
             self._plan.errors = dict.fromkeys((pod.key for pod in pending), _NO_POOLS)
         elif pods:
-            self._prepare(cluster, types, settings, [each for each in every if not each.is_going], pools, pods)
+            self._prepare(cluster, types, settings, known, pools, pods)
 
     def _prepare(
         self,
         cluster: Cluster,
         types: Sequence[InstanceType],
         settings: Settings,
-        nodes: Sequence[StateNode],
+        every: StateNodes,
         pools: Sequence[NodePool],
         pods: Sequence[Pod],
     ) -> None:
         self._cluster, self._settings = cluster, settings
+        nodes = [each for each in every.nodes if not each.is_going]
         own_types = [types_of(pool, types) for pool in pools]
-        resources = _resources(cluster, types, nodes)
+        resources = _resources(cluster, types, every)
         self._stages = Stages(resources, prefers=settings.prefers, soft_taints=soft_taints(pools))
         self._waiting = [self._waiting_pod(pod) for pod in pods]
         domains: dict[str, Domains] = {}
@@ -221,14 +225,14 @@ class Round:
         for i, node in enumerate(self._existing.nodes):
             limit = self._limits.get(node.node_pool)
             if limit is not None:
-                limit.subtract(capacity_of(node), resources)
+                limit.subtract(node.capacity, resources)
             to_come = np.zeros(len(resources.names), dtype=np.int64)
-            for daemon in daemons_on(daemons, self._existing.taints[i], of_labels(node.labels)):
+            for daemon in daemons_on(daemons, node.taints, node.requirements):
                 to_come += daemon.requests
             row = cluster.nodes.row[node.node.name] if node.node is not None else None
             here = self._existing.bound.of_daemons[row] if row is not None else 0
             used = self._existing.bound.requested[row] if row is not None else 0
-            free = resources.amounts(parse_resources(node.resources("allocatable")))
+            free = resources.amounts(node.allocatable)
             self._existing.free[i] = free - used - np.maximum(to_come - here, 0)
             self._topology.register_host(node.hostname)
         reservations = Reservations(kind for own in own_types for kind in own)
@@ -433,20 +437,25 @@ class _Limit:
         self.left = self.left - np.where(self.limited, most, 0)
 
 
-def _resources(cluster: Cluster, types: Sequence[InstanceType], nodes: Sequence[StateNode]) -> Resources:
-    lists = [parse_resources(each.capacity) for each in types]
-    lists += [parse_resources(each.resources(name)) for each in nodes for name in ("capacity", "allocatable")]
-    for each in cluster.pods.classes:
-        for container in (*each.pod.spec.containers, *each.pod.spec.init_containers):
-            lists.append(dict.fromkeys((*container.resources.requests, *container.resources.limits), 0))
-        lists.append(dict.fromkeys((*each.pod.spec.overhead, *each.pod.spec.resources.requests), 0))
-    for pool in usable_pools(cluster, frozenset()):
-        lists.append(parse_resources(pool.spec.limits))
-    for daemon_set in cluster.list(DaemonSet):
-        template = daemon_set.spec.template
-        for container in (*template.spec.containers, *template.spec.init_containers) if template is not None else ():
-            lists.append(dict.fromkeys((*container.resources.requests, *container.resources.limits), 0))
-    return Resources([*lists, {"pods": 0, NODES: 0}])
+def _resources(cluster: Cluster, types: Sequence[InstanceType], nodes: StateNodes) -> Resources:
+    names = {"pods", NODES, *nodes.resource_names, *_requested_names(cluster.pods)}
+    names |= {name for each in types for name in each.capacity}
+    names |= {name for pool in cluster.list(NodePool) for name in pool.spec.limits}
+    templates = (each.spec.template.spec for each in cluster.list(DaemonSet) if each.spec.template is not None)
+    names |= {name for spec in templates for name in _names(spec)}
+    return Resources([dict.fromkeys(names, 0)])
+
+
+@lru_cache(maxsize=2)
+def _requested_names(pods: Pods) -> frozenset[str]:
+    return frozenset(name for each in pods.classes for name in _names(each.pod.spec))
+
+
+def _names(spec: PodSpec) -> Iterator[str]:
+    """Yield the resources that a pod asks for."""
+    yield from (*spec.overhead, *spec.resources.requests)
+    for container in (*spec.containers, *spec.init_containers):
+        yield from (*container.resources.requests, *container.resources.limits)
 
 
 def _order(waiting: WaitingPod) -> tuple[int, int, datetime, str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Final
 
 import numpy as np
@@ -9,8 +10,10 @@ import numpy as np
 from kschedctl.autoscaler.instance_types import Amounts, Resources
 from kschedctl.autoscaler.karpenter.pods import HostPort, host_ports, is_owned_by, requests_of
 from kschedctl.autoscaler.karpenter.volumes import Attachments, MissingObject, attachments
+from kschedctl.autoscaler.requirements import Requirements, of_labels
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.arrays import Int64Array
+from kschedctl.cluster.pods import Pods
+from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.objects.core import Node, ResourceList, Taint
 from kschedctl.objects.karpenter import NODE_POOL_LABEL, NodeClaim, holds
 from kschedctl.objects.pod import NO_EXECUTE, NO_SCHEDULE
@@ -18,6 +21,7 @@ from kschedctl.objects.quantity import NANO
 from kschedctl.objects.resources import parse_resources
 from kschedctl.objects.volume import CSINode
 from kschedctl.objects.well_known import HOSTNAME, INSTANCE_TYPE
+from kschedctl.objects.workload import DaemonSet
 
 #: The resource of a limit on the number of nodes.
 NODES: Final = "nodes"
@@ -51,12 +55,12 @@ class StateNode:
         """True if it has a NodeClaim."""
         return self.claim is not None
 
-    @property
+    @cached_property
     def is_registered(self) -> bool:
         """True if the labels and taints of its Node are set."""
         return self.claim is None or self._is_labelled(_REGISTERED)
 
-    @property
+    @cached_property
     def is_initialized(self) -> bool:
         """True if it is ready for pods."""
         return self.claim is None or self._is_labelled(_INITIALIZED)
@@ -64,35 +68,35 @@ class StateNode:
     def _is_labelled(self, key: str) -> bool:
         return self.node is not None and self.node.metadata.labels.get(key) == "true"
 
-    @property
+    @cached_property
     def known(self) -> Node | NodeClaim:
         """The object that has its name and labels."""
         known = self.node if self.is_registered else self.claim
         assert known is not None
         return known
 
-    @property
+    @cached_property
     def name(self) -> str:
         return self.known.name
 
-    @property
+    @cached_property
     def labels(self) -> dict[str, str]:
         return self.known.metadata.labels
 
-    @property
+    @cached_property
     def hostname(self) -> str:
         return self.labels.get(HOSTNAME) or self.name
 
-    @property
+    @cached_property
     def node_pool(self) -> str:
         """The name of its NodePool; empty for none."""
         return self.labels.get(NODE_POOL_LABEL, "")
 
-    @property
+    @cached_property
     def instance_type(self) -> str:
         return self.labels.get(INSTANCE_TYPE, "")
 
-    @property
+    @cached_property
     def taints(self) -> tuple[Taint, ...]:
         """The taints that it will have when it is ready."""
         if self.claim is None:
@@ -106,7 +110,22 @@ class StateNode:
             each for each in taints if (each.key, each.effect) not in passing and not each.key.startswith(_READINESS)
         )
 
-    def resources(self, name: str) -> ResourceList:
+    @cached_property
+    def requirements(self) -> Requirements:
+        """Its labels as requirements."""
+        return of_labels(self.labels)
+
+    @cached_property
+    def capacity(self) -> dict[str, int]:
+        """Its capacity in nano-units, which counts against the limits of its pool: it is one node."""
+        return {**parse_resources(self._resources("capacity")), NODES: NANO}
+
+    @cached_property
+    def allocatable(self) -> dict[str, int]:
+        """The amounts for pods in nano-units."""
+        return parse_resources(self._resources("allocatable"))
+
+    def _resources(self, name: str) -> ResourceList:
         """Return the ``capacity`` or ``allocatable`` that it has, or will have when it is ready."""
         own: ResourceList = getattr(self.node.status, name) if self.node is not None else {}
         if self.claim is None or self.is_initialized:
@@ -115,13 +134,31 @@ class StateNode:
         return own | {key: amount for key, amount in promised.items() if not parse_resources(own).get(key)}
 
 
-def state_nodes(cluster: Cluster, classes: Collection[str], going: Collection[str]) -> tuple[list[StateNode], bool]:
-    """Return the nodes by name, and whether Karpenter waits with all pods until it knows more of one.
+class StateNodes:
+    """The nodes by name, and whether Karpenter waits with all pods until it knows more of one."""
+
+    def __init__(self, nodes: list[StateNode], *, waits: bool) -> None:
+        self.nodes, self.waits = nodes, waits
+
+    @cached_property
+    def resource_names(self) -> frozenset[str]:
+        """The resources that any node has."""
+        return frozenset(name for node in self.nodes for each in (node.capacity, node.allocatable) for name in each)
+
+
+def state_nodes(
+    cluster: Cluster, classes: frozenset[str] = frozenset(), going: frozenset[str] = frozenset()
+) -> StateNodes:
+    """Return the nodes of a cluster, computed once for all that are derived from it with the same nodes and claims.
 
     Args:
         classes: The API groups of NodeClasses that are Karpenter's own; empty for all.
         going: The names of nodes that Karpenter has decided to take away.
     """
+    return cluster.derived(StateNodes, (classes, going), lambda: _state_nodes(cluster, classes, going), of=(NodeClaim,))
+
+
+def _state_nodes(cluster: Cluster, classes: Collection[str], going: Collection[str]) -> StateNodes:
     waits = False
     claims: dict[str, NodeClaim] = {}
     for claim in cluster.list(NodeClaim):
@@ -141,7 +178,7 @@ def state_nodes(cluster: Cluster, classes: Collection[str], going: Collection[st
         ends = _is_going(own) if own is not None else node.metadata.deletion_timestamp is not None
         out.append(StateNode(node, own, ends or node.name in going))
     out += [StateNode(None, claim, _is_going(claim)) for claim in claims.values()]
-    return sorted(out, key=lambda each: each.name), waits
+    return StateNodes(sorted(out, key=lambda each: each.name), waits=waits)
 
 
 def _is_going(claim: NodeClaim) -> bool:
@@ -181,21 +218,9 @@ class Bound:
     """
 
     def __init__(self, cluster: Cluster, resources: Resources) -> None:
-        pods, n_nodes = cluster.pods, len(cluster.nodes)
-        per_class = np.array(
-            [resources.amounts(requests_of(each.pod)[0]) for each in pods.classes], dtype=np.int64
-        ).reshape(len(pods.classes), len(resources.names))
-        placed = np.flatnonzero(pods.node_row >= 0)
-        self.requested = _summed(pods.node_row[placed], per_class[pods.class_id[placed]], n_nodes)
-        daemons = np.array(
-            [i for i in placed.tolist() if is_owned_by(pods.records[i].metadata, "apps/v1", "DaemonSet")],
-            dtype=np.int64,
-        )
-        self.of_daemons = _summed(pods.node_row[daemons], per_class[pods.class_id[daemons]], n_nodes)
         self._cluster = cluster
-        self._busy = np.array(
-            [bool(host_ports(each.pod.spec) or each.pod.spec.volumes) for each in pods.classes], dtype=np.bool_
-        )
+        has_daemons = bool(cluster.list(DaemonSet))
+        self.requested, self.of_daemons, self._busy = _sums(cluster.pods, len(cluster.nodes), resources, has_daemons)
 
     def usage(self, row: int) -> Usage:
         """Return the ports and volumes in use on a node."""
@@ -211,6 +236,25 @@ class Bound:
         return out
 
 
+@lru_cache(maxsize=2)
+def _sums(pods: Pods, n_nodes: int, resources: Resources, has_daemons: bool) -> tuple[Amounts, Amounts, Mask]:
+    """Return the sums per node of all pods and of those of DaemonSets, and the classes with ports or volumes."""
+    per_class = np.array(
+        [resources.amounts(requests_of(each.pod)[0]) for each in pods.classes], dtype=np.int64
+    ).reshape(len(pods.classes), len(resources.names))
+    placed = np.flatnonzero(pods.node_row >= 0)
+    of_daemons = (
+        i for i in placed.tolist() if has_daemons and is_owned_by(pods.records[i].metadata, "apps/v1", "DaemonSet")
+    )
+    daemons = np.fromiter(of_daemons, dtype=np.int64)
+    busy = [bool(host_ports(each.pod.spec) or each.pod.spec.volumes) for each in pods.classes]
+    return (
+        _summed(pods.node_row[placed], per_class[pods.class_id[placed]], n_nodes),
+        _summed(pods.node_row[daemons], per_class[pods.class_id[daemons]], n_nodes),
+        np.array(busy, dtype=np.bool_),
+    )
+
+
 def _summed(rows: Int64Array, amounts: Amounts, n_nodes: int) -> Amounts:
     out = np.zeros((n_nodes, amounts.shape[1]), dtype=np.int64)
     np.add.at(out, rows, amounts)
@@ -222,8 +266,3 @@ def volume_limits(cluster: Cluster, name: str) -> Iterator[tuple[str, int | None
     found = cluster.get(CSINode, name)
     for driver in found.spec.drivers if found is not None else ():
         yield driver.name, driver.allocatable.count if driver.allocatable is not None else None
-
-
-def capacity_of(node: StateNode) -> dict[str, int]:
-    """Return the capacity of a node in nano-units, which counts against the limits of its pool: it is one node."""
-    return {**parse_resources(node.resources("capacity")), NODES: NANO}
