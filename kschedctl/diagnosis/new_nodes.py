@@ -10,6 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.node_copies import copies_of_belongings, copy_of_node, numbered_names
 from kschedctl.common.arrays import Int64Array
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.template import NODE_BOUND
@@ -21,7 +22,6 @@ from kschedctl.objects.resources import CPU, MEMORY, amount_of, exact_quantity
 from kschedctl.objects.well_known import INSTANCE_TYPE, POOL_LABELS, ZONE, zone_of
 from kschedctl.scheduler.framework.remedy import Change, Create, Remedy, created
 from kschedctl.scheduler.framework.risk import RemedyScope, Risk
-from kschedctl.trials.whatif.nodes import copies_of_belongings, copy_of_node, numbered_names
 
 #: The family of remedies that add nodes.
 NEW_NODE: Final = "node"

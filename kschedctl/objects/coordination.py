@@ -3,7 +3,9 @@
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
+from kschedctl.objects.cluster_autoscaler import STATUS_NAME, STATUS_NAMESPACE
 from kschedctl.objects.meta import ApiObject, ApiStruct, Int32, Time
 
 #: The annotation that contained the leader election record before Leases existed.
@@ -62,8 +64,26 @@ def lock_record(text: str) -> LockRecord | None:
         return None
 
 
+class ConfigMapData(ApiStruct, frozen=True):
+    """The only key of a ConfigMap's data that is parsed."""
+
+    status: str = ""
+
+
 class ConfigMap(ApiObject, frozen=True, kw_only=True):
-    """A ConfigMap whose annotation may be a leader election record; its data is not parsed."""
+    """A ConfigMap whose annotation may be a leader election record, or that is the status of Cluster Autoscaler."""
+
+    #: Empty unless it is the status of Cluster Autoscaler.
+    data: ConfigMapData = ConfigMapData()
+
+    @property
+    def is_autoscaler_status(self) -> bool:
+        """True for the one ConfigMap in which Cluster Autoscaler reports its node groups."""
+        return (self.namespace, self.name) == (STATUS_NAMESPACE, STATUS_NAME)
+
+    def without_other_data(self) -> "ConfigMap":
+        """Return the ConfigMap without data, unless it is the status of Cluster Autoscaler."""
+        return self if self.is_autoscaler_status else replace(self, data=ConfigMapData())
 
 
 class Endpoints(ApiObject, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ The kinds of two groups may have one name, such as Kueue's Workload; their types
 
 from typing import Final
 
+from kschedctl.objects.cluster_autoscaler import AUTOSCALER_KINDS, ClusterAutoscaler
 from kschedctl.objects.core import Condition, ResourceList
 from kschedctl.objects.karpenter import NodeClaim, NodePool
 from kschedctl.objects.meta import ApiObject, ApiStruct, Int32, Labels, LabelSelector, Time
@@ -213,6 +214,7 @@ CUSTOM_RESOURCES: Final[dict[tuple[str, str], type[ApiObject]]] = {
     ("autoscaling.k8s.io", "VerticalPodAutoscaler"): VerticalPodAutoscaler,
     ("karpenter.sh", "NodePool"): NodePool,
     ("karpenter.sh", "NodeClaim"): NodeClaim,
+    **AUTOSCALER_KINDS,
     ("config.openshift.io", "Scheduler"): OpenShiftScheduler,
     ("kueue.x-k8s.io", "LocalQueue"): LocalQueue,
     ("kueue.x-k8s.io", "ClusterQueue"): ClusterQueue,
@@ -226,6 +228,7 @@ CUSTOM_RESOURCES: Final[dict[tuple[str, str], type[ApiObject]]] = {
 NAMESPACED_CUSTOM_RESOURCES: Final = frozenset(CUSTOM_RESOURCES.values()) - {
     NodePool,
     NodeClaim,
+    ClusterAutoscaler,
     OpenShiftScheduler,
     ClusterQueue,
     ResourceFlavor,

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, get_args, get_origin
 
@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from kschedctl.common.errors import InputError
 from kschedctl.objects import (
+    cluster_autoscaler,
     coordination,
     core,
     custom_resources,
@@ -36,6 +37,7 @@ from kschedctl.objects.kinds import CAPTURED_KINDS
 from kschedctl.objects.meta import Labels, LabelSelectorRequirement, OwnerReference
 from kschedctl.objects.pod import Pod, Toleration
 from kschedctl.objects.pod_group import TypedLocalObjectReference
+from kschedctl.objects.quantity import quantity_problem
 from kschedctl.objects.selectors import NodeSelectorRequirement, parse_int64
 from kschedctl.objects.volume import TopologySelectorLabelRequirement, TypedObjectReference
 from kschedctl.objects.workload import IntOrPercent, StatefulSet
@@ -93,6 +95,7 @@ CHOICES: Final = frozenset(
     }
 )
 _COMPARING: Final = ("Gt", "Lt")
+_REVISION: Final = "deployment.kubernetes.io/revision"
 _MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
 _OTHER_GROUP: Final = "example.com"
 _VERSIONS: Final = frozenset({"", "v1", "v1beta1", "v1beta2", "v1alpha1", "v1alpha2", "v1alpha3", "v2"})
@@ -208,6 +211,9 @@ class _Renaming:
             (pod.ContainerStateWaiting, "message"): lambda _: "",
             (pod.ContainerStateTerminated, "message"): lambda _: "",
             (event.EventSource, "component"): lambda component: component if component in REPORTERS else "other",
+            # The status of Cluster Autoscaler has names of the cloud.
+            (coordination.ConfigMapData, "status"): lambda _: "",
+            (cluster_autoscaler.MachineReference, "kind"): self._renamed_kind,
             (coordination.LeaseSpec, "holder_identity"): names.holder,
             (coordination.LeaseSpec, "preferred_holder"): names.holder,
             (coordination.LeaseCandidateSpec, "lease_name"): names.word,
@@ -283,16 +289,37 @@ class _Renaming:
         return {self._names.key(key): self._names.value(key, value) for key, value in labels.items()}
 
     def _annotations(self, annotations: Labels) -> Labels:
-        return {
-            key: ",".join(map(self._names.word, value.split(",")))
-            if key == _MIGRATED_PLUGINS
-            else value
-            if key == "deployment.kubernetes.io/revision" and parse_int64(value) is not None
-            else self._leader(value)
-            if key == LEADER_ANNOTATION
-            else self._names.word(value)
-            for key, value in annotations.items()
+        rules: dict[str, Callable[[str], str]] = {
+            _MIGRATED_PLUGINS: lambda value: ",".join(map(self._names.word, value.split(","))),
+            _REVISION: lambda value: value if parse_int64(value) is not None else self._names.word(value),
+            LEADER_ANNOTATION: self._leader,
+            cluster_autoscaler.OWNER_KIND: self._renamed_kind,
+            cluster_autoscaler.MACHINE: self._machine,
+            cluster_autoscaler.GPU_TYPE: self._names.resource,
+            cluster_autoscaler.CAPACITY_LABELS: self._labels_in_text,
+            cluster_autoscaler.CAPACITY_TAINTS: self._labels_in_text,
+            **dict.fromkeys(cluster_autoscaler.AMOUNT_ANNOTATIONS, self._amount_in_text),
         }
+        return {key: rules.get(key, self._names.word)(value) for key, value in annotations.items()}
+
+    def _amount_in_text(self, text: str) -> str:
+        return text if quantity_problem(text) is None else self._names.word(text)
+
+    def _machine(self, text: str) -> str:
+        """Replace the names in a machine, ``NAMESPACE/SET-SUFFIX``, so that it still names its set."""
+        namespace, _, name = text.rpartition("/")
+        of, _, suffix = name.rpartition("-")
+        return f"{self._names.word(namespace, 'namespace')}/{self._names.word(of)}-{self._names.word(suffix, 'suffix')}"
+
+    def _labels_in_text(self, text: str) -> str:
+        """Replace keys and values of labels, ``KEY=VALUE,KEY=VALUE``, and of taints, which end with their effect."""
+        out = []
+        for each in filter(None, text.split(",")):
+            key, equals, rest = each.partition("=")
+            value, colon, effect = rest.partition(":")
+            renamed = f"{equals}{self._names.value(key, value)}{colon}{self._names.choice(effect)}"
+            out.append(f"{self._names.key(key)}{renamed}")
+        return ",".join(out)
 
     def _leader(self, text: str) -> str:
         """Replace the holder in a leader election record; any other text gets a pseudonym."""

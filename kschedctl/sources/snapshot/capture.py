@@ -24,6 +24,7 @@ from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Location
 from kschedctl.common.wording import listed
 from kschedctl.objects import core, meta, policies, volume
+from kschedctl.objects.cluster_autoscaler import GROUP_ANNOTATIONS
 from kschedctl.objects.coordination import LEADER_ANNOTATION, NODE_LEASES, Lease
 from kschedctl.objects.core import Condition
 from kschedctl.objects.device import AllocatedDeviceStatus
@@ -62,6 +63,7 @@ READ_ANNOTATIONS: Final = frozenset(
         "volume.kubernetes.io/selected-node",
         "vpaInPlaceUpdated",
         "vpaUpdates",
+        *GROUP_ANNOTATIONS,
     }
 )
 #: Fields that no result depends on, with the value that replaces them. Parameters can contain passwords.

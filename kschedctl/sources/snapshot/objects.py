@@ -14,7 +14,8 @@ from kschedctl.common.errors import InputError, SnapshotError
 from kschedctl.common.findings import Finding, Location, ObjectRef, Severity, Subject, Where
 from kschedctl.common.text.json_text import json_documents
 from kschedctl.common.wording import listed
-from kschedctl.objects.coordination import LEADER_ANNOTATION
+from kschedctl.objects.cluster_autoscaler import STATUS_NAME
+from kschedctl.objects.coordination import LEADER_ANNOTATION, ConfigMap
 from kschedctl.objects.event import TELLING_WORDS, Event, ObjectReference
 from kschedctl.objects.kinds import evidence_type, file_type, kind_type, lock_type
 from kschedctl.objects.meta import ApiObject
@@ -224,6 +225,7 @@ CARRIERS: Final = {
     ("", _STATUS): "an error of the API server in place of objects",
 }
 _LEADER: Final = LEADER_ANNOTATION.encode()
+_AUTOSCALER_STATUS: Final = STATUS_NAME.encode()
 #: The field that makes any object a list, in YAML whose first lines determine its kind.
 _ITEMS_LINE: Final = b"\nitems:"
 #: YAML that may hide a time or the annotation of a lock: escapes of their characters, an escaped line break within
@@ -451,7 +453,7 @@ class Reading:
         """Report whether an object, given as YAML, is only counted: nothing in its text changes the result."""
         return (
             (is_only_counted(api_version, kind) or _is_quiet(evidence_type(api_version, kind), text))
-            and (lock_type(api_version, kind) is None or _LEADER not in text)
+            and (lock_type(api_version, kind) is None or not (_LEADER in text or _AUTOSCALER_STATUS in text))
             and BRACES.encode() not in text
             and _ITEMS_LINE not in text
             and _ESCAPES.search(text) is None
@@ -606,6 +608,8 @@ class Reading:
             else:
                 self.note(error, described(location, api_version, kind, value))
             return None
+        if isinstance(read, ConfigMap):
+            read = read.without_other_data()
         if read.metadata.name and BRACES not in read.metadata.name:
             if self._written is not None:
                 self._written.keep(read, json_text(value))
@@ -620,12 +624,14 @@ class Reading:
     def _type_of(self, value: JsonValue, api_version: str, kind: str) -> type[ApiObject] | None:
         """Return the type of a kind that scheduling depends on, or ``None``.
 
-        A lock is read only if it has a leader election record.
+        A lock is read only if it has a leader election record, or is the status of Cluster Autoscaler.
         """
         if (type_ := kind_type(api_version, kind) or file_type(api_version, kind)) is not None:
             return type_
         type_ = lock_type(api_version, kind)
-        return type_ if type_ is not None and _LEADER in json_text(value) else None
+        if type_ is None or _LEADER in json_text(value):
+            return type_
+        return type_ if type_ is ConfigMap and _is_autoscaler_status(value) else None
 
     def _other_kind(self, value: JsonValue, api_version: str, kind: str, location: Location) -> None:
         """Count an object of a kind that scheduling does not depend on."""
@@ -674,6 +680,14 @@ def is_only_counted(api_version: str, kind: str) -> bool:
 def _is_quiet(type_: type[ApiObject] | None, value: JsonValue) -> bool:
     """Report whether an object is an Event whose text cannot be that of a Warning."""
     return type_ is Event and isinstance(value, TEXTS) and not any(word in bytes(value) for word in TELLING_WORDS)
+
+
+def _is_autoscaler_status(value: JsonValue) -> bool:
+    """Report whether a ConfigMap is the status of Cluster Autoscaler; one that cannot be decoded is not."""
+    try:
+        return _AUTOSCALER_STATUS in json_text(value) and decode(value, ConfigMap).is_autoscaler_status
+    except InputError:
+        return False
 
 
 def _python_value(value: JsonValue) -> Any:

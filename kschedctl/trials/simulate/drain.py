@@ -9,13 +9,13 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from kschedctl.cluster.node_copies import copy_of_node
 from kschedctl.cluster.placed_pods import is_on, pods_on
 from kschedctl.controllers.disruption import eviction_refusal
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.trials.simulate.attempts import Attempt
 from kschedctl.trials.simulate.simulation import Simulation
-from kschedctl.trials.whatif.nodes import copy_of_node
 
 #: The seconds that kubectl waits before it retries an eviction.
 RETRY: Final = 5.0

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.default_storage_class import with_default_class
+from kschedctl.cluster.node_copies import copies_of_belongings, copy_of_node, numbered_names
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Place, Subject
 from kschedctl.common.wording import counted, listed
@@ -39,7 +40,7 @@ from kschedctl.objects.releases.release import Release
 from kschedctl.objects.volume import CSINode, PersistentVolumeClaim
 from kschedctl.objects.workload import StatefulSet
 from kschedctl.sources.snapshot.manifest import ManifestObject, refuse
-from kschedctl.trials.whatif.nodes import copies_of_belongings, copy_of_node, numbered_names, without_nodes
+from kschedctl.trials.whatif.nodes import without_nodes
 from kschedctl.trials.whatif.pods import freed_in_words, move_pods, with_pods_of
 from kschedctl.trials.whatif.targets import find_kind, not_found
 
