@@ -24,6 +24,8 @@ class NodeOffer:
     capacity_types: tuple[str, ...] = ()
     #: The price of the cheapest instance type per hour; ``None`` if it is not known.
     price: float | None = None
+    #: Other groups that would add a node for the pod as well, in the order of preference.
+    alternatives: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -35,7 +37,8 @@ class NodeOffer:
             parts.append(f"{self.types[0]}{more}")
         if 0 < len(self.zones) <= 2:
             parts.append(f"in {' or '.join(self.zones)}")
-        return f"a node of {self.group}" + (f" ({', '.join(parts)})" if parts else "")
+        others = "".join(f", or {each}" for each in self.alternatives)
+        return f"a node of {self.group}" + (f" ({', '.join(parts)})" if parts else "") + others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +50,7 @@ class GroupRefusal:
     reason: str
     #: The autoscaler's own words; empty if it has none.
     said: str = ""
-    #: True if it may add a node all the same: its instance types are not known.
+    #: True if it may add a node all the same: the cluster does not tell enough about its nodes.
     is_open: bool = False
 
 

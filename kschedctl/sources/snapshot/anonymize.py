@@ -10,6 +10,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from itertools import compress
 from pathlib import Path
 from typing import Any, Final, get_args, get_origin
 
@@ -34,7 +35,7 @@ from kschedctl.objects.coordination import LEADER_ANNOTATION, lock_record
 from kschedctl.objects.core import Condition, QuantityText, Taint
 from kschedctl.objects.device import ResourceSlice
 from kschedctl.objects.kinds import CAPTURED_KINDS
-from kschedctl.objects.meta import Labels, LabelSelectorRequirement, OwnerReference
+from kschedctl.objects.meta import ApiObject, Labels, LabelSelectorRequirement, OwnerReference
 from kschedctl.objects.pod import Pod, Toleration
 from kschedctl.objects.pod_group import TypedLocalObjectReference
 from kschedctl.objects.quantity import quantity_problem
@@ -124,6 +125,7 @@ def with_pseudonyms(captured: Capture, names: Pseudonyms | None = None) -> tuple
     pseudonyms depend on nothing but the names in the snapshot.
     """
     names = names if names is not None else Pseudonyms()
+    captured = _without_autoscaler_status(captured)
     everything = [obj for objects in captured.objects.values() for obj in objects]
     for obj in everything:
         names.word(obj.name, _KIND_NAMES[type(obj)].lower())
@@ -151,6 +153,20 @@ def with_pseudonyms(captured: Capture, names: Pseudonyms | None = None) -> tuple
         listed_in={kind: names.word(where, "namespace") for kind, where in captured.header.listed_in.items()},
     )
     return dataclasses.replace(captured, header=header, objects=objects), names.originals()
+
+
+def _without_autoscaler_status(captured: Capture) -> Capture:
+    """Return a capture without the status of Cluster Autoscaler, whose text has names and messages of the cloud."""
+    kind = coordination.ConfigMap
+    maps = (each for each in captured.objects.get(kind, ()) if isinstance(each, kind))
+    if all(left := [not each.is_autoscaler_status for each in maps]):
+        return captured
+    objects: dict[type[ApiObject], list[ApiObject]] = {
+        **captured.objects,
+        kind: list(compress(captured.objects[kind], left)),
+    }
+    header = replace(captured.header, kinds={**captured.header.kinds, kind.__name__: len(objects[kind])})
+    return dataclasses.replace(captured, header=header, objects=objects)
 
 
 def renaming(names: Pseudonyms) -> Rewriter:
@@ -211,8 +227,6 @@ class _Renaming:
             (pod.ContainerStateWaiting, "message"): lambda _: "",
             (pod.ContainerStateTerminated, "message"): lambda _: "",
             (event.EventSource, "component"): lambda component: component if component in REPORTERS else "other",
-            # The status of Cluster Autoscaler has names of the cloud.
-            (coordination.ConfigMapData, "status"): lambda _: "",
             (cluster_autoscaler.MachineReference, "kind"): self._renamed_kind,
             (coordination.LeaseSpec, "holder_identity"): names.holder,
             (coordination.LeaseSpec, "preferred_holder"): names.holder,
@@ -306,10 +320,9 @@ class _Renaming:
         return text if quantity_problem(text) is None else self._names.word(text)
 
     def _machine(self, text: str) -> str:
-        """Replace the names in a machine, ``NAMESPACE/SET-SUFFIX``, so that it still names its set."""
+        """Replace a machine, ``NAMESPACE/SET-SUFFIX``, by one that still names its set."""
         namespace, _, name = text.rpartition("/")
-        of, _, suffix = name.rpartition("-")
-        return f"{self._names.word(namespace, 'namespace')}/{self._names.word(of)}-{self._names.word(suffix, 'suffix')}"
+        return f"{self._names.word(namespace, 'namespace')}/{self._names.word(name.rpartition('-')[0])}-x"
 
     def _labels_in_text(self, text: str) -> str:
         """Replace keys and values of labels, ``KEY=VALUE,KEY=VALUE``, and of taints, which end with their effect."""

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from kschedctl.common.errors import InputError
+from kschedctl.objects.cluster_autoscaler import LAST_UPDATED, MACHINE, OpenShiftMachineSet
 from kschedctl.objects.coordination import LEADER_ANNOTATION, ConfigMap, Lease, LeaseCandidate, lock_record
 from kschedctl.objects.core import Condition, Node
 from kschedctl.objects.pod import Pod
@@ -312,6 +313,91 @@ def test_of_config_maps_only_those_with_a_record_are_read(tmp_path: Path) -> Non
     reader = SnapshotReader([tmp_path / "all.json"])
     assert [obj.name for obj, _ in reader if isinstance(obj, ConfigMap)] == ["old-lock"]
     assert reader.summary.left_out == {"ConfigMap": 1}
+
+
+STATUS = "nodeGroups: [{name: eks-web-1}]"
+
+
+def status_map(name: str = "cluster-autoscaler-status", namespace: str = "kube-system") -> dict[str, Any]:
+    made = config_map(name, **{LAST_UPDATED: "2026-05-04 12:00:00 +0000 UTC", "owner": "payroll"})
+    made["metadata"]["namespace"] = namespace
+    return {**made, "data": {"status": STATUS, "password": "s3cret", "about": "cluster-autoscaler-status"}}
+
+
+#: ConfigMaps that are not the status of Cluster Autoscaler, although they have its name or its data.
+OTHER_MAPS = [
+    status_map(namespace="shop"),
+    status_map("cluster-autoscaler-status-old"),
+    {**status_map(), "data": {"status": {"not": "text"}}},
+]
+
+
+def captured_maps(folder: Path, *maps: dict[str, Any]) -> Capture:
+    path = folder / "all.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [OBJECTS[0], *maps]}))
+    return capture(SnapshotReader([path]))
+
+
+def test_of_the_status_of_cluster_autoscaler_nothing_but_the_status_is_captured(tmp_path: Path) -> None:
+    text, again = written(tmp_path, captured_maps(tmp_path, status_map()))
+    (found,) = again.objects[ConfigMap]
+    assert found.data.status == STATUS  # type: ignore[attr-defined]
+    assert found.metadata.annotations == {LAST_UPDATED: "2026-05-04 12:00:00 +0000 UTC"}
+    for dropped in ("s3cret", "password", "payroll", "about"):
+        assert dropped not in text
+
+
+@pytest.mark.parametrize("other", OTHER_MAPS, ids=["another namespace", "another name", "no text"])
+def test_other_config_maps_are_not_captured(tmp_path: Path, other: dict[str, Any]) -> None:
+    assert ConfigMap not in captured_maps(tmp_path, other).objects
+
+
+def test_a_lock_keeps_no_status(tmp_path: Path) -> None:
+    lock = status_map("old-lock")
+    lock["metadata"]["annotations"][LEADER_ANNOTATION] = json.dumps(RECORD)
+    (found,) = captured_maps(tmp_path, lock).objects[ConfigMap]
+    assert found.data.status == ""  # type: ignore[attr-defined]
+
+
+def test_an_anonymised_capture_has_no_status(tmp_path: Path) -> None:
+    text, again = written(tmp_path, anonymized(captured_maps(tmp_path, status_map())))
+    assert "eks-web-1" not in text
+    assert again.objects[ConfigMap] == []
+    assert again.header.kinds["ConfigMap"] == 0
+
+
+MACHINES = {
+    "apiVersion": "machine.openshift.io/v1beta1",
+    "kind": "MachineSet",
+    "metadata": {
+        "name": "payroll-a",
+        "namespace": "openshift-machine-api",
+        "annotations": {
+            "machine.openshift.io/cluster-api-autoscaler-node-group-max-size": "4",
+            "machine.openshift.io/memoryMb": "16384",
+            "capacity.cluster-autoscaler.kubernetes.io/labels": "kubernetes.io/arch=arm64,team=payroll",
+            "capacity.cluster-autoscaler.kubernetes.io/taints": "team=payroll:NoSchedule",
+            "owner": "payroll",
+        },
+    },
+}
+
+
+def test_pseudonyms_keep_the_nodes_and_sizes_of_a_set_of_machines(tmp_path: Path) -> None:
+    metadata = {"name": "a", "annotations": {MACHINE: "openshift-machine-api/payroll-a-x7k2p"}}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
+    text, again = written(tmp_path, anonymized(captured_maps(tmp_path, node, MACHINES)))
+    assert "payroll" not in text
+    (found,) = again.objects[OpenShiftMachineSet]
+    annotations = found.metadata.annotations
+    assert annotations["machine.openshift.io/cluster-api-autoscaler-node-group-max-size"] == "4"
+    assert annotations["machine.openshift.io/memoryMb"] == "16384"
+    labels = annotations["capacity.cluster-autoscaler.kubernetes.io/labels"].split(",")
+    (key, value) = labels[1].split("=")
+    assert labels[0].startswith("kubernetes.io/arch=")
+    assert annotations["capacity.cluster-autoscaler.kubernetes.io/taints"] == f"{key}={value}:NoSchedule"
+    machine = next(each for each in again.objects[Node] if each.metadata.annotations).metadata.annotations[MACHINE]
+    assert machine.rpartition("/")[2].rpartition("-")[0] == found.name
 
 
 def test_pseudonyms_keep_who_leads_where(tmp_path: Path) -> None:

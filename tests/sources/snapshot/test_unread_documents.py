@@ -54,6 +54,7 @@ PARSED = {
     "a version": header("Info"),
     "a lock": header("ConfigMap") + f"metadata: {{annotations: {{{LEADER_ANNOTATION}: x}}}}\n",
     "a lock that an escape may hide": header("ConfigMap") + 'metadata: {annotations: {"control\\x2dplane": x}}\n',
+    "the status of Cluster Autoscaler": header("ConfigMap") + "metadata: {name: cluster-autoscaler-status}\n",
     "a newer time": header("Event") + "lastTimestamp: 2026-05-06T00:00:00Z\n",
     "a time that an escape may hide": header("Event") + 'lastTimestamp: "\\x32026-05-06T00:00:00Z"\n',
     "a time that a break may hide": header("Event") + 'lastTimestamp: "2026-05-06\\\n  T00:00:00Z"\n',
