@@ -5,7 +5,7 @@ Sets of machines are those of Cluster API (cluster.x-k8s.io) and of OpenShift (m
 
 from typing import Final
 
-from kschedctl.objects.meta import ApiObject, ApiStruct, Int32, ObjectMeta
+from kschedctl.objects.meta import ApiObject, ApiStruct, Int32, Labels
 
 #: The ConfigMap in which Cluster Autoscaler reports its node groups, under the key ``status``.
 STATUS_NAMESPACE: Final = "kube-system"
@@ -52,10 +52,14 @@ GROUP_ANNOTATIONS: Final = AMOUNT_ANNOTATIONS | {
 }
 
 
-class MachineTemplate(ApiStruct, frozen=True):
-    """The template of machines; Cluster API copies some of its labels to their nodes."""
+class MachineMetadata(ApiStruct, frozen=True):
+    """The metadata of machines; Cluster API copies some of the labels to their nodes."""
 
-    metadata: ObjectMeta = ObjectMeta()
+    labels: Labels = {}
+
+
+class MachineTemplate(ApiStruct, frozen=True):
+    metadata: MachineMetadata = MachineMetadata()
 
 
 class MachineSetSpec(ApiStruct, frozen=True):

@@ -72,6 +72,11 @@ def by_kind() -> dict[str, list[str]]:
     return fields
 
 
+def is_of_pods(template: str, paths: list[str]) -> bool:
+    """Report whether a template is one of pods: others are of nodes or machines."""
+    return any(path.startswith(f"{template}.spec.containers[]") for path in paths)
+
+
 def kept() -> str:
     """Return the table of the fields that a snapshot keeps."""
     fields = by_kind()
@@ -79,15 +84,10 @@ def kept() -> str:
     rows = [f"| all | `{', '.join(folded(metadata))}` |"]
     for kind, paths in fields.items():
         templates = {
-            found[1]: None
-            for path in paths
-            # Other templates are not of pods.
-            if (found := TEMPLATE.match(path)) and f"{found[1]}.spec.containers[].name" in paths
+            found[1]: None for path in paths if (found := TEMPLATE.match(path)) and is_of_pods(found[1], paths)
         }
         own = [
-            path
-            for path in paths
-            if path not in metadata and not ((found := TEMPLATE.match(path)) and found[1] in templates)
+            path for path in paths if path not in metadata and not path.startswith(tuple(f"{t}." for t in templates))
         ]
         parts = [f"`{', '.join(folded(own))}`"] if own else []
         parts += [f"`{template}`: `metadata` and `spec` as of a Pod" for template in templates]
