@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from kschedctl.common.wording import listed
 from kschedctl.objects.core import Node
 from kschedctl.scheduler.framework.remedy import Change
 
@@ -37,7 +38,7 @@ class NodeOffer:
             parts.append(f"{self.types[0]}{more}")
         if 0 < len(self.zones) <= 2:
             parts.append(f"in {' or '.join(self.zones)}")
-        others = "".join(f", or {each}" for each in self.alternatives)
+        others = f", or of {listed(self.alternatives, 'or')}" if self.alternatives else ""
         return f"a node of {self.group}" + (f" ({', '.join(parts)})" if parts else "") + others
 
 

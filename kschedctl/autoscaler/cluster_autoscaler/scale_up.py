@@ -10,6 +10,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.autoscaler.cluster_autoscaler.groups import NodeGroup, annotated_size, group_and_kind, node_groups
@@ -27,6 +28,7 @@ from kschedctl.objects.resources import CPU, MEMORY, RequestRules, known_amounts
 from kschedctl.objects.well_known import instance_type_of, zone_of
 from kschedctl.scheduler.cycle.cycle import schedule_pod
 from kschedctl.scheduler.cycle.decision import NodeVerdict
+from kschedctl.scheduler.cycle.ranking import likeness_of
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.remedy import Change, Patch, add_operation
 
@@ -53,6 +55,7 @@ class ScaleUp:
         self._settings = settings_of(self._cluster)
         self._templates: dict[int, Template | None] = {}
         self._schedulers: dict[int, Scheduler] = {}
+        self._answers: dict[bytes, Expansion] = {}
 
     @classmethod
     def of(cls, scheduler: Scheduler) -> "ScaleUp | None":
@@ -65,7 +68,16 @@ class ScaleUp:
         return cls(scheduler, status, groups)
 
     def expansion(self, pod: Pod) -> Expansion:
-        """Return the answer for a pod that fits on no node of the cluster."""
+        """Return the answer for a pod that fits on no node of the cluster; pods that are alike have the same one."""
+        if pod.spec.resource_claims or any(volume.ephemeral is not None for volume in pod.spec.volumes):
+            # Their claims are named after each pod.
+            return self._expansion(pod)
+        key = msgspec.msgpack.encode(likeness_of(pod))
+        if key not in self._answers:
+            self._answers[key] = self._expansion(pod)
+        return self._answers[key]
+
+    def _expansion(self, pod: Pod) -> Expansion:
         if held := self._idle or self._held(pod) or self._awaited(pod):
             return Expansion(autoscaler=NAME, held=held, source=self._source)
         offers: list[tuple[float, NodeOffer]] = []

@@ -95,7 +95,7 @@ def test_the_group_whose_node_takes_the_pod() -> None:
 def test_of_several_groups_the_one_with_the_least_waste_is_first() -> None:
     found = answer(make_pod(requests={"cpu": "2"}, tolerations=ML), status(group(LARGE), group(GENERAL)))
     assert found.offer is not None
-    assert found.offer.words == "a node of nodegroup general, or nodegroup large"
+    assert found.offer.words == "a node of nodegroup general, or of nodegroup large"
     assert found.refusals == ()
 
 
