@@ -6,8 +6,8 @@ from typing import Final
 from kschedctl.objects.meta import ApiObject, ApiStruct, Int32, ObjectMeta, Time
 
 WARNING: Final = "Warning"
-#: Reasons that are kept although their type is Normal: they say why a component does nothing.
-_TELLING_REASONS: Final = frozenset({"NotTriggerScaleUp", "Suspended"})
+#: Reasons that are kept although their type is Normal: they say why a component does nothing, or that nodes will come.
+_TELLING_REASONS: Final = frozenset({"NotTriggerScaleUp", "TriggeredScaleUp", "Suspended"})
 #: Bytes without which the text of an Event is not worth decoding.
 TELLING_WORDS: Final = tuple(word.encode() for word in (WARNING, *sorted(_TELLING_REASONS)))
 SCHEDULER: Final = "default-scheduler"
@@ -52,7 +52,7 @@ class Event(ApiObject, frozen=True, kw_only=True):
 
     @property
     def is_telling(self) -> bool:
-        """True for a Warning, and for the few other Events that say why a component does nothing."""
+        """True for a Warning, and for the few other Events that say what a component does or does not do for a pod."""
         return self.type == WARNING or self.reason in _TELLING_REASONS
 
     @property

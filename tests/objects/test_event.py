@@ -41,7 +41,12 @@ def test_both_groups_have_one_form(fields: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("type_", "reason", "telling"),
-    [("Warning", "BackOff", True), ("Normal", "Pulled", False), ("Normal", "NotTriggerScaleUp", True)],
+    [
+        ("Warning", "BackOff", True),
+        ("Normal", "Pulled", False),
+        ("Normal", "NotTriggerScaleUp", True),
+        ("Normal", "TriggeredScaleUp", True),
+    ],
 )
 def test_which_say_something(type_: str, reason: str, telling: bool) -> None:
     assert event(type=type_, reason=reason).is_telling == telling
