@@ -117,7 +117,8 @@ class ScaleUp:
         status, now = self._status, self._cluster.taken_at
         if status is not None and status.written is not None and now is not None and now - status.written > _STALE:
             age = time_span((now - status.written).total_seconds())
-            return f"it has not written its status since {status.written:%Y-%m-%d %H:%M} UTC ({age}): does it run?"
+            since = f"since {status.written:%Y-%m-%d %H:%M} UTC ({age})"
+            return f"it has not written its status {since} and does not seem to run"
         if status is not None and not status.cluster_wide.is_healthy:
             counts = status.cluster_wide.health.node_counts.registered
             return f"it does nothing while the cluster is unhealthy ({counts.ready} of {counts.total} nodes are ready)"

@@ -32,7 +32,8 @@ EVENT_REASONS: Final = frozenset(
     FailedScheduling FailedCreate FailedCreatePodSandBox FailedMount FailedAttachVolume FailedBinding
     ProvisioningFailed VolumeMismatch Failed BackOff Unhealthy Evicted Preempted NodeNotReady FailedKillPod
     FailedToDrain ResizeDeferred ResizeInfeasible ResizeError NotTriggerScaleUp TriggeredScaleUp Suspended
-    FailedDaemonPod OutOfcpu OutOfmemory OutOfpods NodeAffinity UnexpectedAdmissionError TopologyAffinityError FailedPreStopHook
+    FailedDaemonPod OutOfcpu OutOfmemory OutOfpods NodeAffinity UnexpectedAdmissionError TopologyAffinityError
+    FailedPreStopHook
     """.split()
 )
 #: The components that write them.

@@ -171,7 +171,7 @@ def test_pods_that_it_looks_at(priority: int) -> None:
 IDLE = {
     "an old status": (
         status(group(GENERAL), time="2026-05-04 09:00:00.5 +0000 UTC"),
-        "it has not written its status since 2026-05-04 09:00 UTC (3 h 1 min): does it run?",
+        "it has not written its status since 2026-05-04 09:00 UTC (3 h 1 min) and does not seem to run",
     ),
     "an unhealthy cluster": (
         status(group(GENERAL), health="Unhealthy"),
