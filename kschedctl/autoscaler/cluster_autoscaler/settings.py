@@ -28,8 +28,6 @@ class Settings:
     cutoff: int = _CUTOFF
     #: The largest number of nodes of the cluster (``--max-nodes-total``); ``None`` if it is unlimited or unknown.
     max_nodes_total: int | None = None
-    #: The command that shows or changes the settings.
-    command: str = f"kubectl -n kube-system edit deployment {PROGRAM}    # --expendable-pods-priority-cutoff"
 
 
 def settings_of(cluster: Cluster) -> Settings:
@@ -41,7 +39,6 @@ def settings_of(cluster: Cluster) -> Settings:
     return Settings(
         cutoff=_CUTOFF if spec.pod_priority_threshold is None else spec.pod_priority_threshold,
         max_nodes_total=spec.resource_limits.max_nodes_total,
-        command=f"kubectl edit clusterautoscalers.autoscaling.openshift.io {of_openshift.name}",
     )
 
 
