@@ -264,7 +264,7 @@ def _left_out(group: NodeGroup) -> GroupRefusal | None:
 def _not_fitting(group: NodeGroup, verdict: NodeVerdict | None) -> GroupRefusal:
     if verdict is None:
         reason = "has no node now, and nothing in the cluster tells what its nodes are like"
-        return GroupRefusal(group=group.words, reason=reason, certain=False)
+        return GroupRefusal(group=group.words, reason=reason, is_open=True)
     texts = list(dict.fromkeys(_texts(verdict))) or [verdict.status.message]
     return GroupRefusal(
         group=group.words,

@@ -222,7 +222,7 @@ def test_the_template_has_none_of_the_taints_of_the_state_of_its_node() -> None:
 
 def test_a_group_without_nodes_whose_nodes_nobody_knows() -> None:
     (refusal,) = answer(SMALL, status(group(f"eks-gpu-{UUID}", target=0))).refusals
-    assert (refusal.group, refusal.certain) == ("nodegroup gpu", False)
+    assert (refusal.group, refusal.is_open) == ("nodegroup gpu", True)
     assert refusal.reason == "has no node now, and nothing in the cluster tells what its nodes are like"
 
 
