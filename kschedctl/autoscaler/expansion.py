@@ -27,6 +27,8 @@ class NodeOffer:
     price: float | None = None
     #: Other groups that would add a node for the pod as well, in the order of preference.
     alternatives: tuple[str, ...] = ()
+    #: What it depends on that nothing in the cluster shows: ``if nodegroup spot is not at its maximum size``.
+    proviso: str = ""
 
     @property
     def words(self) -> str:
@@ -94,20 +96,22 @@ class Expansion:
     repairs: tuple[Repair, ...] = ()
     #: The reason why it does not look at the pod, or does nothing at all, as a clause; empty if it looks.
     held: str = ""
-    #: The source of instance types in words: ``the nodes of the cluster``; empty where it does not matter.
+    #: What tells of the groups and their nodes: ``the nodes of the cluster``; empty where it does not matter.
     source: str = ""
 
     @property
     def is_open(self) -> bool:
-        """True if nothing but the list of instance types, which is not known, decides whether it adds a node."""
-        decided = self.offer is not None or self.held or self.changes
-        return not decided and any(each.is_open for each in self.refusals)
+        """True if something that the cluster does not show decides whether it adds a node."""
+        if self.offer is not None:
+            return bool(self.offer.proviso)
+        return not self.held and not self.changes and any(each.is_open for each in self.refusals)
 
     @property
     def words(self) -> str:
         """The answer as a clause."""
         if self.offer is not None:
-            return f"{self.autoscaler} would add {self.offer.words} for it"
+            proviso = f", {self.offer.proviso}" if self.offer.proviso else ""
+            return f"{self.autoscaler} would add {self.offer.words} for it{proviso}"
         if self.held:
             return f"{self.autoscaler} adds no node: {self.held}"
         told = [f"{each.group} {each.reason}" for each in self.refusals[:_MOST_TOLD]]

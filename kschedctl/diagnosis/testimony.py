@@ -286,7 +286,7 @@ _NO_NODE: Final = (
 def _autoscalers(situation: Situation) -> Iterator[Testimony]:
     """Yield the reason why an autoscaler adds no node for the pod, as its newest Event about the pod says."""
     pod = situation.pod
-    if node_autoscalers.has_autoscaler(situation):
+    if node_autoscalers.expansion_of(situation) is not None:
         return
     for event in events_about(situation.cluster, Pod.__name__, pod.namespace, pod.name):
         found = meaning(event.message, _NO_NODE, "the autoscaler adds nodes outside the scheduler")

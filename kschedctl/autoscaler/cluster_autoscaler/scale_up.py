@@ -7,7 +7,7 @@ scheduler's filters on the template of one group at a time.
 from collections.abc import Iterator
 from dataclasses import replace as with_field
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 import msgspec
@@ -24,13 +24,14 @@ from kschedctl.objects.cluster_autoscaler import MAX_SIZES, MachineAutoscaler
 from kschedctl.objects.core import Node
 from kschedctl.objects.kinds import plural
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import Release
 from kschedctl.objects.resources import CPU, MEMORY, RequestRules, known_amounts, pod_requests, scheduler_units
 from kschedctl.objects.well_known import instance_type_of, zone_of
 from kschedctl.scheduler.cycle.cycle import schedule_pod
 from kschedctl.scheduler.cycle.decision import NodeVerdict
 from kschedctl.scheduler.cycle.ranking import likeness_of
-from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.remedy import Change, Patch, add_operation
+from kschedctl.scheduler.framework.runtime import Framework
 
 NAME: Final = "Cluster Autoscaler"
 #: The age from which a status is no longer that of a running autoscaler, which writes it every 10 seconds.
@@ -45,40 +46,30 @@ _MAX_TOTAL: Final = "max total nodes in cluster reached"
 
 
 class ScaleUp:
-    """The scale-up of a cluster's autoscaler; templates and their schedulers are made once for all pods."""
+    """The scale-up of a cluster's autoscaler; templates and their frameworks are made once for all pods."""
 
-    def __init__(self, scheduler: Scheduler, status: Status | None, groups: tuple[NodeGroup, ...]) -> None:
-        self._scheduler = scheduler
-        self._cluster: Cluster = scheduler.cluster
+    def __init__(self, cluster: Cluster, status: Status | None, groups: tuple[NodeGroup, ...]) -> None:
+        self._cluster = cluster
         self._status = status
         self.groups = groups
-        self._settings = settings_of(self._cluster)
+        self._settings = settings_of(cluster)
         self._templates: dict[int, Template | None] = {}
-        self._schedulers: dict[int, Scheduler] = {}
-        self._answers: dict[bytes, Expansion] = {}
+        #: The framework of a profile over the cluster with a group's template, by group and profile.
+        self._frameworks: dict[tuple[int, str], Framework] = {}
+        self._answers: dict[tuple[str, bytes], Expansion] = {}
 
-    @classmethod
-    def of(cls, scheduler: Scheduler) -> "ScaleUp | None":
-        """Return the scale-up of a cluster; ``None`` if no Cluster Autoscaler is seen in it, or it has no group."""
-        cluster = scheduler.cluster
-        status = status_of(cluster)
-        groups = node_groups(cluster, status)
-        if not groups or not (any(each.scalable for each in groups) or is_running(cluster, status)):
-            return None
-        return cls(scheduler, status, groups)
-
-    def expansion(self, pod: Pod) -> Expansion:
-        """Return the answer for a pod that fits on no node of the cluster; pods that are alike have the same one."""
+    def expansion(self, framework: Framework, pod: Pod) -> Expansion:
+        """Return the answer for a pod of a profile that fits on no node; pods that are alike have the same one."""
         if pod.spec.resource_claims or any(volume.ephemeral is not None for volume in pod.spec.volumes):
             # Their claims are named after each pod.
-            return self._expansion(pod)
-        key = msgspec.msgpack.encode(likeness_of(pod))
+            return self._expansion(framework, pod)
+        key = framework.profile.scheduler_name, msgspec.msgpack.encode(likeness_of(pod))
         if key not in self._answers:
-            self._answers[key] = self._expansion(pod)
+            self._answers[key] = self._expansion(framework, pod)
         return self._answers[key]
 
-    def _expansion(self, pod: Pod) -> Expansion:
-        if held := self._idle or self._held(pod) or self._awaited(pod):
+    def _expansion(self, framework: Framework, pod: Pod) -> Expansion:
+        if held := self._idle or self._held(pod) or self._awaited(framework, pod):
             return Expansion(autoscaler=NAME, held=held, source=self._source)
         offers: list[tuple[float, NodeOffer]] = []
         refusals: list[GroupRefusal] = []
@@ -86,7 +77,7 @@ class ScaleUp:
         for index, group in enumerate(self.groups):
             left_out = _left_out(group)
             template = self._template(index)
-            verdict = self._verdict(index, pod)
+            verdict = self._verdict(framework, index, pod)
             fits = verdict is not None and verdict.feasible
             if left_out is None and not fits:
                 refusals.append(_not_fitting(group, verdict))
@@ -94,7 +85,7 @@ class ScaleUp:
                 refusals.append(left_out)
             if not fits or template is None:
                 continue
-            waste, offer = self._waste(pod, template.node), self._offer(group, template.node)
+            waste, offer = _waste(framework.release, pod, template.node), self._offer(group, template.node)
             if left_out is None:
                 offers.append((waste, offer))
             elif left_out.said == _MAX_SIZE:
@@ -104,6 +95,7 @@ class ScaleUp:
         return Expansion(
             autoscaler=NAME,
             offer=with_field(best[0], alternatives=others) if best else None,
+            nodes=tuple(each.node for each in best[:1]),
             refusals=tuple(refusals),
             changes=tuple(change for _, change in sorted(changes, key=lambda each: each[0])),
             source=self._source,
@@ -139,11 +131,11 @@ class ScaleUp:
             return f"the pod's priority, {pod.spec.priority}, is below {cutoff}: it adds no nodes for expendable pods"
         return ""
 
-    def _awaited(self, pod: Pod) -> str:
+    def _awaited(self, framework: Framework, pod: Pod) -> str:
         """Return the clause that requested nodes, on which the pod fits, are on their way; empty if there are none."""
         for index, group in enumerate(self.groups):
             number = group.status.n_upcoming if group.status is not None else 0
-            verdict = self._verdict(index, pod) if number else None
+            verdict = self._verdict(framework, index, pod) if number else None
             if verdict is not None and verdict.feasible:
                 are = "is on its way" if number == 1 else "are on their way"
                 return f"{counted(number, 'node')} of {group.words} {are}, and the pod fits on such a node"
@@ -156,33 +148,27 @@ class ScaleUp:
             self._templates[index] = template_of(self._cluster, self.groups[index], self.groups)
         return self._templates[index]
 
-    def _verdict(self, index: int, pod: Pod) -> NodeVerdict | None:
+    def _verdict(self, framework: Framework, index: int, pod: Pod) -> NodeVerdict | None:
         """Return the verdict of the scheduler's filters on a group's template; ``None`` without one."""
         template = self._template(index)
         if template is None:
             return None
-        if index not in self._schedulers:
-            self._schedulers[index] = self._scheduler.moved(template.added_to(self._cluster))
-        scheduler = self._schedulers[index]
-        profiles = scheduler.configuration.profiles
-        name = pod.spec.scheduler_name if scheduler.knows(pod) else next(iter(profiles))
-        row = scheduler.cluster.nodes.row[template.node.name]
+        key = index, framework.profile.scheduler_name
+        if key not in self._frameworks:
+            self._frameworks[key] = framework.moved(template.added_to(self._cluster))
+        moved = self._frameworks[key]
+        row = moved.cluster.nodes.row[template.node.name]
         only = np.array([row], dtype=np.int64)
-        decision = schedule_pod(scheduler.framework(name), pod, among=only, run_post_filter=False)
+        decision = schedule_pod(moved, pod, among=only, run_post_filter=False)
         return decision.verdict(row)
-
-    def _waste(self, pod: Pod, node: Node) -> float:
-        """Return the shares of CPU and memory that the pod leaves unused on a node, added (expander/waste)."""
-        wanted = scheduler_units(pod_requests(pod, RequestRules.of(self._scheduler.release)))
-        offered = known_amounts(node.status.capacity or node.status.allocatable)
-        return sum(1 - wanted.get(name, 0) / offered[name] for name in (CPU, MEMORY) if offered.get(name))
 
     def _offer(self, group: NodeGroup, node: Node) -> NodeOffer:
         nodes = [self._cluster.nodes.objects[row] for row in group.rows] or [node]
         zones = {zone_of(each.metadata.labels) for each in nodes} - {""}
         instance_type = instance_type_of(node.metadata.labels)
         types = (instance_type,) if instance_type else ()
-        return NodeOffer(group=group.words, node=node, types=types, zones=tuple(sorted(zones)))
+        proviso = f"if {group.words} is not at its maximum size" if group.maximum is None else ""
+        return NodeOffer(group=group.words, node=node, types=types, zones=tuple(sorted(zones)), proviso=proviso)
 
     @property
     def _source(self) -> str:
@@ -233,13 +219,21 @@ class ScaleUp:
         return command, (Patch(f"{api_group}/v1beta1", kind, name, namespace, patch=(operation,)),)
 
 
-def expansion(scheduler: Scheduler, pod: Pod) -> Expansion | None:
-    """Return the answer of Cluster Autoscaler for a pod that fits on no node; ``None`` if none is seen in the cluster.
+@lru_cache(maxsize=2)
+def scale_up_of(cluster: Cluster) -> ScaleUp | None:
+    """Return the scale-up of a cluster; ``None`` if no Cluster Autoscaler is seen in it, or it has no group."""
+    status = status_of(cluster)
+    groups = node_groups(cluster, status)
+    if not groups or not (any(each.scalable for each in groups) or is_running(cluster, status)):
+        return None
+    return ScaleUp(cluster, status, groups)
 
-    For several pods, make a ``ScaleUp`` once.
-    """
-    scale_up = ScaleUp.of(scheduler)
-    return scale_up.expansion(pod) if scale_up is not None else None
+
+def _waste(release: Release, pod: Pod, node: Node) -> float:
+    """Return the shares of CPU and memory that the pod leaves unused on a node, added (expander/waste)."""
+    wanted = scheduler_units(pod_requests(pod, RequestRules.of(release)))
+    offered = known_amounts(node.status.capacity or node.status.allocatable)
+    return sum(1 - wanted.get(name, 0) / offered[name] for name in (CPU, MEMORY) if offered.get(name))
 
 
 def _left_out(group: NodeGroup) -> GroupRefusal | None:

@@ -1,49 +1,74 @@
 """The autoscaler of nodes: whether it would add a node for a pod, as a clause and as cures."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kschedctl.autoscaler.expansion import Expansion
 from kschedctl.diagnosis.diagnosis import Advice, Situation
 from kschedctl.diagnosis.evidence.events import events_about, one_line
+from kschedctl.objects.event import Event
 from kschedctl.objects.karpenter import NodePool
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.framework.remedy import Remedy, created
 from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 
+if TYPE_CHECKING:
+    from kschedctl.autoscaler.cluster_autoscaler.scale_up import ScaleUp
+
 #: The family of changes after which an autoscaler adds a node.
 FAMILY: Final = "autoscaler"
+#: The reasons of Karpenter's and Cluster Autoscaler's Events about a pod for which they add no node.
+_REFUSALS: Final = frozenset({"FailedScheduling", "NotTriggerScaleUp"})
 
 
 def has_autoscaler(situation: Situation) -> bool:
     """Report whether an autoscaler of nodes is to be asked."""
-    return bool(situation.cluster.list(NodePool))
+    return bool(situation.cluster.list(NodePool)) or _scale_up(situation) is not None
 
 
 def expansion_of(situation: Situation) -> Expansion | None:
-    """Return an autoscaler's answer for a pod that no node takes; ``None`` if there is no autoscaler.
+    """Return an autoscaler's answer for a pod that no node takes; ``None`` if none is known well enough to answer.
 
     An autoscaler does not look at a pod for which preemption makes room.
     """
-    decision = situation.decision
+    decision, cluster, pod = situation.decision, situation.cluster, situation.pod
     preempts = decision.preemption is not None and bool(decision.preemption.nominated)
-    if not situation.filtered or preempts or not has_autoscaler(situation):
+    if not situation.filtered or preempts:
         return None
-    from kschedctl.autoscaler.karpenter.expansion import expansion
+    if cluster.list(NodePool):
+        from kschedctl.autoscaler.karpenter.expansion import expansion
 
-    return expansion(situation.cluster, situation.pod)
+        return expansion(cluster, pod)
+    scale_up = _scale_up(situation)
+    if scale_up is None:
+        return None
+    found = scale_up.expansion(decision.framework, pod)
+    # Of groups whose sizes only it knows, its Event tells more.
+    return None if found.is_open and _own_event(situation, found) is not None else found
+
+
+def _scale_up(situation: Situation) -> "ScaleUp | None":
+    from kschedctl.autoscaler.cluster_autoscaler.scale_up import scale_up_of
+
+    return scale_up_of(situation.cluster)
 
 
 def words_of(situation: Situation, found: Expansion) -> str:
     """Return an autoscaler's answer as a clause, with its own Event where that says otherwise."""
-    pod = situation.pod
-    events = events_about(situation.cluster, Pod.__name__, pod.namespace, pod.name)
-    own = next((each for each in events if found.autoscaler.lower() in each.source.component.lower()), None)
-    if found.offer is None or own is None or own.reason != "FailedScheduling":
+    own = _own_event(situation, found)
+    if found.offer is None or own is None:
         return found.words
     seen = f" of {own.seen:%H:%M} UTC" if own.seen is not None else ""
     differs = f"its own Event{seen} says otherwise, for reasons that the snapshot does not show"
     return f"{found.words}, if the cloud has it; {differs}: {one_line(own.message)}"
+
+
+def _own_event(situation: Situation, found: Expansion) -> Event | None:
+    """Return the autoscaler's newest Event about the pod, if it says that no node is added."""
+    pod, name = situation.pod, found.autoscaler.lower().replace(" ", "-")
+    events = events_about(situation.cluster, Pod.__name__, pod.namespace, pod.name)
+    own = next((each for each in events if name in each.source.component.lower()), None)
+    return own if own is not None and own.reason in _REFUSALS else None
 
 
 def remedies_of(found: Expansion) -> Iterator[Remedy]:

@@ -107,7 +107,7 @@ def autoscaler_section(found: ExpansionData, *, every: bool) -> Document:
     headings = ("node group", f"answer of {found.autoscaler}", "in its words")
     yield table(headings if every else headings[:2], rows)
     if found.source:
-        yield Paragraph(f"instance types: those of {found.source}", Tone.FAINT, INDENT)
+        yield Paragraph(f"known from {found.source}", Tone.FAINT, INDENT)
 
 
 # The section about changes with which a pod would fit.

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kschedctl.autoscaler.cluster_autoscaler.scale_up import expansion
+from kschedctl.autoscaler.cluster_autoscaler.scale_up import scale_up_of
 from kschedctl.autoscaler.expansion import Expansion
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.cluster_autoscaler import (
@@ -72,7 +72,13 @@ def answer(pod: Pod, *objects: ApiObject, nodes: tuple[Node, ...] = NODES, pods:
 
 
 def of_cluster(pod: Pod, cluster: Cluster) -> Expansion | None:
-    return expansion(Scheduler(cluster.at(datetime(2026, 5, 4, 12, 1, tzinfo=UTC)), LATEST), pod)
+    cluster = cluster.at(datetime(2026, 5, 4, 12, 1, tzinfo=UTC))
+    scale_up = scale_up_of(cluster)
+    if scale_up is None:
+        return None
+    scheduler = Scheduler(cluster, LATEST)
+    name = pod.spec.scheduler_name if scheduler.knows(pod) else next(iter(scheduler.configuration.profiles))
+    return scale_up.expansion(scheduler.framework(name), pod)
 
 
 BOTH = status(group(GENERAL), group(LARGE))
@@ -318,6 +324,8 @@ def test_labels_are_groups_if_an_autoscaler_is_seen(objects: tuple[ApiObject, ..
     assert found is not None
     assert found.offer is not None
     assert found.offer.group == "nodegroup general"
+    assert found.is_open
+    assert found.words.endswith(" for it, if nodegroup general is not at its maximum size")
     assert found.source == "labels of nodes; the sizes of its groups are not known"
 
 
