@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from kschedctl.questions.optimum.request import Minimized
     from kschedctl.questions.pending.answer import Pending
     from kschedctl.questions.preempt.answer import Preemption, Threat
+    from kschedctl.questions.provision.answer import Provisioning
     from kschedctl.questions.rollout.answer import RolledOut
     from kschedctl.questions.scheduling_cluster import NodeList, PodList, SchedulingCluster, load
     from kschedctl.questions.simulate.answer import Simulated
@@ -140,6 +141,7 @@ __all__ = [
     "Pods",
     "Preemption",
     "PreemptionResult",
+    "Provisioning",
     "Purchased",
     "Release",
     "Remedy",
@@ -234,6 +236,7 @@ _HOMES = {
     "Pods": "kschedctl.cluster.pods",
     "Preemption": "kschedctl.questions.preempt.answer",
     "PreemptionResult": "kschedctl.scheduler.preemption.result",
+    "Provisioning": "kschedctl.questions.provision.answer",
     "Purchased": "kschedctl.questions.optimum.answer",
     "Release": "kschedctl.objects.releases.release",
     "Remedy": "kschedctl.scheduler.framework.remedy",

@@ -27,7 +27,7 @@ class NodeOffer:
     price: float | None = None
     #: Other groups that would add a node for the pod as well, in the order of preference.
     alternatives: tuple[str, ...] = ()
-    #: What it depends on that nothing in the cluster shows: ``if nodegroup spot is not at its maximum size``.
+    #: The condition that nothing in the cluster shows: ``if nodegroup spot is not at its maximum size``.
     proviso: str = ""
 
     @property
@@ -76,6 +76,8 @@ class Repair:
     #: In the imperative.
     summary: str
     command: str
+    #: True if nothing is to be done but to wait.
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +98,7 @@ class Expansion:
     repairs: tuple[Repair, ...] = ()
     #: The reason why it does not look at the pod, or does nothing at all, as a clause; empty if it looks.
     held: str = ""
-    #: What tells of the groups and their nodes: ``the nodes of the cluster``; empty where it does not matter.
+    #: The source of what is known of the groups: ``the nodes of the cluster``; empty where it does not matter.
     source: str = ""
 
     @property

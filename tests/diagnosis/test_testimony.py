@@ -239,31 +239,29 @@ def test_resizes_that_do_not_matter(cpu: str, status: dict[str, Any]) -> None:
     assert not [each for each in cures(decide(make_pod(requests={"cpu": cpu}), resized(status))) if "resize" in each]
 
 
-def pool(**limits: str) -> NodePool:
-    used = {"cpu": "8", "memory": "16Gi"}
-    return make_object(NodePool, "general", spec={"limits": limits}, status={"resources": used})
-
-
 @pytest.mark.parametrize(
     ("limits", "clause"),
     [
-        ({"cpu": "10"}, "NodePool general of Karpenter may add no such node: its limit is 10 cpu (8 used)"),
-        ({"cpu": "12"}, ""),
-        ({}, ""),
+        ({"cpu": "6"}, "Karpenter adds no node: NodePool general is at its limit of 6 cpu (4 used)"),
+        ({"cpu": "8"}, "Karpenter would add a node of NodePool general (m7g.xlarge) for it"),
+        ({}, "Karpenter would add a node of NodePool general (m7g.xlarge) for it"),
         (
             {"memory": "20Gi", "cpu": "99"},
-            "NodePool general of Karpenter may add no such node: its limit is 20Gi memory (16Gi used)",
+            "Karpenter adds no node: NodePool general is at its limit of 20Gi memory (16Gi used)",
         ),
     ],
 )
 def test_a_pool_at_its_limit(limits: dict[str, str], clause: str) -> None:
-    labels = {"karpenter.sh/nodepool": "general"}
+    labels = {"karpenter.sh/nodepool": "general", "node.kubernetes.io/instance-type": "m7g.xlarge"}
     busy = make_pod("busy", node="n0", requests={"cpu": "4"})
-    cluster = make_cluster([make_node("n0", labels=labels)], [busy], pool(**limits))
+    node = make_node(
+        "n0", cpu="4", memory="16Gi", zone="a", labels=labels, capacity={"cpu": "4", "memory": "16Gi", "pods": "110"}
+    )
+    cluster = make_cluster([node], [busy], make_object(NodePool, "general", spec={"limits": limits}))
     found = decide(make_pod(requests={"cpu": "2"}), cluster)
     assert diagnose(found)[0].cause.partition("; ")[2] == clause
-    adds = [each for each in cures(found) if "add" in each]
-    assert adds[0].startswith("raise the limit of NodePool general" if clause else "add a node like n0")
+    (first, *_) = [each for each in cures(found) if "add" in each]
+    assert first.startswith("raise the limit of NodePool general" if "at its limit" in clause else "wait: Karpenter")
 
 
 def test_warnings_of_others_are_evidence() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace as changed
+from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
 from itertools import islice
 from operator import itemgetter
@@ -14,10 +15,16 @@ from kschedctl.autoscaler.catalog import SEEN, seen_types, type_labels
 from kschedctl.autoscaler.expansion import Expansion, GroupChange, GroupRefusal, NodeOffer, Repair
 from kschedctl.autoscaler.instance_types import CAPACITY_TYPE, WELL_KNOWN, InstanceType, allocatable, is_offered
 from kschedctl.autoscaler.karpenter.claims import Fit, NewNode, Obstacle, Refusal
-from kschedctl.autoscaler.karpenter.pods import is_provisionable, requests_of, requirements_of, untolerated
+from kschedctl.autoscaler.karpenter.pods import (
+    as_unschedulable,
+    is_provisionable,
+    requests_of,
+    requirements_of,
+    untolerated,
+)
 from kschedctl.autoscaler.karpenter.pools import LIFECYCLE, template_requirements, types_of
 from kschedctl.autoscaler.karpenter.provisioner import Plan, Round, Settings
-from kschedctl.autoscaler.karpenter.state import NODES, state_nodes
+from kschedctl.autoscaler.karpenter.state import NODES, completed, is_starting, state_nodes
 from kschedctl.autoscaler.requirements import Requirement, Requirements, incompatibility, intersects
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import pending_pods
@@ -38,17 +45,19 @@ from kschedctl.objects.resources import (
     scheduler_units,
 )
 from kschedctl.objects.selectors import IN
-from kschedctl.objects.well_known import HOSTNAME, ZONE
+from kschedctl.objects.well_known import HOSTNAME, INSTANCE_TYPE, ZONE
 from kschedctl.scheduler.framework.remedy import Change, add_operation, patched, replace_operation
 
 NAME: Final = "Karpenter"
 #: A name that no node has.
 _NEW: Final = "new-node-of-"
-_UNSCHEDULABLE: Final = Condition(type="PodScheduled", status="False", reason="Unschedulable")
 #: Pools at their limit come closest to adding a node, those of other machines least.
 _RANKS: Final = {Obstacle.LIMIT: 0, Obstacle.NODE_LIMIT: 0, Obstacle.TYPES: 2}
 #: In a changed cluster with more pending pods, only the asked one takes part in the round.
 _MANY_PENDING: Final = 200
+#: The time after which a NodeClaim that is not launched is deleted (nodeclaim/lifecycle/liveness.go).
+_LAUNCH: Final = timedelta(minutes=5)
+_GET_CLAIMS: Final = "kubectl get nodeclaims.karpenter.sh"
 #: Changes that are tried for a pod.
 _MOST_CHANGES: Final = 3
 #: Values of a requirement that a sentence shows.
@@ -62,8 +71,12 @@ def expansion(cluster: Cluster, pod: Pod) -> Expansion | None:
     """
     if not cluster.list(NodePool):
         return None
-    waiting, pod = _as_pending(cluster, pod)
-    few = waiting.is_as_read or len(pending_pods(waiting)) <= _MANY_PENDING
+    few = cluster.is_as_read or len(pending_pods(cluster)) <= _MANY_PENDING
+    waiting = completed(cluster, pods=few)
+    if not is_provisionable(pod) or not waiting.has(pod):
+        pod = as_unschedulable(pod, cluster.taken_at)
+        if not few or not waiting.has(pod):
+            waiting = waiting.with_pods(added=(pod,))
     return _known(waiting, "" if few else pod.key).answer(pod)
 
 
@@ -87,7 +100,10 @@ class _Known:
         cluster, types, plan = self._cluster, self._types, self._plan
         held = _held(cluster, pod, plan)
         if held:
-            return Expansion(autoscaler=NAME, held=held, repairs=tuple(_stuck_claims(cluster)) if plan.waits else ())
+            stuck = _stuck_claims(cluster, self._settings.now) if plan.waits else ()
+            return Expansion(autoscaler=NAME, held=held, repairs=tuple(stuck))
+        if pod.key in plan.placed:
+            return _counted_on(cluster, plan.placed[pod.key])
         pools = sorted(cluster.list(NodePool), key=lambda each: (-(each.spec.weight or 0), each.name))
         said = {pool.name: answer for pool, answer in self._first.alone(pod.key)}
         node = next((each for each in plan.nodes if pod.key in each.pods), None)
@@ -102,7 +118,7 @@ class _Known:
             if answer is None and not unusable:
                 answer = _without_types(pod, pool)
             # The cloud may have instance types that the cluster does not show.
-            is_open = not unusable and (answer is None or answer.obstacle is Obstacle.TYPES)
+            is_open = not unusable and (answer is None or answer.obstacle is Obstacle.TYPES) and not _names_types(pool)
             reason = unusable or _reason(cluster, pod, pool, answer, types)
             text = answer.text if answer is not None else ""
             refusal = GroupRefusal(group=f"NodePool {pool.name}", reason=reason, said=text, is_open=is_open)
@@ -115,7 +131,12 @@ class _Known:
                 settings = changed(self._settings, only=pod.key)
                 changes += islice(_changes(cluster, pod, pool, answer, types, settings), 1)
         if node is None and any(isinstance(each, Fit) for each in said.values()):
-            held = "other pending pods use up the limits of the NodePools that would take it"
+            text = plan.errors.get(pod.key, "")
+            held = (
+                f"nodes for other pending pods leave none for it: {text}"
+                if text and "limits" not in text
+                else "nodes for other pending pods use up the limits of the NodePools that would take it"
+            )
         return Expansion(
             autoscaler=NAME,
             offer=offer_of(node) if node is not None else None,
@@ -146,17 +167,27 @@ def _known(cluster: Cluster, key: str) -> _Known:
     return _Known(cluster, key)
 
 
-def _as_pending(cluster: Cluster, pod: Pod) -> tuple[Cluster, Pod]:
-    """Return a pod as kube-scheduler would have marked it, in the cluster."""
-    if is_provisionable(pod) and cluster.has(pod):
-        return cluster, pod
-    others = tuple(each for each in pod.status.conditions if each.type != "PodScheduled")
-    status = replace(pod.status, nominated_node_name="", conditions=(*others, _UNSCHEDULABLE))
-    pod = replace(pod, spec=replace(pod.spec, node_name=""), status=status)
-    return cluster.with_pods(added=(pod,)), pod
+def _counted_on(cluster: Cluster, name: str) -> Expansion:
+    """Return the answer for a pod for which a node is there or on its way."""
+    node = cluster.nodes.row.get(name)
+    starts = node is None or is_starting(cluster.nodes.objects[node])
+    what = f"{'NodeClaim' if node is None else 'node'} {name}"
+    wait = Repair(f"wait until {what} is ready", f"{_GET_CLAIMS},nodes --watch", waits=True)
+    return Expansion(
+        autoscaler=NAME,
+        held=f"it counts the pod on {what}" + (", which is starting" if starts else ", where it fits by its rules"),
+        repairs=(wait,) if starts else (),
+    )
+
+
+def _names_types(pool: NodePool) -> bool:
+    """Report whether a pool allows named instance types only: others that the cloud has do not count."""
+    return any(each.key == INSTANCE_TYPE and each.operator == IN for each in pool.spec.template.spec.requirements)
 
 
 def _held(cluster: Cluster, pod: Pod, plan: Plan) -> str:
+    if pod.spec.scheduling_gates:
+        return "it waits until the pod's scheduling gates are gone"
     if not is_provisionable(pod):
         return "it launches no nodes for pods of DaemonSets"
     if plan.waits:
@@ -169,9 +200,15 @@ def _held(cluster: Cluster, pod: Pod, plan: Plan) -> str:
     return f"it leaves the pod out: {problem}" if problem else ""
 
 
-def _stuck_claims(cluster: Cluster) -> Iterator[Repair]:
+def _stuck_claims(cluster: Cluster, now: datetime) -> Iterator[Repair]:
     for claim in cluster.list(NodeClaim):
-        if not claim.status.provider_id:
+        if claim.status.provider_id:
+            continue
+        launched, created = condition(claim.status.conditions, "Launched"), claim.metadata.creation_timestamp
+        failed = launched is not None and launched.status != "True" and launched.message
+        if not failed and created is not None and now - created < _LAUNCH:
+            yield Repair(f"wait until NodeClaim {claim.name} is launched", f"{_GET_CLAIMS} --watch", waits=True)
+        else:
             summary = f"find out why NodeClaim {claim.name} is not launched, and repair that or delete it"
             yield Repair(summary, _describe("nodeclaims", claim.name))
 
@@ -391,7 +428,7 @@ def _changes(
         tried = cluster.with_objects(NodePool, objects)
         if asked is not pod:
             tried = tried.with_pods(added=(asked,))
-        plan = Round(tried, seen_types(tried), settings).solve()
+        plan = Round(tried, types, settings).solve()
         node = next((each for each in plan.nodes if pod.key in each.pods), None)
         if node is not None:
             changes: tuple[Change, ...] = ()

@@ -11,7 +11,7 @@ from kschedctl.autoscaler.instance_types import CAPACITY_TYPE, CAPACITY_TYPES, W
 from kschedctl.autoscaler.karpenter.volumes import Attachments, claim_problem
 from kschedctl.autoscaler.requirements import GTE, LTE, Requirements, added, of_expressions, of_labels, requirement
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.objects.core import Taint
+from kschedctl.objects.core import Condition, Taint
 from kschedctl.objects.duration import Duration
 from kschedctl.objects.karpenter import NODE_POOL_LABEL
 from kschedctl.objects.meta import ObjectMeta
@@ -37,6 +37,7 @@ from kschedctl.objects.workload import PodDisruptionBudget
 
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 _DISRUPTED: Final = Taint(key="karpenter.sh/disrupted", effect="NoSchedule")
+_UNSCHEDULABLE: Final = Condition(type="PodScheduled", status="False", reason="Unschedulable")
 _RULES: Final = RequestRules()
 _OPERATORS: Final = (DOES_NOT_EXIST, EXISTS, GT, GTE, IN, LT, LTE, NOT_IN)
 
@@ -253,6 +254,14 @@ def is_provisionable(pod: Pod) -> bool:
         and not is_owned_by(pod.metadata, "apps/v1", "DaemonSet")
         and not is_owned_by(pod.metadata, "v1", "Node")
     )
+
+
+def as_unschedulable(pod: Pod, now: datetime | None) -> Pod:
+    """Return a pod as it is after kube-scheduler has found no node for it."""
+    others = tuple(each for each in pod.status.conditions if each.type != _UNSCHEDULABLE.type)
+    status = replace(pod.status, nominated_node_name="", conditions=(*others, _UNSCHEDULABLE))
+    metadata = replace(pod.metadata, creation_timestamp=pod.metadata.creation_timestamp or now)
+    return replace(pod, metadata=metadata, spec=replace(pod.spec, node_name=""), status=status)
 
 
 def is_owned_by(metadata: ObjectMeta, api_version: str, kind: str) -> bool:

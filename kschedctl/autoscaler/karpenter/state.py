@@ -6,16 +6,25 @@ from functools import cached_property, lru_cache
 from typing import Final
 
 import numpy as np
+from msgspec.structs import replace
 
 from kschedctl.autoscaler.instance_types import Amounts, Resources
-from kschedctl.autoscaler.karpenter.pods import HostPort, host_ports, is_owned_by, requests_of
+from kschedctl.autoscaler.karpenter.pods import (
+    HostPort,
+    as_unschedulable,
+    host_ports,
+    is_owned_by,
+    is_provisionable,
+    requests_of,
+)
 from kschedctl.autoscaler.karpenter.volumes import Attachments, MissingObject, attachments
 from kschedctl.autoscaler.requirements import Requirements, of_labels
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.placed_pods import pending_pods
 from kschedctl.cluster.pods import Pods
 from kschedctl.common.arrays import Int64Array, Mask
-from kschedctl.objects.core import Node, ResourceList, Taint
-from kschedctl.objects.karpenter import NODE_POOL_LABEL, NodeClaim, holds
+from kschedctl.objects.core import Condition, Node, ResourceList, Taint
+from kschedctl.objects.karpenter import NODE_POOL_LABEL, NodeClaim, NodePool, holds
 from kschedctl.objects.pod import NO_EXECUTE, NO_SCHEDULE
 from kschedctl.objects.quantity import NANO
 from kschedctl.objects.resources import parse_resources
@@ -38,7 +47,52 @@ _EPHEMERAL: Final = frozenset(
         ("karpenter.sh/rebooting", NO_SCHEDULE),
     }
 )
+_READY: Final = Condition(type="Ready", status="True")
 _READINESS: Final = "readiness.k8s.io/"
+
+
+@lru_cache(maxsize=2)
+def completed(cluster: Cluster, *, pods: bool = True) -> Cluster:
+    """Return a cluster with what is written into objects while they run, where a snapshot by hand leaves it out.
+
+    Karpenter waits for it, for ever.
+
+    Args:
+        pods: Mark pending pods as kube-scheduler marks those for which it finds no node.
+    """
+    nodes = [_completed_node(each) for each in cluster.nodes.objects]
+    if any(new is not old for new, old in zip(nodes, cluster.nodes.objects, strict=True)):
+        cluster = cluster.with_nodes(nodes)
+    pools = cluster.list(NodePool)
+    if any(not each.status.conditions for each in pools):
+        cluster = cluster.with_objects(NodePool, [_completed_pool(each) for each in pools])
+    waiting = [cluster.pods.pod(index) for index in pending_pods(cluster)] if pods else []
+    new = [
+        as_unschedulable(pod, cluster.taken_at)
+        for pod in waiting
+        if not pod.spec.scheduling_gates and not is_provisionable(pod)
+    ]
+    return cluster.with_pods(added=new) if new else cluster
+
+
+def is_starting(node: Node) -> bool:
+    """Report whether a node says that it is not ready."""
+    return any(each.type == "Ready" and each.status != "True" for each in node.status.conditions)
+
+
+def _completed_node(node: Node) -> Node:
+    labels = node.metadata.labels
+    if not labels.get(NODE_POOL_LABEL) or is_starting(node):
+        return node
+    if not node.spec.provider_id:
+        node = replace(node, spec=replace(node.spec, provider_id=f"node:///{node.name}"))
+    if not labels.get(INSTANCE_TYPE) and not labels.get(_INITIALIZED):
+        node = replace(node, metadata=replace(node.metadata, labels={**labels, _INITIALIZED: "true"}))
+    return node
+
+
+def _completed_pool(pool: NodePool) -> NodePool:
+    return pool if pool.status.conditions else replace(pool, status=replace(pool.status, conditions=(_READY,)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +103,6 @@ class StateNode:
     claim: NodeClaim | None
     #: True if Karpenter takes it away, so that its pods need another node.
     is_going: bool
-
-    @property
-    def is_managed(self) -> bool:
-        """True if it has a NodeClaim."""
-        return self.claim is not None
 
     @cached_property
     def is_registered(self) -> bool:

@@ -2,24 +2,20 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Final
-
-from msgspec.structs import replace
 
 from kschedctl.autoscaler.catalog import SEEN, read_catalog, seen_types
 from kschedctl.autoscaler.instance_types import InstanceType
 from kschedctl.autoscaler.karpenter.claims import NewNode
 from kschedctl.autoscaler.karpenter.expansion import node_of, offer_of
-from kschedctl.autoscaler.karpenter.pods import is_provisionable
 from kschedctl.autoscaler.karpenter.provisioner import Plan, Settings, provision
+from kschedctl.autoscaler.karpenter.state import completed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import pending_pods
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import counted, listed
-from kschedctl.objects.core import Condition, Node
+from kschedctl.objects.core import Node
 from kschedctl.objects.karpenter import NodePool
-from kschedctl.objects.pod import Pod
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.provenance import envelope, provenance
 from kschedctl.questions.provision.answer import ElsewhereData, LaunchedNodeData, Provisioning, WaitingPodData
@@ -30,7 +26,6 @@ from kschedctl.trials.simulate.simulation import Simulation
 from kschedctl.trials.simulate.world import SCHEDULER_ALONE
 
 _MOST_ROUNDS: Final = 20
-_UNSCHEDULABLE: Final = Condition(type="PodScheduled", status="False", reason="Unschedulable")
 
 
 @dataclass
@@ -113,7 +108,7 @@ def _schedule(run: _Run) -> dict[str, str]:
 
 def _round(run: _Run, types: Sequence[InstanceType]) -> bool:
     """Run a round, add its nodes and schedule the pods; report whether it launched any."""
-    cluster = _marked(run.scheduler.cluster)
+    cluster = completed(run.scheduler.cluster)
     settings = Settings(now=cluster.taken_at or Settings().now)
     run.last = provision(cluster, types or seen_types(cluster), settings)
     run.rounds += 1
@@ -128,20 +123,6 @@ def _round(run: _Run, types: Sequence[InstanceType]) -> bool:
     run.scheduler = run.scheduler.moved(cluster.with_nodes(nodes))
     _schedule(run)
     return True
-
-
-def _marked(cluster: Cluster) -> Cluster:
-    """Return the cluster with all pending pods marked as unschedulable, as kube-scheduler leaves them."""
-    pods = [cluster.pods.pod(index) for index in pending_pods(cluster)]
-    marked = [_mark(pod, cluster.taken_at) for pod in pods if not is_provisionable(pod)]
-    return cluster.with_pods(added=marked) if marked else cluster
-
-
-def _mark(pod: Pod, now: datetime | None) -> Pod:
-    others = tuple(each for each in pod.status.conditions if each.type != _UNSCHEDULABLE.type)
-    status = replace(pod.status, nominated_node_name="", conditions=(*others, _UNSCHEDULABLE))
-    created = pod.metadata.creation_timestamp or now
-    return replace(pod, metadata=replace(pod.metadata, creation_timestamp=created), status=status)
 
 
 def _launched_data(one: _Launched, on_node: Mapping[str, Iterable[str]]) -> LaunchedNodeData:

@@ -53,7 +53,7 @@ def _nodes(answer: Provisioning, view: View) -> Document:
     shown = rows if view.wide else rows[:_ROWS]
     yield table(headings, shown)
     if len(rows) > len(shown):
-        yield from and_more(len(rows) - len(shown), "node")
+        yield from and_more(len(rows) - len(shown), " nodes: -o wide")
 
 
 def _zones(one: LaunchedNodeData) -> list[str]:
@@ -78,7 +78,7 @@ def _elsewhere(answer: Provisioning, view: View) -> Document:
     shown = rows if view.wide else rows[:_ROWS]
     yield table(("pod", "planned for", "scheduled to"), shown)
     if len(rows) > len(shown):
-        yield from and_more(len(rows) - len(shown), "pod")
+        yield from and_more(len(rows) - len(shown), " pods: -o wide")
     yield Paragraph(
         "Karpenter fills its NodeClaims one by one; kube-scheduler chooses the node with the highest score.",
         Tone.FAINT,
@@ -99,4 +99,4 @@ def _waiting(answer: Provisioning, view: View) -> Document:
     shown = rows if view.wide else rows[:_ROWS]
     yield table(("pods", "pod", "Karpenter says"), shown, numeric=(0,))
     if len(rows) > len(shown):
-        yield from and_more(len(rows) - len(shown), "reason")
+        yield from and_more(len(rows) - len(shown), " reasons: -o wide")

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from msgspec.structs import replace
-
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.wording import listed
@@ -30,6 +28,7 @@ from kschedctl.trials.simulate.choice import Choose, first_by_name
 from kschedctl.trials.simulate.drain import DrainedNode, DrainOptions, drain
 from kschedctl.trials.simulate.simulation import Simulation
 from kschedctl.trials.simulate.world import is_recreated
+from kschedctl.trials.whatif.nodes import with_cordon
 
 #: The options of the drain: DaemonSet pods stay, and the contents of emptyDir volumes are lost.
 OPTIONS: Final = DrainOptions(ignore_daemonsets=True, delete_emptydir_data=True)
@@ -219,7 +218,7 @@ class _Drains:
         n_pending = _n_pending(simulation)
         for name in closed:
             node = simulation.cluster.nodes.objects[simulation.cluster.nodes.row[name]]
-            simulation.change_node(replace(node, spec=replace(node.spec, unschedulable=True)))
+            simulation.change_node(with_cordon(node))
         done: list[DrainedNode] = []
         for step in drain(simulation, nodes, OPTIONS):
             if isinstance(step, DrainedNode):

@@ -16,6 +16,7 @@ from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.trials.simulate.attempts import Attempt
 from kschedctl.trials.simulate.simulation import Simulation
+from kschedctl.trials.whatif.nodes import with_cordon
 
 #: The seconds that kubectl waits before it retries an eviction.
 RETRY: Final = 5.0
@@ -122,7 +123,7 @@ def drain(
 
 def _cordon(simulation: Simulation, name: str, *, cordoned: bool = True) -> None:
     node = simulation.cluster.nodes.objects[simulation.cluster.nodes.row[name]]
-    simulation.change_node(replace(node, spec=replace(node.spec, unschedulable=cordoned)))
+    simulation.change_node(with_cordon(node, cordoned=cordoned))
 
 
 def _drain_node(simulation: Simulation, out: DrainedNode, options: DrainOptions) -> Iterator[Attempt]:

@@ -22,12 +22,14 @@ def with_replaced(cluster: Cluster, replaced: Mapping[int, Node]) -> Cluster:
 
 def cordoned(cluster: Cluster, rows: Collection[int]) -> Cluster:
     """Return the cluster with nodes marked unschedulable and tainted ``node.kubernetes.io/unschedulable``."""
-    changed: dict[int, Node] = {}
-    for row in rows:
-        node = cluster.nodes.objects[row]
-        taints = (*(taint for taint in node.spec.taints if taint != UNSCHEDULABLE_TAINT), UNSCHEDULABLE_TAINT)
-        changed[row] = replace(node, spec=replace(node.spec, unschedulable=True, taints=taints))
-    return with_replaced(cluster, changed)
+    return with_replaced(cluster, {row: with_cordon(cluster.nodes.objects[row]) for row in rows})
+
+
+def with_cordon(node: Node, *, cordoned: bool = True) -> Node:
+    """Return a node that is cordoned or uncordoned, with the taint that the node controller adds or takes off."""
+    others = tuple(taint for taint in node.spec.taints if taint != UNSCHEDULABLE_TAINT)
+    taints = (*others, UNSCHEDULABLE_TAINT) if cordoned else others
+    return replace(node, spec=replace(node.spec, unschedulable=cordoned, taints=taints))
 
 
 def without_nodes(cluster: Cluster, rows: Collection[int], *, release: Release) -> Evicted:
