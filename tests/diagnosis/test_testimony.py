@@ -1,5 +1,6 @@
 """Words and deeds of other components are part of the first cause, and cures that they would undo are not proposed."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -7,6 +8,7 @@ import pytest
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnose import diagnose
+from kschedctl.objects.coordination import ConfigMap
 from kschedctl.objects.core import Namespace
 from kschedctl.objects.custom_resources import OpenShiftScheduler, ResourceFlavor, VerticalPodAutoscaler
 from kschedctl.objects.karpenter import NodePool
@@ -262,6 +264,43 @@ def test_a_pool_at_its_limit(limits: dict[str, str], clause: str) -> None:
     assert diagnose(found)[0].cause.partition("; ")[2] == clause
     (first, *_) = [each for each in cures(found) if "add" in each]
     assert first.startswith("raise the limit of NodePool general" if "at its limit" in clause else "wait: Karpenter")
+
+
+STATUS = """time: 2026-11-20T10:00:00Z
+autoscalerStatus: Running
+clusterWide: {health: {status: Healthy, nodeCounts: {registered: {total: 1, ready: 1}}}}
+nodeGroups:
+- name: eks-general-0a1b2c3d-0a1b-2c3d-4e5f-0a1b2c3d4e5f
+  health: {status: Healthy, nodeCounts: {registered: {total: 1, ready: 1}}, cloudProviderTarget: 1, maxSize: MOST}
+"""
+
+
+@pytest.mark.parametrize(
+    ("most", "clause", "cure"),
+    [
+        (
+            "2",
+            "Cluster Autoscaler would add a node of nodegroup general for it",
+            "wait: Cluster Autoscaler adds a node of nodegroup general",
+        ),
+        (
+            "1",
+            "Cluster Autoscaler adds no node: nodegroup general is at its maximum size of 1 node",
+            "raise the maximum size of nodegroup general from 1 to 2; Cluster Autoscaler then adds a node of nodegroup "
+            "general",
+        ),
+    ],
+)
+def test_node_groups_of_cluster_autoscaler(most: str, clause: str, cure: str) -> None:
+    data = {"status": STATUS.replace("MOST", most)}
+    status = make_object(ConfigMap, "cluster-autoscaler-status", namespace="kube-system", data=data)
+    node = make_node("n0", labels={"eks.amazonaws.com/nodegroup": "general"})
+    busy = make_pod("busy", node="n0", requests={"cpu": "4"})
+    cluster = make_cluster([node], [busy], status).at(datetime(2026, 11, 20, 10, 1, tzinfo=UTC))
+    found = decide(make_pod(requests={"cpu": "2"}), cluster)
+    assert diagnose(found)[0].cause.partition("; ")[2] == clause
+    assert cures(found)[0] == cure
+    assert not [each for each in cures(found) if each.startswith("add a node")]
 
 
 def test_warnings_of_others_are_evidence() -> None:

@@ -98,5 +98,7 @@ def advice_of(found: Expansion) -> Iterator[Advice]:
     """Yield the repairs without which an autoscaler adds no node."""
     for each in found.repairs:
         untried = f"{found.autoscaler} adds nodes when it is done"
+        if each.waits:
+            untried = "kube-scheduler tries the pod again then"
         risk = Risk.WAIT if each.waits else Risk.MISTAKE
         yield Advice(summary=each.summary, risk=risk, untried=untried, command=each.command)

@@ -68,7 +68,9 @@ def provisioning(cluster: LoadedCluster, request: ProvisionRequest, handle: Anal
             if not _round(run, types):
                 break
     waiting = _waiting(run.scheduler.cluster)
-    on_node = {node: [pod for pod, own in run.placed.items() if own == node] for node in run.placed.values()}
+    on_node: dict[str, list[str]] = {}
+    for pod, node in run.placed.items():
+        on_node.setdefault(node, []).append(pod)
     nodes = tuple(_launched_data(each, on_node) for each in run.launched)
     prices = [each.price for each in nodes]
     elsewhere = tuple(
@@ -146,6 +148,8 @@ def _why(pod: str, plan: Plan) -> str:
         return "a new node was planned for it, and kube-scheduler put other pods there; the next round plans again"
     if plan.waits:
         return "Karpenter decides for no pod as long as a NodeClaim is not launched"
+    if pod in plan.placed:
+        return f"it counts the pod on {plan.placed[pod]}, which exists or is starting"
     return plan.errors.get(pod) or plan.ignored.get(pod, "")
 
 
@@ -169,4 +173,6 @@ def _summary(
         else ""
     )
     stay = f"; {counted(len(waiting), 'pod')} {'stays' if len(waiting) == 1 else 'stay'} pending" if waiting else ""
-    return f"{launches} for {counted(n_pending - len(fitting), 'pending pod')}{fit}{stay}"
+    n_left, n_planned = n_pending - len(fitting), len({pod for each in nodes for pod in each.planned})
+    planned = f"{n_planned} of " if 0 < n_planned < n_left else ""
+    return f"{launches} for {planned}{counted(n_left, 'pending pod')}{fit}{stay}"

@@ -1,6 +1,7 @@
 """Karpenter's answer for one pod: the node that it would launch, or the reason of each pool, and tried changes."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,8 +11,8 @@ import kschedctl
 from kschedctl.autoscaler.expansion import Expansion
 from kschedctl.autoscaler.karpenter.expansion import expansion
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.objects.core import Condition, Taint
-from kschedctl.objects.karpenter import MinValuesRequirement, NodeClaim, NodeClaimStatus, NodePool
+from kschedctl.objects.core import Condition, ResourceList, Taint
+from kschedctl.objects.karpenter import MinValuesRequirement, NodeClaim, NodeClaimStatus, NodePool, NodePoolStatus
 from kschedctl.objects.pod import Pod, Toleration
 from tests.builders import make_object, make_pod
 from tests.paths import ROOT
@@ -172,6 +173,35 @@ def test_nothing_is_decided_while_a_claim_is_not_launched(cluster: Cluster) -> N
     assert [each.summary for each in found.repairs] == [
         "find out why NodeClaim general-x7k2p is not launched, and repair that or delete it"
     ]
+
+
+def test_a_claim_that_was_made_now_is_waited_for(cluster: Cluster) -> None:
+    claim = make_object(NodeClaim, "general-x7k2p")
+    now = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
+    claim = replace(claim, metadata=replace(claim.metadata, creation_timestamp=now - timedelta(seconds=20)))
+    found = asked(cluster.with_objects(NodeClaim, [claim]).at(now), small())
+    assert [(each.summary, each.waits) for each in found.repairs] == [
+        ("wait until NodeClaim general-x7k2p is launched", True)
+    ]
+
+
+def test_a_pod_is_counted_on_a_node_that_starts(cluster: Cluster) -> None:
+    amounts: ResourceList = {"cpu": "32", "memory": "64Gi", "pods": "58"}
+    labels = {"karpenter.sh/nodepool": "general", ZONE: "eu-west-1a", "kubernetes.io/arch": "arm64"}
+    status = NodeClaimStatus(provider_id="aws:///eu-west-1a/i-new", capacity=amounts, allocatable=amounts)
+    claim = make_object(NodeClaim, "general-x7k2p", labels=labels, status=status)
+    found = asked(cluster.with_objects(NodeClaim, [claim]), small())
+    assert found.words == ("Karpenter adds no node: it counts the pod on NodeClaim general-x7k2p, which is starting")
+    assert [each.summary for each in found.repairs] == ["wait until NodeClaim general-x7k2p is ready"]
+
+
+def test_a_gated_pod_gets_no_node(cluster: Cluster) -> None:
+    assert "gates" in asked(cluster, small(schedulingGates=[{"name": "example.com/quota"}])).held
+
+
+def test_a_pool_without_a_status_counts(cluster: Cluster) -> None:
+    by_hand = with_pool(cluster, "general", lambda pool: replace(pool, status=NodePoolStatus()))
+    assert asked(by_hand, small()).words == asked(cluster, small()).words
 
 
 def test_pods_of_daemon_sets_get_no_node(cluster: Cluster) -> None:
