@@ -13,37 +13,32 @@ from msgspec.structs import replace
 
 from kschedctl.autoscaler.catalog import SEEN, seen_types, type_labels
 from kschedctl.autoscaler.expansion import Expansion, GroupChange, GroupRefusal, NodeOffer, Repair
-from kschedctl.autoscaler.instance_types import CAPACITY_TYPE, WELL_KNOWN, InstanceType, allocatable, is_offered
+from kschedctl.autoscaler.instance_types import CAPACITY_TYPE, InstanceType, allocatable, is_offered
 from kschedctl.autoscaler.karpenter.claims import Fit, NewNode, Obstacle, Refusal
-from kschedctl.autoscaler.karpenter.pods import (
-    as_unschedulable,
-    is_provisionable,
-    requests_of,
-    requirements_of,
-    untolerated,
-)
-from kschedctl.autoscaler.karpenter.pools import LIFECYCLE, template_requirements, types_of
+from kschedctl.autoscaler.karpenter.pods import as_unschedulable, is_provisionable, requests_of, untolerated
+from kschedctl.autoscaler.karpenter.pools import LIFECYCLE
 from kschedctl.autoscaler.karpenter.provisioner import Plan, Round, Settings
-from kschedctl.autoscaler.karpenter.state import NODES, completed, is_starting, state_nodes
-from kschedctl.autoscaler.requirements import Requirement, Requirements, incompatibility, intersects
+from kschedctl.autoscaler.karpenter.reasons import (
+    conflicting,
+    own_types,
+    reason_of,
+    rounded,
+    taints_text,
+    used_amounts,
+    why_unusable,
+    without_types,
+)
+from kschedctl.autoscaler.karpenter.state import NODES, completed, is_starting
+from kschedctl.autoscaler.requirements import Requirements
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import pending_pods
 from kschedctl.common.wording import listed
-from kschedctl.objects.core import Condition, Node, NodeSpec, NodeStatus, Taint
+from kschedctl.objects.core import Condition, Node, NodeSpec, NodeStatus
 from kschedctl.objects.karpenter import NODE_POOL_LABEL, NodeClaim, NodePool, condition, holds
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.pod import Pod, Toleration, protects_pods
 from kschedctl.objects.quantity import NANO, quantity_text
-from kschedctl.objects.resources import (
-    EPHEMERAL_STORAGE,
-    MEMORY,
-    amount_of,
-    exact_quantity,
-    format_amount,
-    is_extended_resource,
-    parse_resources,
-    scheduler_units,
-)
+from kschedctl.objects.resources import exact_quantity, is_extended_resource, parse_resources
 from kschedctl.objects.selectors import IN
 from kschedctl.objects.well_known import HOSTNAME, INSTANCE_TYPE, ZONE
 from kschedctl.scheduler.framework.remedy import Change, add_operation, patched, replace_operation
@@ -60,8 +55,6 @@ _LAUNCH: Final = timedelta(minutes=5)
 _GET_CLAIMS: Final = "kubectl get nodeclaims.karpenter.sh"
 #: Changes that are tried for a pod.
 _MOST_CHANGES: Final = 3
-#: Values of a requirement that a sentence shows.
-_MOST_VALUES: Final = 4
 
 
 def expansion(cluster: Cluster, pod: Pod) -> Expansion | None:
@@ -114,12 +107,12 @@ class _Known:
             answer = said.get(pool.name)
             if isinstance(answer, Fit):
                 continue
-            unusable = _unusable(pool)
+            unusable = why_unusable(pool)
             if answer is None and not unusable:
-                answer = _without_types(pod, pool)
+                answer = without_types(pod, pool)
             # The cloud may have instance types that the cluster does not show.
             is_open = not unusable and (answer is None or answer.obstacle is Obstacle.TYPES) and not _names_types(pool)
-            reason = unusable or _reason(cluster, pod, pool, answer, types)
+            reason = unusable or reason_of(cluster, pod, pool, answer, types)
             text = answer.text if answer is not None else ""
             refusal = GroupRefusal(group=f"NodePool {pool.name}", reason=reason, said=text, is_open=is_open)
             refusals.append((_RANKS.get(answer.obstacle, 1) if answer is not None else 1, refusal))
@@ -266,155 +259,9 @@ def node_of(node: NewNode, name: str) -> Node:
     )
 
 
-# Reasons in our words.
-
-
 def _is_broken(pool: NodePool) -> bool:
     deleted, static = pool.metadata.deletion_timestamp is not None, pool.spec.replicas is not None
     return not deleted and not static and not holds(pool.status.conditions, "Ready")
-
-
-def _without_types(pod: Pod, pool: NodePool) -> Refusal | None:
-    """Return what a pool without known instance types has against a pod; ``None`` if only they decide."""
-    taints = untolerated(pod.spec, pool.spec.template.spec.taints)
-    if taints:
-        return Refusal(Obstacle.TAINTS, "; ".join(f"did not tolerate taint (taint={taint})" for taint in taints))
-    known, wanted = template_requirements(pool), requirements_of(pod.spec, preferred=False)
-    problem = incompatibility(known, wanted, WELL_KNOWN)
-    return Refusal(Obstacle.REQUIREMENTS, f"incompatible requirements, {problem}", known, wanted) if problem else None
-
-
-def _unusable(pool: NodePool) -> str:
-    """Return the reason why a pool launches no nodes for any pod; empty if it does."""
-    if pool.metadata.deletion_timestamp is not None:
-        return "is being deleted"
-    if pool.spec.replicas is not None:
-        return f"is static: it always has {pool.spec.replicas} nodes, whatever is pending"
-    if not holds(pool.status.conditions, "Ready"):
-        ready = condition(pool.status.conditions, "Ready")
-        failed = [each for each in pool.status.conditions if each.type != "Ready" and each.status == "False"]
-        told = next((each for each in (*failed, ready) if each is not None and (each.message or each.reason)), None)
-        return "is not ready" + (f": {told.message or told.reason}" if told is not None else "")
-    return ""
-
-
-def _reason(cluster: Cluster, pod: Pod, pool: NodePool, refusal: Refusal | None, types: Sequence[InstanceType]) -> str:
-    if refusal is None:
-        return "admits the pod, and the nodes of the cluster show none of its instance types"
-    match refusal.obstacle:
-        case Obstacle.TAINTS:
-            taints = untolerated(pod.spec, pool.spec.template.spec.taints)
-            return f"has the {_taints(taints)}, which the pod does not tolerate"
-        case Obstacle.LIMIT | Obstacle.NODE_LIMIT:
-            return f"is at its limit of {_limits(cluster, pool, types)}"
-        case Obstacle.REQUIREMENTS | Obstacle.PLACES:
-            who = "the pod" if refusal.obstacle is Obstacle.REQUIREMENTS else "the pod's volume"
-            return listed([_conflict(key, refusal, who) for key in _conflicting(refusal)]) or refusal.text
-        case Obstacle.TYPES:
-            met, fits, offered = refusal.found
-            own = types_of(pool, types)
-            if not met:
-                return "has no known instance type that meets the requirements of the pod"
-            if not fits and offered:
-                return f"has no known instance type with {_requests(pod)} to spare{_largest(own)}"
-            return "has no known instance type that meets the requirements, is large enough and is offered there"
-        case Obstacle.TOPOLOGY:
-            return f"has no place that the pod's topology constraints allow: {refusal.text}"
-        case _:
-            return refusal.text
-
-
-def _taints(taints: Sequence[Taint]) -> str:
-    return f"taint{'s' if len(taints) > 1 else ''} {listed([str(each) for each in taints])}"
-
-
-def _limits(cluster: Cluster, pool: NodePool, types: Sequence[InstanceType]) -> str:
-    limits, used = parse_resources(pool.spec.limits), _used(cluster, pool)
-    smallest: dict[str, int] = {}
-    for kind in types_of(pool, types):
-        for name, amount in {**parse_resources(kind.capacity), NODES: NANO}.items():
-            smallest[name] = min(smallest.get(name, amount), amount)
-    full = [name for name in limits if used.get(name, 0) + smallest.get(name, 0) > limits[name]]
-    return listed([f"{_amount(name, limits[name])} ({_bare(name, used.get(name, 0))} used)" for name in full or limits])
-
-
-def _used(cluster: Cluster, pool: NodePool) -> dict[str, int]:
-    """Return the capacity of a pool's nodes that stay, in nano-units."""
-    out: dict[str, int] = {}
-    for each in state_nodes(cluster).nodes:
-        if each.node_pool == pool.name and not each.is_going:
-            for name, amount in each.capacity.items():
-                out[name] = out.get(name, 0) + amount
-    return out
-
-
-def _amount(name: str, nanos: int) -> str:
-    return amount_of(name, _units(name, nanos))
-
-
-def _bare(name: str, nanos: int) -> str:
-    return format_amount(name, _units(name, nanos))
-
-
-def _units(name: str, nanos: int) -> int:
-    return scheduler_units({name: nanos}).get(name, -(-nanos // NANO))
-
-
-def _rounded(name: str, nanos: int) -> int:
-    """Return an amount in the scheduler's units, of bytes the next whole GiB."""
-    amount = _units(name, nanos)
-    return -(-amount >> 30 << 30) if name in (MEMORY, EPHEMERAL_STORAGE) else amount
-
-
-def _conflicting(refusal: Refusal) -> list[str]:
-    known, wanted = refusal.known, refusal.wanted
-    return [
-        key
-        for key, each in sorted(wanted.items())
-        if (key not in known and key not in WELL_KNOWN and not each.excludes)
-        or (key in known and not intersects(known[key], each))
-    ]
-
-
-def _conflict(key: str, refusal: Refusal, who: str) -> str:
-    wants = _words(refusal.wanted[key])
-    if key not in refusal.known:
-        return f"gives its nodes no label {key}, and {who} wants {wants}"
-    return f"allows {key} {_words(refusal.known[key])}, and {who} wants {wants}"
-
-
-def _words(each: Requirement) -> str:
-    """Return a requirement without its key: ``in (a, b)``, ``other than a``, ``any``."""
-    values = sorted(each.values)
-    shown = values if len(values) <= _MOST_VALUES else [*values[:_MOST_VALUES], f"{len(values) - _MOST_VALUES} others"]
-    match each.operator:
-        case "In":
-            return listed(shown)
-        case "NotIn":
-            return f"other than {listed(shown)}"
-        case "DoesNotExist":
-            return "absent"
-        case _:
-            bounds = [
-                f"{sign} {bound}"
-                for sign, bound in (("at least", each.gte), ("at most", each.lte))
-                if bound is not None
-            ]
-            return listed(bounds) or "present"
-
-
-def _requests(pod: Pod) -> str:
-    nanos = requests_of(pod)[0]
-    return listed([_amount(name, amount) for name, amount in nanos.items() if amount and name != "pods"])
-
-
-def _largest(types: Sequence[InstanceType]) -> str:
-    if not types:
-        return ""
-    kind = max(types, key=lambda each: (parse_resources(each.capacity).get("cpu", 0), each.name))
-    left = allocatable(kind)
-    offered = listed([_amount(name, left[name]) for name in ("cpu", "memory") if name in left])
-    return f" (the largest, {kind.name}, leaves {offered} to pods)"
 
 
 # Changes that would help; each is tried.
@@ -446,9 +293,9 @@ def _candidates(
     edit = f"kubectl edit nodepools.karpenter.sh {pool.name}"
     spec = pool.spec
     if refusal.obstacle in (Obstacle.LIMIT, Obstacle.NODE_LIMIT):
-        used = _used(cluster, pool)
+        used = used_amounts(cluster, pool)
         limits = parse_resources(spec.limits)
-        own = sorted(types_of(pool, types), key=lambda each: parse_resources(each.capacity).get("cpu", 0))
+        own = sorted(own_types(pool, types), key=lambda each: parse_resources(each.capacity).get("cpu", 0))
         for kind in own:
             wanted = {**parse_resources(kind.capacity), NODES: NANO}
             more = {
@@ -458,7 +305,7 @@ def _candidates(
             }
             if not more:
                 continue
-            texts = {name: exact_quantity(name, _rounded(name, amount)) for name, amount in more.items()}
+            texts = {name: exact_quantity(name, rounded(name, amount)) for name, amount in more.items()}
             parts = [f"{name} from {spec.limits[name]} to {text}" for name, text in texts.items()]
             new = replace(pool, spec=replace(spec, limits={**spec.limits, **texts}))
             yield (
@@ -468,7 +315,7 @@ def _candidates(
                 pod,
             )
     elif refusal.obstacle in (Obstacle.REQUIREMENTS, Obstacle.PLACES):
-        keys = _conflicting(refusal)
+        keys = conflicting(refusal)
         if all(key in refusal.known and refusal.wanted[key].operator == IN for key in keys) and keys:
             requirements = list(spec.template.spec.requirements)
             for i, each in enumerate(requirements):
@@ -491,7 +338,7 @@ def _candidates(
             for each in taints
         )
         asked = replace(pod, spec=replace(pod.spec, tolerations=(*pod.spec.tolerations, *tolerations)))
-        summary = f"tolerate the {_taints(taints)} of NodePool {pool.name}"
+        summary = f"tolerate the {taints_text(taints)} of NodePool {pool.name}"
         yield summary, f"# {summary} in the pod's template", pool, asked
 
 
