@@ -41,6 +41,16 @@ def test_the_nodes_of_a_plan_hold_as_many_pods_as_planned(cluster: kschedctl.Sch
     assert answer.pending == len(answer.fitting) + sum(len(each.placed) for each in answer.nodes) + len(answer.waiting)
 
 
+def test_a_pool_is_tried_before_it_exists(cluster: kschedctl.SchedulingCluster, tmp_path: Path) -> None:
+    pool = tmp_path / "pool.yaml"
+    pool.write_text(
+        "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: more}\n"
+        "spec: {weight: 50, template: {spec: {nodeClassRef: {group: g, kind: K, name: default}}}}\n"
+    )
+    answer = cluster.what_if(apply=str(pool)).provision()
+    assert {each.pool for each in answer.nodes} == {"more"}
+
+
 def test_a_cluster_without_node_pools_is_an_error() -> None:
     with pytest.raises(InputError, match="has no NodePool"):
         kschedctl.load(str(ROOT / "fixtures" / "shop" / "cluster")).provision()
