@@ -17,7 +17,7 @@ from kschedctl.common.wording import listed
 from kschedctl.objects.core import Node
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE, default_object
 from kschedctl.objects.device import ResourceClaim, ResourceClaimTemplate, ResourceSlice
-from kschedctl.objects.event import Event, ObjectReference
+from kschedctl.objects.event import Event, NewestEvents, ObjectReference
 from kschedctl.objects.meta import ApiObject, LabelSelector
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
@@ -46,7 +46,7 @@ class ClusterBuilder:
         self._objects: dict[type[ApiObject], dict[tuple[str, str], ApiObject]] = {}
         self._places: dict[tuple[type[ApiObject], str, str], Place] = {}
         self._interner = PodInterner()
-        self._events: dict[tuple[ObjectReference, str], Event] = {}
+        self._events = NewestEvents()
         self._texts: dict[str, str] = {}
 
     def add(self, obj: ApiObject, place: Place = "") -> None:
@@ -113,7 +113,7 @@ class ClusterBuilder:
         """
         if self._events:
             self._objects[Event] = self._settled_events()
-            self._events = {}
+            self._events = NewestEvents()
         nodes = Nodes(tuple(self._nodes.values()))
         self.warnings.extend(_circles(self._objects.get(CompositePodGroup, {}).values()))
         pods = Pods(tuple(self._pods.values()), self._interner.classes, nodes)
@@ -134,14 +134,10 @@ class ClusterBuilder:
         about = event.about
         if about.kind == Pod.__name__ and self._pods and not self._is_troubled(about):
             return
-        key = about, event.reporter
-        known = self._events.get(key)
-        if known is not None and event.is_older_than(known):
-            return
-        self._events[key] = event
+        self._events.add(event)
         if len(self._events) > _MOST_EVENTS:
             newest = sorted(self._events.items(), key=lambda item: _seen(item[1]))[_MOST_EVENTS // 2 :]
-            self._events = dict(newest)
+            self._events = NewestEvents(newest)
 
     def _is_troubled(self, about: ObjectReference) -> bool:
         """Report whether a pod has been read and is not known to run well, so that an Event may say why."""

@@ -65,6 +65,17 @@ def _ill_provisioner(cluster: Cluster, provisioner: str) -> tuple[tuple[str, str
     )
 
 
+def component_repair(component: tuple[str, str, str], untried: str) -> Advice:
+    """Return the advice to repair an ill workload, given by kind, namespace and name."""
+    kind, namespace, name = component
+    return Advice(
+        summary=f"repair {kind} {namespace}/{name}: look at its log and its events",
+        risk=Risk.MISTAKE,
+        untried=untried,
+        command=f"kubectl logs -n {namespace} {kind.lower()}/{name} --all-containers --previous",
+    )
+
+
 def ill_component(cluster: Cluster, belongs: Callable[[str], bool]) -> tuple[tuple[str, str, str], str] | None:
     """Return the workload of a component none of whose pods is ready, and its state, as for a provisioner.
 
@@ -244,12 +255,7 @@ def provisioner_fault(cluster: Cluster, provisioner: str) -> tuple[str, list[Adv
     driver, nodes = driver_of(provisioner), CSINodes.of(cluster)
     if (ill := _ill_provisioner(cluster, driver)) is not None:
         (kind, namespace, name), state = ill
-        repair = Advice(
-            summary=f"repair {kind} {namespace}/{name}: look at its log and its events",
-            risk=Risk.MISTAKE,
-            untried="the provisioner creates the volume outside the scheduler",
-            command=f"kubectl logs -n {namespace} {kind.lower()}/{name} --all-containers --previous",
-        )
+        repair = component_repair(ill[0], "the provisioner creates the volume outside the scheduler")
         return f"{kind} {namespace}/{name} {state}", [repair], True
     registered = cluster.get(CSIDriver, driver) is not None or nodes.installed(driver).any()
     if registered or not nodes.present.any() or not is_csi_driver(cluster, driver):

@@ -67,15 +67,10 @@ class MachineSetSpec(ApiStruct, frozen=True):
     template: MachineTemplate = MachineTemplate()
 
 
-class MachineSetStatus(ApiStruct, frozen=True):
-    ready_replicas: Int32 = 0
-
-
 class ScalableSet(ApiObject, frozen=True, kw_only=True):
     """The fields that all sets of machines share."""
 
     spec: MachineSetSpec = MachineSetSpec()
-    status: MachineSetStatus = MachineSetStatus()
 
 
 class MachineDeployment(ScalableSet, frozen=True, kw_only=True):
@@ -100,7 +95,6 @@ class MachineReference(ApiStruct, frozen=True):
 
 
 class MachineAutoscalerSpec(ApiStruct, frozen=True):
-    min_replicas: Int32 = 0
     max_replicas: Int32 = 0
     scale_target_ref: MachineReference = MachineReference()
 
@@ -119,7 +113,6 @@ class ClusterAutoscalerSpec(ApiStruct, frozen=True):
     #: The priority below which a pod is expendable (``--expendable-pods-priority-cutoff``).
     pod_priority_threshold: Int32 | None = None
     resource_limits: AutoscalerLimits = AutoscalerLimits()
-    expanders: tuple[str, ...] = ()
 
 
 class ClusterAutoscaler(ApiObject, frozen=True, kw_only=True):

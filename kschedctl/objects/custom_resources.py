@@ -8,7 +8,7 @@ from typing import Final
 from kschedctl.objects.cluster_autoscaler import AUTOSCALER_KINDS, ClusterAutoscaler
 from kschedctl.objects.core import Condition, ResourceList
 from kschedctl.objects.karpenter import NodeClaim, NodePool
-from kschedctl.objects.meta import ApiObject, ApiStruct, Int32, Labels, LabelSelector, Time
+from kschedctl.objects.meta import ApiObject, ApiStruct, Int32, Labels, LabelSelector
 
 
 class TargetReference(ApiStruct, frozen=True):
@@ -29,7 +29,6 @@ class Conditions(ApiStruct, frozen=True):
 
 class HorizontalPodAutoscalerSpec(ApiStruct, frozen=True):
     scale_target_ref: TargetReference = TargetReference()
-    min_replicas: Int32 | None = None
     max_replicas: Int32 = 0
 
 
@@ -126,10 +125,6 @@ class KueueWorkloadSpec(ApiStruct, frozen=True):
     pod_sets: tuple[PodSet, ...] = ()
 
 
-class RequeueState(ApiStruct, frozen=True):
-    requeue_at: Time | None = None
-
-
 class AdmissionCheckState(ApiStruct, frozen=True):
     name: str = ""
     state: str = ""
@@ -137,7 +132,6 @@ class AdmissionCheckState(ApiStruct, frozen=True):
 
 
 class KueueWorkloadStatus(Conditions, frozen=True):
-    requeue_state: RequeueState | None = None
     admission_checks: tuple[AdmissionCheckState, ...] = ()
 
 
@@ -193,14 +187,8 @@ class VolcanoQueue(ApiObject, frozen=True, kw_only=True):
 # JobSet (jobset.x-k8s.io).
 
 
-class ReplicatedJob(ApiStruct, frozen=True):
-    name: str = ""
-    replicas: Int32 = 0
-
-
 class JobSetSpec(ApiStruct, frozen=True):
     suspend: bool = False
-    replicated_jobs: tuple[ReplicatedJob, ...] = ()
 
 
 class JobSet(ApiObject, frozen=True, kw_only=True):

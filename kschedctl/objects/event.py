@@ -100,3 +100,14 @@ class Event(ApiObject, frozen=True, kw_only=True):
             last_timestamp=self.seen,
             count=max(self.count, self.deprecated_count, self.series.count if self.series is not None else 0),
         )
+
+
+class NewestEvents(dict[tuple[ObjectReference, str], Event]):
+    """The newest Event of each object and reporter; of two that were observed at the same time, the later one."""
+
+    def add(self, event: Event) -> None:
+        """Keep an Event unless a newer one is known."""
+        key = event.about, event.reporter
+        known = self.get(key)
+        if known is None or not event.is_older_than(known):
+            self[key] = event

@@ -294,6 +294,12 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
             return False
 
 
+def toleration_of(taint: Taint) -> Toleration:
+    """Return the toleration of a taint, and of no other value of it."""
+    operator = "Equal" if taint.value else "Exists"
+    return Toleration(key=taint.key, operator=operator, value=taint.value, effect=taint.effect)
+
+
 def tolerated(tolerations: Iterable[Toleration], taint: Taint) -> bool:
     """Report whether any of the tolerations tolerates a taint."""
     return any(tolerates(toleration, taint) for toleration in tolerations)

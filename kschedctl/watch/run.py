@@ -79,14 +79,15 @@ def start(
     connection = Connection(live)
     connection.limits.begin()
     version = server_version(connection)
-    kinds = [served for served in served_kinds(connection) if served.type_ not in not_watched]
+    types = set(KINDS.values()) - set(not_watched)
+    kinds = [served for served in served_kinds(connection) if served.type_ in types]
     feed = Feed(connection, kinds, settings or ReflectorSettings(page_size=live.page_size))
     feed.start()
     try:
         seconds = live.request_seconds * READING_FACTOR or None
         if not feed.first(seconds):
             raise ClusterError(f"{connection.host} did not list all kinds within {seconds:g} s")
-        watched = {kind: "" for (_, kind), type_ in KINDS.items() if type_ not in not_watched}
+        watched = {kind: "" for (_, kind), type_ in KINDS.items() if type_ in types}
         summary = ReadSummary(git_version=version, listed=watched)
         for served in kinds:
             error = feed.refused.get(served.kind)

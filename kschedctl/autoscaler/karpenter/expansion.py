@@ -36,7 +36,7 @@ from kschedctl.common.wording import listed
 from kschedctl.objects.core import Condition, Node, NodeSpec, NodeStatus
 from kschedctl.objects.karpenter import NODE_POOL_LABEL, NodeClaim, NodePool, condition, holds
 from kschedctl.objects.meta import ObjectMeta
-from kschedctl.objects.pod import Pod, Toleration, protects_pods
+from kschedctl.objects.pod import DEFAULT_TOLERATIONS, Pod, protects_pods, toleration_of
 from kschedctl.objects.quantity import NANO, quantity_text
 from kschedctl.objects.resources import exact_quantity, is_extended_resource, parse_resources
 from kschedctl.objects.selectors import IN
@@ -64,13 +64,31 @@ def expansion(cluster: Cluster, pod: Pod) -> Expansion | None:
     """
     if not cluster.list(NodePool):
         return None
+    if pod.spec.scheduling_gates:
+        return Expansion(autoscaler=NAME, held="it waits until the pod's scheduling gates are gone")
+    marked = as_unschedulable(pod, cluster.taken_at)
+    if not is_provisionable(marked):
+        return Expansion(autoscaler=NAME, held="it launches no nodes for static pods and pods of DaemonSets")
     few = cluster.is_as_read or len(pending_pods(cluster)) <= _MANY_PENDING
     waiting = completed(cluster, pods=few)
-    if not is_provisionable(pod) or not waiting.has(pod):
-        pod = as_unschedulable(pod, cluster.taken_at)
-        if not few or not waiting.has(pod):
-            waiting = waiting.with_pods(added=(pod,))
-    return _known(waiting, "" if few else pod.key).answer(pod)
+    own = _own_pod(waiting, pod)
+    if own is None:
+        waiting = waiting.with_pods(added=(marked,))
+    return _known(waiting, "" if few else pod.key).answer(own or marked)
+
+
+def _own_pod(cluster: Cluster, pod: Pod) -> Pod | None:
+    """Return the pod of the cluster that Karpenter looks at instead of the asked one; ``None`` if they differ."""
+    index = cluster.pods.index.get((pod.namespace, pod.name))
+    own = cluster.pods.pod(index) if index is not None else None
+    if own is None or not is_provisionable(own):
+        return None
+    # What admission adds to the asked pod does not matter to Karpenter.
+    spec = replace(own.spec, priority=pod.spec.priority, preemption_policy=pod.spec.preemption_policy)
+    tolerations = tuple(each for each in pod.spec.tolerations if each not in DEFAULT_TOLERATIONS)
+    others = tuple(each for each in own.spec.tolerations if each not in DEFAULT_TOLERATIONS)
+    same = own.metadata.labels == pod.metadata.labels and tolerations == others
+    return own if same and replace(spec, tolerations=pod.spec.tolerations) == pod.spec else None
 
 
 class _Known:
@@ -80,6 +98,7 @@ class _Known:
         self._cluster = cluster
         self._types = seen_types(cluster)
         self._settings = Settings(now=cluster.taken_at or Settings().now, only=key)
+        self._answers: dict[str, Expansion] = {}
 
     @cached_property
     def _first(self) -> Round:
@@ -90,6 +109,12 @@ class _Known:
         return Round(self._cluster, self._types, self._settings).solve()
 
     def answer(self, pod: Pod) -> Expansion:
+        """Return the answer for a pod of the cluster."""
+        if pod.key not in self._answers:
+            self._answers[pod.key] = self._answer(pod)
+        return self._answers[pod.key]
+
+    def _answer(self, pod: Pod) -> Expansion:
         cluster, types, plan = self._cluster, self._types, self._plan
         held = _held(cluster, pod, plan)
         if held:
@@ -179,10 +204,6 @@ def _names_types(pool: NodePool) -> bool:
 
 
 def _held(cluster: Cluster, pod: Pod, plan: Plan) -> str:
-    if pod.spec.scheduling_gates:
-        return "it waits until the pod's scheduling gates are gone"
-    if not is_provisionable(pod):
-        return "it launches no nodes for pods of DaemonSets"
     if plan.waits:
         waiting = [each.name for each in cluster.list(NodeClaim) if not each.status.provider_id]
         unknown = (
@@ -333,11 +354,8 @@ def _candidates(
         # Pools with taints are for pods with a purpose; a device is one that can be seen.
         if any(map(protects_pods, taints)) or not any(map(is_extended_resource, requests_of(pod)[0])):
             return
-        tolerations = tuple(
-            Toleration(key=each.key, operator="Equal" if each.value else "Exists", value=each.value, effect=each.effect)
-            for each in taints
-        )
-        asked = replace(pod, spec=replace(pod.spec, tolerations=(*pod.spec.tolerations, *tolerations)))
+        tolerations = (*pod.spec.tolerations, *map(toleration_of, taints))
+        asked = replace(pod, spec=replace(pod.spec, tolerations=tolerations))
         summary = f"tolerate the {taints_text(taints)} of NodePool {pool.name}"
         yield summary, f"# {summary} in the pod's template", pool, asked
 

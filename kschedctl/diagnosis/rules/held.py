@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.wording import counted
-from kschedctl.diagnosis.components import ill_component
+from kschedctl.diagnosis.components import component_repair, ill_component
 from kschedctl.diagnosis.diagnosis import Advice, ClusterDiagnosis, ClusterSituation, Diagnosis, Situation
 from kschedctl.diagnosis.evidence.gangs import OtherGang, other_gangs
 from kschedctl.diagnosis.evidence.queues import CONTROLLER, GROUP, Hold, kueue_hold
@@ -71,12 +71,7 @@ def _hold(
     if hold is None or ill is None:
         return hold
     (kind, space, name), state = ill
-    repair = Advice(
-        summary=f"repair {kind} {space}/{name}: look at its log and its events",
-        risk=Risk.MISTAKE,
-        untried="Kueue decides when the job starts, not the scheduler",
-        command=f"kubectl logs -n {space} {kind.lower()}/{name} --all-containers --previous",
-    )
+    repair = component_repair(ill[0], "Kueue decides when the job starts, not the scheduler")
     cause = f"{hold.cause.removesuffix(': its controller may not run')}: {kind} {space}/{name} {state}"
     return replace(hold, cause=cause, advice=(repair,))
 

@@ -16,7 +16,7 @@ from kschedctl.controllers.workloads.pods import eligible_nodes, for_node, untol
 from kschedctl.controllers.workloads.template import fresh_pod, generated_name
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.core import Node, Taint
-from kschedctl.objects.pod import CONTROL_PLANE_TAINTS, UNSAFE_TAINTS, Pod, PodSpec, Toleration
+from kschedctl.objects.pod import CONTROL_PLANE_TAINTS, UNSAFE_TAINTS, Pod, PodSpec, Toleration, toleration_of
 from kschedctl.objects.selectors import label_map_selector, parse_node_term
 from kschedctl.objects.workload import DaemonSet
 from kschedctl.questions.answer_parts import CureData
@@ -111,12 +111,7 @@ def left_out_cures(cluster: LoadedCluster, pod: PodSubject, left: Iterable[LeftO
                 "the snapshot does not show for which nodes the DaemonSet is meant",
             )
             continue
-        tolerations = tuple(
-            Toleration(
-                key=taint.key, operator="Equal" if taint.value else "Exists", value=taint.value, effect=taint.effect
-            )
-            for taint in each.taints
-        )
+        tolerations = tuple(map(toleration_of, each.taints))
         patch = [
             {"op": "add", "path": "/spec/template/spec/tolerations/-", "value": msgspec.to_builtins(toleration)}
             for toleration in tolerations
@@ -129,11 +124,6 @@ def left_out_cures(cluster: LoadedCluster, pod: PodSubject, left: Iterable[LeftO
             _outcome(cluster, pod.pod, tolerations, each.nodes),
             (f"kubectl patch daemonset {workload.name} -n {workload.namespace} --type=json -p '{json.dumps(patch)}'",),
         )
-
-
-def _toleration(taint: Taint) -> Toleration:
-    operator = "Equal" if taint.value else "Exists"
-    return Toleration(key=taint.key, operator=operator, value=taint.value, effect=taint.effect)
 
 
 def _has_tolerations(cluster: LoadedCluster, workload: WorkloadData) -> bool:

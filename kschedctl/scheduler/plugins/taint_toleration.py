@@ -26,6 +26,7 @@ from kschedctl.objects.pod import (
     protects_pods,
     tolerated,
     tolerates,
+    toleration_of,
 )
 from kschedctl.objects.resources import RequestRules, is_extended_resource, pod_requests, scheduler_units
 from kschedctl.objects.well_known import HOSTNAME, OS_LABELS, PLATFORM_LABELS, describes_pool
@@ -118,8 +119,7 @@ def names_system(pod: Pod) -> bool:
 
 
 def _tolerated(context: RemedyContext, taint: Taint, summary: str, which: str) -> Remedy:
-    operator = "Equal" if taint.value else "Exists"
-    toleration = Toleration(key=taint.key, operator=operator, value=taint.value, effect=taint.effect)
+    toleration = toleration_of(taint)
     patch = add_operation((toleration,), "spec", "tolerations")
     if _written_tolerations(context):
         patch = add_operation(toleration, "spec", "tolerations", "-")

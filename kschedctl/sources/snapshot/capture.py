@@ -28,7 +28,7 @@ from kschedctl.objects.cluster_autoscaler import GROUP_ANNOTATIONS
 from kschedctl.objects.coordination import LEADER_ANNOTATION, NODE_LEASES, Lease
 from kschedctl.objects.core import Condition
 from kschedctl.objects.device import AllocatedDeviceStatus
-from kschedctl.objects.event import Event
+from kschedctl.objects.event import Event, NewestEvents
 from kschedctl.objects.kinds import CAPTURED_KINDS, cannot_be_listed, resource_of
 from kschedctl.objects.meta import ApiObject, Labels, ObjectMeta
 from kschedctl.objects.pod import Pod, PodSpec
@@ -195,10 +195,15 @@ def capture(reader: ObjectReader, *, context: str = "") -> Capture:
         )
     )
     found: dict[type[ApiObject], list[ApiObject]] = {type_: [] for type_ in CAPTURED_KINDS.values()}
+    events = NewestEvents()
     for obj, _ in reader:
+        if isinstance(obj, Event):
+            events.add(obj)
+            continue
         finished = isinstance(obj, Pod) and obj.status.phase in _FINISHED
         if not (finished or isinstance(obj, PodMetrics) or (isinstance(obj, Lease) and obj.namespace == NODE_LEASES)):
-            found[type(obj)].append(rewriter.rewrite(obj.short() if isinstance(obj, Event) else obj))
+            found[type(obj)].append(rewriter.rewrite(obj))
+    found[Event] = [rewriter.rewrite(event.short()) for event in events.values()]
     summary = reader.summary
     earlier = summary.header
     header = SnapshotHeader(

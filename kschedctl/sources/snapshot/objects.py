@@ -15,7 +15,7 @@ from kschedctl.common.findings import Finding, Location, ObjectRef, Severity, Su
 from kschedctl.common.wording import listed
 from kschedctl.objects.cluster_autoscaler import STATUS_NAME
 from kschedctl.objects.coordination import LEADER_ANNOTATION, ConfigMap
-from kschedctl.objects.event import TELLING_WORDS, Event, ObjectReference
+from kschedctl.objects.event import TELLING_WORDS, Event, NewestEvents
 from kschedctl.objects.kinds import evidence_type, file_type, kind_type, lock_type
 from kschedctl.objects.meta import ApiObject
 from kschedctl.sources.snapshot.archives import Unpacking
@@ -443,7 +443,7 @@ class Reading:
 
     def _events(self, items: Iterable[JsonValue]) -> Iterable[Event]:
         """Return the newest Event of each object and reporter; count those that say nothing or cannot be decoded."""
-        newest: dict[tuple[ObjectReference, str], Event] = {}
+        newest = NewestEvents()
         n_other, note_time = 0, self.summary.note_event_time
         for item in items:
             text = json_text(item)
@@ -459,10 +459,7 @@ class Reading:
             if not event.is_telling:
                 n_other += 1
                 continue
-            key = event.about, event.reporter
-            known = newest.get(key)
-            if known is None or known.is_older_than(event):
-                newest[key] = event
+            newest.add(event)
         if n_other:
             self.summary.left_out[Event.__name__] += n_other
         return newest.values()

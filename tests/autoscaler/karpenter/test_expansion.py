@@ -13,7 +13,7 @@ from kschedctl.autoscaler.karpenter.expansion import expansion
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.core import Condition, ResourceList, Taint
 from kschedctl.objects.karpenter import MinValuesRequirement, NodeClaim, NodeClaimStatus, NodePool, NodePoolStatus
-from kschedctl.objects.pod import Pod, Toleration
+from kschedctl.objects.pod import DEFAULT_TOLERATIONS, Pod, Toleration
 from tests.builders import make_object, make_pod
 from tests.paths import ROOT
 
@@ -202,6 +202,15 @@ def test_a_gated_pod_gets_no_node(cluster: Cluster) -> None:
 def test_a_pool_without_a_status_counts(cluster: Cluster) -> None:
     by_hand = with_pool(cluster, "general", lambda pool: replace(pool, status=NodePoolStatus()))
     assert asked(by_hand, small()).words == asked(cluster, small()).words
+
+
+def test_the_round_for_a_pod_of_the_cluster_is_run_once(cluster: Cluster) -> None:
+    (own,) = [pod for pod in map(cluster.pods.pod, range(len(cluster.pods))) if pod.name == "report-1"]
+    # As admission completes it.
+    pod = replace(own, spec=replace(own.spec, priority=0, tolerations=(*own.spec.tolerations, *DEFAULT_TOLERATIONS)))
+    assert expansion(cluster, pod) is expansion(cluster, own)
+    larger = replace(own, spec=replace(own.spec, node_selector={"team": "search"}))
+    assert expansion(cluster, larger) != expansion(cluster, own)
 
 
 def test_pods_of_daemon_sets_get_no_node(cluster: Cluster) -> None:

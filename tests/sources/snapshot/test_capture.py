@@ -14,6 +14,7 @@ from kschedctl.common.errors import InputError
 from kschedctl.objects.cluster_autoscaler import LAST_UPDATED, MACHINE, OpenShiftMachineSet
 from kschedctl.objects.coordination import LEADER_ANNOTATION, ConfigMap, Lease, LeaseCandidate, lock_record
 from kschedctl.objects.core import Condition, Node
+from kschedctl.objects.event import Event
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.volume import PersistentVolume, StorageClass
 from kschedctl.objects.workload import ReplicaSet
@@ -107,6 +108,25 @@ def files(path: Path) -> Iterator[tuple[str, bytes]]:
             extracted = archive.extractfile(member)
             assert extracted is not None
             yield member.name, extracted.read()
+
+
+def test_of_events_the_newest_of_each_object_and_reporter_is_written(source: Path, tmp_path: Path) -> None:
+    for name, time in (("old", "2026-05-04T10:00:00Z"), ("new", "2026-05-04T10:05:00Z")):
+        event = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": name, "namespace": "default"},
+            "type": "Warning",
+            "message": name,
+            "lastTimestamp": time,
+            "source": {"component": "kubelet"},
+            "involvedObject": {"kind": "Node", "name": "n1"},
+        }
+        (source / f"{name}.json").write_text(json.dumps(event))
+    write_capture(captured(source), tmp_path / "out")
+    found = load_snapshot([tmp_path / "out"])
+    assert [each.message for each in found.cluster.list(Event)] == ["new"]
+    assert list(found.summary.unread()) == []
 
 
 @pytest.mark.parametrize("name", ["out", "out.tar.gz", "out.tgz"])
