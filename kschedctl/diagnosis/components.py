@@ -24,7 +24,7 @@ from kschedctl.objects.volume import CSIDriver, PersistentVolumeClaim
 from kschedctl.objects.workload import DaemonSet
 from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.plugins.taint_toleration import untolerated_taint
-from kschedctl.scheduler.volumes.csi_nodes import PLUGINS_BY_NAME, CSINodes
+from kschedctl.scheduler.volumes.csi_nodes import CSINodes, driver_of
 
 #: The names of pods of network plugins (CNI).
 _NETWORK_PLUGIN: Final = re.compile(
@@ -273,12 +273,6 @@ def is_csi_driver(cluster: Cluster, provisioner: str) -> bool:
     """Report whether a provisioner is a CSI driver: it is registered as one, or its name says so."""
     registered = cluster.get(CSIDriver, provisioner) is not None or CSINodes.of(cluster).installed(provisioner).any()
     return bool(registered) or "csi" in provisioner.lower()
-
-
-def driver_of(provisioner: str) -> str:
-    """Return the CSI driver that has replaced an in-tree provisioner, or the provisioner itself."""
-    plugin = PLUGINS_BY_NAME.get(provisioner)
-    return plugin.driver if plugin is not None else provisioner
 
 
 _PROVISIONING_FAILED: Final = "ProvisioningFailed"

@@ -306,10 +306,7 @@ def excess(pool: NodePool, context: LintContext) -> Iterator[tuple[str, str, str
     limits, used = parse_resources(pool.spec.limits), Counter(parse_resources(pool.status.resources))
     cluster = cluster_of(context)
     if cluster is not None:
-        used = Counter()
-        for node in state_nodes(cluster).nodes:
-            if node.node_pool == pool.name and not node.is_going:
-                used.update(node.capacity)
+        used = state_nodes(cluster).used[pool.name]
     for name, limit in limits.items():
         if used[name] > limit:
             yield name, str(pool.spec.limits[name]), format_nanos(name, used[name])

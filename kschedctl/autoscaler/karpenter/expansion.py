@@ -24,11 +24,10 @@ from kschedctl.autoscaler.karpenter.reasons import (
     reason_of,
     rounded,
     taints_text,
-    used_amounts,
     why_unusable,
     without_types,
 )
-from kschedctl.autoscaler.karpenter.state import NODES, completed, is_starting
+from kschedctl.autoscaler.karpenter.state import NODES, completed, is_starting, state_nodes
 from kschedctl.autoscaler.requirements import Requirements
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import pending_pods
@@ -314,15 +313,15 @@ def _candidates(
     edit = f"kubectl edit nodepools.karpenter.sh {pool.name}"
     spec = pool.spec
     if refusal.obstacle in (Obstacle.LIMIT, Obstacle.NODE_LIMIT):
-        used = used_amounts(cluster, pool)
+        used = state_nodes(cluster).used[pool.name]
         limits = parse_resources(spec.limits)
         own = sorted(own_types(pool, types), key=lambda each: parse_resources(each.capacity).get("cpu", 0))
         for kind in own:
             wanted = {**parse_resources(kind.capacity), NODES: NANO}
             more = {
-                name: used.get(name, 0) + wanted.get(name, 0)
+                name: used[name] + wanted.get(name, 0)
                 for name, limit in limits.items()
-                if used.get(name, 0) + wanted.get(name, 0) > limit
+                if used[name] + wanted.get(name, 0) > limit
             }
             if not more:
                 continue

@@ -93,23 +93,13 @@ def taints_text(taints: Sequence[Taint]) -> str:
 
 
 def _limits(cluster: Cluster, pool: NodePool, types: Sequence[InstanceType]) -> str:
-    limits, used = parse_resources(pool.spec.limits), used_amounts(cluster, pool)
+    limits, used = parse_resources(pool.spec.limits), state_nodes(cluster).used[pool.name]
     smallest: dict[str, int] = {}
     for kind in own_types(pool, types):
         for name, amount in {**parse_resources(kind.capacity), NODES: NANO}.items():
             smallest[name] = min(smallest.get(name, amount), amount)
-    full = [name for name in limits if used.get(name, 0) + smallest.get(name, 0) > limits[name]]
-    return listed([f"{_amount(name, limits[name])} ({_bare(name, used.get(name, 0))} used)" for name in full or limits])
-
-
-def used_amounts(cluster: Cluster, pool: NodePool) -> dict[str, int]:
-    """Return the capacity of a pool's nodes that stay, in nano-units."""
-    out: dict[str, int] = {}
-    for each in state_nodes(cluster).nodes:
-        if each.node_pool == pool.name and not each.is_going:
-            for name, amount in each.capacity.items():
-                out[name] = out.get(name, 0) + amount
-    return out
+    full = [name for name in limits if used[name] + smallest.get(name, 0) > limits[name]]
+    return listed([f"{_amount(name, limits[name])} ({_bare(name, used[name])} used)" for name in full or limits])
 
 
 def _amount(name: str, nanos: int) -> str:

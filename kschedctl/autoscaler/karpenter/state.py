@@ -1,5 +1,6 @@
 """The nodes that Karpenter counts on: those that exist, and those that it has asked for (``pkg/controllers/state``)."""
 
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -188,6 +189,15 @@ class StateNodes:
 
     def __init__(self, nodes: list[StateNode], *, waits: bool) -> None:
         self.nodes, self.waits = nodes, waits
+
+    @cached_property
+    def used(self) -> dict[str, Counter[str]]:
+        """The capacity of the nodes that stay, in nano-units, by NodePool: what counts against its limits."""
+        out: dict[str, Counter[str]] = defaultdict(Counter)
+        for each in self.nodes:
+            if not each.is_going:
+                out[each.node_pool].update(each.capacity)
+        return out
 
     @cached_property
     def resource_names(self) -> frozenset[str]:

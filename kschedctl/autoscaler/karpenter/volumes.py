@@ -9,19 +9,10 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import IN
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 from kschedctl.objects.well_known import HOSTNAME
+from kschedctl.scheduler.volumes.claims import BIND_COMPLETED, claim_uses
+from kschedctl.scheduler.volumes.csi_nodes import driver_of
 
-_BOUND: Final = "pv.kubernetes.io/bind-completed"
-_EBS: Final = "ebs.csi.aws.com"
-#: The CSI drivers that replace in-tree provisioners (k8s.io/csi-translation-lib).
-_CSI_DRIVERS: Final = {
-    "kubernetes.io/aws-ebs": _EBS,
-    "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
-    "kubernetes.io/azure-disk": "disk.csi.azure.com",
-    "kubernetes.io/azure-file": "file.csi.azure.com",
-    "kubernetes.io/cinder": "cinder.csi.openstack.org",
-    "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
-    "kubernetes.io/portworx-volume": "pxd.portworx.com",
-}
+_EBS: Final = driver_of("kubernetes.io/aws-ebs")
 #: Claims per CSI driver.
 Attachments = Mapping[str, frozenset[str]]
 
@@ -32,14 +23,8 @@ class MissingObject(Exception):  # noqa: N818
 
 def claims_of(cluster: Cluster, pod: Pod) -> Iterator[tuple[str, PersistentVolumeClaim | None]]:
     """Yield the claims of a pod's volumes, also of ephemeral ones, by name; ``None`` for one that is missing."""
-    for volume in pod.spec.volumes:
-        if volume.persistent_volume_claim is not None:
-            name = volume.persistent_volume_claim.claim_name
-        elif volume.ephemeral is not None:
-            name = f"{pod.name}-{volume.name}"
-        else:
-            continue
-        yield name, cluster.get(PersistentVolumeClaim, name, pod.namespace)
+    for use in claim_uses(pod):
+        yield use.claim, cluster.get(PersistentVolumeClaim, use.claim, pod.namespace)
 
 
 def alternatives(cluster: Cluster, pod: Pod) -> list[Requirements]:
@@ -112,7 +97,7 @@ def _driver(cluster: Cluster, claim: PersistentVolumeClaim) -> str:
         spec = _volume(cluster, claim.spec.volume_name).spec
         return spec.csi.driver if spec.csi is not None else _EBS if spec.aws_elastic_block_store is not None else ""
     class_ = cluster.get(StorageClass, claim.spec.storage_class_name or "")
-    return _CSI_DRIVERS.get(class_.provisioner, class_.provisioner) if class_ is not None else ""
+    return driver_of(class_.provisioner) if class_ is not None else ""
 
 
 def claim_problem(cluster: Cluster, pod: Pod) -> str:
@@ -146,9 +131,9 @@ def _problem(cluster: Cluster, claim: PersistentVolumeClaim) -> str:
             return f'failed to validate pvc, persistentvolumes "{volume}" not found {of_volume}'
         if found.metadata.deletion_timestamp is not None:
             return f"failed to validate pvc, persistentvolume is being deleted {of_volume}"
-        if _BOUND not in claim.metadata.annotations:
+        if BIND_COMPLETED not in claim.metadata.annotations:
             unbound = "pvc is considered unbound because it does not contain annotation"
-            names = f"PersistentVolume={volume}, PersistentVolumeClaim={claim.name}, annotation={_BOUND}"
+            names = f"PersistentVolume={volume}, PersistentVolumeClaim={claim.name}, annotation={BIND_COMPLETED}"
             return f"{unbound} ({names})"
         return ""
     if not class_name:

@@ -7,7 +7,6 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.default_storage_class import BETA_STORAGE_CLASS, default_storage_class, has_class
 from kschedctl.common.wording import counted, listed, similar
 from kschedctl.diagnosis.components import (
-    driver_of,
     failure_of_provisioner,
     is_csi_driver,
     provisioner_fault,
@@ -35,6 +34,7 @@ from kschedctl.scheduler.volumes.claims import (
     volume_class,
     volume_of,
 )
+from kschedctl.scheduler.volumes.csi_nodes import driver_of
 from kschedctl.scheduler.volumes.matching import Mismatch, claim_selector, mismatches, show_storage
 
 # The cures that give claims another class: it is set where there is none, else the claims are recreated.

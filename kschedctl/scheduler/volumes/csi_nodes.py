@@ -64,6 +64,12 @@ _PLUGINS: Final = (
 PLUGINS_BY_NAME: Final = {plugin.name: plugin for plugin in _PLUGINS}
 
 
+def driver_of(provisioner: str) -> str:
+    """Return the CSI driver that has replaced an in-tree provisioner, or the provisioner itself."""
+    plugin = PLUGINS_BY_NAME.get(provisioner)
+    return plugin.driver if plugin is not None else provisioner
+
+
 def in_tree_plugin(source: InTreeVolumes) -> InTreePlugin | None:
     """Return the plugin of a volume's source; ``None`` if no plugin that can be migrated has it."""
     return next((plugin for plugin in _PLUGINS if getattr(source, plugin.source) is not None), None)
