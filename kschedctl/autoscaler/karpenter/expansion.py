@@ -77,7 +77,7 @@ def expansion(cluster: Cluster, pod: Pod) -> Expansion | None:
 
 
 def _own_pod(cluster: Cluster, pod: Pod) -> Pod | None:
-    """Return the pod of the cluster that Karpenter looks at instead of the asked one; ``None`` if they differ."""
+    """Return the cluster's own pod if it is the asked one but for what admission adds; ``None`` otherwise."""
     index = cluster.pods.index.get((pod.namespace, pod.name))
     own = cluster.pods.pod(index) if index is not None else None
     if own is None or not is_provisionable(own):
