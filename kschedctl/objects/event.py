@@ -10,6 +10,12 @@ WARNING: Final = "Warning"
 _TELLING_REASONS: Final = frozenset({"NotTriggerScaleUp", "TriggeredScaleUp", "Suspended"})
 #: Bytes without which the text of an Event is not worth decoding.
 TELLING_WORDS: Final = tuple(word.encode() for word in (WARNING, *sorted(_TELLING_REASONS)))
+#: The beginning of an Event as kubectl writes it, with its keys in order: no other object of these versions has these
+#: fields.
+EVENT_BEGINNING: Final = (
+    rb'\{\s*(?:"action"\s*:\s*"[^"\\]*"\s*,\s*)?"apiVersion"\s*:\s*"(?:v1|events\.k8s\.io/v1)"\s*,'
+    rb'\s*"(?:count|deprecated(?:Count|FirstTimestamp|LastTimestamp|Source)|eventTime|firstTimestamp)"\s*:'
+)
 SCHEDULER: Final = "default-scheduler"
 
 

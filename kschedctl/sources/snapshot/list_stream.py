@@ -12,6 +12,7 @@ import msgspec
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.text.json_text import json_documents
+from kschedctl.objects.event import EVENT_BEGINNING
 from kschedctl.sources.snapshot.documents import ObjectHeader
 
 PIECE: Final = 4 * 1024 * 1024
@@ -64,10 +65,11 @@ def stream_list(stream: BinaryIO, piece_size: int = PIECE) -> Iterator[Piece]:
     if envelope.kind is None and first[1] not in (b'"apiVersion"', b'"kind"'):
         # The kind may follow the items, which may have none of their own.
         raise NotStreamableError
-    pattern = rb"\}(?=\s*,\s*\{\s*" + re.escape(first[1]) + rb"\s*:"
+    pattern = rb"\{\s*" + re.escape(first[1]) + rb"\s*:"
     if first[2] is not None:
         pattern += rb'\s*"[^"\\]*"\s*,\s*' + re.escape(first[2]) + rb"\s*:"
-    between = re.compile(pattern + rb")")
+    # Events, which lists of several kinds end with, begin with other keys.
+    between = re.compile(rb"\}(?=\s*,\s*(?:" + pattern + rb"|" + EVENT_BEGINNING + rb"))")
     # The text of the items after an opening bracket, so that only the closing bracket is missing.
     piece = bytearray(b"[" + text[begin.end() :])
     del text

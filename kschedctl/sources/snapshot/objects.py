@@ -15,7 +15,7 @@ from kschedctl.common.findings import Finding, Location, ObjectRef, Severity, Su
 from kschedctl.common.wording import listed
 from kschedctl.objects.cluster_autoscaler import STATUS_NAME
 from kschedctl.objects.coordination import LEADER_ANNOTATION, ConfigMap
-from kschedctl.objects.event import TELLING_WORDS, Event, NewestEvents
+from kschedctl.objects.event import EVENT_BEGINNING, TELLING_WORDS, Event, NewestEvents
 from kschedctl.objects.kinds import evidence_type, file_type, kind_type, lock_type
 from kschedctl.objects.meta import ApiObject
 from kschedctl.sources.snapshot.archives import Unpacking
@@ -108,6 +108,7 @@ _LEADER: Final = LEADER_ANNOTATION.encode()
 _AUTOSCALER_STATUS: Final = STATUS_NAME.encode()
 #: The field that makes any object a list, in YAML whose first lines determine its kind.
 _ITEMS_LINE: Final = b"\nitems:"
+_EVENT: Final = re.compile(EVENT_BEGINNING)
 #: YAML that may hide a time or the annotation of a lock: escapes of their characters, an escaped line break within
 #: them, and the beginnings of tags, one of which encodes text.
 _ESCAPES: Final = re.compile(rb"\\[xuU/\n]")
@@ -422,12 +423,13 @@ class Reading:
         self, items: Sequence[JsonValue], api_version: str, kind: str, location: Location, n_before: int = 0
     ) -> Iterator[tuple[ApiObject, Location]]:
         """Yield the items of a list, with the given version and kind if they have none of their own."""
-        if not self._as_data and evidence_type(api_version, kind) is Event:
-            # There may be hundreds of thousands of them.
-            for event in self._events(items):
-                yield event, location
-            return
+        # There may be hundreds of thousands of Events: of those in a list, the newest are returned, after the rest.
+        newest = NewestEvents()
+        of_events = not self._as_data and evidence_type(api_version, kind) is Event
         for number, item in enumerate(items, n_before + 1):
+            if of_events or (not self._as_data and isinstance(item, TEXTS) and _EVENT.match(item) is not None):
+                self._add_event(newest, json_text(item))
+                continue
             # An item of a list inside a list has the number of the outer item.
             place = location if location.item is not None else Location(location.file, location.document, number)
             try:
@@ -440,36 +442,29 @@ class Reading:
                 yield from self._by_kind(item, envelope, place)
             else:
                 self.note(_not_an_object(place, envelope))
+        for event in newest.values():
+            yield event, location
 
-    def _events(self, items: Iterable[JsonValue]) -> Iterable[Event]:
-        """Return the newest Event of each object and reporter; count those that say nothing or cannot be decoded."""
-        newest = NewestEvents()
-        n_other, note_time = 0, self.summary.note_event_time
-        for item in items:
-            text = json_text(item)
-            note_time(text)
-            if not any(map(text.__contains__, TELLING_WORDS)):
-                n_other += 1
-                continue
+    def _add_event(self, newest: NewestEvents, text: bytes) -> None:
+        """Add an Event to the newest ones, or count it if it says nothing or cannot be decoded."""
+        self.summary.note_event_time(text)
+        if any(map(text.__contains__, TELLING_WORDS)):
             try:
                 event = decode(text, Event)
             except InputError:
-                n_other += 1
-                continue
-            if not event.is_telling:
-                n_other += 1
-                continue
-            newest.add(event)
-        if n_other:
-            self.summary.left_out[Event.__name__] += n_other
-        return newest.values()
+                event = Event()
+            if event.is_telling:
+                newest.add(event)
+                return
+        self.summary.left_out[Event.__name__] += 1
 
     def _object(
         self, value: JsonValue, api_version: str, kind: str, location: Location
     ) -> tuple[ApiObject, Location] | None:
         evidence = evidence_type(api_version, kind) if not self._as_data else None
         if evidence is Event and isinstance(value, TEXTS):
-            return next(((event, location) for event in self._events((value,))), None)
+            self._add_event(newest := NewestEvents(), json_text(value))
+            return next(((event, location) for event in newest.values()), None)
         if isinstance(value, TEXTS):
             self.summary.note_times(value)
         type_ = self._type_of(value, api_version, kind)

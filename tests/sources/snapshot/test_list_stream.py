@@ -58,6 +58,22 @@ def test_the_items_are_those_of_the_whole(objects: list[Any], indent: int | None
     assert read(json.dumps({key: fields[key] for key in order}, indent=indent)) == objects
 
 
+@pytest.mark.parametrize(
+    "first",
+    [
+        pytest.param({"apiVersion": "v1", "count": 3}, id="of the kubelet"),
+        pytest.param({"action": "Scheduling", "apiVersion": "v1", "eventTime": None}, id="of the scheduler"),
+        pytest.param({"apiVersion": "events.k8s.io/v1", "deprecatedCount": 1}, id="of events.k8s.io"),
+    ],
+)
+def test_pieces_end_between_the_events_after_other_kinds(first: dict[str, Any]) -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "padding": PADDING}
+    items = [pod, pod, *[{**first, "kind": "Event", "padding": PADDING}] * 40]
+    text = json.dumps({"apiVersion": "v1", "items": items, "kind": "List"}).encode()
+    # The beginning of a list is searched in the first 64 KiB.
+    assert max(len(piece.items) for piece in stream_list(BytesIO(text), SMALL)) < len(items) - 2
+
+
 NODE = '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "%s"}}'
 BLANKS = " " * LARGE
 
