@@ -152,21 +152,26 @@ PERMISSIONS_PAGE: Final = "docs/permissions.md has a role with all permissions"
 _VERSIONS: Final[dict[type[ApiObject], str]] = {PodGroup: "v1beta1", Workload: "v1beta1", CompositePodGroup: "v1alpha3"}
 
 
-def kind_by_name(name: str) -> type[ApiObject] | None:
+def kind_by_name(name: str, *, custom: bool = False) -> type[ApiObject] | None:
     """Return the kind for a name that kubectl accepts, or ``None`` if there is none.
 
     Args:
         name: A singular, plural or short name, in upper or lower case, with or without the API group.
+        custom: Include the kinds of other projects, which are evidence only. Without an API group, the name of a kind
+            that scheduling reads goes before.
 
     >>> [kind_by_name(name).__name__ for name in ("po", "StorageClasses", "deployments.apps")]
     ['Pod', 'StorageClass', 'Deployment']
+    >>> kind_by_name("nodepools", custom=True).__name__
+    'NodePool'
     """
-    return _kinds_by_name().get(name.lower())
+    lower = name.lower()
+    return _names(custom=False).get(lower) or (_names(custom=True).get(lower) if custom else None)
 
 
 def kind_names() -> tuple[str, ...]:
     """Return all known names, without those that contain an API group."""
-    return tuple(name for name in _kinds_by_name() if "." not in name)
+    return tuple(name for name in _names(custom=False) if "." not in name)
 
 
 def is_namespaced(kind: type[ApiObject]) -> bool:
@@ -193,9 +198,9 @@ def with_namespace(obj: T, namespace: str) -> T:
 
 
 @cache
-def _kinds_by_name() -> dict[str, type[ApiObject]]:
+def _names(*, custom: bool) -> dict[str, type[ApiObject]]:
     names: dict[str, type[ApiObject]] = {}
-    for (group, kind), type_ in KINDS.items():
+    for (group, kind), type_ in (CUSTOM_RESOURCES if custom else KINDS).items():
         singular = kind.lower()
         names[singular] = names[plural(singular)] = type_
         if group:

@@ -1,5 +1,6 @@
 """``provision``: rounds of Karpenter's provisioner, and the scheduler's placement on the nodes that they launch."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -18,14 +19,22 @@ from kschedctl.objects.core import Node
 from kschedctl.objects.karpenter import NodePool
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.provenance import envelope, provenance
-from kschedctl.questions.provision.answer import ElsewhereData, LaunchedNodeData, Provisioning, WaitingPodData
+from kschedctl.questions.provision.answer import (
+    ElsewhereData,
+    EvictedPodData,
+    LaunchedNodeData,
+    Provisioning,
+    WaitingPodData,
+)
 from kschedctl.questions.provision.request import ProvisionRequest
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.simulation import Simulation
-from kschedctl.trials.simulate.world import SCHEDULER_ALONE
+from kschedctl.trials.simulate.world import World, with_more_nodes
 
 _MOST_ROUNDS: Final = 20
+#: Pods that are evicted are gone before Karpenter's round.
+_AT_ONCE: Final = World(grace=False, leftovers=False)
 
 
 @dataclass
@@ -45,6 +54,8 @@ class _Run:
     launched: list[_Launched] = field(default_factory=list)
     #: The node of each pod that got one, by the pod's ``namespace/name``.
     placed: dict[str, str] = field(default_factory=dict)
+    #: The pod for which each evicted pod makes room.
+    evicted: dict[str, str] = field(default_factory=dict)
     rounds: int = 0
     last: Plan = field(default_factory=Plan)
 
@@ -63,6 +74,7 @@ def provisioning(cluster: LoadedCluster, request: ProvisionRequest, handle: Anal
     with handle.busy("scheduling the pending pods"):
         run = _Run(scheduler)
         fitting = _schedule(run)
+        unplaced = _waiting(run.scheduler.cluster)
     while run.rounds < (_MOST_ROUNDS if request.until_settled else 1) and _waiting(run.scheduler.cluster):
         with handle.busy(f"round {run.rounds + 1} of Karpenter"):
             if not _round(run, types):
@@ -82,11 +94,12 @@ def provisioning(cluster: LoadedCluster, request: ProvisionRequest, handle: Anal
     left = tuple(WaitingPodData(pod, _why(pod, run.last)) for pod in waiting)
     return Provisioning(
         **envelope(cluster.cluster, provenance(cluster, (), many=True)),
-        summary=_summary(len(asked), fitting, nodes, left, run.last),
+        summary=_summary(fitting, unplaced, nodes, left, run.evicted),
         pending=len(asked),
         fitting=fitting,
         nodes=nodes,
         elsewhere=elsewhere,
+        evicted=tuple(EvictedPodData(*each) for each in run.evicted.items()),
         waiting=left,
         rounds=run.rounds,
         price=sum(price for price in prices if price is not None) if prices and None not in prices else None,
@@ -99,10 +112,20 @@ def _waiting(cluster: Cluster) -> list[str]:
 
 
 def _schedule(run: _Run) -> dict[str, str]:
-    """Let kube-scheduler place the pending pods without evictions; return the nodes of those that it places."""
-    simulation = Simulation(run.scheduler, world=SCHEDULER_ALONE)
+    """Let kube-scheduler place the pending pods, if need be by preemption; return the nodes of those that it places.
+
+    The controllers replace evicted pods.
+    """
+    simulation = Simulation(run.scheduler, world=_AT_ONCE)
     simulation.enqueue_pending()
-    found = {attempt.pod: attempt.node for attempt in simulation.run() if attempt.node}
+    found: dict[str, str] = {}
+    for attempt in simulation.run():
+        run.evicted |= dict.fromkeys(attempt.victims, attempt.pod)
+        for gone in attempt.victims:
+            found.pop(gone, None)
+            run.placed.pop(gone, None)
+        if attempt.node:
+            found[attempt.pod] = attempt.node
     run.scheduler = simulation.scheduler
     run.placed |= found
     return found
@@ -121,8 +144,7 @@ def _round(run: _Run, types: Sequence[InstanceType]) -> bool:
     if not new:
         return False
     run.launched += new
-    nodes = (*cluster.nodes.objects, *(each.node for each in new))
-    run.scheduler = run.scheduler.moved(cluster.with_nodes(nodes))
+    run.scheduler = run.scheduler.moved(with_more_nodes(cluster, [each.node for each in new]))
     _schedule(run)
     return True
 
@@ -154,25 +176,22 @@ def _why(pod: str, plan: Plan) -> str:
 
 
 def _summary(
-    n_pending: int,
     fitting: Mapping[str, str],
+    unplaced: Sequence[str],
     nodes: Sequence[LaunchedNodeData],
     waiting: Sequence[WaitingPodData],
-    plan: Plan,
+    evicted: Mapping[str, str],
 ) -> str:
-    if not n_pending:
+    if not fitting and not unplaced:
         return "no pod is pending"
-    by_pool: dict[str, int] = {}
-    for each in nodes:
-        by_pool[each.pool] = by_pool.get(each.pool, 0) + 1
-    pools = listed([f"{counted(n, 'node')} of NodePool {pool}" for pool, n in by_pool.items()])
-    launches = f"Karpenter would launch {pools or 'no node'}"
-    fit = (
-        f"; {counted(len(fitting), 'pod')} {'fits' if len(fitting) == 1 else 'fit'} on existing nodes"
-        if fitting
-        else ""
-    )
-    stay = f"; {counted(len(waiting), 'pod')} {'stays' if len(waiting) == 1 else 'stay'} pending" if waiting else ""
-    n_left, n_planned = n_pending - len(fitting), len({pod for each in nodes for pod in each.planned})
-    planned = f"{n_planned} of " if 0 < n_planned < n_left else ""
-    return f"{launches} for {planned}{counted(n_left, 'pending pod')}{fit}{stay}"
+    pools = Counter(each.pool for each in nodes)
+    launched = listed([f"{counted(n, 'node')} of NodePool {pool}" for pool, n in pools.items()]) or "no node"
+    n_planned = len({pod for each in nodes for pod in each.planned})
+    of = f"{n_planned} of " if 0 < n_planned < len(unplaced) else ""
+    parts = [f"Karpenter would launch {launched} for {of}{counted(len(unplaced), 'pending pod')}"]
+    if fitting:
+        room = f" after kube-scheduler evicts {counted(len(evicted), 'pod')}" if evicted else ""
+        parts.append(f"{counted(len(fitting), 'pod')} {'fits' if len(fitting) == 1 else 'fit'} on existing nodes{room}")
+    if waiting:
+        parts.append(f"{counted(len(waiting), 'pod')} {'stays' if len(waiting) == 1 else 'stay'} pending")
+    return "; ".join(parts)

@@ -35,6 +35,13 @@ class ElsewhereData(Data, frozen=True):
     node: Annotated[str, "The node that kube-scheduler chooses; empty if the pod stays pending."]
 
 
+class EvictedPodData(Data, frozen=True):
+    """A pod that kube-scheduler evicts."""
+
+    pod: Annotated[str, "The pod, as namespace/name."]
+    by: Annotated[str, "The pod that it makes room for, as namespace/name."]
+
+
 class Provisioning(ClusterAnswer, frozen=True, kw_only=True):
     """The nodes that Karpenter would launch for pending pods, and what becomes of the pods."""
 
@@ -45,6 +52,7 @@ class Provisioning(ClusterAnswer, frozen=True, kw_only=True):
     ]
     nodes: Annotated[tuple[LaunchedNodeData, ...], "The nodes that would be launched, in order."]
     elsewhere: Annotated[tuple[ElsewhereData, ...], "The pods that kube-scheduler puts elsewhere than planned."]
+    evicted: Annotated[tuple[EvictedPodData, ...], "The pods that kube-scheduler evicts, which come back as new ones."]
     waiting: Annotated[tuple[WaitingPodData, ...], "The pods that stay pending."]
     rounds: Annotated[int, "The number of rounds."]
     price: Annotated[float | None, "The price of the launched nodes per hour; null if a price is not known."]

@@ -1,6 +1,7 @@
 """The document of ``provision``: the new nodes by pool, the pods on them, and the pods that stay pending."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from kschedctl.common.wording import counted, listed
@@ -22,6 +23,9 @@ def document(answer: Provisioning, view: View) -> Document:
         yield from _nodes(answer, view)
     if answer.elsewhere:
         yield from _elsewhere(answer, view)
+    if answer.evicted:
+        yield Heading("Preemption")
+        yield from _rows(("pod", "evicted for"), [(each.pod, each.by) for each in answer.evicted], "pods", view)
     if answer.waiting:
         yield from _waiting(answer, view)
     yield GAP
@@ -50,10 +54,7 @@ def _nodes(answer: Provisioning, view: View) -> Document:
         for each in answer.nodes
     ]
     headings = ("node", "NodePool", "instance type", "as", *(("per hour",) if priced else ()), "for")
-    shown = rows if view.wide else rows[:_ROWS]
-    yield table(headings, shown)
-    if len(rows) > len(shown):
-        yield from and_more(len(rows) - len(shown), " nodes: -o wide")
+    yield from _rows(headings, rows, "nodes", view)
 
 
 def _zones(one: LaunchedNodeData) -> list[str]:
@@ -75,10 +76,7 @@ def _price(price: float | None) -> str:
 def _elsewhere(answer: Provisioning, view: View) -> Document:
     yield Heading("kube-scheduler decides otherwise")
     rows = [(each.pod, each.planned, each.node or "stays pending") for each in answer.elsewhere]
-    shown = rows if view.wide else rows[:_ROWS]
-    yield table(("pod", "planned for", "scheduled to"), shown)
-    if len(rows) > len(shown):
-        yield from and_more(len(rows) - len(shown), " pods: -o wide")
+    yield from _rows(("pod", "planned for", "scheduled to"), rows, "pods", view)
     yield Paragraph(
         "Karpenter fills its NodeClaims one by one; kube-scheduler chooses the node with the highest score.",
         Tone.FAINT,
@@ -96,7 +94,13 @@ def _waiting(answer: Provisioning, view: View) -> Document:
         (str(n), first[why] if n == 1 else f"{first[why]} and {n - 1} more", why or "Karpenter does not look at them")
         for why, n in counts.most_common()
     ]
+    yield from _rows(("pods", "pod", "Karpenter says"), rows, "reasons", view, numeric=(0,))
+
+
+def _rows(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], what: str, view: View, *, numeric: Sequence[int] = ()
+) -> Document:
     shown = rows if view.wide else rows[:_ROWS]
-    yield table(("pods", "pod", "Karpenter says"), shown, numeric=(0,))
+    yield table(headings, shown, numeric=numeric)
     if len(rows) > len(shown):
-        yield from and_more(len(rows) - len(shown), " reasons: -o wide")
+        yield from and_more(len(rows) - len(shown), f" {what}: -o wide")

@@ -12,29 +12,24 @@
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final, cast
 
 import numpy as np
-from msgspec.structs import replace
 
-from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.placed_pods import on_node
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Finding
 from kschedctl.common.text.json_text import decoded_json
 from kschedctl.common.text.yaml import yaml_documents
-from kschedctl.controllers.workloads.pods import pods_of
 from kschedctl.objects.core import Node, NodeSpec, NodeStatus, Taint
 from kschedctl.objects.meta import ApiStruct, ObjectMeta
 from kschedctl.objects.names import label_value_problems, qualified_name_problems, subdomain_problems
 from kschedctl.objects.quantity import QUANTITY_HINT, parse_quantity, quantity_problem
 from kschedctl.objects.resources import CPU, MEMORY, PODS
 from kschedctl.objects.well_known import HOSTNAME
-from kschedctl.objects.workload import DaemonSet
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.config.load import Decoder
 from kschedctl.scheduler.framework.config.validation import Problems
@@ -48,7 +43,7 @@ from kschedctl.trials.optimum.search import Best, best
 from kschedctl.trials.optimum.trial import Proof, prove
 from kschedctl.trials.simulate.choice import Choose, first_by_name
 from kschedctl.trials.simulate.simulation import Simulation
-from kschedctl.trials.simulate.world import running
+from kschedctl.trials.simulate.world import with_more_nodes
 
 #: Prices are counted in millionths.
 UNIT: Final = 1_000_000
@@ -238,7 +233,7 @@ def buy(scheduler: Scheduler, catalog: Catalog, *, seconds: float, choose: Choos
         for kind in catalog.kinds
         for number in range(n_waiting if kind.most is None else min(kind.most, n_waiting))
     ]
-    everything = with_nodes(scheduler.cluster, [node for _, node in offers])
+    everything = with_more_nodes(scheduler.cluster, [node for _, node in offers])
     question = pose(scheduler.moved(everything), no_evictions)
     row = question.cluster.nodes.row
     prices = {row[node.name]: kind.cost for kind, node in offers}
@@ -246,7 +241,7 @@ def buy(scheduler: Scheduler, catalog: Catalog, *, seconds: float, choose: Choos
     goals += [Opened(prices, "price"), Opened(dict.fromkeys(prices, 1), "nodes")]
     found = best(question, seconds=seconds, goals=goals)
     bought = tuple((kind, node) for kind, node in offers if row[node.name] in found.placement.rows)
-    there = scheduler.moved(with_nodes(scheduler.cluster, [node for _, node in bought]))
+    there = scheduler.moved(with_more_nodes(scheduler.cluster, [node for _, node in bought]))
     own = pose(there, no_evictions)
     names, row = question.cluster.nodes.names, own.cluster.nodes.row
     kinds = {pod.key: k for k, kind in enumerate(own.kinds) for pod in kind.pods}
@@ -262,18 +257,3 @@ def buy(scheduler: Scheduler, catalog: Catalog, *, seconds: float, choose: Choos
         )
         found = with_fields(found, standings=standings)
     return Purchase(bought, found, own, proof if isinstance(proof, Proof) else None, simulate_pending(there, choose))
-
-
-def with_nodes(cluster: Cluster, nodes: Sequence[Node]) -> Cluster:
-    """Return the cluster with additional nodes and their DaemonSet pods."""
-    if not nodes:
-        return cluster
-    larger = cluster.with_nodes((*cluster.nodes.objects, *nodes))
-    names = {node.name for node in nodes}
-    daemons = (
-        (made.node, replace(made.pod, metadata=replace(made.pod.metadata, name=f"{owner.name}-{made.node}", uid="")))
-        for owner in larger.list(DaemonSet)
-        for made in pods_of(owner, larger)
-        if made.node in names
-    )
-    return larger.with_pods(added=[running(on_node(pod, name)) for name, pod in daemons])

@@ -1,15 +1,19 @@
 """The parts of a cluster that act besides the scheduler in a simulation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from msgspec.structs import replace
 
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.placed_pods import on_node
+from kschedctl.controllers.workloads.pods import pods_of
 from kschedctl.controllers.workloads.template import fresh_pod, generated_name
-from kschedctl.objects.core import Condition
+from kschedctl.objects.core import Condition, Node
 from kschedctl.objects.pod import Pod, PodSpec
+from kschedctl.objects.workload import DaemonSet
 
 #: The default that an API server writes into a pod without terminationGracePeriodSeconds.
 _DEFAULT_GRACE_SECONDS: Final = 30
@@ -119,3 +123,18 @@ def replacement(pod: Pod, is_taken: Callable[[str], bool]) -> Pod:
 
 def _off_node(pod: Pod) -> Pod:
     return replace(pod, spec=replace(pod.spec, node_name=""))
+
+
+def with_more_nodes(cluster: Cluster, nodes: Sequence[Node]) -> Cluster:
+    """Return the cluster with additional nodes and their DaemonSet pods."""
+    if not nodes:
+        return cluster
+    larger = cluster.with_nodes((*cluster.nodes.objects, *nodes))
+    names = {node.name for node in nodes}
+    daemons = (
+        (made.node, replace(made.pod, metadata=replace(made.pod.metadata, name=f"{owner.name}-{made.node}", uid="")))
+        for owner in larger.list(DaemonSet)
+        for made in pods_of(owner, larger)
+        if made.node in names
+    )
+    return larger.with_pods(added=[running(on_node(pod, name)) for name, pod in daemons])

@@ -203,7 +203,7 @@ class Delete(Edit):
         from kschedctl.objects.kinds import kind_by_name
         from kschedctl.trials.whatif.targets import thing
 
-        yield thing(kind_by_name(self.kind), self.namespace, self.name)
+        yield thing(kind_by_name(self.kind, custom=True), self.namespace, self.name)
 
 
 # ``--set-replicas KIND/NAME=N``: changes the number of replicas of a workload.

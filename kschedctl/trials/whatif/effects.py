@@ -32,6 +32,7 @@ from kschedctl.controllers.workloads.template import fresh_pod
 from kschedctl.objects.core import Namespace, Node
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE, default_object, default_pod
 from kschedctl.objects.device import ResourceSlice
+from kschedctl.objects.karpenter import NODE_POOL_LABEL, NodePool
 from kschedctl.objects.kinds import is_namespaced
 from kschedctl.objects.meta import ApiObject, ObjectMeta
 from kschedctl.objects.pod import Pod
@@ -235,6 +236,9 @@ def delete(cluster: Cluster, kind_name: str, name: str, namespace: str, *, relea
         if through:
             kept = [obj for obj in cluster.list(type(through[0])) if obj not in through]
             cluster = cluster.with_objects(type(through[0]), kept)
+    if kind is NodePool:
+        own = sum(node.metadata.labels.get(NODE_POOL_LABEL) == name for node in cluster.nodes.objects)
+        gone = f"; {counted(own, 'node')} of it stay in this answer, which Karpenter would drain" if own else ""
     kept = [obj for obj in cluster.list(kind) if (obj.namespace, obj.name) != key]
     return cluster.with_objects(kind, kept), (f"{shown} is deleted{gone}", *told)
 

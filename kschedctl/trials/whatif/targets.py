@@ -65,9 +65,9 @@ def find_zone(cluster: Cluster, zone: str) -> list[int]:
 def find_kind(name: str) -> type[ApiObject]:
     """Return the kind with this name: singular, plural or short, as kubectl accepts it.
 
-    Raises InputError if no kind that is relevant for scheduling has that name.
+    Raises InputError if no kind that is read has that name.
     """
-    kind = kind_by_name(name)
+    kind = kind_by_name(name, custom=True)
     if kind is None:
         close = dict.fromkeys(_full_name(other) for other in similar(name.lower(), kind_names()))
         known = sorted({_full_name(other) for other in kind_names()})

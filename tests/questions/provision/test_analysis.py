@@ -51,6 +51,57 @@ def test_a_pool_is_tried_before_it_exists(cluster: kschedctl.SchedulingCluster, 
     assert {each.pool for each in answer.nodes} == {"more"}
 
 
+def test_a_pool_that_is_deleted_launches_nothing(cluster: kschedctl.SchedulingCluster) -> None:
+    answer = cluster.what_if(delete="nodepool/general").provision()
+    assert answer.nodes == ()
+    told = "NodePool general is deleted; 2 nodes of it stay in this answer, which Karpenter would drain"
+    assert told in answer.what_if
+
+
+AGENT = """
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent, namespace: kube-system}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template:
+    metadata: {labels: {app: agent}}
+    spec:
+      containers: [{name: agent, image: agent, resources: {requests: {cpu: "2"}}}]
+"""
+URGENT = """
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: urgent}
+value: 1000
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: urgent, namespace: shop}
+spec:
+  priorityClassName: urgent
+  containers: [{name: urgent, image: urgent, resources: {requests: {cpu: "3"}}}]
+"""
+
+
+def test_a_new_node_has_the_pods_of_daemon_sets(cluster: kschedctl.SchedulingCluster, tmp_path: Path) -> None:
+    file = tmp_path / "agent.yaml"
+    file.write_text(AGENT)
+    for what_if, n_placed in (({}, 2), ({"apply": str(file)}, 1)):
+        answer = cluster.what_if(set_replicas="replicaset/shop/checkout=9", **what_if).provision()
+        # A checkout pod needs 3 cpu, the agent 2, and the node has 7930m.
+        assert max(len([pod for pod in each.placed if "checkout" in pod]) for each in answer.nodes) == n_placed
+
+
+def test_pods_that_the_scheduler_evicts_are_told(cluster: kschedctl.SchedulingCluster, tmp_path: Path) -> None:
+    file = tmp_path / "urgent.yaml"
+    file.write_text(URGENT)
+    answer = cluster.what_if(apply=str(file)).provision()
+    assert answer.fitting.keys() == {"shop/urgent"}
+    assert {each.by for each in answer.evicted} == {"shop/urgent"}
+    assert "fits on existing nodes after kube-scheduler evicts" in answer.summary
+
+
 def test_a_cluster_without_node_pools_is_an_error() -> None:
     with pytest.raises(InputError, match="has no NodePool"):
         kschedctl.load(str(ROOT / "fixtures" / "shop" / "cluster")).provision()

@@ -14,9 +14,10 @@ from kschedctl.common.errors import InputError
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import DaemonSet
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.trials.optimum.purchase import Catalog, NodeKind, buy, read_catalog, with_nodes
+from kschedctl.trials.optimum.purchase import Catalog, NodeKind, buy, read_catalog
 from kschedctl.trials.optimum.question import no_evictions, pose
 from kschedctl.trials.optimum.search import best
+from kschedctl.trials.simulate.world import with_more_nodes
 from tests.builders import ZONE, make_cluster, make_node, make_pod
 from tests.example_counts import scaled
 
@@ -184,7 +185,7 @@ def cheapest(cluster: Cluster, kinds: tuple[NodeKind, ...]) -> tuple[int, int]:
     out = []
     for counts in product(*(range((n if each.most is None else min(each.most, n)) + 1) for each in kinds)):
         nodes = [each.node(i + 1) for each, count in zip(kinds, counts, strict=True) for i in range(count)]
-        found = best(pose(Scheduler(with_nodes(cluster, nodes)), no_evictions), seconds=600)
+        found = best(pose(Scheduler(with_more_nodes(cluster, nodes)), no_evictions), seconds=600)
         cost = sum(each.cost * count for each, count in zip(kinds, counts, strict=True))
         out.append((sum(found.placement.placed.values()), -cost))
     placed, cost = max(out)
