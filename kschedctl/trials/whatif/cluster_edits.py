@@ -407,7 +407,7 @@ class FailZone(Edit):
     """An edit that removes all nodes of a zone.
 
     Pods on these nodes are recreated as pending pods if they have a controller other than a DaemonSet; all other pods
-    are removed without replacement.
+    are removed without replacement. NodePools launch no nodes in the zone.
     """
 
     option: ClassVar[Option] = Option("--fail-zone", "ZONE", "Answer as if all nodes of this zone were gone.")
@@ -431,14 +431,14 @@ class FailZone(Edit):
             If the cluster has no node in the zone.
         """
         from kschedctl.common.wording import counted
-        from kschedctl.trials.whatif.nodes import without_nodes
+        from kschedctl.trials.whatif.nodes import closed, without_nodes
         from kschedctl.trials.whatif.pods import freed_in_words
         from kschedctl.trials.whatif.targets import find_zone
 
         rows = find_zone(cluster, self.zone)
         evicted = without_nodes(cluster, rows, release=release)
         change = f"zone {self.zone} fails with {counted(len(rows), 'node')}: {evicted}"
-        return evicted.cluster, (change, *freed_in_words(evicted.freed))
+        return closed(evicted.cluster, self.zone), (change, *freed_in_words(evicted.freed))
 
     def things(self) -> Iterator[Thing]:
         """Yield the zone."""

@@ -9,9 +9,12 @@ from msgspec.structs import replace
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.core import Node
 from kschedctl.objects.device import ResourceSlice
+from kschedctl.objects.karpenter import MinValuesRequirement, NodePool
 from kschedctl.objects.pod import UNSCHEDULABLE_TAINT
 from kschedctl.objects.releases.release import Release
+from kschedctl.objects.selectors import NOT_IN
 from kschedctl.objects.volume import CSINode
+from kschedctl.objects.well_known import ZONE
 from kschedctl.trials.whatif.pods import Evicted, evict, move_pods
 
 
@@ -64,3 +67,18 @@ def _without_objects(before: Cluster, cluster: Cluster, rows: Collection[int]) -
     if len(kept) < len(slices):
         cluster = cluster.with_objects(ResourceSlice, kept)
     return cluster, len(slices) - len(kept)
+
+
+def closed(cluster: Cluster, zone: str) -> Cluster:
+    """Return the cluster with NodePools that launch no nodes in a zone."""
+    pools = cluster.list(NodePool)
+    if not pools:
+        return cluster
+    other = MinValuesRequirement(key=ZONE, operator=NOT_IN, values=(zone,))
+
+    def without(pool: NodePool) -> NodePool:
+        spec = pool.spec.template.spec
+        spec = replace(spec, requirements=(*spec.requirements, other))
+        return replace(pool, spec=replace(pool.spec, template=replace(pool.spec.template, spec=spec)))
+
+    return cluster.with_objects(NodePool, map(without, pools))

@@ -55,7 +55,13 @@ def test_a_pool_that_is_deleted_launches_nothing(cluster: kschedctl.SchedulingCl
     answer = cluster.what_if(delete="nodepool/general").provision()
     assert answer.nodes == ()
     told = "NodePool general is deleted; 2 nodes of it stay in this answer, which Karpenter would drain"
-    assert told in answer.what_if
+    assert told in " ".join(answer.to_text().split())
+
+
+def test_nothing_is_launched_in_a_zone_that_fails(cluster: kschedctl.SchedulingCluster) -> None:
+    assert {each.zones for each in cluster.provision().nodes} == {("eu-west-1a", "eu-west-1b")}
+    answer = cluster.what_if(fail_zone="eu-west-1a").provision()
+    assert {each.zones for each in answer.nodes} == {("eu-west-1b",)}
 
 
 AGENT = """
