@@ -9,8 +9,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.autoscaler.instance_types import (
-    CAPACITY_TYPE,
-    RESERVATION,
     RESERVED,
     WELL_KNOWN,
     Amounts,
@@ -21,13 +19,10 @@ from kschedctl.autoscaler.instance_types import (
 )
 from kschedctl.autoscaler.karpenter.daemons import DaemonGroup
 from kschedctl.autoscaler.karpenter.pods import HostPort, Stage, WaitingPod, untolerated
-from kschedctl.autoscaler.karpenter.pools import LIFECYCLE, Pool, unmet_min_values
+from kschedctl.autoscaler.karpenter.pools import Pool, unmet_min_values
 from kschedctl.autoscaler.karpenter.topology import Topology
 from kschedctl.autoscaler.karpenter.volumes import Attachments
 from kschedctl.autoscaler.requirements import (
-    GTE,
-    LTE,
-    Requirement,
     Requirements,
     added,
     are_compatible,
@@ -37,11 +32,9 @@ from kschedctl.autoscaler.requirements import (
     requirements_text,
 )
 from kschedctl.objects.quantity import NANO, Amount, QuantityFormat
-from kschedctl.objects.selectors import EXISTS, IN
-from kschedctl.objects.well_known import HOSTNAME, INSTANCE_TYPE
+from kschedctl.objects.selectors import IN
+from kschedctl.objects.well_known import HOSTNAME
 
-#: The most instance types of a NodeClaim.
-_MOST_TYPES: Final = 600
 _TYPO: Final = 10**6 * NANO
 
 
@@ -400,94 +393,3 @@ def _merged(one: dict[str, Amount], other: dict[str, Amount]) -> dict[str, Amoun
 
 def _json(amounts: dict[str, Amount]) -> str:
     return "{" + ",".join(f'"{name}":"{amounts[name]}"' for name in sorted(amounts)) + "}"
-
-
-# The finished claim (S/nodeclaimtemplate.go).
-
-
-@dataclass(frozen=True, eq=False)
-class NewNode:
-    """A NodeClaim that would be created."""
-
-    pool: Pool
-    pods: tuple[str, ...]
-    requirements: tuple[str, ...]
-    #: The cheapest first.
-    types: tuple[InstanceType, ...]
-    #: In nano-units by resource, with the daemons.
-    requests: dict[str, int]
-    labels: Requirements
-    min_values_relaxed: bool = False
-
-
-def finished(claim: Claim, stages: Sequence[Stage]) -> NewNode | str:
-    """Return the NodeClaim that is created for a claim; a problem if its 600 cheapest types are too few.
-
-    Args:
-        stages: What the pods asked for when they were added.
-    """
-    wanted = {key: each for key, each in claim.requirements.items() if key != HOSTNAME}
-    if claim.reservations:
-        ids = sorted({each.reservation_id for each in claim.reservations})
-        wanted[CAPACITY_TYPE] = requirement(CAPACITY_TYPE, IN, (RESERVED,))
-        wanted = added(wanted, (requirement(RESERVATION, IN, ids),))
-    every = [(claim.pool.types.types[i].price(wanted), i) for i in np.flatnonzero(claim.types).tolist()]
-    chosen = [i for _, i in sorted(every)[:_MOST_TYPES]]
-    mask = np.zeros_like(claim.types)
-    mask[chosen] = True
-    unmet = unmet_min_values(claim.pool.types, mask, wanted)
-    if unmet and not claim.min_values_relaxed:
-        keys = " ".join(sorted(unmet))
-        return (
-            "pod didn\u2019t schedule because NodePool couldn\u2019t meet minValues requirements, validating "
-            f"minValues, minValues requirement is not met for label(s) (label(s)=[{keys}]) (NodePool={claim.pool.name})"
-        )
-    types = tuple(claim.pool.types.types[i] for i in chosen)
-    own = wanted.get(INSTANCE_TYPE, requirement(INSTANCE_TYPE, EXISTS))
-    names = tuple(sorted(each.name for each in types))
-    wanted = added(wanted, (requirement(INSTANCE_TYPE, IN, names, own.min_values),))
-    offered = {
-        offering.capacity_type
-        for each in types
-        for offering in each.offerings
-        if offering.is_launchable and is_offered(wanted, offering)
-    }
-    if offered:
-        wanted = added(wanted, (requirement(CAPACITY_TYPE, IN, sorted(offered)),))
-    requests: dict[str, int] = {}
-    for stage in stages:
-        for name, amount in stage.nanos.items():
-            requests[name] = requests.get(name, 0) + amount
-    for name, amount in _least_daemons(claim).items():
-        requests[name] = requests.get(name, 0) + amount
-    shown = [text for key, each in wanted.items() if key not in LIFECYCLE for text in _texts(each)]
-    return NewNode(
-        claim.pool,
-        tuple(each.key for each in claim.pods),
-        tuple(sorted(shown)),
-        types,
-        requests,
-        wanted,
-        claim.min_values_relaxed,
-    )
-
-
-def _least_daemons(claim: Claim) -> dict[str, int]:
-    out: dict[str, int] = {}
-    for group in claim.daemons:
-        if not (group.types & claim.types).any():
-            continue
-        own = dict(group.nanos)
-        out = {name: min(n, own[name]) for name, n in out.items() if name in own} if out else own
-    return out
-
-
-def _texts(each: Requirement) -> list[str]:
-    """Return a requirement as ``KEY OPERATOR VALUES``, once for each bound."""
-    least = f" minValues {each.min_values}" if each.min_values is not None else ""
-    if each.key == INSTANCE_TYPE:
-        return [f"{each.key}{least}"] if least else []
-    bounds = [(GTE, each.gte), (LTE, each.lte)]
-    texts = [f"{each.key} {operator} {bound}{least}" for operator, bound in bounds if bound is not None]
-    values = f" {','.join(sorted(each.values))}" if each.values else ""
-    return texts or [f"{each.key} {each.operator}{values}{least}"]

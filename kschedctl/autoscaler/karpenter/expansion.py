@@ -6,45 +6,29 @@ from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
 from itertools import islice
 from operator import itemgetter
-from typing import Any, Final
+from typing import Final
 
-import msgspec
 from msgspec.structs import replace
 
-from kschedctl.autoscaler.catalog import SEEN, seen_types, type_labels
-from kschedctl.autoscaler.expansion import Expansion, GroupChange, GroupRefusal, NodeOffer, Repair
-from kschedctl.autoscaler.instance_types import CAPACITY_TYPE, InstanceType, allocatable, is_offered
-from kschedctl.autoscaler.karpenter.claims import Fit, NewNode, Obstacle, Refusal
-from kschedctl.autoscaler.karpenter.pods import as_unschedulable, is_provisionable, requests_of, untolerated
-from kschedctl.autoscaler.karpenter.pools import LIFECYCLE
+from kschedctl.autoscaler.catalog import SEEN, seen_types
+from kschedctl.autoscaler.expansion import Expansion, GroupChange, GroupRefusal, Repair
+from kschedctl.autoscaler.karpenter.changes import changes_for, taken_by
+from kschedctl.autoscaler.karpenter.claims import Fit, Obstacle, Refusal
+from kschedctl.autoscaler.karpenter.new_nodes import NEW, node_of, offer_of
+from kschedctl.autoscaler.karpenter.pods import as_unschedulable, is_provisionable
 from kschedctl.autoscaler.karpenter.provisioner import Plan, Round, Settings
-from kschedctl.autoscaler.karpenter.reasons import (
-    conflicting,
-    own_types,
-    reason_of,
-    rounded,
-    taints_text,
-    why_unusable,
-    without_types,
-)
-from kschedctl.autoscaler.karpenter.state import NODES, completed, is_starting, state_nodes
-from kschedctl.autoscaler.requirements import Requirements
+from kschedctl.autoscaler.karpenter.reasons import reason_of, why_unusable, without_types
+from kschedctl.autoscaler.karpenter.state import completed, is_starting
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import pending_pods
 from kschedctl.common.wording import listed
-from kschedctl.objects.core import Condition, Node, NodeSpec, NodeStatus
-from kschedctl.objects.karpenter import NODE_POOL_LABEL, NodeClaim, NodePool, condition, holds
-from kschedctl.objects.meta import ObjectMeta
-from kschedctl.objects.pod import DEFAULT_TOLERATIONS, Pod, protects_pods, toleration_of
-from kschedctl.objects.quantity import NANO, quantity_text
-from kschedctl.objects.resources import exact_quantity, is_extended_resource, parse_resources
+from kschedctl.objects.core import Node
+from kschedctl.objects.karpenter import NodeClaim, NodePool, condition, holds
+from kschedctl.objects.pod import DEFAULT_TOLERATIONS, Pod
 from kschedctl.objects.selectors import IN
-from kschedctl.objects.well_known import HOSTNAME, INSTANCE_TYPE, ZONE
-from kschedctl.scheduler.framework.remedy import Change, add_operation, patched, replace_operation
+from kschedctl.objects.well_known import INSTANCE_TYPE
 
 NAME: Final = "Karpenter"
-#: A name that no node has.
-_NEW: Final = "new-node-of-"
 #: Pools at their limit come closest to adding a node, those of other machines least.
 _RANKS: Final = {Obstacle.LIMIT: 0, Obstacle.NODE_LIMIT: 0, Obstacle.TYPES: 2}
 #: In a changed cluster with more pending pods, only the asked one takes part in the round.
@@ -146,14 +130,17 @@ class _Known:
                 )
             if answer is not None and node is None and len(changes) < _MOST_CHANGES:
                 settings = changed(self._settings, only=pod.key)
-                changes += islice(_changes(cluster, pod, pool, answer, types, settings), 1)
-        if node is None and any(isinstance(each, Fit) for each in said.values()):
+                changes += islice(changes_for(cluster, pod, pool, answer, types, settings), 1)
+        willing = [pool for pool in pools if node is None and isinstance(said.get(pool.name), Fit)]
+        if willing:
             text = plan.errors.get(pod.key, "")
-            held = (
-                f"nodes for other pending pods leave none for it: {text}"
-                if text and "limits" not in text
-                else "nodes for other pending pods use up the limits of the NodePools that would take it"
-            )
+            held = f"nodes for other pending pods leave none for it: {text}"
+            if not text or "limits" in text:
+                held = f"nodes for other pending pods use up the limits of {listed([_named(each) for each in willing])}"
+                full = Refusal(Obstacle.LIMIT)
+                for pool in willing[: _MOST_CHANGES - len(changes)]:
+                    taken = taken_by(pool, plan)
+                    changes += islice(changes_for(cluster, pod, pool, full, types, self._settings, taken), 1)
         return Expansion(
             autoscaler=NAME,
             offer=offer_of(node) if node is not None else None,
@@ -176,7 +163,7 @@ class _Known:
             return key == pod.key or (bool(uid) and other is not None and other.uid == uid)
 
         chosen = [each for each in plan.nodes if any(map(is_alike, each.pods))]
-        return tuple(node_of(each, f"{_NEW}{each.pool.name}-{number}") for number, each in enumerate(chosen, 1))
+        return tuple(node_of(each, f"{NEW}{each.pool.name}-{number}") for number, each in enumerate(chosen, 1))
 
 
 @lru_cache(maxsize=2)
@@ -238,138 +225,10 @@ def _launch_problems(cluster: Cluster, names: Sequence[str]) -> Iterator[str]:
             yield f" ({launched.reason}: {launched.message})"
 
 
-def offer_of(node: NewNode) -> NodeOffer:
-    """Return a NodeClaim as the node that its cheapest instance type makes of it."""
-    return NodeOffer(
-        group=f"NodePool {node.pool.name}",
-        node=node_of(node, f"{_NEW}{node.pool.name}"),
-        types=tuple(each.name for each in node.types),
-        zones=_values(node.labels, ZONE),
-        capacity_types=_values(node.labels, CAPACITY_TYPE),
-        price=node.types[0].price(node.labels) or None if node.types else None,
-    )
-
-
-def _values(requirements: Requirements, key: str) -> tuple[str, ...]:
-    own = requirements.get(key)
-    return tuple(sorted(own.values)) if own is not None and not own.complement else ()
-
-
-def node_of(node: NewNode, name: str) -> Node:
-    """Return the node that the cheapest instance type of a NodeClaim becomes, with its startup taints gone."""
-    kind = node.types[0]
-    fixed = {
-        key: next(iter(each.values))
-        for key, each in node.labels.items()
-        if len(each.values) == 1 and not each.complement
-    }
-    launchable = [each for each in kind.offerings if each.is_launchable and is_offered(node.labels, each)]
-    place = min(launchable, key=lambda each: (each.price, each.zone), default=None)
-    labels = {**fixed, **type_labels(kind), NODE_POOL_LABEL: node.pool.name, HOSTNAME: name}
-    if place is not None:
-        labels |= {ZONE: place.zone, CAPACITY_TYPE: place.capacity_type}
-    labels |= dict.fromkeys(LIFECYCLE, "true")
-    offered = {each: quantity_text(max(amount, 0)) for each, amount in allocatable(kind).items()}
-    return Node(
-        metadata=ObjectMeta(name=name, labels=labels),
-        spec=NodeSpec(taints=node.pool.taints, provider_id=f"{_NEW}{name}"),
-        status=NodeStatus(
-            capacity=kind.capacity, allocatable=dict(offered), conditions=(Condition(type="Ready", status="True"),)
-        ),
-    )
+def _named(pool: NodePool) -> str:
+    return f"NodePool {pool.name}"
 
 
 def _is_broken(pool: NodePool) -> bool:
     deleted, static = pool.metadata.deletion_timestamp is not None, pool.spec.replicas is not None
     return not deleted and not static and not holds(pool.status.conditions, "Ready")
-
-
-# Changes that would help; each is tried.
-
-
-def _changes(
-    cluster: Cluster, pod: Pod, pool: NodePool, refusal: Refusal, types: Sequence[InstanceType], settings: Settings
-) -> Iterator[GroupChange]:
-    for summary, command, new, asked in _candidates(cluster, pod, pool, refusal, types):
-        objects = [new if each.name == pool.name else each for each in cluster.list(NodePool)]
-        tried = cluster.with_objects(NodePool, objects)
-        if asked is not pod:
-            tried = tried.with_pods(added=(asked,))
-        plan = Round(tried, types, settings).solve()
-        node = next((each for each in plan.nodes if pod.key in each.pods), None)
-        if node is not None:
-            changes: tuple[Change, ...] = ()
-            if new is not pool:
-                changes = (_pool_patch(pool, new),)
-            if asked is not pod:
-                changes = (*changes, _pod_patch(pod, asked))
-            yield GroupChange(summary=summary, command=command, changes=changes, offer=offer_of(node))
-            return
-
-
-def _candidates(
-    cluster: Cluster, pod: Pod, pool: NodePool, refusal: Refusal, types: Sequence[InstanceType]
-) -> Iterator[tuple[str, str, NodePool, Pod]]:
-    edit = f"kubectl edit nodepools.karpenter.sh {pool.name}"
-    spec = pool.spec
-    if refusal.obstacle in (Obstacle.LIMIT, Obstacle.NODE_LIMIT):
-        used = state_nodes(cluster).used[pool.name]
-        limits = parse_resources(spec.limits)
-        own = sorted(own_types(pool, types), key=lambda each: parse_resources(each.capacity).get("cpu", 0))
-        for kind in own:
-            wanted = {**parse_resources(kind.capacity), NODES: NANO}
-            more = {
-                name: used[name] + wanted.get(name, 0)
-                for name, limit in limits.items()
-                if used[name] + wanted.get(name, 0) > limit
-            }
-            if not more:
-                continue
-            texts = {name: exact_quantity(name, rounded(name, amount)) for name, amount in more.items()}
-            parts = [f"{name} from {spec.limits[name]} to {text}" for name, text in texts.items()]
-            new = replace(pool, spec=replace(spec, limits={**spec.limits, **texts}))
-            yield (
-                f"raise the limit of NodePool {pool.name} for {listed(parts)} or more",
-                f"{edit}    # spec.limits",
-                new,
-                pod,
-            )
-    elif refusal.obstacle in (Obstacle.REQUIREMENTS, Obstacle.PLACES):
-        keys = conflicting(refusal)
-        if all(key in refusal.known and refusal.wanted[key].operator == IN for key in keys) and keys:
-            requirements = list(spec.template.spec.requirements)
-            for i, each in enumerate(requirements):
-                if each.key in keys and each.operator == IN:
-                    values = (*each.values, *sorted(refusal.wanted[each.key].values - set(each.values)))
-                    requirements[i] = replace(each, values=values)
-            if requirements != list(spec.template.spec.requirements):
-                template = replace(spec.template, spec=replace(spec.template.spec, requirements=tuple(requirements)))
-                new = replace(pool, spec=replace(spec, template=template))
-                added = listed([f"{listed(sorted(refusal.wanted[key].values))} to {key}" for key in keys])
-                summary = f"add {added} in the requirements of NodePool {pool.name}"
-                yield summary, f"{edit}    # spec.template.spec.requirements", new, pod
-    elif refusal.obstacle is Obstacle.TAINTS:
-        taints = untolerated(pod.spec, spec.template.spec.taints)
-        # Pools with taints are for pods with a purpose; a device is one that can be seen.
-        if any(map(protects_pods, taints)) or not any(map(is_extended_resource, requests_of(pod)[0])):
-            return
-        tolerations = (*pod.spec.tolerations, *map(toleration_of, taints))
-        asked = replace(pod, spec=replace(pod.spec, tolerations=tolerations))
-        summary = f"tolerate the {taints_text(taints)} of NodePool {pool.name}"
-        yield summary, f"# {summary} in the pod's template", pool, asked
-
-
-def _pool_patch(old: NodePool, new: NodePool) -> Change:
-    operations = []
-    if new.spec.limits != old.spec.limits:
-        operations.append(replace_operation(new.spec.limits, "spec", "limits"))
-    if new.spec.template != old.spec.template:
-        data: Any = msgspec.to_builtins(new.spec.template.spec.requirements)
-        operations.append(replace_operation(data, "spec", "template", "spec", "requirements"))
-    return patched(new, *operations)
-
-
-def _pod_patch(old: Pod, new: Pod) -> Change:
-    data: Any = msgspec.to_builtins(new.spec.tolerations)
-    operation = replace_operation if old.spec.tolerations else add_operation
-    return patched(old, operation(data, "spec", "tolerations"))

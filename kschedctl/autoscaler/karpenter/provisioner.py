@@ -11,17 +11,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.autoscaler.instance_types import Amounts, InstanceType, Resources, TypeMask
-from kschedctl.autoscaler.karpenter.claims import (
-    Claim,
-    Fit,
-    NewNode,
-    Obstacle,
-    Packing,
-    Refusal,
-    Reservations,
-    finished,
-)
+from kschedctl.autoscaler.karpenter.claims import Claim, Fit, Obstacle, Packing, Refusal, Reservations
 from kschedctl.autoscaler.karpenter.daemons import daemon_pods, daemons_on
+from kschedctl.autoscaler.karpenter.new_nodes import NewNode, finished
 from kschedctl.autoscaler.karpenter.pods import (
     Stage,
     Stages,

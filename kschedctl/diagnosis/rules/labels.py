@@ -9,6 +9,7 @@ from kschedctl.cluster.node_selection import nodes_matching, required_node_selec
 from kschedctl.common.arrays import Mask
 from kschedctl.common.wording import counted, listed, meant
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
+from kschedctl.diagnosis.evidence.node_autoscalers import expansion_of
 from kschedctl.diagnosis.rules import obstacles
 from kschedctl.objects.core import Node
 from kschedctl.objects.selectors import IN, Requirement, SelectorError, label_map_selector, parse_node_term
@@ -254,6 +255,9 @@ def _unknown(situation: Situation, unmet: list[_Wanted]) -> Diagnosis:
         if each.requirement.operator != IN:
             continue
         if key not in PLACE_LABELS:
+            found = expansion_of(situation)
+            if found is not None and (found.offer is not None or found.changes):
+                continue
             summary = f"add a node with {key}={wanted}, or scale its pool up if it has 0 nodes"
             advice.append(Advice(summary=summary, risk=Risk.CAPACITY, untried="the snapshot has no such node to copy"))
         elif values and not each.of_class:

@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 import msgspec
 import numpy as np
 
+from kschedctl.autoscaler.expansion import Expansion
 from kschedctl.common.arrays import Int64Array
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnosis import Advice, Situation
@@ -29,6 +30,7 @@ from kschedctl.diagnosis.why.cluster_remedies import (
 )
 from kschedctl.diagnosis.why.proof import Suggestion, decide_after, moves_the_problem, prove
 from kschedctl.diagnosis.why.rollout_trial import starts_rollout, to_the_end
+from kschedctl.objects.karpenter import NODE_POOL_LABEL
 from kschedctl.objects.resources import PODS, pod_requests, scheduler_units
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
@@ -328,7 +330,17 @@ def _everything(
 def _added_nodes(decision: Decision, like: Collection[int]) -> Iterable[Remedy]:
     """Return the remedies that add nodes: as an autoscaler would, or by hand where there is none or it is not known."""
     found = expansion_of(Situation(decision))
-    return new_nodes(decision, like) if found is None or found.is_open else remedies_of(found)
+    if found is not None and not found.is_open:
+        return remedies_of(found)
+    return (each for each in new_nodes(decision, like) if found is None or not _is_refused(decision, found, each))
+
+
+def _is_refused(decision: Decision, found: Expansion, copies: Remedy) -> bool:
+    """Report whether a remedy copies a node of a NodePool, whose instance type Karpenter has tried."""
+    if not copies.model or not found.refusals:
+        return False
+    labels = decision.cluster.nodes.objects[decision.cluster.nodes.row[copies.model]].metadata.labels
+    return NODE_POOL_LABEL in labels
 
 
 def _in_order(collected: Collected, candidates: Iterable[CandidateRemedy]) -> Iterator[Remedy]:

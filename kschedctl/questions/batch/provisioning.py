@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kschedctl.autoscaler.instance_types import InstanceType
-from kschedctl.autoscaler.karpenter.claims import NewNode
+from kschedctl.autoscaler.karpenter.new_nodes import NewNode
 from kschedctl.autoscaler.karpenter.provisioner import Plan, Settings, provision
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.common.errors import InputError

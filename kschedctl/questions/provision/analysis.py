@@ -7,8 +7,7 @@ from typing import Final
 
 from kschedctl.autoscaler.catalog import SEEN, read_catalog, seen_types
 from kschedctl.autoscaler.instance_types import InstanceType
-from kschedctl.autoscaler.karpenter.claims import NewNode
-from kschedctl.autoscaler.karpenter.expansion import node_of, offer_of
+from kschedctl.autoscaler.karpenter.new_nodes import NewNode, node_of, offer_of
 from kschedctl.autoscaler.karpenter.provisioner import Plan, Settings, provision
 from kschedctl.autoscaler.karpenter.state import completed
 from kschedctl.cluster.cluster import Cluster

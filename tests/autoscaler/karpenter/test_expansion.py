@@ -91,8 +91,15 @@ def test_a_pool_that_takes_the_pod_launches_a_node(cluster: Cluster) -> None:
             limited(),
             small(nodeSelector={"team": "search"}),
             "NodePool general gives its nodes no label team, and the pod wants search",
-            [],
+            ["add the label team=search to the nodes of NodePool general"],
             id="a label that no pool gives",
+        ),
+        pytest.param(
+            with_template(requirements=(MinValuesRequirement(key=ZONE, operator="NotIn", values=("eu-west-1c",)),)),
+            small(nodeSelector={ZONE: "eu-west-1c"}),
+            f"NodePool general allows {ZONE} other than eu-west-1c, and the pod wants eu-west-1c",
+            [f"no longer exclude eu-west-1c of {ZONE} in the requirements of NodePool general"],
+            id="a zone that is excluded",
         ),
         pytest.param(
             with_template(taints=(Taint(key="dedicated", value="db", effect="NoSchedule"),)),
@@ -160,6 +167,15 @@ def test_a_device_of_a_pool_at_its_limit(cluster: Cluster) -> None:
     assert [each.summary for each in found.changes] == [
         "raise the limit of NodePool gpu for nvidia.com/gpu from 1 to 2 or more"
     ]
+
+
+def test_other_pending_pods_use_up_the_limit(cluster: Cluster) -> None:
+    """Alone, each of the pods gets a node below the limit of 20 cpu; the two of checkout take the last one."""
+    found = asked(with_pool(cluster, "general", limited(cpu="20")), small(labels={"app": "late"}))
+    assert found.held == "nodes for other pending pods use up the limits of NodePool general"
+    (change,) = found.changes
+    assert change.summary == "raise the limit of NodePool general for cpu from 20 to 24 or more"
+    assert change.offer.group == "NodePool general"
 
 
 def test_nothing_is_decided_while_a_claim_is_not_launched(cluster: Cluster) -> None:
