@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from kschedctl.autoscaler.catalog import SEEN, seen_types
 from kschedctl.autoscaler.expansion import Expansion, GroupChange, GroupRefusal, Repair
+from kschedctl.autoscaler.instance_types import InstanceType
 from kschedctl.autoscaler.karpenter.changes import changes_for, taken_by
 from kschedctl.autoscaler.karpenter.claims import Fit, Obstacle, Refusal
 from kschedctl.autoscaler.karpenter.new_nodes import NEW, node_of, offer_of
@@ -57,7 +58,7 @@ def expansion(cluster: Cluster, pod: Pod) -> Expansion | None:
     own = _own_pod(waiting, pod)
     if own is None:
         waiting = waiting.with_pods(added=(marked,))
-    return _known(waiting, "" if few else pod.key).answer(own or marked)
+    return _answers(waiting, "" if few else pod.key).answer(own or marked)
 
 
 def _own_pod(cluster: Cluster, pod: Pod) -> Pod | None:
@@ -74,13 +75,22 @@ def _own_pod(cluster: Cluster, pod: Pod) -> Pod | None:
     return own if same and replace(spec, tolerations=pod.spec.tolerations) == pod.spec else None
 
 
-class _Known:
-    """The round over a cluster, computed once for all of its pods."""
+class Answers:
+    """The answers for the pods of a cluster by one round, which is computed once.
 
-    def __init__(self, cluster: Cluster, key: str) -> None:
+    Args:
+        only: The only pending pod that takes part, as ``namespace/name``; empty for all.
+        tries: True to try the changes of NodePools that would help a pod.
+    """
+
+    def __init__(
+        self, cluster: Cluster, types: Sequence[InstanceType] = (), *, only: str = "", tries: bool = True
+    ) -> None:
         self._cluster = cluster
-        self._types = seen_types(cluster)
-        self._settings = Settings(now=cluster.taken_at or Settings().now, only=key)
+        self._types = types or seen_types(cluster)
+        self._source = "" if types else SEEN
+        self._settings = Settings(now=cluster.taken_at or Settings().now, only=only)
+        self._tries = tries
         self._answers: dict[str, Expansion] = {}
 
     @cached_property
@@ -88,7 +98,8 @@ class _Known:
         return Round(self._cluster, self._types, self._settings)
 
     @cached_property
-    def _plan(self) -> Plan:
+    def plan(self) -> Plan:
+        """The nodes that the round launches, and the fates of all pods."""
         return Round(self._cluster, self._types, self._settings).solve()
 
     def answer(self, pod: Pod) -> Expansion:
@@ -98,7 +109,7 @@ class _Known:
         return self._answers[pod.key]
 
     def _answer(self, pod: Pod) -> Expansion:
-        cluster, types, plan = self._cluster, self._types, self._plan
+        cluster, types, plan = self._cluster, self._types, self.plan
         held = _held(cluster, pod, plan)
         if held:
             stuck = _stuck_claims(cluster, self._settings.now) if plan.waits else ()
@@ -119,7 +130,11 @@ class _Known:
             if answer is None and not unusable:
                 answer = without_types(pod, pool)
             # The cloud may have instance types that the cluster does not show.
-            is_open = not unusable and (answer is None or answer.obstacle is Obstacle.TYPES) and not _names_types(pool)
+            may_have_more = bool(self._source) and not _names_types(pool)
+            is_open = may_have_more and not unusable and (answer is None or answer.obstacle is Obstacle.TYPES)
+            filtered = plan.refusals.get(pool.name, "")
+            if filtered.endswith("minValues incompatibility") and answer is None:
+                unusable = "has too few known instance types for the minValues of its requirements"
             reason = unusable or reason_of(cluster, pod, pool, answer, types)
             text = answer.text if answer is not None else ""
             refusal = GroupRefusal(group=f"NodePool {pool.name}", reason=reason, said=text, is_open=is_open)
@@ -128,7 +143,7 @@ class _Known:
                 repairs.append(
                     Repair(f"repair NodePool {pool.name}, which {unusable}", _describe("nodepools", pool.name))
                 )
-            if answer is not None and node is None and len(changes) < _MOST_CHANGES:
+            if self._tries and answer is not None and node is None and len(changes) < _MOST_CHANGES:
                 settings = changed(self._settings, only=pod.key)
                 changes += islice(changes_for(cluster, pod, pool, answer, types, settings), 1)
         willing = [pool for pool in pools if node is None and isinstance(said.get(pool.name), Fit)]
@@ -138,7 +153,7 @@ class _Known:
             if not text or "limits" in text:
                 held = f"nodes for other pending pods use up the limits of {listed([_named(each) for each in willing])}"
                 full = Refusal(Obstacle.LIMIT)
-                for pool in willing[: _MOST_CHANGES - len(changes)]:
+                for pool in willing[: _MOST_CHANGES - len(changes)] if self._tries else ():
                     taken = taken_by(pool, plan)
                     changes += islice(changes_for(cluster, pod, pool, full, types, self._settings, taken), 1)
         return Expansion(
@@ -149,7 +164,7 @@ class _Known:
             changes=tuple(changes),
             repairs=tuple(repairs) if node is None else (),
             held=held,
-            source=SEEN,
+            source=self._source,
         )
 
     def _nodes_for(self, pod: Pod, plan: Plan) -> tuple[Node, ...]:
@@ -167,8 +182,8 @@ class _Known:
 
 
 @lru_cache(maxsize=2)
-def _known(cluster: Cluster, key: str) -> _Known:
-    return _Known(cluster, key)
+def _answers(cluster: Cluster, only: str) -> Answers:
+    return Answers(cluster, only=only)
 
 
 def _counted_on(cluster: Cluster, name: str) -> Expansion:

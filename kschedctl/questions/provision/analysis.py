@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from kschedctl.autoscaler.catalog import SEEN, read_catalog, seen_types
+from kschedctl.autoscaler.catalog import SEEN, read_catalog
 from kschedctl.autoscaler.instance_types import InstanceType
+from kschedctl.autoscaler.karpenter.expansion import Answers
 from kschedctl.autoscaler.karpenter.new_nodes import NewNode, node_of, offer_of
-from kschedctl.autoscaler.karpenter.provisioner import Plan, Settings, provision
 from kschedctl.autoscaler.karpenter.state import completed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import pending_pods
@@ -56,7 +56,8 @@ class _Run:
     #: The pod for which each evicted pod makes room.
     evicted: dict[str, str] = field(default_factory=dict)
     rounds: int = 0
-    last: Plan = field(default_factory=Plan)
+    #: Karpenter's answers in the last round; ``None`` before the first one.
+    answers: Answers | None = None
 
 
 def provisioning(cluster: LoadedCluster, request: ProvisionRequest, handle: AnalysisHandle) -> Provisioning:
@@ -90,7 +91,7 @@ def provisioning(cluster: LoadedCluster, request: ProvisionRequest, handle: Anal
         for pod in each.plan.pods
         if run.placed.get(pod, "") != each.node.name
     )
-    left = tuple(WaitingPodData(pod, _why(pod, run.last)) for pod in waiting)
+    left = tuple(_waiting_data(pod, run) for pod in waiting)
     return Provisioning(
         **envelope(cluster.cluster, provenance(cluster, (), many=True)),
         summary=_summary(fitting, unplaced, nodes, left, run.evicted),
@@ -133,12 +134,11 @@ def _schedule(run: _Run) -> dict[str, str]:
 def _round(run: _Run, types: Sequence[InstanceType]) -> bool:
     """Run a round, add its nodes and schedule the pods; report whether it launched any."""
     cluster = completed(run.scheduler.cluster)
-    settings = Settings(now=cluster.taken_at or Settings().now)
-    run.last = provision(cluster, types or seen_types(cluster), settings)
+    run.answers = Answers(cluster, types, tries=False)
     run.rounds += 1
     new = [
         _Launched(run.rounds, each, node_of(each, f"{each.pool.name}-new-{len(run.launched) + number}"))
-        for number, each in enumerate(run.last.nodes, 1)
+        for number, each in enumerate(run.answers.plan.nodes, 1)
     ]
     if not new:
         return False
@@ -164,14 +164,19 @@ def _launched_data(one: _Launched, on_node: Mapping[str, Iterable[str]]) -> Laun
     )
 
 
-def _why(pod: str, plan: Plan) -> str:
-    if any(pod in each.pods for each in plan.nodes):
-        return "a new node was planned for it, and kube-scheduler put other pods there; the next round plans again"
-    if plan.waits:
-        return "Karpenter decides for no pod as long as a NodeClaim is not launched"
-    if pod in plan.placed:
-        return f"it counts the pod on {plan.placed[pod]}, which exists or is starting"
-    return plan.errors.get(pod) or plan.ignored.get(pod, "")
+def _waiting_data(key: str, run: _Run) -> WaitingPodData:
+    cluster = run.scheduler.cluster
+    namespace, _, name = key.partition("/")
+    pod = cluster.pods.pod(cluster.pods.index[namespace, name])
+    if run.answers is None or pod.spec.scheduling_gates:
+        return WaitingPodData(key, "its scheduling gates hold it back" if pod.spec.scheduling_gates else "", "")
+    plan = run.answers.plan
+    if any(key in each.pods for each in plan.nodes):
+        why = "a new node was planned for it, and kube-scheduler put other pods there; the next round plans again"
+        return WaitingPodData(key, why, "")
+    found = run.answers.answer(pod)
+    why = found.held or "; ".join(f"{each.group} {each.reason}" for each in found.refusals)
+    return WaitingPodData(key, why, plan.errors.get(key) or plan.ignored.get(key, ""))
 
 
 def _summary(

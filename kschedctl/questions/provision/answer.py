@@ -24,7 +24,8 @@ class WaitingPodData(Data, frozen=True):
     """A pod that stays pending."""
 
     pod: Annotated[str, "The pod, as namespace/name."]
-    why: Annotated[str, "Karpenter's words; empty if it does not look at the pod."]
+    why: Annotated[str, "The reason in a clause; empty if Karpenter does not look at the pod."]
+    said: Annotated[str, "The reason in Karpenter's own words; empty if it has none."]
 
 
 class ElsewhereData(Data, frozen=True):

@@ -94,7 +94,7 @@ def _waiting(answer: Provisioning, view: View) -> Document:
         (str(n), first[why] if n == 1 else f"{first[why]} and {n - 1} more", why or "Karpenter does not look at them")
         for why, n in counts.most_common()
     ]
-    yield from _rows(("pods", "pod", "Karpenter says"), rows, "reasons", view, numeric=(0,))
+    yield from _rows(("pods", "pod", "answer of Karpenter"), rows, "reasons", view, numeric=(0,))
 
 
 def _rows(
