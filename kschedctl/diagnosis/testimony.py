@@ -19,6 +19,7 @@ from kschedctl.diagnosis.evidence.origin import (
     raised_requests,
 )
 from kschedctl.diagnosis.evidence.resizes import PendingResize, pending_resizes, withdrawn
+from kschedctl.objects.karpenter import NODE_POOL_LABEL, NodePool
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import amount_of, format_amount
 from kschedctl.objects.selectors import IN, Requirement
@@ -245,6 +246,9 @@ def _node_autoscaler(situation: Situation) -> Iterator[Testimony]:
             advice=tuple(node_autoscalers.advice_of(found)),
             expansion=found,
         )
+    elif not situation.cluster.list(NodePool) and situation.cluster.nodes.labels[NODE_POOL_LABEL].values:
+        lacking = "the snapshot has nodes of Karpenter and no NodePools: what Karpenter would add is not known"
+        yield Testimony(evidence=(lacking,))
 
 
 #: Messages of node autoscalers about a pod for which they add no node, from the special to the general.

@@ -27,6 +27,7 @@ from kschedctl.questions.provision.answer import (
 )
 from kschedctl.questions.provision.request import ProvisionRequest
 from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.trials.completeness import require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.simulation import Simulation
 from kschedctl.trials.simulate.world import World, with_more_nodes
@@ -64,8 +65,10 @@ def provisioning(cluster: LoadedCluster, request: ProvisionRequest, handle: Anal
     """Run one round of Karpenter's provisioner, or rounds until one launches nothing.
 
     Raises InputError if the cluster has no NodePool, or the catalog cannot be read.
+    Raises ClusterError if this user cannot list NodePools.
     """
     types = read_catalog(request.instance_types) if request.instance_types else ()
+    require_listed(cluster.cluster, NodePool.__name__)
     if not cluster.cluster.list(NodePool):
         hint = "kubectl get nodepools.karpenter.sh lists them; a snapshot of kschedctl snapshot contains them"
         raise InputError("the cluster has no NodePool of Karpenter", hint=hint)

@@ -128,6 +128,17 @@ def test_a_pool_that_takes_the_pod_launches_a_node(cluster: Cluster) -> None:
             id="instance types that nobody has seen",
         ),
         pytest.param(
+            with_template(
+                requirements=(
+                    MinValuesRequirement(key="karpenter.k8s.aws/instance-family", operator="Exists", min_values=3),
+                )
+            ),
+            small(),
+            "NodePool general has too few known instance types for the minValues of its requirements",
+            [],
+            id="too few instance types",
+        ),
+        pytest.param(
             lambda pool: replace(
                 pool,
                 status=replace(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import kschedctl
-from kschedctl.common.errors import InputError
+from kschedctl.common.errors import ClusterError, InputError
 from tests.paths import ROOT
 
 POOLS = ROOT / "fixtures" / "pools"
@@ -127,3 +127,19 @@ def test_catalogs_that_are_none(cluster: kschedctl.SchedulingCluster, tmp_path: 
     file.write_text(text)
     with pytest.raises(InputError, match=problem):
         cluster.provision(instance_types=str(file))
+
+
+def test_node_pools_that_are_not_in_the_snapshot_are_told() -> None:
+    files = [str(POOLS / "cluster" / f"{name}.yaml") for name in ("nodes", "pods", "workloads")]
+    cluster = kschedctl.load(*files)
+    answer = " ".join(cluster.explain("shop/checkout-1").to_text().split())
+    assert "nodes of Karpenter and no NodePools: what Karpenter would add is not known" in answer
+    with pytest.raises(InputError, match="has no NodePool"):
+        cluster.provision()
+
+
+def test_node_pools_that_cannot_be_listed_are_told() -> None:
+    cluster = kschedctl.load(str(POOLS / "cluster" / "nodes.yaml"))
+    cluster.engine.cluster.not_listed = frozenset({"NodePool"})
+    with pytest.raises(ClusterError, match=r"nodepools.karpenter.sh cannot be listed by this user"):
+        cluster.provision()
