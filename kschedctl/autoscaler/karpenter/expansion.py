@@ -18,7 +18,7 @@ from kschedctl.autoscaler.karpenter.claims import Fit, Obstacle, Refusal
 from kschedctl.autoscaler.karpenter.new_nodes import NEW, node_of, offer_of
 from kschedctl.autoscaler.karpenter.pods import as_unschedulable, is_provisionable
 from kschedctl.autoscaler.karpenter.provisioner import Plan, Round, Settings
-from kschedctl.autoscaler.karpenter.reasons import reason_of, why_unusable, without_types
+from kschedctl.autoscaler.karpenter.reasons import TOO_FEW_TYPES, reason_of, why_unusable, without_types
 from kschedctl.autoscaler.karpenter.state import completed, is_starting
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import pending_pods
@@ -134,7 +134,7 @@ class Answers:
             is_open = may_have_more and not unusable and (answer is None or answer.obstacle is Obstacle.TYPES)
             filtered = plan.refusals.get(pool.name, "")
             if filtered.endswith("minValues incompatibility") and answer is None:
-                unusable = "has too few known instance types for the minValues of its requirements"
+                unusable = TOO_FEW_TYPES
             reason = unusable or reason_of(cluster, pod, pool, answer, types)
             text = answer.text if answer is not None else ""
             refusal = GroupRefusal(group=f"NodePool {pool.name}", reason=reason, said=text, is_open=is_open)

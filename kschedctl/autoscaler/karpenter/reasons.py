@@ -24,6 +24,7 @@ from kschedctl.objects.resources import (
     scheduler_units,
 )
 
+TOO_FEW_TYPES: Final = "has too few known instance types for the minValues of its requirements"
 #: Values of a requirement that a sentence shows.
 _MOST_VALUES: Final = 4
 
@@ -75,6 +76,8 @@ def reason_of(
             if not fits and offered:
                 return f"has no known instance type with {_requests(pod)} to spare{_largest(own, pod)}"
             return "has no known instance type that meets the requirements, is large enough and is offered there"
+        case Obstacle.MIN_VALUES:
+            return TOO_FEW_TYPES
         case Obstacle.TOPOLOGY:
             return f"has no place that the pod's topology constraints allow: {refusal.text}"
         case _:
