@@ -102,6 +102,8 @@ _KEPT_ANNOTATIONS = frozenset(
         "vpaInPlaceUpdated",
         "vpaUpdates",
         "karpenter.sh/do-not-disrupt",
+        "karpenter.sh/disruption-cost",
+        "controller.kubernetes.io/pod-deletion-cost",
         "cluster-autoscaler.kubernetes.io/safe-to-evict",
     }
 )

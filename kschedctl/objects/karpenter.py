@@ -5,7 +5,8 @@ from typing import Final
 from msgspec import field
 
 from kschedctl.objects.core import Condition, ResourceList, Taint
-from kschedctl.objects.meta import ApiObject, ApiStruct, Int32, ObjectMeta
+from kschedctl.objects.duration import Duration
+from kschedctl.objects.meta import ApiObject, ApiStruct, Int32, ObjectMeta, Time
 
 #: The label of a node that names its NodePool.
 NODE_POOL_LABEL: Final = "karpenter.sh/nodepool"
@@ -63,6 +64,17 @@ class NodePoolDisruption(ApiStruct, frozen=True):
     consolidate_after: str = ""
     budgets: tuple[DisruptionBudget, ...] = (DisruptionBudget(),)
 
+    @property
+    def seconds(self) -> float | None:
+        """The time after the last change of its pods at which a node may be consolidated; ``None`` for never.
+
+        A time that cannot be parsed, which an API server refuses, is never.
+        """
+        try:
+            return Duration.parse(self.consolidate_after or "0s").nanoseconds / 1e9
+        except ValueError:
+            return None
+
 
 class NodePoolSpec(ApiStruct, frozen=True):
     template: NodeClaimTemplate = NodeClaimTemplate()
@@ -89,6 +101,8 @@ class NodeClaimStatus(ApiStruct, frozen=True):
     capacity: ResourceList = {}
     allocatable: ResourceList = {}
     conditions: tuple[Condition, ...] = ()
+    #: The last time at which a pod was bound to the node, or left it.
+    last_pod_event_time: Time | None = None
 
 
 class NodeClaim(ApiObject, frozen=True, kw_only=True):

@@ -45,6 +45,8 @@ class NewNode:
     #: In nano-units by resource, with the daemons.
     requests: dict[str, int]
     labels: Requirements
+    #: The labels before the instance types narrowed them.
+    claimed: Requirements
     min_values_relaxed: bool = False
 
 
@@ -59,6 +61,7 @@ def finished(claim: Claim, stages: Sequence[Stage]) -> NewNode | str:
         ids = sorted({each.reservation_id for each in claim.reservations})
         wanted[CAPACITY_TYPE] = requirement(CAPACITY_TYPE, IN, (RESERVED,))
         wanted = added(wanted, (requirement(RESERVATION, IN, ids),))
+    claimed = wanted
     every = [(claim.pool.types.types[i].price(wanted), i) for i in np.flatnonzero(claim.types).tolist()]
     chosen = [i for _, i in sorted(every)[:_MOST_TYPES]]
     mask = np.zeros_like(claim.types)
@@ -96,6 +99,7 @@ def finished(claim: Claim, stages: Sequence[Stage]) -> NewNode | str:
         types,
         requests,
         wanted,
+        claimed,
         claim.min_values_relaxed,
     )
 

@@ -269,16 +269,34 @@ def is_owned_by(metadata: ObjectMeta, api_version: str, kind: str) -> bool:
     return any(each.api_version == api_version and each.kind == kind for each in metadata.owner_references)
 
 
+def is_movable(pod: Pod) -> bool:
+    """Report whether a pod comes back on another node when its node goes (``pod.IsReschedulable``)."""
+    ending = pod.metadata.deletion_timestamp is not None
+    return not (
+        (ending and not is_owned_by(pod.metadata, "apps/v1", "StatefulSet"))
+        or is_owned_by(pod.metadata, "apps/v1", "DaemonSet")
+        or is_owned_by(pod.metadata, "v1", "Node")
+    )
+
+
 def is_reschedulable(pod: Pod, budgets: Iterable[PodDisruptionBudget], now: datetime) -> bool:
     """Report whether a pod of a node that is being deleted needs another node now."""
+    if not is_movable(pod):
+        return False
     ending = pod.metadata.deletion_timestamp is not None
-    if (ending and not is_owned_by(pod.metadata, "apps/v1", "StatefulSet")) or is_owned_by(
-        pod.metadata, "apps/v1", "DaemonSet"
-    ):
+    if not ending and is_protected(pod, now):
         return False
-    if is_owned_by(pod.metadata, "v1", "Node") or (not ending and is_protected(pod, now)):
-        return False
-    return ending or not untolerated(pod.spec, (_DISRUPTED,)) or not _is_blocked(pod, budgets)
+    return ending or not is_evictable(pod, now) or not _is_blocked(pod, budgets)
+
+
+def is_evictable(pod: Pod, now: datetime) -> bool:
+    """Report whether Karpenter evicts a pod from a node that it takes away (``pod.IsEvictable``)."""
+    return not (
+        pod.metadata.deletion_timestamp is not None
+        or not untolerated(pod.spec, (_DISRUPTED,))
+        or is_owned_by(pod.metadata, "v1", "Node")
+        or is_protected(pod, now)
+    )
 
 
 def is_protected(pod: Pod, now: datetime) -> bool:
@@ -294,19 +312,29 @@ def is_protected(pod: Pod, now: datetime) -> bool:
     return least > 0 and (start is None or (now - start).total_seconds() < least)
 
 
-def _is_blocked(pod: Pod, budgets: Iterable[PodDisruptionBudget]) -> bool:
-    matching = [
+def matching_budgets(pod: Pod, budgets: Iterable[PodDisruptionBudget]) -> list[PodDisruptionBudget]:
+    """Return the budgets that select a pod."""
+    return [
         each
         for each in budgets
         if each.namespace == pod.namespace
         and each.spec.selector is not None
         and matches(parse_label_selector(each.spec.selector), pod.metadata.labels)
     ]
+
+
+def ignores_budget(pod: Pod, budget: PodDisruptionBudget) -> bool:
+    """Report whether a budget lets a pod go because the pod is not ready."""
+    unready = any(each.type == "Ready" and each.status == "False" for each in pod.status.conditions)
+    return unready and budget.spec.unhealthy_pod_eviction_policy == "AlwaysAllow"
+
+
+def _is_blocked(pod: Pod, budgets: Iterable[PodDisruptionBudget]) -> bool:
+    matching = matching_budgets(pod, budgets)
     if len(matching) > 1:
         return True
-    unready = any(each.type == "Ready" and each.status == "False" for each in pod.status.conditions)
     for each in matching:
-        if unready and each.spec.unhealthy_pod_eviction_policy == "AlwaysAllow":
+        if ignores_budget(pod, each):
             return False
         if each.spec.max_unavailable in (0, "0%") or each.spec.min_available == "100%":
             return True

@@ -32,7 +32,16 @@ from kschedctl.autoscaler.karpenter.pools import (
     usable_pools,
 )
 from kschedctl.autoscaler.karpenter.sorting import go_order
-from kschedctl.autoscaler.karpenter.state import NODES, Bound, StateNode, StateNodes, Usage, state_nodes, volume_limits
+from kschedctl.autoscaler.karpenter.state import (
+    NODES,
+    Bound,
+    StateNode,
+    StateNodes,
+    Usage,
+    is_under_consolidate_after,
+    state_nodes,
+    volume_limits,
+)
 from kschedctl.autoscaler.karpenter.topology import Domains, Topology
 from kschedctl.autoscaler.karpenter.volumes import Attachments, MissingObject, alternatives, attachments
 from kschedctl.autoscaler.requirements import Requirements, added, are_compatible, conflict, requirement
@@ -65,6 +74,8 @@ class Settings:
     default_constraints: tuple[TopologySpreadConstraint, ...] = ()
     #: The names of nodes that it has decided to take away.
     going: frozenset[str] = frozenset()
+    #: The name of a node that it would take away to save cost; running pods do not go to nodes that changed lately.
+    candidate: str = ""
     now: datetime = datetime(2026, 11, 1, tzinfo=UTC)
     #: The only pending pod that takes part, as ``namespace/name``; empty for all.
     only: str = ""
@@ -167,7 +178,8 @@ class Round:
         self._plan = Plan()
         self._waiting: list[WaitingPod] = []
         self._pools: list[Pool] = []
-        known = state_nodes(cluster, settings.classes, settings.going)
+        going = settings.going | {settings.candidate} if settings.candidate else settings.going
+        known = state_nodes(cluster, settings.classes, going)
         self._plan.waits = known.waits
         if known.waits:
             return
@@ -227,6 +239,12 @@ class Round:
             free = resources.amounts(node.allocatable)
             self._existing.free[i] = free - used - np.maximum(to_come - here, 0)
             self._topology.register_host(node.hostname)
+        self._closed = frozenset(
+            i
+            for i, node in enumerate(self._existing.nodes)
+            if settings.candidate and is_under_consolidate_after(node, cluster, settings.now)
+        )
+        self._leaving = set(every.leaving(cluster, settings.candidate)) if self._closed else set()
         reservations = Reservations(kind for own in own_types for kind in own)
         self._packing = Packing(self._topology, reservations, best_effort=settings.best_effort)
         self._n_opened = 0
@@ -339,7 +357,10 @@ class Round:
     def _add_to_existing(self, waiting: WaitingPod, stage: Stage) -> bool:
         existing = self._existing
         attached = waiting.attachments
+        runs = waiting.pod.status.phase != "Pending" and waiting.key not in self._leaving
         for i in existing.open_to(stage):
+            if runs and i in self._closed:
+                continue
             if stage.host_ports or attached:
                 node = existing.nodes[i]
                 kind = self._types.get(node.node_pool, {}).get(node.instance_type)

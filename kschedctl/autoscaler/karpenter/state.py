@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import Final
 
@@ -25,7 +26,7 @@ from kschedctl.cluster.placed_pods import pending_pods
 from kschedctl.cluster.pods import Pods
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.objects.core import Condition, Node, ResourceList, Taint
-from kschedctl.objects.karpenter import NODE_POOL_LABEL, NodeClaim, NodePool, holds
+from kschedctl.objects.karpenter import NODE_POOL_LABEL, NodeClaim, NodePool, condition, holds
 from kschedctl.objects.pod import NO_EXECUTE, NO_SCHEDULE
 from kschedctl.objects.quantity import NANO
 from kschedctl.objects.resources import parse_resources
@@ -76,6 +77,18 @@ def completed(cluster: Cluster, *, pods: bool = True) -> Cluster:
     return cluster.with_pods(added=new) if new else cluster
 
 
+def is_under_consolidate_after(node: "StateNode", cluster: Cluster, now: datetime) -> bool:
+    """Report whether pods have come to a node or left it within its pool's ``consolidateAfter``."""
+    pool = cluster.get(NodePool, node.node_pool)
+    claim = node.claim
+    initialized = condition(claim.status.conditions, "Initialized") if claim is not None else None
+    if pool is None or claim is None or initialized is None or initialized.status != "True":
+        return False
+    after = pool.spec.disruption.seconds
+    last = claim.status.last_pod_event_time or initialized.last_transition_time
+    return after is not None and last is not None and (now - last).total_seconds() < after
+
+
 def is_starting(node: Node) -> bool:
     """Report whether a node says that it is not ready."""
     return any(each.type == "Ready" and each.status != "True" for each in node.status.conditions)
@@ -115,6 +128,10 @@ class StateNode:
         """True if it is ready for pods."""
         return self.claim is None or self._is_labelled(_INITIALIZED)
 
+    @cached_property
+    def is_rebooting(self) -> bool:
+        return self.claim is not None and holds(self.claim.status.conditions, "Rebooting")
+
     def _is_labelled(self, key: str) -> bool:
         return self.node is not None and self.node.metadata.labels.get(key) == "true"
 
@@ -152,7 +169,7 @@ class StateNode:
         if self.claim is None:
             return self.node.spec.taints if self.node is not None else ()
         taints = self.node.spec.taints if self.node is not None and self.is_registered else self.claim.spec.taints
-        if self.is_initialized and not holds(self.claim.status.conditions, "Rebooting"):
+        if self.is_initialized and not self.is_rebooting:
             return taints
         startup = {(each.key, each.effect) for each in self.claim.spec.startup_taints}
         passing = _EPHEMERAL | startup
@@ -198,6 +215,12 @@ class StateNodes:
             if not each.is_going:
                 out[each.node_pool].update(each.capacity)
         return out
+
+    def leaving(self, cluster: Cluster, but: str = "") -> Iterator[str]:
+        """Yield the pods of nodes that go, as ``namespace/name``, but for those of one node."""
+        for each in self.nodes:
+            if each.is_going and each.node is not None and each.node.name != but:
+                yield from map(cluster.pods.key, cluster.pods.on_node(cluster.nodes.row[each.node.name]).tolist())
 
     @cached_property
     def resource_names(self) -> frozenset[str]:

@@ -92,11 +92,11 @@ class Decider:
         return msgspec.json.encode(data), ""
 
     def _provisioned(self, text: bytes) -> LineAnswer:
-        from kschedctl.questions.batch.provisioning import ProvisioningCase, plan_answer, plan_of
+        from kschedctl.questions.batch.provisioning import ProvisioningCase, case_answer
 
         case = msgspec.json.decode(text, type=ProvisioningCase)
         try:
-            data = plan_answer(case.id, plan_of(case))
+            data = case_answer(case)
         except KschedctlError as error:
             data = {"id": case.id, "error": str(error)}
         return msgspec.json.encode(data), ""

@@ -1,6 +1,8 @@
 """Cases about Karpenter: a cluster and the instance types of its cloud, answered with the nodes that would be launched.
 
 {"id": "...", "objects": [<objects>], "instanceTypes": [<instance types>], "flags": ["--preference-policy=Ignore"]}
+
+With ``"disruption": true``, the answer is what Karpenter would do with each node instead.
 """
 
 import json
@@ -11,9 +13,12 @@ import msgspec
 from msgspec.structs import replace
 
 from kschedctl.autoscaler.instance_types import InstanceType
+from kschedctl.autoscaler.karpenter.budgets import EMPTY, UNDERUTILIZED
+from kschedctl.autoscaler.karpenter.disruption import Decision, Disruptions
 from kschedctl.autoscaler.karpenter.new_nodes import NewNode
 from kschedctl.autoscaler.karpenter.provisioner import Plan, Settings, provision
 from kschedctl.cluster.builder import ClusterBuilder
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.objects.meta import Time
 from kschedctl.objects.pod import Container, Pod, TopologySpreadConstraint
@@ -36,6 +41,19 @@ class ProvisioningCase(CaseCluster, frozen=True, kw_only=True, rename="camel"):
     #: The names of nodes that Karpenter has decided to take away, and of those that it expects to get a pod.
     marked_for_deletion: tuple[str, ...] = ()
     nominated: tuple[str, ...] = ()
+    #: True to ask what becomes of the nodes.
+    disruption: bool = False
+
+
+def case_answer(case: ProvisioningCase) -> Answer:
+    """Return the answer for a case in the form of recorded ones.
+
+    Raises InputError if an object, an instance type or a flag is invalid.
+    """
+    cluster, settings = _read(case)
+    if case.disruption:
+        return _disruption_answer(case.id, Disruptions(cluster, case.instance_types, settings))
+    return plan_answer(case.id, provision(cluster, case.instance_types, settings))
 
 
 def plan_of(case: ProvisioningCase) -> Plan:
@@ -43,6 +61,11 @@ def plan_of(case: ProvisioningCase) -> Plan:
 
     Raises InputError if an object, an instance type or a flag is invalid.
     """
+    cluster, settings = _read(case)
+    return provision(cluster, case.instance_types, settings)
+
+
+def _read(case: ProvisioningCase) -> tuple[Cluster, Settings]:
     builder = ClusterBuilder()
     for i, data in enumerate(case.objects):
         obj = read_case_object(data, f"objects[{i}]")
@@ -71,7 +94,7 @@ def plan_of(case: ProvisioningCase) -> Plan:
         going=frozenset(case.marked_for_deletion),
         now=case.now,
     )
-    return provision(builder.build(), case.instance_types, settings)
+    return builder.build(), settings
 
 
 def _without_limits(pod: Pod) -> Pod:
@@ -110,6 +133,22 @@ def plan_answer(case_id: str, plan: Plan) -> Answer:
         events = (f"{pool}: NoCompatibleInstanceTypes: {text}" for pool, text in plan.refusals.items())
         out["nodePoolEvents"] = sorted(events)
     return out
+
+
+def _disruption_answer(case_id: str, disruptions: Disruptions) -> Answer:
+    if disruptions.waits:
+        return {"id": case_id, "waiting": True}
+    nodes: dict[str, Answer] = {}
+    for each in disruptions.every():
+        nodes[each.node] = {"decision": each.decision.value}
+        if each.decision is Decision.KEEP:
+            nodes[each.node]["said"] = each.said
+        else:
+            nodes[each.node]["reason"] = EMPTY if each.is_empty else UNDERUTILIZED
+        if each.replacement is not None:
+            nodes[each.node]["claim"] = _claim(each.replacement)
+    budgets = {reason: disruptions.budgets(reason) for reason in (EMPTY, UNDERUTILIZED)}
+    return {"id": case_id, "disruption": nodes, "budgets": budgets}
 
 
 def _claim(node: NewNode) -> Answer:
