@@ -1,4 +1,4 @@
-"""Every recorded answer of Karpenter's provisioner is ours: fates, NodeClaims and the texts of errors."""
+"""Every recorded answer of Karpenter is ours: fates, NodeClaims, texts of errors, and what is done with nodes."""
 
 import gzip
 import json
@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from kschedctl.objects.quantity import parse_quantity
-from kschedctl.questions.batch.provisioning import ProvisioningCase, plan_answer, plan_of
+from kschedctl.questions.batch.provisioning import ProvisioningCase, case_answer, plan_answer, plan_of
 
 RECORDED = Path(__file__).parents[3] / "fixtures" / "conformance" / "karpenter"
 THEMES = ("mixed", "pods", "pools")
@@ -54,3 +54,38 @@ def test_new_nodes_hold_their_pods_and_no_pool_exceeds_its_limit(theme: str) -> 
             for kind in node.types:
                 room = {name: parse_quantity(text) for name, text in kind.capacity.items()}
                 assert all(amount <= room.get(name, 0) for name, amount in node.requests.items()), (case.id, kind.name)
+
+
+#: As many nodes as Karpenter allows to disrupt if no budget is active.
+_ANY = 2**31 - 1
+_NO_PLACE = "Not all pods would schedule, "
+
+
+def is_said(said: str, events: list[str]) -> bool:
+    """Report whether a reason is one of the recorded Events.
+
+    Of several pods without a place, Karpenter names the first five in the order of a map, and we name one.
+    """
+    texts = [each.partition(": ")[2] for each in events]
+    if said.startswith(_NO_PLACE):
+        return any(text.startswith(_NO_PLACE) and said.removeprefix(_NO_PLACE) in text for text in texts)
+    return said in texts if said else not texts
+
+
+def test_what_is_done_with_nodes_equals_the_recorded_answers() -> None:
+    recorded = {answer["id"]: answer for answer in lines("answers", "disruption")}
+    n_nodes = 0
+    for case in (msgspec.convert(each, ProvisioningCase) for each in lines("cases", "disruption")):
+        found, expected = case_answer(case), recorded[case.id]
+        for name, node in found["disruption"].items():
+            known = expected["disruption"].get(name, {"decision": "none"})
+            n_nodes += 1
+            where = case.id, name
+            assert node["decision"] == known["decision"].replace("none", "keep"), where
+            assert node.get("reason") == known.get("reason"), where
+            assert is_said(node.get("said", ""), known.get("events", [])), (where, node["said"], known["events"])
+            claims = [each.get("claim", {}) for each in (node, known)]
+            assert all(claims[0].get(part) == claims[1].get(part) for part in ("nodePool", "instanceTypes")), where
+        for reason, pools in expected["budgets"].items():
+            assert {each: _ANY if n is None else n for each, n in found["budgets"][reason].items()} == pools, case.id
+    assert n_nodes > 100
