@@ -56,6 +56,12 @@ def read_catalog(path: str) -> tuple[InstanceType, ...]:
     return types
 
 
+def no_node_pools() -> InputError:
+    """Return the error of a question about Karpenter for a cluster without it."""
+    hint = "kubectl get nodepools.karpenter.sh lists them; a snapshot of kschedctl snapshot contains them"
+    return InputError("the cluster has no NodePool of Karpenter", hint=hint)
+
+
 def seen_types(cluster: Cluster) -> tuple[InstanceType, ...]:
     """Return the instance types of a cluster's nodes and NodeClaims, the smallest first.
 

@@ -45,6 +45,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "provision": (
         "Show the nodes that Karpenter would launch for pending pods, and where kube-scheduler then puts the pods."
     ),
+    "consolidate": ("Show which nodes Karpenter would delete or replace by cheaper ones, and why it keeps the others."),
     "drain": (
         "Simulate kubectl drain: show what blocks it, where each pod would be scheduled, and which pods stay pending."
     ),

@@ -67,6 +67,13 @@ SEED = Option(
     least=0,
 )
 
+#: The catalog of instance types of an analysis of Karpenter.
+INSTANCE_TYPES = Option(
+    "--instance-types",
+    "FILE",
+    "Read the instance types of the cloud from this file. Default: those that the cluster shows.",
+)
+
 #: The seed of an analysis that otherwise names all equally good nodes.
 CHOICE_SEED = Option(
     "--seed", "N", "Seed of the random choice among equal nodes. Default: all of them are named.", least=0

@@ -184,3 +184,12 @@ def near(name: str, names: Iterable[str], what: str) -> str:
     if close:
         return f"did you mean {listed(close, 'or')}?"
     return f"the {what} are {listed(known)}" if known else f"there are no {what}"
+
+
+def price_text(price: float) -> str:
+    """Return a price with at most four decimals.
+
+    >>> price_text(0.2904), price_text(1.5)
+    ('0.2904', '1.5')
+    """
+    return f"{price:.4f}".rstrip("0").rstrip(".")

@@ -6,8 +6,11 @@ from typing import Final
 from kschedctl.objects.meta import ApiObject, ApiStruct, Int32, ObjectMeta, Time
 
 WARNING: Final = "Warning"
-#: Reasons that are kept although their type is Normal: they say why a component does nothing, or that nodes will come.
-_TELLING_REASONS: Final = frozenset({"NotTriggerScaleUp", "TriggeredScaleUp", "Suspended"})
+#: Reasons that are kept although their type is Normal: they say why a component does nothing, or that nodes
+#: will come.
+_TELLING_REASONS: Final = frozenset(
+    {"NotTriggerScaleUp", "TriggeredScaleUp", "Suspended", "Unconsolidatable", "DisruptionBlocked"}
+)
 #: Bytes without which the text of an Event is not worth decoding.
 TELLING_WORDS: Final = tuple(word.encode() for word in (WARNING, *sorted(_TELLING_REASONS)))
 #: The beginning of an Event as kubectl writes it, with its keys in order: no other object of these versions has these

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import polars
 
     from kschedctl.questions.capacity.request import CapacityRequest
+    from kschedctl.questions.consolidate.request import ConsolidateRequest
     from kschedctl.questions.devices.request import DevicesRequest
     from kschedctl.questions.diff.answer import Diff
     from kschedctl.questions.drain.request import DrainRequest
@@ -226,6 +227,7 @@ class SchedulingCluster(ShownInNotebooks):
     pending = Method(lambda: PendingRequest)
     preempt = Method(lambda: PreemptRequest)
     provision = Method(lambda: ProvisionRequest)
+    consolidate = Method(lambda: ConsolidateRequest)
     rollout = Method(lambda: RolloutRequest)
     simulate = Method(lambda: SimulateRequest)
     verify = Method(lambda: VerifyRequest)

@@ -30,15 +30,17 @@ def room(pool: NodePool, reason: str, nodes: Iterable[StateNode], now: datetime)
     """Return how many more nodes of a pool may go for a reason, ``None`` for any number, and the budget that says so.
 
     The budget is given as its owner has written it; it is empty if none is active.
+
+    Args:
+        nodes: The nodes that Karpenter manages.
     """
     own = [
         each
         for each in nodes
         if each.node_pool == pool.name
-        and each.claim is not None
         and each.node is not None
         and each.is_initialized
-        and not holds(each.claim.status.conditions, "InstanceTerminating")
+        and (each.claim is None or not holds(each.claim.status.conditions, "InstanceTerminating"))
     ]
     n_going = sum(
         each.is_going or each.is_rebooting or (each.node is not None and is_starting(each.node)) for each in own

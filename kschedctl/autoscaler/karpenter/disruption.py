@@ -63,7 +63,7 @@ class Disruption:
 
     node: str
     #: The name of its NodePool; empty for none.
-    pool: str
+    pool: str = ""
     decision: Decision = Decision.KEEP
     #: Why it is kept, or on what the decision depends, as a clause; empty if nothing speaks against the decision.
     reason: str = ""
@@ -73,6 +73,8 @@ class Disruption:
     is_empty: bool = False
     #: True if something that is not known decides, such as prices.
     is_open: bool = False
+    #: False if the budgets of its pool let no node go now.
+    is_now: bool = True
     #: The nodes that its pods move to, as far as they exist, by pod.
     moved: dict[str, str] = field(default_factory=dict)
     replacement: NewNode | None = None
@@ -83,7 +85,7 @@ class Disruption:
     def kept(self, why: Why | None) -> "Disruption":
         """Return the decision to keep the node."""
         reason, said = why or ("", "")
-        return with_field(self, decision=Decision.KEEP, reason=reason, said=said, moved={}, is_open=False)
+        return with_field(self, decision=Decision.KEEP, reason=reason, said=said, moved={}, is_open=False, is_now=True)
 
 
 class Disruptions:
@@ -118,8 +120,11 @@ class Disruptions:
 
     def budgets(self, reason: str) -> dict[str, int | None]:
         """Return how many nodes of each NodePool may go now for a reason; ``None`` for any number."""
-        nodes, now = self._states.nodes, self._settings.now
-        return {each.name: room(each, reason, nodes, now)[0] for each in self._cluster.list(NodePool)}
+        return {each.name: self._room(each, reason)[0] for each in self._cluster.list(NodePool)}
+
+    def _room(self, pool: NodePool, reason: str) -> tuple[int | None, str]:
+        managed = [each for each in self._states.nodes if each.claim is not None or not self._has_claims]
+        return room(pool, reason, managed, self._settings.now)
 
     def _of(self, state: StateNode) -> Disruption:
         assert state.node is not None
@@ -128,13 +133,15 @@ class Disruptions:
         pods = sorted(map(self._cluster.pods.pod, on_node), key=lambda each: (each.namespace, each.name))
         is_empty = not any(is_movable(each) and _cost(each) > 0 for each in pods)
         unknown = Disruption(node=state.node.name, pool=state.node_pool, is_empty=is_empty, price=self._price(state))
+        if self.waits:
+            return unknown.kept(("Karpenter decides nothing as long as a NodeClaim is not launched", ""))
         kept = _why_kept(state, has_claims=self._has_claims) or self._held_pods(pods)
         kept = kept or self._why_not_consolidated(state, pool, is_empty=is_empty)
         if kept or pool is None:
             return unknown.kept(kept)
         budget = self._why_no_budget(pool, EMPTY if is_empty else UNDERUTILIZED)
         if is_empty:
-            return with_field(unknown, decision=Decision.DELETE, reason=budget)
+            return with_field(unknown, decision=Decision.DELETE, reason=budget, is_now=not budget)
         plan = Round(self._cluster, self._types, with_field(self._settings, candidate=state.node.name)).solve()
         if problem := self._why_pods_stay(plan):
             return unknown.kept(problem)
@@ -146,6 +153,7 @@ class Disruptions:
             moved={pod: node for pod, node in plan.placed.items() if pod in own},
             reason="; ".join(filter(None, (budget, balance))),
             is_open=is_balanced,
+            is_now=not budget,
         )
         return self._replaced(state, plan, moving) if plan.nodes else with_field(moving, decision=Decision.DELETE)
 
@@ -154,7 +162,10 @@ class Disruptions:
         if len(plan.nodes) > 1:
             n_new = len(plan.nodes)
             return moving.kept(
-                (f"without it {n_new} new nodes would be needed", f"Can't remove without creating {n_new} candidates")
+                (
+                    f"its pods and the pending ones would need {n_new} new nodes",
+                    f"Can't remove without creating {n_new} candidates",
+                )
             )
         (new,) = plan.nodes
         capacity_types = new.claimed.get(CAPACITY_TYPE)
@@ -225,7 +236,7 @@ class Disruptions:
 
     def _why_no_budget(self, pool: NodePool, reason: str) -> str:
         """Return the clause that a pool's budgets let no node go now; empty if they do."""
-        n, words = room(pool, reason, self._states.nodes, self._settings.now)
+        n, words = self._room(pool, reason)
         return f"not now: the budget of NodePool {pool.name} is used up ({words})" if n == 0 else ""
 
     def _why_pods_stay(self, plan: Plan) -> Why | None:

@@ -5,14 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from kschedctl.autoscaler.catalog import SEEN, read_catalog
+from kschedctl.autoscaler.catalog import SEEN, no_node_pools, read_catalog
 from kschedctl.autoscaler.instance_types import InstanceType
 from kschedctl.autoscaler.karpenter.expansion import Answers
 from kschedctl.autoscaler.karpenter.new_nodes import NewNode, node_of, offer_of
 from kschedctl.autoscaler.karpenter.state import completed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import pending_pods
-from kschedctl.common.errors import InputError
 from kschedctl.common.wording import counted, listed
 from kschedctl.objects.core import Node
 from kschedctl.objects.karpenter import NodePool
@@ -70,8 +69,7 @@ def provisioning(cluster: LoadedCluster, request: ProvisionRequest, handle: Anal
     types = read_catalog(request.instance_types) if request.instance_types else ()
     require_listed(cluster.cluster, NodePool.__name__)
     if not cluster.cluster.list(NodePool):
-        hint = "kubectl get nodepools.karpenter.sh lists them; a snapshot of kschedctl snapshot contains them"
-        raise InputError("the cluster has no NodePool of Karpenter", hint=hint)
+        raise no_node_pools()
     scheduler = cluster.with_edited_pending()
     asked = _waiting(scheduler.cluster)
     with handle.busy("scheduling the pending pods"):

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from kschedctl.common.wording import counted, listed
+from kschedctl.common.wording import counted, listed, price_text
 from kschedctl.questions.document import GAP, INDENT, Document, Heading, Paragraph, Question, Tone, and_more, table
 from kschedctl.questions.frame import View, cautions, first_line, header, next_questions
 from kschedctl.questions.provision.answer import LaunchedNodeData, Provisioning
@@ -29,7 +29,7 @@ def document(answer: Provisioning, view: View) -> Document:
     if answer.waiting:
         yield from _waiting(answer, view)
     yield GAP
-    price = f"; {_price(answer.price)} per hour" if answer.price is not None else ""
+    price = f"; {price_text(answer.price)} per hour" if answer.price is not None else ""
     yield Paragraph(f"instance types: those of {answer.source}; {counted(answer.rounds, 'round')}{price}", Tone.FAINT)
     yield from cautions(answer)
     more = len(answer.nodes) > _ROWS or len(answer.waiting) > _ROWS
@@ -48,7 +48,7 @@ def _nodes(answer: Provisioning, view: View) -> Document:
             each.pool,
             _types(each, view),
             " ".join((listed(each.capacity_types, "or"), *_zones(each))),
-            *((_price(each.price),) if priced else ()),
+            *(("" if each.price is None else price_text(each.price),) if priced else ()),
             _pods(each.planned, view),
         )
         for each in answer.nodes
@@ -67,10 +67,6 @@ def _types(one: LaunchedNodeData, view: View) -> str:
 
 def _pods(pods: tuple[str, ...], view: View) -> str:
     return listed(pods, most=len(pods) if view.wide else _NAMES)
-
-
-def _price(price: float | None) -> str:
-    return "" if price is None else f"{price:.4f}".rstrip("0").rstrip(".")
 
 
 def _elsewhere(answer: Provisioning, view: View) -> Document:

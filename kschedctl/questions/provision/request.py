@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from kschedctl.common.options import Example, Option
+from kschedctl.common.options import INSTANCE_TYPES, Example, Option
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import AnalysisRequest
 
@@ -49,14 +49,7 @@ class ProvisionRequest(AnalysisRequest["Provisioning"]):
         ),
     )
 
-    instance_types: Annotated[
-        str,
-        Option(
-            "--instance-types",
-            "FILE",
-            "Read the instance types of the cloud from this file. Default: those that the cluster shows.",
-        ),
-    ] = ""
+    instance_types: Annotated[str, INSTANCE_TYPES] = ""
     until_settled: Annotated[
         bool, Option("--until-settled", "", "Repeat rounds until one launches no node, at most 20 of them.")
     ] = False

@@ -11,6 +11,7 @@ import msgspec
 
 from kschedctl.questions.answer import schema_of
 from kschedctl.questions.capacity import answer as capacity
+from kschedctl.questions.consolidate import answer as consolidate
 from kschedctl.questions.devices import answer as devices
 from kschedctl.questions.diff import answer as diff
 from kschedctl.questions.drain import answer as drain
@@ -47,6 +48,7 @@ ANSWERS: Final[Mapping[str, tuple[type[msgspec.Struct], ...]]] = {
     "pending": (pending.Pending,),
     "preempt": (preempt.Preemption, preempt.PreemptionList, preempt.Threat),
     "provision": (provision.Provisioning,),
+    "consolidate": (consolidate.Consolidation,),
     "rollout": (rollout.RolledOut,),
     "rule": (rule.RulePages,),
     "serve": (

@@ -1,0 +1,60 @@
+"""The answer of ``consolidate``."""
+
+from typing import Annotated
+
+from kschedctl.questions.answer import ClusterAnswer, Data
+
+
+class NodeDecisionData(Data, frozen=True):
+    """What Karpenter does with a node, if it looks at this one alone."""
+
+    node: Annotated[str, "The node."]
+    pool: Annotated[str, "The name of its NodePool; empty for none."]
+    decision: Annotated[str, "What becomes of it: delete, replace or keep."]
+    now: Annotated[bool, "False if the budgets of its NodePool let no node go now."]
+    certain: Annotated[bool, "False if something that is not known decides, such as prices."]
+    reason: Annotated[str, "Why it is kept, or on what the decision depends, in a clause; empty if nothing is to say."]
+    said: Annotated[str, "The words of the Event that Karpenter writes about it; empty if it writes none."]
+    event: Annotated[str, "The newest Event of Karpenter about it in the snapshot, if its words differ; else empty."]
+    empty: Annotated[bool, "True if no pod has to move."]
+    moves: Annotated[dict[str, str], "The existing nodes that its pods move to, by pod as namespace/name."]
+    instance_types: Annotated[tuple[str, ...], "The instance types that may replace it, the cheapest first."]
+    price: Annotated[float | None, "Its price per hour; null if it is not known."]
+    new_price: Annotated[float | None, "The price of the cheapest replacement per hour; null if there is none."]
+
+    @property
+    def is_kept(self) -> bool:
+        """True if nothing is done with it."""
+        return self.decision == "keep"
+
+    @property
+    def goes_now(self) -> bool:
+        """True if it is taken away for certain, and now."""
+        return not self.is_kept and self.now and self.certain
+
+
+class PoolBudgetData(Data, frozen=True):
+    """How many nodes of a NodePool may go now."""
+
+    pool: Annotated[str, "The name of the NodePool."]
+    nodes: Annotated[int, "The number of its nodes."]
+    empty: Annotated[int | None, "How many of its empty nodes may go; null if any number."]
+    underutilized: Annotated[int | None, "How many of its underutilized nodes may go; null if any number."]
+
+
+class Consolidation(ClusterAnswer, frozen=True, kw_only=True):
+    """What Karpenter would do with nodes to save cost, each looked at alone."""
+
+    summary: Annotated[str, "The answer in one sentence."]
+    nodes: Annotated[tuple[NodeDecisionData, ...], "The nodes: first those that go, then those that stay."]
+    budgets: Annotated[tuple[PoolBudgetData, ...], "The room in the disruption budgets of the NodePools."]
+    source: Annotated[str, "The source of the instance types, in words."]
+
+    @property
+    def yes(self) -> bool:
+        """True if a node would go now."""
+        return any(each.goes_now for each in self.nodes)
+
+    def names(self, *, single: bool = True) -> tuple[str, ...]:
+        """Return the nodes that would go now, as ``node/NAME``."""
+        return tuple(f"node/{each.node}" for each in self.nodes if each.goes_now)

@@ -1,0 +1,66 @@
+"""The question of ``consolidate``."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from kschedctl.common.options import INSTANCE_TYPES, Example, Option
+from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.request import AnalysisRequest
+
+if TYPE_CHECKING:
+    from kschedctl.questions.consolidate.answer import Consolidation
+    from kschedctl.trials.loaded_cluster import LoadedCluster
+
+
+@dataclass(frozen=True)
+class ConsolidateRequest(AnalysisRequest["Consolidation"]):
+    """Show which nodes Karpenter would delete or replace by cheaper ones, and why it keeps the others.
+
+    Raises
+    ------
+    InputError
+        If the cluster has no NodePool or no such node, or the catalog of instance types cannot be read.
+    ClusterError
+        If this user cannot list NodePools.
+
+    Examples
+    --------
+    >>> import kschedctl
+    >>> cluster = kschedctl.load("fixtures/pools/cluster")
+    >>> [(node.node.split(".")[0], node.decision) for node in cluster.consolidate().nodes]
+    [('ip-10-0-1-11', 'keep'), ('ip-10-0-2-27', 'keep'), ('ip-10-0-1-42', 'keep')]
+
+    Command
+    -------
+    Each node is looked at alone, by the rules of Karpenter 1.15 for empty and underutilized nodes: its pods and their
+    disruption budgets, the policy of its NodePool, and a round of the provisioner without it. Then the budgets of the
+    NodePool decide how many nodes may go now. Several nodes at once, drift, expiry and repair are not looked at.
+
+    Prices are those of a file with --instance-types; without it, whether another node is cheaper is not known.
+
+    The exit code is 0 if Karpenter would take away a node now, and 1 otherwise.
+    """
+
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example("Show what Karpenter would do with each of its nodes:", "consolidate --instance-types types.json"),
+        Example("Show why it keeps a node:", "consolidate ip-10-0-1-11.eu-west-1.compute.internal"),
+    )
+
+    nodes: Annotated[
+        Sequence[str],
+        Option(
+            "",
+            "NODE",
+            "Nodes by name, or by a pattern such as 'ip-10-*'. Default: all nodes of NodePools.",
+            heading="Nodes",
+            completion="nodes",
+            parameter="node",
+        ),
+    ] = ()
+    instance_types: Annotated[str, INSTANCE_TYPES] = ""
+
+    def answer(self, cluster: "LoadedCluster", handle: AnalysisHandle) -> "Consolidation":
+        from kschedctl.questions.consolidate.analysis import consolidation
+
+        return consolidation(cluster, self, handle)
