@@ -9,10 +9,12 @@
       allocatable: {cpu: 3920m, memory: 14Gi, pods: 58}
       labels: {topology.kubernetes.io/zone: eu-1a}
       taints: [{key: dedicated, value: batch, effect: NoSchedule}]
+
+The instance types of a cloud, in the form of ``provision --instance-types``, are a catalog too.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
 from decimal import Decimal, InvalidOperation
@@ -20,6 +22,9 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from kschedctl.autoscaler.catalog import read_catalog as read_instance_types
+from kschedctl.autoscaler.catalog import type_labels
+from kschedctl.autoscaler.instance_types import CAPACITY_TYPE, RESERVED, InstanceType, allocatable
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Finding
 from kschedctl.common.text.json_text import decoded_json
@@ -27,9 +32,9 @@ from kschedctl.common.text.yaml import yaml_documents
 from kschedctl.objects.core import Node, NodeSpec, NodeStatus, Taint
 from kschedctl.objects.meta import ApiStruct, ObjectMeta
 from kschedctl.objects.names import label_value_problems, qualified_name_problems, subdomain_problems
-from kschedctl.objects.quantity import QUANTITY_HINT, parse_quantity, quantity_problem
+from kschedctl.objects.quantity import QUANTITY_HINT, parse_quantity, quantity_problem, quantity_text
 from kschedctl.objects.resources import CPU, MEMORY, PODS
-from kschedctl.objects.well_known import HOSTNAME
+from kschedctl.objects.well_known import HOSTNAME, ZONE
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.config.load import Decoder
 from kschedctl.scheduler.framework.config.validation import Problems
@@ -49,6 +54,7 @@ from kschedctl.trials.simulate.world import with_more_nodes
 UNIT: Final = 1_000_000
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _PRICE_HINT: Final = "a non-negative number with at most six decimals, such as 0.192"
+_INSTANCE_TYPES: Final = "instanceTypes"
 _KINDS_HINT: Final = "kinds: a list of kinds of nodes, each with name, price and allocatable"
 
 
@@ -89,7 +95,7 @@ class Catalog(ApiStruct, frozen=True):
 
 
 def read_catalog(path: str) -> Catalog:
-    """Read a catalog.
+    """Read a catalog: kinds of nodes, or instance types, of which each offering is a kind.
 
     Raises InputError with all problems, each with its line and column.
     """
@@ -98,6 +104,8 @@ def read_catalog(path: str) -> Catalog:
         data = decoded_json(document)
     except ValueError as error:
         raise InputError(f"cannot be read: {error}", where=path) from None
+    if isinstance(data, Mapping) and _INSTANCE_TYPES in data:
+        return Catalog(kinds=tuple(_kinds(read_instance_types(path), path)))
     if not isinstance(data, Mapping):
         raise InputError("is not an object", where=path, hint=_KINDS_HINT)
     problems = Problems()
@@ -112,6 +120,23 @@ def read_catalog(path: str) -> Catalog:
     found = [*problems.found, *_findings(catalog)]
     InputError.raise_any([_with_position(finding, path) for finding in found])
     return catalog
+
+
+def _kinds(types: Sequence[InstanceType], path: str) -> Iterator[NodeKind]:
+    """Yield a kind of node for each way in which an instance type can be had."""
+    if not any(each.price for kind in types for each in kind.offerings):
+        raise InputError("its instance types have no prices", where=path, hint="offerings: a price per hour for each")
+    for kind in types:
+        offered = {name: quantity_text(max(amount, 0)) for name, amount in allocatable(kind).items()}
+        for each in kind.offerings:
+            if each.is_launchable:
+                yield NodeKind(
+                    name=f"{kind.name}-{each.zone}-{each.capacity_type}".lower(),
+                    price=f"{each.price:.6f}",
+                    most=each.reservation_capacity if each.capacity_type == RESERVED else None,
+                    allocatable=dict(offered),
+                    labels={**type_labels(kind), ZONE: each.zone, CAPACITY_TYPE: each.capacity_type},
+                )
 
 
 def _with_position(finding: Finding, path: str) -> Finding:

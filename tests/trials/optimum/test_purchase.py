@@ -20,6 +20,7 @@ from kschedctl.trials.optimum.search import best
 from kschedctl.trials.simulate.world import with_more_nodes
 from tests.builders import ZONE, make_cluster, make_node, make_pod
 from tests.example_counts import scaled
+from tests.paths import ROOT
 
 GOOD = """\
 kinds:
@@ -52,6 +53,20 @@ def test_kinds_are_read_with_prices_in_millionths(tmp_path: Path) -> None:
     assert node.metadata.labels == {"zone": "a", "kubernetes.io/hostname": "general-new-2"}
     assert node.status.allocatable == {"cpu": "4", "memory": "14Gi", "pods": "58"}
     assert [taint.key for taint in node.spec.taints] == ["dedicated"]
+
+
+def test_the_offerings_of_instance_types_are_kinds() -> None:
+    kinds = {each.name: each for each in read_catalog(str(ROOT / "fixtures/pools/instance-types.yaml")).kinds}
+    kind = kinds["m7g.large-eu-west-1a-on-demand"]
+    assert (kind.cost, kind.most, kind.allocatable["cpu"]) == (81_600, None, "1930m")
+    labels = kind.node(1).metadata.labels
+    assert labels["topology.kubernetes.io/zone"] == "eu-west-1a"
+    assert labels["node.kubernetes.io/instance-type"] == "m7g.large"
+
+
+def test_instance_types_without_prices_are_no_catalog(tmp_path: Path) -> None:
+    (said,) = read(tmp_path, "instanceTypes:\n- {name: a, offerings: [{zone: z, capacityType: on-demand}]}\n")
+    assert "its instance types have no prices" in said
 
 
 @pytest.mark.parametrize(
