@@ -277,8 +277,8 @@ class Disruptions:
 def _why_kept(state: StateNode, *, has_claims: bool) -> Why | None:
     """Return why a node is not looked at, whatever its pods are, in our words and in Karpenter's."""
     assert state.node is not None
-    if state.claim is None and has_claims:
-        return "it has no NodeClaim: Karpenter does not manage it", ""
+    if state.claim is None and (has_claims or not state.node_pool):
+        return "Karpenter does not manage it", ""
     if state.is_rebooting:
         return "it is rebooting", "Node is rebooting"
     if state.is_going:

@@ -14,6 +14,7 @@ from kschedctl.cluster.records import PENDING
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.objects.core import Node
+from kschedctl.objects.karpenter import NodePool
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.optimum.answer import (
     BoughtKindData,
@@ -303,7 +304,21 @@ def emptied_answer(before: Cluster, emptying: Consolidation, provenance: Provena
         given_up=emptying.given_up,
         obstacles=emptying.obstacles,
         fixed=emptying.fixed,
+        karpenter=dict(_by_itself(before, [node.node for node in emptying.nodes])),
     )
+
+
+def _by_itself(cluster: Cluster, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield what Karpenter does with nodes of its NodePools, if it is there."""
+    if not names or not cluster.list(NodePool):
+        return
+    from kschedctl.autoscaler.karpenter.disruption import Decision, Disruptions
+    from kschedctl.autoscaler.karpenter.state import completed
+
+    disruptions = Disruptions(completed(cluster))
+    for found in filter(None, map(disruptions.of, names)):
+        is_plain = found.decision is not Decision.KEEP and not found.reason
+        yield found.node, found.decision.value if is_plain else f"{found.decision.value}: {found.reason}"
 
 
 #: The time limit of the solver, in seconds.

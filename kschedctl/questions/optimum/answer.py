@@ -201,6 +201,11 @@ class Emptied(ClusterAnswer, frozen=True, kw_only=True, tag="EmptiedNodes"):
         dict[str, str], "The cause for which the drain of such a node did not finish, by node, as far as known."
     ]
     fixed: Annotated[tuple[str, ...], "The nodes with pods that no controller recreates."]
+    karpenter: Annotated[
+        dict[str, str],
+        "What Karpenter does with these nodes by itself, one at a time: delete, replace, or keep with the reason, by "
+        "node; empty without Karpenter.",
+    ]
 
     @property
     def yes(self) -> bool:

@@ -253,6 +253,9 @@ def emptied_document(answer: Emptied, view: View) -> Document:
         if answer.cordoned:
             closed = listed(answer.cordoned, most=len(answer.cordoned) if view.wide else _FEW)
             yield Paragraph(f"to keep these nodes empty, also cordon: {closed}", indent=2)
+        if answer.karpenter:
+            yield Heading("What Karpenter does with them by itself")
+            yield table(("node", "decision"), list(answer.karpenter.items()), identifiers=(0,))
         yield Heading("Resulting placements")
         places = list(answer.placements.items())
         shown = places if view.wide else places[:_ROWS]

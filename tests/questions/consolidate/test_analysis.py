@@ -1,0 +1,94 @@
+"""``consolidate``: the decision about each node of a NodePool, in words."""
+
+from pathlib import Path
+
+import pytest
+
+import kschedctl
+from kschedctl.common.errors import InputError
+from tests.paths import ROOT
+
+POOLS = ROOT / "fixtures" / "pools"
+TYPES = str(POOLS / "instance-types.yaml")
+IDLE = ("rs/shop/checkout", "rs/shop/report", "rs/ml/train")
+FIRST, SECOND, GPU = (
+    "ip-10-0-1-11.eu-west-1.compute.internal",
+    "ip-10-0-2-27.eu-west-1.compute.internal",
+    "ip-10-0-1-42.eu-west-1.compute.internal",
+)
+SMALL = """
+apiVersion: v1
+kind: Pod
+metadata: {{name: small, namespace: shop{annotations}}}
+spec:
+  nodeName: {node}
+  containers: [{{name: small, image: small, resources: {{requests: {{cpu: 100m}}}}}}]
+"""
+
+
+@pytest.fixture(scope="module")
+def idle() -> kschedctl.SchedulingCluster:
+    return kschedctl.load(str(POOLS / "cluster")).what_if(delete=IDLE)
+
+
+def test_pending_pods_keep_nodes() -> None:
+    answer = kschedctl.load(str(POOLS / "cluster")).consolidate()
+    assert answer.summary == "Karpenter would keep all 3 nodes"
+    assert {each.reason for each in answer.nodes} == {"its pods and the pending ones would need 2 new nodes"}
+
+
+def test_an_empty_node_is_deleted_and_prices_decide_about_others(idle: kschedctl.SchedulingCluster) -> None:
+    decisions = {each.node: (each.decision, each.reason) for each in idle.consolidate().nodes}
+    assert decisions[GPU] == ("delete", "")
+    assert decisions[FIRST] == ("replace", "if the new node is cheaper: prices are not known")
+    priced = {each.node: (each.decision, each.said) for each in idle.consolidate(instance_types=TYPES).nodes}
+    assert priced[FIRST] == ("keep", "Can't replace with a cheaper node")
+
+
+@pytest.mark.parametrize(
+    ("annotations", "decision", "reason"),
+    [
+        ("", "delete", ""),
+        (
+            ", annotations: {karpenter.sh/do-not-disrupt: 'true'}",
+            "keep",
+            "pod shop/small has the annotation karpenter.sh/do-not-disrupt",
+        ),
+    ],
+)
+def test_pods_that_fit_elsewhere(
+    idle: kschedctl.SchedulingCluster, tmp_path: Path, annotations: str, decision: str, reason: str
+) -> None:
+    file = tmp_path / "pod.yaml"
+    file.write_text(SMALL.format(node=FIRST, annotations=annotations))
+    answer = idle.what_if(delete="rs/shop/search", apply=str(file)).consolidate([FIRST])
+    (node,) = answer.nodes
+    assert (node.decision, node.reason) == (decision, reason)
+    assert set(node.moves) == ({"shop/small"} if decision == "delete" else set())
+    assert answer.outcome.yes is (decision == "delete")
+
+
+def test_a_budget_says_how_many_go_now(idle: kschedctl.SchedulingCluster) -> None:
+    answer = idle.consolidate()
+    assert [(each.pool, each.nodes, each.empty, each.underutilized) for each in answer.budgets] == [
+        ("general", 2, 1, 1),
+        ("gpu", 1, 1, 1),
+    ]
+
+
+def test_nodes_are_chosen_by_pattern(idle: kschedctl.SchedulingCluster) -> None:
+    assert {each.node for each in idle.consolidate(["ip-10-0-1-*"]).nodes} == {FIRST, GPU}
+    (unmanaged,) = idle.consolidate(["ip-10-0-3-8*"]).nodes
+    assert (unmanaged.decision, unmanaged.pool) == ("keep", "")
+    with pytest.raises(InputError, match="no node that matches"):
+        idle.consolidate(["gke-*"])
+
+
+def test_optimum_tells_what_karpenter_does_by_itself(idle: kschedctl.SchedulingCluster, tmp_path: Path) -> None:
+    owner = "ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: small, uid: small, controller: true}]"
+    file = tmp_path / "pod.yaml"
+    file.write_text(SMALL.format(node=FIRST, annotations=f", {owner}"))
+    answer = idle.what_if(delete="rs/shop/search", apply=str(file), cordon="ip-10-0-3-8*").optimum(minimize="nodes")
+    told = {FIRST: "delete", "ip-10-0-3-8.eu-west-1.compute.internal": "keep: Karpenter does not manage it"}
+    assert answer.karpenter
+    assert answer.karpenter.items() <= told.items()
