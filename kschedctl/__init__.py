@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kschedctl.objects.releases.release import Release
     from kschedctl.questions.answer import Answer, AnswerOutcome
     from kschedctl.questions.capacity.answer import PodCapacity
-    from kschedctl.questions.consolidate.answer import Consolidation
+    from kschedctl.questions.consolidate.answer import Consolidated
     from kschedctl.questions.devices.answer import DevicesOverview, DeviceSupply
     from kschedctl.questions.diff.answer import Diff
     from kschedctl.questions.drain.answer import Drained
@@ -98,7 +98,7 @@ __all__ = [
     "ClaimVolumes",
     "Cluster",
     "ClusterError",
-    "Consolidation",
+    "Consolidated",
     "Cordon",
     "Decision",
     "Delete",
@@ -193,7 +193,7 @@ _HOMES = {
     "ClaimVolumes": "kschedctl.questions.volumes.answer",
     "Cluster": "kschedctl.cluster.cluster",
     "ClusterError": "kschedctl.common.errors",
-    "Consolidation": "kschedctl.questions.consolidate.answer",
+    "Consolidated": "kschedctl.questions.consolidate.answer",
     "Cordon": "kschedctl.trials.whatif.edits",
     "Decision": "kschedctl.scheduler.cycle.decision",
     "Delete": "kschedctl.trials.whatif.edits",

@@ -50,7 +50,7 @@ _SPOT_TO_SPOT: Final = (
 
 
 class Decision(StrEnum):
-    """What Karpenter does with a node to save cost."""
+    """The decisions about a node to save cost."""
 
     DELETE = "delete"
     REPLACE = "replace"
@@ -59,13 +59,13 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disruption:
-    """What Karpenter does with a node, if it looks at this one alone."""
+    """Karpenter's decision about a node, if it looks at this one alone."""
 
     node: str
     #: The name of its NodePool; empty for none.
     pool: str = ""
     decision: Decision = Decision.KEEP
-    #: Why it is kept, or on what the decision depends, as a clause; empty if nothing speaks against the decision.
+    #: The reason for which it is kept, or the condition of the decision, as a clause; empty if there is none.
     reason: str = ""
     #: The reason in the words of Karpenter's Event; empty if it writes none.
     said: str = ""

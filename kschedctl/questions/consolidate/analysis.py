@@ -12,7 +12,7 @@ from kschedctl.common.wording import counted
 from kschedctl.diagnosis.evidence.events import events_about, one_line
 from kschedctl.objects.core import Node
 from kschedctl.objects.karpenter import NODE_POOL_LABEL, NodePool
-from kschedctl.questions.consolidate.answer import Consolidation, NodeDecisionData, PoolBudgetData
+from kschedctl.questions.consolidate.answer import Consolidated, NodeDecisionData, PoolBudgetData
 from kschedctl.questions.consolidate.request import ConsolidateRequest
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.provenance import envelope, provenance
@@ -24,7 +24,7 @@ from kschedctl.trials.whatif.targets import find_nodes
 _ORDER = {Decision.DELETE: 0, Decision.REPLACE: 1, Decision.KEEP: 2}
 
 
-def consolidation(loaded: LoadedCluster, request: ConsolidateRequest, handle: AnalysisHandle) -> Consolidation:
+def consolidation(loaded: LoadedCluster, request: ConsolidateRequest, handle: AnalysisHandle) -> Consolidated:
     """Decide about the nodes of a request.
 
     Raises InputError if the cluster has no NodePool or no such node, or the catalog cannot be read.
@@ -49,7 +49,7 @@ def consolidation(loaded: LoadedCluster, request: ConsolidateRequest, handle: An
     of_pool = Counter(node.metadata.labels.get(NODE_POOL_LABEL, "") for node in nodes)
     pools = sorted({each.pool for each in found} & room[EMPTY].keys())
     decisions = tuple(_decision(cluster, each) for each in found)
-    return Consolidation(
+    return Consolidated(
         **envelope(loaded.cluster, provenance(loaded, (), many=True)),
         summary=_summary(decisions),
         nodes=decisions,

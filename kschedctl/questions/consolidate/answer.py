@@ -6,14 +6,14 @@ from kschedctl.questions.answer import ClusterAnswer, Data
 
 
 class NodeDecisionData(Data, frozen=True):
-    """What Karpenter does with a node, if it looks at this one alone."""
+    """Karpenter's decision about a node, if it looks at this one alone."""
 
     node: Annotated[str, "The node."]
     pool: Annotated[str, "The name of its NodePool; empty for none."]
-    decision: Annotated[str, "What becomes of it: delete, replace or keep."]
+    decision: Annotated[str, "The decision: delete, replace or keep."]
     now: Annotated[bool, "False if the budgets of its NodePool let no node go now."]
     certain: Annotated[bool, "False if something that is not known decides, such as prices."]
-    reason: Annotated[str, "Why it is kept, or on what the decision depends, in a clause; empty if nothing is to say."]
+    reason: Annotated[str, "The reason, or the condition of the decision, in a clause; empty if nothing is to say."]
     said: Annotated[str, "The words of the Event that Karpenter writes about it; empty if it writes none."]
     event: Annotated[str, "The newest Event of Karpenter about it in the snapshot, if its words differ; else empty."]
     empty: Annotated[bool, "True if no pod has to move."]
@@ -34,16 +34,16 @@ class NodeDecisionData(Data, frozen=True):
 
 
 class PoolBudgetData(Data, frozen=True):
-    """How many nodes of a NodePool may go now."""
+    """The number of nodes of a NodePool that may go now."""
 
     pool: Annotated[str, "The name of the NodePool."]
     nodes: Annotated[int, "The number of its nodes."]
-    empty: Annotated[int | None, "How many of its empty nodes may go; null if any number."]
-    underutilized: Annotated[int | None, "How many of its underutilized nodes may go; null if any number."]
+    empty: Annotated[int | None, "The number of its empty nodes that may go; null if any."]
+    underutilized: Annotated[int | None, "The number of its underutilized nodes that may go; null if any."]
 
 
-class Consolidation(ClusterAnswer, frozen=True, kw_only=True):
-    """What Karpenter would do with nodes to save cost, each looked at alone."""
+class Consolidated(ClusterAnswer, frozen=True, kw_only=True):
+    """Karpenter's decisions about nodes to save cost, each looked at alone."""
 
     summary: Annotated[str, "The answer in one sentence."]
     nodes: Annotated[tuple[NodeDecisionData, ...], "The nodes: first those that go, then those that stay."]

@@ -3,7 +3,7 @@
 from typing import Final
 
 from kschedctl.common.wording import counted, listed, price_text
-from kschedctl.questions.consolidate.answer import Consolidation, NodeDecisionData
+from kschedctl.questions.consolidate.answer import Consolidated, NodeDecisionData
 from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Question, Tone, and_more, table
 from kschedctl.questions.frame import View, cautions, first_line, header, next_questions
 
@@ -14,7 +14,7 @@ _LIMITS: Final = (
 )
 
 
-def document(answer: Consolidation, view: View) -> Document:
+def document(answer: Consolidated, view: View) -> Document:
     """Lay out an answer."""
     tone = Tone.GOOD if answer.yes else Tone.BAD if all(each.is_kept for each in answer.nodes) else Tone.MIXED
     yield from first_line(answer, answer.summary, tone)

@@ -9,12 +9,12 @@ from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import AnalysisRequest
 
 if TYPE_CHECKING:
-    from kschedctl.questions.consolidate.answer import Consolidation
+    from kschedctl.questions.consolidate.answer import Consolidated
     from kschedctl.trials.loaded_cluster import LoadedCluster
 
 
 @dataclass(frozen=True)
-class ConsolidateRequest(AnalysisRequest["Consolidation"]):
+class ConsolidateRequest(AnalysisRequest["Consolidated"]):
     """Show which nodes Karpenter would delete or replace by cheaper ones, and why it keeps the others.
 
     Raises
@@ -60,7 +60,7 @@ class ConsolidateRequest(AnalysisRequest["Consolidation"]):
     ] = ()
     instance_types: Annotated[str, INSTANCE_TYPES] = ""
 
-    def answer(self, cluster: "LoadedCluster", handle: AnalysisHandle) -> "Consolidation":
+    def answer(self, cluster: "LoadedCluster", handle: AnalysisHandle) -> "Consolidated":
         from kschedctl.questions.consolidate.analysis import consolidation
 
         return consolidation(cluster, self, handle)

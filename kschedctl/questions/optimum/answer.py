@@ -203,7 +203,7 @@ class Emptied(ClusterAnswer, frozen=True, kw_only=True, tag="EmptiedNodes"):
     fixed: Annotated[tuple[str, ...], "The nodes with pods that no controller recreates."]
     karpenter: Annotated[
         dict[str, str],
-        "What Karpenter does with these nodes by itself, one at a time: delete, replace, or keep with the reason, by "
+        "Karpenter's own decision about these nodes, one at a time: delete, replace, or keep with the reason, by "
         "node; empty without Karpenter.",
     ]
 

@@ -48,7 +48,7 @@ ANSWERS: Final[Mapping[str, tuple[type[msgspec.Struct], ...]]] = {
     "pending": (pending.Pending,),
     "preempt": (preempt.Preemption, preempt.PreemptionList, preempt.Threat),
     "provision": (provision.Provisioning,),
-    "consolidate": (consolidate.Consolidation,),
+    "consolidate": (consolidate.Consolidated,),
     "rollout": (rollout.RolledOut,),
     "rule": (rule.RulePages,),
     "serve": (

@@ -88,7 +88,10 @@ def test_optimum_tells_what_karpenter_does_by_itself(idle: kschedctl.SchedulingC
     owner = "ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: small, uid: small, controller: true}]"
     file = tmp_path / "pod.yaml"
     file.write_text(SMALL.format(node=FIRST, annotations=f", {owner}"))
-    answer = idle.what_if(delete="rs/shop/search", apply=str(file), cordon="ip-10-0-3-8*").optimum(minimize="nodes")
+    answer = idle.what_if(delete="rs/shop/search", apply=str(file), cordon="ip-10-0-3-8*").optimum(
+        minimize=kschedctl.Minimized.NODES
+    )
     told = {FIRST: "delete", "ip-10-0-3-8.eu-west-1.compute.internal": "keep: Karpenter does not manage it"}
+    assert isinstance(answer, kschedctl.Emptied)
     assert answer.karpenter
     assert answer.karpenter.items() <= told.items()
