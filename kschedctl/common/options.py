@@ -35,6 +35,8 @@ class Option:
     most: float | None = None
     #: The name of the parameter in the API, if it is not that of the flag.
     parameter: str = ""
+    #: True if it names a file of the user, which the API does not take.
+    is_file: bool = False
 
     def check(self, number: float, path: str = "") -> None:
         """Check the bounds of a number.
@@ -72,6 +74,7 @@ INSTANCE_TYPES = Option(
     "--instance-types",
     "FILE",
     "Read the instance types of the cloud from this file. Default: those that the cluster shows.",
+    is_file=True,
 )
 
 #: The seed of an analysis that otherwise names all equally good nodes.

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from kschedctl.autoscaler.expansion import Expansion
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.diagnosis import Advice, Situation
 from kschedctl.diagnosis.evidence.events import events_about, one_line
 from kschedctl.objects.event import Event
@@ -15,15 +16,21 @@ from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 if TYPE_CHECKING:
     from kschedctl.autoscaler.cluster_autoscaler.scale_up import ScaleUp
 
+KARPENTER: Final = "Karpenter"
+CLUSTER_AUTOSCALER: Final = "Cluster Autoscaler"
 #: The family of changes after which an autoscaler adds a node.
 FAMILY: Final = "autoscaler"
 #: The reasons of Karpenter's and Cluster Autoscaler's Events about a pod for which they add no node.
 _REFUSALS: Final = frozenset({"FailedScheduling", "NotTriggerScaleUp"})
 
 
-def has_autoscaler(situation: Situation) -> bool:
-    """Report whether an autoscaler of nodes is to be asked."""
-    return bool(situation.cluster.list(NodePool)) or _scale_up(situation) is not None
+def name_of(cluster: Cluster) -> str:
+    """Return the autoscaler of a cluster's nodes that is to be asked; empty if none is known."""
+    from kschedctl.autoscaler.cluster_autoscaler.scale_up import scale_up_of
+
+    if cluster.list(NodePool):
+        return KARPENTER
+    return CLUSTER_AUTOSCALER if scale_up_of(cluster) is not None else ""
 
 
 def expansion_of(situation: Situation) -> Expansion | None:

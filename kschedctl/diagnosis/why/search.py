@@ -15,7 +15,7 @@ from kschedctl.autoscaler.expansion import Expansion
 from kschedctl.common.arrays import Int64Array
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnosis import Advice, Situation
-from kschedctl.diagnosis.evidence.node_autoscalers import expansion_of, has_autoscaler, remedies_of
+from kschedctl.diagnosis.evidence.node_autoscalers import expansion_of, name_of, remedies_of
 from kschedctl.diagnosis.new_nodes import NEW_NODE
 from kschedctl.diagnosis.testimony import undone_by_others
 from kschedctl.diagnosis.why.cluster_remedies import (
@@ -299,7 +299,7 @@ def _everything(
         return []
     small = len(decision.cluster.nodes) <= FEW_NODES
     # A round of an autoscaler over a large cluster is not run for each pair.
-    asks_once = first is None or not has_autoscaler(Situation(decision))
+    asks_once = first is None or not name_of(decision.cluster)
     # What preemption is about to evict is not deleted by hand.
     preempts = decision.preemption is not None and bool(decision.preemption.nominated)
     group = group_of(decision)

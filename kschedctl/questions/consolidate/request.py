@@ -47,6 +47,11 @@ class ConsolidateRequest(AnalysisRequest["Consolidated"]):
         Example("Show why it keeps a node:", "consolidate ip-10-0-1-11.eu-west-1.compute.internal"),
     )
 
+    path: ClassVar[str] = "/consolidate"
+    operation: ClassVar[str] = "consolidate_nodes"
+    title: ClassVar[str] = "Consolidate"
+    page: ClassVar[str] = "/consolidate"
+
     nodes: Annotated[
         Sequence[str],
         Option(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from kschedctl.cluster.placed_pods import pending_pods
 from kschedctl.common.wording import counted, listed
+from kschedctl.objects.karpenter import NODE_POOL_LABEL
 from kschedctl.objects.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, PODS
 from kschedctl.objects.resources import amount_of as with_unit
 from kschedctl.questions.answer import amount_of, readable
@@ -261,9 +262,16 @@ def description_document(answer: NodeDescription, view: View) -> Document:
             yield Heading("Pods")
             yield table(("workload", "pods"), [(each.owner, each.pods) for each in answer.owners])
     yield from cautions(answer)
-    questions = [] if view.wide else [Question("Labels and pods", "nodes", node.name, {"output": "wide"})]
-    drain = Question("Drain it", "drain", node.name, {"ignore_daemonsets": True})
-    yield from next_questions([drain, *questions])
+    yield from next_questions(_node_questions(answer, view))
+
+
+def _node_questions(answer: NodeDescription, view: View) -> Iterator[Question]:
+    name = answer.node.name
+    yield Question("Drain it", "drain", name, {"ignore_daemonsets": True})
+    if not view.wide:
+        yield Question("Labels and pods", "nodes", name, {"output": "wide"})
+    if NODE_POOL_LABEL in answer.labels:
+        yield Question("Why Karpenter keeps it", "consolidate", name)
 
 
 def _repels(taint: str) -> bool:

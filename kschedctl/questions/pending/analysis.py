@@ -14,6 +14,7 @@ from kschedctl.common.wording import counted, duration, listed, similar
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnose import diagnose, diagnose_cluster
 from kschedctl.diagnosis.diagnosis import ClusterDiagnosis, Diagnosis
+from kschedctl.diagnosis.evidence.node_autoscalers import name_of
 from kschedctl.diagnosis.pending_groups import PendingGroup, group_pending_pods, oldest
 from kschedctl.diagnosis.why.proof import pending_words
 from kschedctl.diagnosis.why.search import FEW_NODES, suggest
@@ -224,6 +225,7 @@ def pending_answer(
         together=found.together if found is not None else (),
         alone=alone,
         advice=tuple(sorted(_advice(explained, problems, tried), key=lambda one: one.risk)),
+        autoscaler=name_of(cluster) if groups else "",
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kschedctl.common.wording import counted, duration, listed
+from kschedctl.diagnosis.evidence.node_autoscalers import KARPENTER
 from kschedctl.questions.charts import Bar, Bars, Kind, Segment
 from kschedctl.questions.document import GAP, INDENT, Document, Paragraph, Question, Tone, Verbatim, table
 from kschedctl.questions.frame import View, cautions, first_line, header, next_questions
@@ -70,6 +71,8 @@ def _questions(answer: Pending, view: View) -> Iterator[Question]:
     first = next((group for group in answer.groups if group.pods and group.result not in _PROBLEMS), None)
     if first is not None:
         yield Question("One pod in detail", "explain", first.pods[0])
+    if answer.autoscaler == KARPENTER:
+        yield Question("The nodes that Karpenter adds", "provision")
     if answer.groups and not view.wide:
         yield Question("All groups, with commands", "pending", options={"changes": None, "output": "wide"})
 

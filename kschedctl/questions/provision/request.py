@@ -49,6 +49,11 @@ class ProvisionRequest(AnalysisRequest["Provisioning"]):
         ),
     )
 
+    path: ClassVar[str] = "/provision"
+    operation: ClassVar[str] = "provision_nodes"
+    title: ClassVar[str] = "Provision"
+    page: ClassVar[str] = "/provision"
+
     instance_types: Annotated[str, INSTANCE_TYPES] = ""
     until_settled: Annotated[
         bool, Option("--until-settled", "", "Repeat rounds until one launches no node, at most 20 of them.")

@@ -209,9 +209,11 @@ _PAGES: Final[Mapping[str, str]] = {
 #: The pages that answer a command, and the parameter for the object that it is about, if that is not in the path.
 _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "capacity": ("/capacity", "pod"),
+    "consolidate": ("/consolidate", "node"),
     "drain": ("/drain", "node"),
     "nodes": ("/nodes", ""),
     "pending": ("/pending", ""),
+    "provision": ("/provision", ""),
     "simulate": ("/simulate", ""),
 }
 #: The options of next questions that pages have as parameters.

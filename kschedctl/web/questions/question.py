@@ -252,6 +252,8 @@ def parameters_with(query: type[Query], kind: type[AnalysisRequest[Any]]) -> typ
     for each in declared(kind):
         values: Any = each.type
         option = each.option
+        if option.is_file:
+            continue
         if values == Sequence[str]:
             values = tuple[str, ...]
         if option.least is not None or option.most is not None:
@@ -271,7 +273,7 @@ def _requested(kind: type[AnalysisRequest[Any]], query: Query, *, is_complete: b
 
     Raises InputError if they contradict one another.
     """
-    request = kind(**{name: getattr(query, name) for name in kind.options()})
+    request = kind(**{name: getattr(query, name) for name in kind.options() if hasattr(query, name)})
     try:
         if is_complete:
             request.check()
