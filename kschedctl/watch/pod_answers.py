@@ -16,6 +16,7 @@ from typing import Final
 
 import numpy as np
 
+from kschedctl.autoscaler.karpenter.expansion import node_pool_for
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import KschedctlError
 from kschedctl.objects.meta import ObjectMeta
@@ -41,6 +42,8 @@ class PodAnswer:
     message: str = ""
     #: True if preemption would nominate a node.
     helped: bool = False
+    #: The NodePool of the node that Karpenter would launch; empty for none.
+    node_pool: str = ""
 
     @classmethod
     def of(cls, decision: Decision) -> "PodAnswer":
@@ -56,7 +59,8 @@ class PodAnswer:
         helped = preemption is not None and bool(preemption.nominated)
         group = group_of(decision)
         if group is None or group.outcome is GroupOutcome.SCHEDULED:
-            return cls(Outcome.UNSCHEDULABLE, decision.message, helped)
+            pool = "" if helped else node_pool_for(decision.cluster, decision.pod)
+            return cls(Outcome.UNSCHEDULABLE, decision.message, helped, pool)
         return cls(Outcome.UNSCHEDULABLE, group.status.message, group.outcome is GroupOutcome.PREEMPTING)
 
 

@@ -13,7 +13,8 @@ from kschedctl.common.extras import install_command
 from kschedctl.common.findings import Location
 from kschedctl.leaderelection.locks import LeaseLock, lease_name, own_identity
 from kschedctl.leaderelection.settings import ElectionSettings
-from kschedctl.objects.kinds import KINDS, PERMISSIONS_PAGE
+from kschedctl.objects.karpenter import NodeClaim, NodePool
+from kschedctl.objects.kinds import KINDS, LISTED_KINDS, PERMISSIONS_PAGE
 from kschedctl.objects.meta import ApiObject, ObjectMeta
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import matches, parse_label_query
@@ -45,6 +46,8 @@ from kschedctl.watch.server import Server, address
 
 #: The kinds without which no pod can be decided for.
 _NEEDED: Final = ("Node", "Pod")
+#: The objects of Karpenter, which the answer for a pending pod depends on where they exist.
+_OF_KARPENTER: Final[frozenset[type[ApiObject]]] = frozenset((NodePool, NodeClaim))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +78,11 @@ def start(
     Raises InputError if the context cannot be used.
     Raises ClusterError if the cluster cannot be reached, nodes or pods are not allowed to be listed.
     """
-    build_decoders(KINDS.values())
+    build_decoders((*KINDS.values(), *_OF_KARPENTER))
     connection = Connection(live)
     connection.limits.begin()
     version = server_version(connection)
-    types = set(KINDS.values()) - set(not_watched)
+    types = (set(KINDS.values()) - set(not_watched)) | _OF_KARPENTER
     kinds = [served for served in served_kinds(connection) if served.type_ in types]
     feed = Feed(connection, kinds, settings or ReflectorSettings(page_size=live.page_size))
     feed.start()
@@ -87,7 +90,7 @@ def start(
         seconds = live.request_seconds * READING_FACTOR or None
         if not feed.first(seconds):
             raise ClusterError(f"{connection.host} did not list all kinds within {seconds:g} s")
-        watched = {kind: "" for (_, kind), type_ in KINDS.items() if type_ in types}
+        watched = {kind: "" for (_, kind), type_ in LISTED_KINDS.items() if type_ in types}
         summary = ReadSummary(git_version=version, listed=watched)
         for served in kinds:
             error = feed.refused.get(served.kind)

@@ -41,12 +41,12 @@ def granted(kind: str, path: Path = WATCH) -> set[tuple[str, str, str]]:
 
 
 def reading(left_out: Collection[type[ApiObject]]) -> set[tuple[str, str, str]]:
-    """Return the permissions to read all kinds but some."""
+    """Return the permissions to read all kinds but some, and the objects of Karpenter."""
     read = {
         (group, PLURALS.get(kind.lower(), f"{kind.lower()}s"))
         for (group, kind), type_ in KINDS.items()
         if type_ not in left_out
-    }
+    } | {("karpenter.sh", "nodepools"), ("karpenter.sh", "nodeclaims")}
     return {(group, resource, verb) for group, resource in read for verb in ("list", "watch")}
 
 

@@ -169,10 +169,13 @@ class Disruptions:
             )
         (new,) = plan.nodes
         capacity_types = new.claimed.get(CAPACITY_TYPE)
-        if state.labels.get(CAPACITY_TYPE) == _SPOT and (capacity_types is None or capacity_types.has(_SPOT)):
+        may_be_spot = capacity_types is None or capacity_types.has(_SPOT)
+        if state.labels.get(CAPACITY_TYPE) == _SPOT and may_be_spot:
             return moving.kept(_SPOT_TO_SPOT)
         replaced = with_field(moving, decision=Decision.REPLACE, replacement=new)
         if not self._has_prices:
+            if not may_be_spot and all(each.name == state.instance_type for each in new.types):
+                return moving.kept(("no other known instance type would do", ""))
             reason = "; ".join(filter(None, ("if the new node is cheaper: prices are not known", moving.reason)))
             return with_field(replaced, reason=reason, is_open=True)
         cheaper = tuple(each for each in new.types if _worst_price(each, new.claimed) < (moving.price or 0.0))

@@ -53,12 +53,27 @@ def expansion(cluster: Cluster, pod: Pod) -> Expansion | None:
     marked = as_unschedulable(pod, cluster.taken_at)
     if not is_provisionable(marked):
         return Expansion(autoscaler=NAME, held="it launches no nodes for static pods and pods of DaemonSets")
+    answers, asked = _asked(cluster, pod, marked)
+    return answers.answer(asked)
+
+
+def node_pool_for(cluster: Cluster, pod: Pod) -> str:
+    """Return the NodePool of the node that Karpenter would launch for a pod; empty for none."""
+    marked = as_unschedulable(pod, cluster.taken_at)
+    if not cluster.list(NodePool) or pod.spec.scheduling_gates or not is_provisionable(marked):
+        return ""
+    answers, asked = _asked(cluster, pod, marked)
+    return next((each.pool.name for each in answers.plan.nodes if asked.key in each.pods), "")
+
+
+def _asked(cluster: Cluster, pod: Pod, marked: Pod) -> tuple["Answers", Pod]:
+    """Return the answers of the round that a pod takes part in, and the pod as it is there."""
     few = cluster.is_as_read or len(pending_pods(cluster)) <= _MANY_PENDING
     waiting = completed(cluster, pods=few)
     own = _own_pod(waiting, pod)
     if own is None:
         waiting = waiting.with_pods(added=(marked,))
-    return _answers(waiting, "" if few else pod.key).answer(own or marked)
+    return _answers(waiting, "" if few else pod.key), own or marked
 
 
 def _own_pod(cluster: Cluster, pod: Pod) -> Pod | None:
