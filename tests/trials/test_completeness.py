@@ -125,7 +125,19 @@ def test_what_is_missing_is_a_finding_that_warns() -> None:
 Tree = dict[str, Any]
 
 #: Commands that decide nothing about a cluster that is read, or that ``tests/live`` and other tests below are about.
-OTHERS: Final = {"batch", "lint", "snapshot", "watch", "serve", "completion", "version", "rule", "sweep", "provision"}
+OTHERS: Final = {
+    "batch",
+    "lint",
+    "snapshot",
+    "watch",
+    "serve",
+    "completion",
+    "version",
+    "rule",
+    "sweep",
+    "provision",
+    "consolidate",
+}
 #: Statements that must not be made about objects of a kind that could not be listed.
 DENIALS: Final = re.compile(
     r"not found|does not exist|could not find|has no \w*claims|no ResourceSlice is|no disruption budget"
