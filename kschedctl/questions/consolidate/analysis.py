@@ -49,13 +49,12 @@ def consolidation(loaded: LoadedCluster, request: ConsolidateRequest, handle: An
     of_pool = Counter(node.metadata.labels.get(NODE_POOL_LABEL, "") for node in nodes)
     pools = sorted({each.pool for each in found} & room[EMPTY].keys())
     decisions = tuple(_decision(cluster, each) for each in found)
+    budgets = tuple(PoolBudgetData(pool, of_pool[pool], room[EMPTY][pool], room[UNDERUTILIZED][pool]) for pool in pools)
     return Consolidated(
         **envelope(loaded.cluster, provenance(loaded, (), many=True)),
-        summary=_summary(decisions),
+        summary=_summary(decisions, budgets),
         nodes=decisions,
-        budgets=tuple(
-            PoolBudgetData(pool, of_pool[pool], room[EMPTY][pool], room[UNDERUTILIZED][pool]) for pool in pools
-        ),
+        budgets=budgets,
         source=f"file {request.instance_types}" if request.instance_types else SEEN,
     )
 
@@ -80,7 +79,7 @@ def _decision(cluster: Cluster, one: Disruption) -> NodeDecisionData:
     )
 
 
-def _summary(nodes: Sequence[NodeDecisionData]) -> str:
+def _summary(nodes: Sequence[NodeDecisionData], budgets: Sequence[PoolBudgetData]) -> str:
     if not nodes:
         return "no node belongs to a NodePool"
     by = Counter(each.decision for each in nodes)
@@ -89,7 +88,14 @@ def _summary(nodes: Sequence[NodeDecisionData]) -> str:
         return f"Karpenter would keep {'the node' if len(nodes) == 1 else f'all {len(nodes)} nodes'}"
     held = sum(not each.now for each in nodes)
     unsure = sum(each.now and not each.certain for each in nodes)
+    going = Counter((each.pool, each.empty) for each in nodes if not each.is_kept and each.now)
+    rooms = {each.pool: (each.underutilized, each.empty) for each in budgets}
+    at_once = 0
+    for (pool, is_empty), n in going.items():
+        most = rooms[pool][is_empty]
+        at_once += n if most is None else min(n, most)
     rest = [f"{held} of them not now"] if held else []
+    rest += [f"budgets let {at_once} of them go at once"] if at_once < going.total() else []
     rest += [f"{unsure} of them only under a condition"] if unsure else []
     rest += [f"it keeps {by['keep']}"] if by["keep"] else []
     does = f"Karpenter would {' and '.join(verbs)} of {counted(len(nodes), 'node')}, each looked at alone"
