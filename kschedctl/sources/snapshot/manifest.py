@@ -11,7 +11,7 @@ import msgspec
 from kschedctl.common.errors import InputError, ManifestError
 from kschedctl.common.findings import Finding, Location, Severity, Subject
 from kschedctl.common.text.tree import RepeatedKey, Step
-from kschedctl.objects.kinds import evidence_type, kind_type
+from kschedctl.objects.kinds import evidence_type
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.schema.schema import decode_object, is_known, repeated_field, unknown_fields
@@ -213,11 +213,8 @@ class ManifestReading(Reading):
             self.note(InputError.together(findings), where)
 
     def _type_of(self, value: JsonValue, api_version: str, kind: str) -> type[ApiObject] | None:
-        return (
-            super()._type_of(value, api_version, kind)
-            if self._allow_others
-            else kind_type(api_version, kind) or evidence_type(api_version, kind)
-        )
+        found = super()._type_of(value, api_version, kind)
+        return found if found is not None or self._allow_others else evidence_type(api_version, kind)
 
     def _other_kind(self, value: JsonValue, api_version: str, kind: str, location: Location) -> None:
         if self._allow_others:

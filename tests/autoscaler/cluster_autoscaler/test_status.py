@@ -1,13 +1,17 @@
 """The status of Cluster Autoscaler in both of its forms."""
 
+import json
 from datetime import UTC, datetime
+from pathlib import Path
 
 import msgspec
 import pytest
 
+import kschedctl
 from kschedctl.autoscaler.cluster_autoscaler.status import GroupStatus, parse_status, parse_time, status_of
 from kschedctl.objects.coordination import ConfigMap
 from tests.builders import make_cluster, make_object
+from tests.paths import ROOT
 
 OLD = """\
 Cluster-autoscaler status at 2022-02-24 23:56:52.490683298 +0000 UTC:
@@ -125,3 +129,16 @@ TIMES = {
 @pytest.mark.parametrize(("text", "time"), TIMES.items())
 def test_times(text: str, time: str) -> None:
     assert str(parse_time(text)) == time
+
+
+def test_the_status_of_a_running_cluster_is_applied(tmp_path: Path) -> None:
+    """No ConfigMap is requested from an API server, so that a user gives it as a file."""
+    file = tmp_path / "status.json"
+    metadata = {"name": "cluster-autoscaler-status", "namespace": "kube-system"}
+    file.write_text(
+        json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"status": NEW}})
+    )
+    changed = kschedctl.load(str(ROOT / "fixtures" / "shop" / "cluster")).what_if(apply=str(file))
+    found = status_of(changed.engine.cluster)
+    assert found is not None
+    assert [group.name for group in found.groups] == ["eks-spot-1", "eks-large-2"]
