@@ -33,6 +33,10 @@ class NodeOffer:
     @property
     def words(self) -> str:
         """The node as it reads in a sentence: ``a node of NodePool general (m7g.large or 2 others, in eu-west-1b)``."""
+        return self.several(1)
+
+    def several(self, number: int) -> str:
+        """Return some of these nodes as they read in a sentence."""
         parts = []
         if self.types:
             more = f" or {len(self.types) - 1} others" if len(self.types) > 2 else ""
@@ -41,7 +45,11 @@ class NodeOffer:
         if 0 < len(self.zones) <= 2:
             parts.append(f"in {' or '.join(self.zones)}")
         others = f", or of {listed(self.alternatives, 'or')}" if self.alternatives else ""
-        return f"a node of {self.group}" + (f" ({', '.join(parts)})" if parts else "") + others
+        return (
+            f"{'a node' if number == 1 else f'{number} nodes'} of {self.group}"
+            + (f" ({', '.join(parts)})" if parts else "")
+            + others
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +96,11 @@ class Expansion:
     autoscaler: str
     #: The node that it would add now; ``None`` if it adds none.
     offer: NodeOffer | None = None
-    #: All nodes that it would add for the pods of the same controller.
+    #: All nodes of the group that it would add for the pods of the same controller.
     nodes: tuple[Node, ...] = ()
+    #: The number of these pods that get a node, and of those that are pending; 0 if they are not counted.
+    served: int = 0
+    alike: int = 0
     #: The groups that add no node, those that come closest first.
     refusals: tuple[GroupRefusal, ...] = ()
     #: The changes that would help, those that cost least first.
@@ -113,6 +124,9 @@ class Expansion:
         """The answer as a clause."""
         if self.offer is not None:
             proviso = f", {self.offer.proviso}" if self.offer.proviso else ""
+            if self.served < self.alike:
+                added = self.offer.several(max(len(self.nodes), 1))
+                return f"{self.autoscaler} would add {added} for {self.served} of {self.alike} such pods{proviso}"
             return f"{self.autoscaler} would add {self.offer.words} for it{proviso}"
         if self.held:
             return f"{self.autoscaler} adds no node: {self.held}"

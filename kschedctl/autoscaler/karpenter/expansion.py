@@ -23,7 +23,6 @@ from kschedctl.autoscaler.karpenter.state import completed, is_starting
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import pending_pods
 from kschedctl.common.wording import listed
-from kschedctl.objects.core import Node
 from kschedctl.objects.karpenter import NodeClaim, NodePool, condition, holds
 from kschedctl.objects.pod import DEFAULT_TOLERATIONS, Pod
 from kschedctl.objects.selectors import IN
@@ -171,10 +170,14 @@ class Answers:
                 for pool in willing[: _MOST_CHANGES - len(changes)] if self._tries else ():
                     taken = taken_by(pool, plan)
                     changes += islice(changes_for(cluster, pod, pool, full, types, self._settings, taken), 1)
+        alike = self._alike(pod) if node is not None else frozenset()
+        chosen = [each for each in plan.nodes if node and each.pool is node.pool and not alike.isdisjoint(each.pods)]
         return Expansion(
             autoscaler=NAME,
             offer=offer_of(node) if node is not None else None,
-            nodes=self._nodes_for(pod, plan) if node is not None else (),
+            nodes=tuple(node_of(each, f"{NEW}{each.pool.name}-{number}") for number, each in enumerate(chosen, 1)),
+            served=len(alike.intersection(key for each in chosen for key in each.pods)),
+            alike=len(alike),
             refusals=tuple(each for _, each in sorted(refusals, key=itemgetter(0))),
             changes=tuple(changes),
             repairs=tuple(repairs) if node is None else (),
@@ -182,18 +185,13 @@ class Answers:
             source=self._source,
         )
 
-    def _nodes_for(self, pod: Pod, plan: Plan) -> tuple[Node, ...]:
-        """Return the new nodes for pods of the same controller."""
+    def _alike(self, pod: Pod) -> frozenset[str]:
+        """Return the pending pods of the same controller."""
         pods, owner = self._cluster.pods, pod.metadata.controller
-        uid = owner.uid if owner is not None else ""
-
-        def is_alike(key: str) -> bool:
-            namespace, _, name = key.partition("/")
-            other = pods.owner(pods.index[namespace, name])
-            return key == pod.key or (bool(uid) and other is not None and other.uid == uid)
-
-        chosen = [each for each in plan.nodes if any(map(is_alike, each.pods))]
-        return tuple(node_of(each, f"{NEW}{each.pool.name}-{number}") for number, each in enumerate(chosen, 1))
+        if owner is None or not owner.uid:
+            return frozenset((pod.key,))
+        others = (index for index in pending_pods(self._cluster) if (own := pods.owner(index)) and own.uid == owner.uid)
+        return frozenset((pod.key, *map(pods.key, others)))
 
 
 @lru_cache(maxsize=2)

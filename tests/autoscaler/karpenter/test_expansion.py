@@ -246,3 +246,14 @@ def test_pods_of_daemon_sets_get_no_node(cluster: Cluster) -> None:
 
 def test_without_node_pools_there_is_no_answer(cluster: Cluster) -> None:
     assert expansion(cluster.with_objects(NodePool, []), small()) is None
+
+
+def test_an_answer_counts_the_pods_of_a_controller_that_get_a_node(cluster: Cluster) -> None:
+    owner = ("apps/v1", "ReplicaSet", "many")
+    requests = {"cpu": "3", "memory": "4Gi"}
+    pods = [make_pod(f"many-{i}", namespace="shop", requests=requests, owner=owner) for i in range(9)]
+    larger = with_pool(cluster, "general", limited(cpu="40"))
+    found = asked(larger.with_pods(added=pods), pods[0])
+    assert 0 < found.served < found.alike == 9
+    assert found.words.endswith(f"for {found.served} of 9 such pods")
+    assert found.words.startswith(f"Karpenter would add {len(found.nodes)} nodes of NodePool general (")
