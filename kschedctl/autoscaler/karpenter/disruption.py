@@ -204,7 +204,7 @@ class Disruptions:
                 reason = f"PodDisruptionBudgets {listed(names)} select pod {pod.key}, and an eviction allows only one"
                 said = f"Eviction does not support multiple PDBs (PodDisruptionBudget(s)=[{' '.join(names)}])"
                 return reason, said
-            if matching and not ignores_budget(pod, matching[0]) and matching[0].status.disruptions_allowed == 0:
+            if matching and not ignores_budget(pod, matching[0]) and not matching[0].status.disruptions_allowed:
                 reason = f"PodDisruptionBudget {names[0]} does not let pod {pod.key} go now"
                 return reason, f"Pdb prevents pod evictions (PodDisruptionBudget=[{names[0]}])"
         return None

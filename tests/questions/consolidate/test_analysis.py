@@ -68,6 +68,25 @@ def test_pods_that_fit_elsewhere(
     assert answer.outcome.yes is (decision == "delete")
 
 
+BUDGET = """
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: small, namespace: shop}
+spec: {minAvailable: 1, selector: {matchLabels: {app: small}}}
+"""
+
+
+def test_the_status_of_a_disruption_budget_is_computed_where_it_is_missing(
+    idle: kschedctl.SchedulingCluster, tmp_path: Path
+) -> None:
+    file = tmp_path / "pod.yaml"
+    file.write_text(SMALL.format(node=FIRST, annotations=", labels: {app: small}") + BUDGET)
+    (node,) = idle.what_if(delete="rs/shop/search", apply=str(file)).consolidate([FIRST]).nodes
+    assert node.reason == "PodDisruptionBudget shop/small does not let pod shop/small go now"
+    assert node.said == "Pdb prevents pod evictions (PodDisruptionBudget=[shop/small])"
+
+
 def test_a_budget_says_how_many_go_now(idle: kschedctl.SchedulingCluster) -> None:
     answer = idle.consolidate()
     assert [(each.pool, each.nodes, each.empty, each.underutilized) for each in answer.budgets] == [
