@@ -35,6 +35,9 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3, help="the best of so many is shown")
     parser.add_argument("--compact", action="store_true", help="JSON without kubectl's indentation")
     parser.add_argument("--yaml", action="store_true", help="YAML in place of JSON")
+    parser.add_argument(
+        "--events", type=int, default=0, help="Events at the end of the list, a quarter of them Warnings"
+    )
     report(parser, measure)
 
 
@@ -42,7 +45,11 @@ def measure(args: argparse.Namespace) -> Iterator[Row]:
     """Yield speed and peak memory of the loading and of its lower bound; each run has its own process."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / ("snapshot.yaml" if args.yaml else "snapshot.json")
-        items = chain(synthetic.nodes(args.nodes), synthetic.pods(args.pods, args.nodes, full=True))
+        items = chain(
+            synthetic.nodes(args.nodes),
+            synthetic.pods(args.pods, args.nodes, full=True),
+            synthetic.events(args.events, args.pods, args.nodes),
+        )
         if args.yaml:
             _write_yaml(path, items)
         else:
@@ -57,7 +64,8 @@ def measure(args: argparse.Namespace) -> Iterator[Row]:
             ways.insert(1, ("load from the cache", _load_cached))
         for name, called in ways:
             milliseconds, peak = min(in_a_process(_measured, called, path) for _ in range(args.repeat))
-            what = f"{name}, {args.pods:,} pods in {form}"
+            events = f" and {args.events:,} Events" if args.events else ""
+            what = f"{name}, {args.pods:,} pods{events} in {form}"
             note = f"{megabytes:,.0f} MB in {milliseconds / 1e3:.2f} s"
             yield Row(what, megabytes / milliseconds * 1e3, "MB/s", note)
             yield Row(f"{what}: peak memory", peak, "MB")

@@ -87,6 +87,47 @@ def pods(n_pods: int, n_nodes: int, *, full: bool = False) -> Iterator[Object]:
         yield _with_the_rest(pod, i) if full else pod
 
 
+#: Reasons, types and messages of Events, one quarter of them Warnings.
+_EVENTS: Final = (
+    ("Normal", "Scheduled", "Successfully assigned {pod} to {node}", "default-scheduler"),
+    ("Normal", "Pulled", 'Container image "registry.example/app:v1" already present on machine', "kubelet"),
+    ("Normal", "Started", "Started container app", "kubelet"),
+    ("Warning", "Unhealthy", "Readiness probe failed: HTTP probe failed with statuscode: 503", "kubelet"),
+)
+
+
+def events(n_events: int, n_pods: int, n_nodes: int) -> Iterator[Object]:
+    """Yield Events about the pods of a cluster, as kubectl writes them: about 1 KB each."""
+    for i in range(n_events):
+        type_, reason, message, component = _EVENTS[i % len(_EVENTS)]
+        pod, node, time = f"pod-{i % n_pods}", f"node-{i % n_nodes}", f"2026-05-04T{i % 24:02}:{i % 60:02}:00Z"
+        uid = f"{i:08x}-3b1c-4b6d-b8a4-1d2f3c4b5a69"
+        yield {
+            "apiVersion": "v1",
+            "count": 1 + i % 40,
+            "eventTime": None,
+            "firstTimestamp": time,
+            "involvedObject": {
+                "apiVersion": "v1",
+                "fieldPath": "spec.containers{app}",
+                "kind": "Pod",
+                "name": pod,
+                "namespace": "default",
+                "resourceVersion": str(i),
+                "uid": uid,
+            },
+            "kind": "Event",
+            "lastTimestamp": time,
+            "message": message.format(pod=pod, node=node),
+            "metadata": {"creationTimestamp": time, "name": f"{pod}.{i:016x}", "namespace": "default", "uid": uid},
+            "reason": reason,
+            "reportingComponent": component,
+            "reportingInstance": node,
+            "source": {"component": component, "host": node},
+            "type": type_,
+        }
+
+
 def pod_to_place(kind: str, app: int = 7 * _WITH_ANTI_AFFINITY + 1) -> Pod:
     """Return a pod to explain.
 
