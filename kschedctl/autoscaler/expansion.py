@@ -124,10 +124,12 @@ class Expansion:
         """The answer as a clause."""
         if self.offer is not None:
             proviso = f", {self.offer.proviso}" if self.offer.proviso else ""
+            whom = "it"
             if self.served < self.alike:
-                added = self.offer.several(max(len(self.nodes), 1))
-                return f"{self.autoscaler} would add {added} for {self.served} of {self.alike} such pods{proviso}"
-            return f"{self.autoscaler} would add {self.offer.words} for it{proviso}"
+                whom = f"{self.served} of {self.alike} such pods"
+            elif len(self.nodes) > 1:
+                whom = f"{self.served} such pods"
+            return f"{self.autoscaler} would add {self.offer.several(max(len(self.nodes), 1))} for {whom}{proviso}"
         if self.held:
             return f"{self.autoscaler} adds no node: {self.held}"
         told = [f"{each.group} {each.reason}" for each in self.refusals[:_MOST_TOLD]]

@@ -107,7 +107,7 @@ TypeMask = NDArray[np.bool_]
 _MILLI: Final = NANO // 1000
 
 
-class Offering(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class Offering(msgspec.Struct, frozen=True, rename="camel", kw_only=True, dict=True):
     """A zone and a capacity type in which an instance type can be had."""
 
     zone: str
@@ -124,7 +124,7 @@ class Offering(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         """True if an instance can be started now; a reservation that is full cannot."""
         return self.available and (self.capacity_type != RESERVED or self.reservation_capacity > 0)
 
-    @property
+    @cached_property
     def requirements(self) -> Requirements:
         """The labels that nodes of the offering get."""
         reservation = (

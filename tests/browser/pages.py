@@ -36,6 +36,8 @@ PAGES: Final = {
     "simulate": "simulate",
     "capacity": "capacity shop/web-7",
     "capacity: all pods": "capacity -A",
+    "provision": "provision --snapshot pools/cluster",
+    "consolidate": "consolidate --snapshot pools/cluster",
     "drain": "drain node-1 node-2 --ignore-daemonsets --rolling --surge 1",
     "rollout": "rollout -f web-in-place.yaml --snapshot rollout.yaml",
     "optimum": "optimum optimum/greed/waiting.yaml --snapshot optimum/greed/cluster.yaml",

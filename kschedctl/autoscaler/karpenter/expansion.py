@@ -19,7 +19,7 @@ from kschedctl.autoscaler.karpenter.new_nodes import NEW, node_of, offer_of
 from kschedctl.autoscaler.karpenter.pods import as_unschedulable, is_provisionable
 from kschedctl.autoscaler.karpenter.provisioner import Plan, Round, Settings
 from kschedctl.autoscaler.karpenter.reasons import TOO_FEW_TYPES, reason_of, why_unusable, without_types
-from kschedctl.autoscaler.karpenter.state import completed, is_starting
+from kschedctl.autoscaler.karpenter.state import completed, is_starting, state_nodes, waiting_words
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import pending_pods
 from kschedctl.common.wording import listed
@@ -201,9 +201,9 @@ def _answers(cluster: Cluster, only: str) -> Answers:
 
 def _counted_on(cluster: Cluster, name: str) -> Expansion:
     """Return the answer for a pod for which a node is there or on its way."""
-    node = cluster.nodes.row.get(name)
-    starts = node is None or is_starting(cluster.nodes.objects[node])
-    what = f"{'NodeClaim' if node is None else 'node'} {name}"
+    state = next(each for each in state_nodes(cluster).nodes if each.name == name)
+    starts = state.node is None or not state.is_initialized or is_starting(state.node)
+    what = f"{'NodeClaim' if state.node is None else 'node'} {name}"
     wait = Repair(f"wait until {what} is ready", f"{_GET_CLAIMS},nodes --watch", waits=True)
     return Expansion(
         autoscaler=NAME,
@@ -219,11 +219,7 @@ def _names_types(pool: NodePool) -> bool:
 
 def _held(cluster: Cluster, pod: Pod, plan: Plan) -> str:
     if plan.waits:
-        waiting = [each.name for each in cluster.list(NodeClaim) if not each.status.provider_id]
-        unknown = (
-            f"NodeClaim {listed(waiting, most=2)} has not been launched" if waiting else "a node is not known to it"
-        )
-        return f"it decides for no pod as long as {unknown}{next(_launch_problems(cluster, waiting), '')}"
+        return f"it decides for no pod as long as {waiting_words(cluster)}"
     problem = plan.ignored.get(pod.key)
     return f"it leaves the pod out: {problem}" if problem else ""
 
@@ -243,14 +239,6 @@ def _stuck_claims(cluster: Cluster, now: datetime) -> Iterator[Repair]:
 
 def _describe(plural: str, name: str) -> str:
     return f"kubectl describe {plural}.karpenter.sh {name}"
-
-
-def _launch_problems(cluster: Cluster, names: Sequence[str]) -> Iterator[str]:
-    for name in names:
-        claim = cluster.get(NodeClaim, name)
-        launched = condition(claim.status.conditions, "Launched") if claim is not None else None
-        if launched is not None and launched.message:
-            yield f" ({launched.reason}: {launched.message})"
 
 
 def _named(pool: NodePool) -> str:

@@ -25,6 +25,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import pending_pods
 from kschedctl.cluster.pods import Pods
 from kschedctl.common.arrays import Int64Array, Mask
+from kschedctl.common.wording import listed
 from kschedctl.objects.core import Condition, Node, ResourceList, Taint
 from kschedctl.objects.karpenter import NODE_POOL_LABEL, NodeClaim, NodePool, condition, holds
 from kschedctl.objects.pod import NO_EXECUTE, NO_SCHEDULE
@@ -77,15 +78,28 @@ def completed(cluster: Cluster, *, pods: bool = True) -> Cluster:
     return cluster.with_pods(added=new) if new else cluster
 
 
+def waiting_words(cluster: Cluster) -> str:
+    """Return what Karpenter waits for with all decisions: a NodeClaim, or a node that it does not know."""
+    waiting = [each for each in cluster.list(NodeClaim) if not each.status.provider_id]
+    if not waiting:
+        return "a node is not known to it"
+    problems = (condition(each.status.conditions, "Launched") for each in waiting)
+    problem = next((f" ({each.reason}: {each.message})" for each in problems if each and each.message), "")
+    return f"NodeClaim {listed([each.name for each in waiting], most=2)} has not been launched{problem}"
+
+
 def is_under_consolidate_after(node: "StateNode", cluster: Cluster, now: datetime) -> bool:
     """Report whether pods have come to a node or left it within its pool's ``consolidateAfter``."""
     pool = cluster.get(NodePool, node.node_pool)
     claim = node.claim
-    initialized = condition(claim.status.conditions, "Initialized") if claim is not None else None
-    if pool is None or claim is None or initialized is None or initialized.status != "True":
+    if pool is None or claim is None:
+        return False
+    initialized = condition(claim.status.conditions, "Initialized")
+    # A snapshot by hand may lack all conditions.
+    if claim.status.conditions and (initialized is None or initialized.status != "True"):
         return False
     after = pool.spec.disruption.seconds
-    last = claim.status.last_pod_event_time or initialized.last_transition_time
+    last = claim.status.last_pod_event_time or (initialized.last_transition_time if initialized is not None else None)
     return after is not None and last is not None and (now - last).total_seconds() < after
 
 

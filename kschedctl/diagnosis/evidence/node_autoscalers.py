@@ -82,7 +82,7 @@ def remedies_of(found: Expansion) -> Iterator[Remedy]:
     """Yield the wait for the node that an autoscaler adds, or the changes after which it adds one."""
     if found.offer is not None:
         yield Remedy(
-            summary=f"wait: {found.autoscaler} adds {found.offer.words}",
+            summary=f"wait: {found.autoscaler} adds {found.offer.several(max(len(found.nodes), 1))}",
             scope=RemedyScope.CLUSTER,
             changes=tuple(map(created, found.nodes)),
             risk=Risk.WAIT,

@@ -1,16 +1,17 @@
-"""The document of ``consolidate``: the decision about each node, and the room in the budgets of NodePools."""
+"""The document of ``consolidate``: the decisions about nodes, and the room in the budgets of NodePools."""
 
 from typing import Final
 
 from kschedctl.common.wording import counted, listed, price_text
 from kschedctl.questions.consolidate.answer import Consolidated, NodeDecisionData
-from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Question, Tone, and_more, table
-from kschedctl.questions.frame import View, cautions, first_line, header, next_questions
+from kschedctl.questions.document import GAP, Document, Heading, Paragraph, Tone, and_more, table
+from kschedctl.questions.frame import View, cautions, first_line, header
 
-#: The nodes that a table shows without ``-o wide``.
+#: The rows of a table without ``-o wide``.
 _ROWS: Final = 20
 _LIMITS: Final = (
-    "Each node is looked at alone: several nodes at once, drift, expiry and repair are not. Instance types: those of "
+    "Empty nodes go first; each of the others is looked at alone. Several nodes at once, drift, expiry and repair are "
+    "not looked at. Instance types: those of "
 )
 
 
@@ -21,23 +22,30 @@ def document(answer: Consolidated, view: View) -> Document:
     yield from header(answer, view.now)
     if answer.nodes:
         yield GAP
-        shown = answer.nodes if view.wide else answer.nodes[:_ROWS]
-        rows = [(each.node, each.pool, each.decision, _told(each)) for each in shown]
-        yield table(("node", "NodePool", "decision", "why"), rows)
-        if len(answer.nodes) > len(shown):
-            yield from and_more(len(answer.nodes) - len(shown), " nodes: -o wide")
+        alike: dict[tuple[str, str, str], list[str]] = {}
+        for i, each in enumerate(answer.nodes):
+            # Kept nodes with one reason are one row.
+            own = "" if each.is_kept and not view.wide else str(i)
+            alike.setdefault((each.pool, each.decision, _told(each) + own), []).append(each.node)
+        told = {node.node: _told(node) for node in answer.nodes}
+        rows = [(_several(names), pool, decision, told[names[0]]) for (pool, decision, _), names in alike.items()]
+        shown = rows if view.wide else rows[:_ROWS]
+        yield table(("node", "NodePool", "decision", "why"), shown)
+        if len(rows) > len(shown):
+            yield from and_more(len(rows) - len(shown), " rows: -o wide")
     if answer.budgets:
-        yield Heading("Nodes that may go now")
+        yield Heading("Room in disruption budgets")
         budgets = [
             (each.pool, str(each.nodes), _number(each.empty), _number(each.underutilized)) for each in answer.budgets
         ]
-        yield table(("NodePool", "nodes", "empty", "underutilized"), budgets, numeric=(1,))
+        yield table(("NodePool", "nodes", "empty", "then others"), budgets, numeric=(1,))
     yield GAP
     yield Paragraph(_LIMITS + answer.source, Tone.FAINT)
     yield from cautions(answer)
-    kept = next((each.node for each in answer.nodes if each.is_kept), "")
-    drained = [Question("Drain it yourself", "drain", kept, {"ignore_daemonsets": True})] if kept else []
-    yield from next_questions(drained)
+
+
+def _several(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
 def _number(n: int | None) -> str:
@@ -47,7 +55,8 @@ def _number(n: int | None) -> str:
 def _told(one: NodeDecisionData) -> str:
     parts = []
     if one.decision == "replace":
-        parts.append(f"by {listed(one.instance_types, 'or', most=2)}")
+        as_what = f" as {listed(one.capacity_types, 'or')}" if one.capacity_types else ""
+        parts.append(f"by {listed(one.instance_types, 'or', most=2)}{as_what}")
         if one.price is not None and one.new_price is not None:
             parts.append(f"{price_text(one.new_price)} instead of {price_text(one.price)} per hour")
     elif one.decision == "delete":
@@ -55,6 +64,13 @@ def _told(one: NodeDecisionData) -> str:
     if one.moves:
         to = sorted(set(one.moves.values()))
         parts.append(f"{counted(len(one.moves), 'pod')} to {listed(to, most=2)}")
+    if one.lost:
+        parts.append(
+            f"{listed(one.lost, most=2)} {'is' if len(one.lost) == 1 else 'are'} lost: no controller replaces it"
+        )
+    if one.tied:
+        stays = "stays" if len(one.tied) == 1 else "stay"
+        parts.append(f"{listed(one.tied, most=2)} then {stays} pending: its volume is on this node")
     parts += [one.reason] if one.reason else []
     parts += [f"Karpenter's own Event: {one.event}"] if one.event else []
     return "; ".join(parts)

@@ -33,9 +33,9 @@ class ConsolidateRequest(AnalysisRequest["Consolidated"]):
 
     Command
     -------
-    Each node is looked at alone, by the rules of Karpenter 1.15 for empty and underutilized nodes: its pods and their
-    disruption budgets, the policy of its NodePool, and a round of the provisioner without it. Then the budgets of the
-    NodePool decide how many nodes may go now. Several nodes at once, drift, expiry and repair are not looked at.
+    By the rules of Karpenter 1.15, empty nodes go first, as many as the budgets of their NodePools let go. Each of the
+    others is then looked at alone: its pods and their disruption budgets, the policy of its NodePool, and a round of
+    the provisioner without it. Several nodes at once, drift, expiry and repair are not looked at.
 
     Prices are those of a file with --instance-types; without it, whether another node is cheaper is not known.
 

@@ -189,6 +189,10 @@ def _summary(
 ) -> str:
     if not fitting and not unplaced:
         return "no pod is pending"
+    if not unplaced:
+        room = f" after kube-scheduler evicts {counted(len(evicted), 'pod')}" if evicted else ""
+        fits = "fits" if len(fitting) == 1 else "fit"
+        return f"{counted(len(fitting), 'pending pod')} {fits} on existing nodes{room}, and Karpenter launches none"
     pools = Counter(each.pool for each in nodes)
     launched = listed([f"{counted(n, 'node')} of NodePool {pool}" for pool, n in pools.items()]) or "no node"
     n_planned = len({pod for each in nodes for pod in each.planned})
@@ -197,6 +201,6 @@ def _summary(
     if fitting:
         room = f" after kube-scheduler evicts {counted(len(evicted), 'pod')}" if evicted else ""
         parts.append(f"{counted(len(fitting), 'pod')} {'fits' if len(fitting) == 1 else 'fit'} on existing nodes{room}")
-    if waiting:
+    if waiting and (nodes or len(waiting) != len(unplaced)):
         parts.append(f"{counted(len(waiting), 'pod')} {'stays' if len(waiting) == 1 else 'stay'} pending")
     return "; ".join(parts)

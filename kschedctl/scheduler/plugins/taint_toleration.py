@@ -13,6 +13,7 @@ from kschedctl.cluster.node_selection import required_node_selector
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array
 from kschedctl.objects.core import Node, Taint
+from kschedctl.objects.karpenter import NODE_POOL_LABEL, NodePool
 from kschedctl.objects.pod import (
     CRITICAL_ADDONS_ONLY,
     DEFAULT_TOLERATIONS,
@@ -71,6 +72,8 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
     Neither is a taint that is named after a device or the platform of the node. Nodes with Windows are only for pods
     that select them by their operating system: programs of Linux do not run there.
 
+    A startup taint of Karpenter is not tolerated: an agent takes it off when it has set the node up.
+
     Nodes with a taint are for certain pods. If the pod selects none of them, and other nodes have no taint, a new node
     comes before the toleration.
     """
@@ -87,6 +90,8 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
             side_of="uncordon",
             side=node.name,
         )
+    if _is_being_set_up(context, taint):
+        return
     is_offered = taint.key in node.status.allocatable
     # A taint that is named after a resource reserves the node for pods that request the resource.
     if protects_pods(taint) or (is_offered and not requested(context.pod, context.release, taint.key)):
@@ -104,6 +109,16 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
     yield from _untainted(context, [taint], str(taint), f"taint {taint}")
     if len(same_key) > 1:
         yield from _untainted(context, same_key, taint.key, f"every taint {taint.key}")
+
+
+def _is_being_set_up(context: RemedyContext, taint: Taint) -> bool:
+    """Report whether Karpenter waits for a taint of a new node to be gone (``startupTaints``)."""
+    labels = context.node.metadata.labels
+    pool = context.cluster.get(NodePool, labels.get(NODE_POOL_LABEL, ""))
+    if pool is None or labels.get("karpenter.sh/initialized") == "true":
+        return False
+    startup = pool.spec.template.spec.startup_taints
+    return any((each.key, each.effect) == (taint.key, taint.effect) for each in startup)
 
 
 def is_of_windows(node: Node) -> bool:

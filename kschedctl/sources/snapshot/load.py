@@ -197,6 +197,7 @@ def build_snapshot(
         builder.add(obj, place)
     summary = reader.summary
     builder.unread.extend(summary.unread())
+    builder.warnings.extend(summary.ignored.values())
     builder.listed.update(summary.listed)
     builder.not_listed.update(summary.not_listed)
     return Snapshot(

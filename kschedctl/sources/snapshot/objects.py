@@ -477,6 +477,9 @@ class Reading:
             if evidence is not None:
                 # No decision depends on it, and its project may have changed its fields.
                 self._other_kind(value, api_version, kind, location)
+                if kind not in self.summary.ignored:
+                    where, problem = described(location, api_version, kind, value), error.findings[0]
+                    self.summary.ignored[kind] = f"{where} is ignored: {problem.field}: {problem.problem}"
             else:
                 self.note(error, described(location, api_version, kind, value))
             return None

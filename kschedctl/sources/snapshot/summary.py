@@ -84,6 +84,8 @@ class ReadSummary:
     announced: Counter[str] = field(default_factory=Counter)
     listed: dict[str, str] = field(default_factory=dict)
     not_listed: set[str] = field(default_factory=set)
+    #: The first object of each kind, as a sentence, that is evidence only and has other fields than those known.
+    ignored: dict[str, str] = field(default_factory=dict)
 
     @property
     def n_objects(self) -> int:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.core import Node
 from kschedctl.objects.device import ResourceSlice
-from kschedctl.objects.karpenter import MinValuesRequirement, NodePool
+from kschedctl.objects.karpenter import MinValuesRequirement, NodeClaim, NodePool
 from kschedctl.objects.pod import UNSCHEDULABLE_TAINT
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.selectors import NOT_IN
@@ -58,8 +58,15 @@ def without_nodes_and_pods(cluster: Cluster, rows: Collection[int]) -> Cluster:
 
 
 def _without_objects(before: Cluster, cluster: Cluster, rows: Collection[int]) -> tuple[Cluster, int]:
-    """Remove empty nodes with their CSINodes and ResourceSlices, and return the number of removed slices as well."""
+    """Remove empty nodes with their CSINodes, NodeClaims and ResourceSlices.
+
+    Return the number of removed slices as well.
+    """
     names = {before.nodes.names[row] for row in rows}
+    machines = {before.nodes.objects[row].spec.provider_id for row in rows} - {""}
+    if claims := cluster.list(NodeClaim):
+        left = [one for one in claims if one.status.provider_id not in machines and one.status.node_name not in names]
+        cluster = cluster.with_objects(NodeClaim, left)
     cluster = cluster.with_nodes(node for node in cluster.nodes.objects if node.name not in names)
     cluster = cluster.with_objects(CSINode, [csi for csi in cluster.list(CSINode) if csi.name not in names])
     slices = list(cluster.list(ResourceSlice))
@@ -70,10 +77,12 @@ def _without_objects(before: Cluster, cluster: Cluster, rows: Collection[int]) -
 
 
 def closed(cluster: Cluster, zone: str) -> Cluster:
-    """Return the cluster with NodePools that launch no nodes in a zone."""
+    """Return the cluster with NodePools that launch no nodes in a zone, and without the NodeClaims there."""
     pools = cluster.list(NodePool)
     if not pools:
         return cluster
+    claims = [each for each in cluster.list(NodeClaim) if each.metadata.labels.get(ZONE) != zone]
+    cluster = cluster.with_objects(NodeClaim, claims)
     other = MinValuesRequirement(key=ZONE, operator=NOT_IN, values=(zone,))
 
     def without(pool: NodePool) -> NodePool:

@@ -45,14 +45,26 @@ def nodes(number: int, going: int = 0) -> list[StateNode]:
         pytest.param([{"nodes": "0", "schedule": "@daily", "duration": "9h"}], EMPTY, None, id="a name"),
         pytest.param([{"nodes": "0", "schedule": "0 22 * nov 6", "duration": "12h"}], EMPTY, None, id="last week"),
         pytest.param([{"nodes": "0", "schedule": "0 22 * nov 5", "duration": "12h"}], EMPTY, 0, id="since last night"),
-        pytest.param([{"nodes": "0", "schedule": "every night", "duration": "8h"}], EMPTY, 0, id="not readable"),
+        pytest.param([{"nodes": "9", "schedule": "every night", "duration": "8h"}], EMPTY, 0, id="not readable"),
+        pytest.param([{"nodes": "9", "schedule": "0 9 * * 7", "duration": "8h"}], EMPTY, 0, id="no eighth day"),
+        pytest.param([{"nodes": "9", "schedule": "0 25 * * *", "duration": "8h"}], EMPTY, 0, id="no such hour"),
+        pytest.param([{"nodes": "9", "schedule": "0 5-1 * * *", "duration": "8h"}], EMPTY, 0, id="backwards"),
+        pytest.param([{"nodes": "9", "schedule": "*/0 * * * *", "duration": "8h"}], EMPTY, 0, id="no step"),
+        pytest.param([{"nodes": "9", "duration": "8h"}], EMPTY, 0, id="a duration alone"),
+        pytest.param(
+            [{"nodes": "100%"}, {"nodes": "9", "schedule": "x", "reasons": ("Drifted",)}], EMPTY, 0, id="of any reason"
+        ),
+        pytest.param([{"nodes": "0", "schedule": "0 9 */27 * 1", "duration": "8h"}], EMPTY, 0, id="a step is no star"),
+        pytest.param([{"nodes": "0", "schedule": "0 9 27,* * 6", "duration": "8h"}], EMPTY, 0, id="a star in a list"),
+        pytest.param([{"nodes": "0", "schedule": "0 9 27,* * 1", "duration": "8h"}], EMPTY, None, id="and another day"),
+        pytest.param([{"nodes": "0", "schedule": "0 0 1 1 *", "duration": "7992h"}], EMPTY, 0, id="since the new year"),
     ],
 )
 def test_room(budgets: list[dict[str, Any]], reason: str, expected: int | None) -> None:
-    assert room(pool_of(*budgets), reason, nodes(12), NOW)[0] == expected
+    assert room(pool_of(*budgets), reason, nodes(12), NOW).left == expected
 
 
 def test_nodes_that_go_take_room() -> None:
     pool = pool_of({"nodes": "3"})
-    assert [room(pool, EMPTY, nodes(12, going), NOW)[0] for going in (0, 2, 5)] == [3, 1, 0]
-    assert room(pool, EMPTY, nodes(12), NOW)[1] == "nodes: 3"
+    assert [room(pool, EMPTY, nodes(12, going), NOW).left for going in (0, 2, 5)] == [3, 1, 0]
+    assert room(pool, EMPTY, nodes(12), NOW).words == "nodes: 3"

@@ -6,6 +6,7 @@ import pytest
 
 import kschedctl
 from kschedctl.common.errors import InputError
+from kschedctl.questions.consolidate.answer import Consolidated
 from tests.paths import ROOT
 
 POOLS = ROOT / "fixtures" / "pools"
@@ -16,6 +17,7 @@ FIRST, SECOND, GPU = (
     "ip-10-0-2-27.eu-west-1.compute.internal",
     "ip-10-0-1-42.eu-west-1.compute.internal",
 )
+KIND = "apiVersion: karpenter.sh/v1\nkind: NodePool\n"
 SMALL = """
 apiVersion: v1
 kind: Pod
@@ -34,15 +36,26 @@ def idle() -> kschedctl.SchedulingCluster:
 def test_pending_pods_keep_nodes() -> None:
     answer = kschedctl.load(str(POOLS / "cluster")).consolidate()
     assert answer.summary == "Karpenter would keep all 3 nodes"
-    assert {each.reason for each in answer.nodes} == {"its pods and the pending ones would need 2 new nodes"}
+    assert {each.reason for each in answer.nodes} == {"2 new nodes would be needed, 1 of them for pending pods alone"}
 
 
 def test_an_empty_node_is_deleted_and_prices_decide_about_others(idle: kschedctl.SchedulingCluster) -> None:
-    decisions = {each.node: (each.decision, each.reason) for each in idle.consolidate().nodes}
-    assert decisions[GPU] == ("delete", "")
-    assert decisions[FIRST] == ("replace", "if the new node is cheaper: prices are not known")
+    answer = idle.consolidate()
+    assert answer.summary == "Karpenter would delete 1 empty node; it keeps 2"
+    decisions = {each.node: (each.decision, each.reason, each.certain) for each in answer.nodes}
+    assert decisions[GPU] == ("delete", "", True)
+    assert decisions[FIRST] == ("keep", "no smaller known instance type would do", False)
+    assert answer.names() == (f"node/{GPU}",)
     priced = {each.node: (each.decision, each.said) for each in idle.consolidate(instance_types=TYPES).nodes}
     assert priced[FIRST] == ("keep", "Can't replace with a cheaper node")
+
+
+def small(idle: kschedctl.SchedulingCluster, folder: Path, more: str = "", **what_if: str) -> Consolidated:
+    """Return the answer for a cluster in which one small pod is all that runs in the pool."""
+    file = folder / "pod.yaml"
+    file.write_text(SMALL.format(node=FIRST, annotations=more))
+    apply = [str(file), *filter(None, (what_if.pop("apply", ""),))]
+    return idle.what_if(delete=("rs/shop/search", f"node/{SECOND}"), apply=apply, **what_if).consolidate([FIRST])
 
 
 @pytest.mark.parametrize(
@@ -59,13 +72,37 @@ def test_an_empty_node_is_deleted_and_prices_decide_about_others(idle: kschedctl
 def test_pods_that_fit_elsewhere(
     idle: kschedctl.SchedulingCluster, tmp_path: Path, annotations: str, decision: str, reason: str
 ) -> None:
-    file = tmp_path / "pod.yaml"
-    file.write_text(SMALL.format(node=FIRST, annotations=annotations))
-    answer = idle.what_if(delete="rs/shop/search", apply=str(file)).consolidate([FIRST])
+    answer = small(idle, tmp_path, annotations)
     (node,) = answer.nodes
     assert (node.decision, node.reason) == (decision, reason)
     assert set(node.moves) == ({"shop/small"} if decision == "delete" else set())
+    assert node.lost == (("shop/small",) if decision == "delete" else ())
     assert answer.outcome.yes is (decision == "delete")
+
+
+def test_the_destination_of_pods_is_no_node_that_goes_first(idle: kschedctl.SchedulingCluster, tmp_path: Path) -> None:
+    file = tmp_path / "pod.yaml"
+    file.write_text(SMALL.format(node=FIRST, annotations=""))
+    answer = idle.what_if(delete="rs/shop/search", apply=str(file)).consolidate()
+    decisions = {each.node: (each.decision, each.now) for each in answer.nodes}
+    assert decisions == {SECOND: ("delete", True), GPU: ("delete", True), FIRST: ("delete", False)}
+    (first,) = [each for each in answer.nodes if each.node == FIRST]
+    assert not {SECOND, GPU} & set(first.moves.values())
+    assert "counts as disrupted" in first.reason
+    assert set(answer.names()) == {f"node/{SECOND}", f"node/{GPU}"}
+
+
+def test_without_a_pool_that_launches_nodes_nothing_but_empty_nodes_goes(
+    idle: kschedctl.SchedulingCluster, tmp_path: Path
+) -> None:
+    pool = tmp_path / "pool.yaml"
+    status = "status: {conditions: [{type: Ready, status: 'False', reason: NodeClassNotReady}]}"
+    spec = "spec: {template: {spec: {nodeClassRef: {group: g, kind: K, name: default}}}}"
+    pools = (f"{KIND}metadata: {{name: {name}}}\n{spec}\n{status}\n" for name in ("general", "gpu"))
+    pool.write_text("---\n".join(pools))
+    (node,) = small(idle, tmp_path, apply=str(pool)).nodes
+    assert (node.decision, node.moves) == ("keep", {})
+    assert node.reason.startswith("no NodePool launches nodes")
 
 
 BUDGET = """
@@ -87,12 +124,9 @@ def test_the_status_of_a_disruption_budget_is_computed_where_it_is_missing(
     assert node.said == "Pdb prevents pod evictions (PodDisruptionBudget=[shop/small])"
 
 
-def test_a_budget_says_how_many_go_now(idle: kschedctl.SchedulingCluster) -> None:
+def test_budgets_of_pools_with_nodes_that_go(idle: kschedctl.SchedulingCluster) -> None:
     answer = idle.consolidate()
-    assert [(each.pool, each.nodes, each.empty, each.underutilized) for each in answer.budgets] == [
-        ("general", 2, 1, 1),
-        ("gpu", 1, 1, 1),
-    ]
+    assert [(each.pool, each.nodes, each.empty, each.underutilized) for each in answer.budgets] == [("gpu", 1, 1, 0)]
 
 
 def test_nodes_are_chosen_by_pattern(idle: kschedctl.SchedulingCluster) -> None:

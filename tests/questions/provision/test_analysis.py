@@ -64,6 +64,29 @@ def test_nothing_is_launched_in_a_zone_that_fails(cluster: kschedctl.SchedulingC
     assert {each.zones for each in answer.nodes} == {("eu-west-1b",)}
 
 
+CLAIM = """
+apiVersion: karpenter.sh/v1
+kind: NodeClaim
+metadata: {name: claim, labels: {karpenter.sh/nodepool: general, topology.kubernetes.io/zone: eu-west-1a}}
+spec: {nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}}
+status:
+  providerID: aws:///eu-west-1a/i-ip-10-0-1-11.eu-west-1.compute.internal
+  capacity: {cpu: "8", memory: 32Gi, pods: "58"}
+  allocatable: {cpu: 7930m, memory: 31Gi, pods: "58"}
+"""
+
+
+@pytest.mark.parametrize("lost", ["fail_zone", "delete"])
+def test_the_claim_of_a_node_that_is_gone_is_no_node_on_its_way(
+    cluster: kschedctl.SchedulingCluster, tmp_path: Path, lost: str
+) -> None:
+    file = tmp_path / "claim.yaml"
+    file.write_text(CLAIM)
+    node = "node/ip-10-0-1-11.eu-west-1.compute.internal"
+    answer = cluster.what_if(apply=str(file), **{lost: "eu-west-1a" if lost == "fail_zone" else node}).provision()
+    assert "shop/search" in str([each.planned for each in answer.nodes])
+
+
 AGENT = """
 apiVersion: apps/v1
 kind: DaemonSet
