@@ -64,9 +64,10 @@ def read_catalog(path: str) -> tuple[InstanceType, ...]:
     return types
 
 
-def no_node_pools() -> InputError:
+def no_node_pools(cluster: Cluster) -> InputError:
     """Return the error of a question about Karpenter for a cluster without it."""
     hint = "kubectl get nodepools.karpenter.sh lists them; a snapshot of kschedctl snapshot contains them"
+    hint = next((warning for warning in cluster.warnings if "NodePool" in warning), hint)
     return InputError("the cluster has no NodePool of Karpenter", hint=hint)
 
 

@@ -42,7 +42,7 @@ def consolidation(loaded: LoadedCluster, request: ConsolidateRequest, handle: An
     types = read_catalog(request.instance_types) if request.instance_types else ()
     require_listed(loaded.cluster, NodePool.__name__)
     if not loaded.cluster.list(NodePool):
-        raise no_node_pools()
+        raise no_node_pools(loaded.cluster)
     cluster = completed(loaded.with_edited_pending().cluster)
     nodes = cluster.nodes.objects
     rows = dict.fromkeys(row for name in request.nodes for row in find_nodes(cluster, name))

@@ -13,6 +13,8 @@ from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineTable
 MISTYPED: Final = "budget-with-a-mistake"
 IDLE: Final = "budget-selects-nobody"
 AT_ONCE: Final = "all-pods-at-once"
+#: The rule of pods that ask autoscalers to leave them where they are.
+UNHEEDED: Final = "annotation-without-effect"
 
 
 class RefusalData(Data, frozen=True):

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from kschedctl.common.wording import counted, duration, listed
 from kschedctl.questions.charts import Kind, utilisation_bars
 from kschedctl.questions.document import Document, Heading, Paragraph, Question, Tone, and_more, table
-from kschedctl.questions.drain.answer import AT_ONCE, MISTYPED, Drained, DrainedNodeData
+from kschedctl.questions.drain.answer import AT_ONCE, MISTYPED, UNHEEDED, Drained, DrainedNodeData
 from kschedctl.questions.frame import (
     View,
     cautions,
@@ -51,7 +51,7 @@ def document(answer: Drained, view: View) -> Document:
     yield Paragraph(f"{how}{took}; among equal nodes {answer.chance}", Tone.FAINT)
     for each in answer.unprotected:
         if each.rule != MISTYPED:
-            yield Paragraph(each.cause, Tone.CAUTION if each.rule == AT_ONCE else Tone.FAINT)
+            yield Paragraph(each.cause, Tone.CAUTION if each.rule in (AT_ONCE, UNHEEDED) else Tone.FAINT)
     if view.drawn:
         yield from _charts(answer, view.overview)
     rows = []

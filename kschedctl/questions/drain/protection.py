@@ -1,26 +1,36 @@
-"""Pods that a drain evicts without the disruption budget that was probably meant for them.
+"""Pods that a drain evicts although something was probably meant to protect them: a budget, or an annotation.
 
 The drain goes on, so that these causes do not change the outcome. Budgets with a mistake in their selector are part of
 the first line, and their correction is the first suggestion.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.disruption import counted_budget
 from kschedctl.diagnosis.idle_budgets import IdleBudget, all_at_once, idle_budgets
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.questions.answer_parts import CureData, DiagnosisData
-from kschedctl.questions.drain.answer import AT_ONCE, IDLE, MISTYPED
+from kschedctl.questions.drain.answer import AT_ONCE, IDLE, MISTYPED, UNHEEDED
 from kschedctl.questions.drain.cures import is_drained, node_causes, outcome
 from kschedctl.questions.drain.request import DrainRequest
 from kschedctl.questions.drain.run import DrainRun, run_drain
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.trials.loaded_cluster import LoadedCluster
 
+#: Annotations with which pods ask autoscalers to leave them where they are, with the value.
+_KEEPING: Final = {"karpenter.sh/do-not-disrupt": "true", "cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
+
 
 def unprotected_causes(run: DrainRun) -> Iterator[DiagnosisData]:
-    """Yield the budgets that protect none of the evicted pods, and the workloads of which all pods go at once."""
+    """Yield what does not protect the evicted pods: annotations for autoscalers, idle budgets, and the lack of one."""
+    for key, value in _KEEPING.items():
+        asking = [pod.key for each in run.drained for pod in each.evicted if pod.metadata.annotations.get(key) == value]
+        if asking:
+            has = "has" if len(asking) == 1 else "have"
+            cause = f"{listed(asking, most=3)} {has} the annotation {key}: {value}, which a drain does not heed"
+            yield DiagnosisData(UNHEEDED, cause, (), ())
     together = [pair for each in run.drained for pair in all_at_once(run.before, each.evicted)]
     found = list(_idle(run))
     at_once = {workload: len(pods) for workload, pods in together}

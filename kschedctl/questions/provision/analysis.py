@@ -69,7 +69,7 @@ def provisioning(cluster: LoadedCluster, request: ProvisionRequest, handle: Anal
     types = read_catalog(request.instance_types) if request.instance_types else ()
     require_listed(cluster.cluster, NodePool.__name__)
     if not cluster.cluster.list(NodePool):
-        raise no_node_pools()
+        raise no_node_pools(cluster.cluster)
     scheduler = cluster.with_edited_pending()
     asked = _waiting(scheduler.cluster)
     with handle.busy("scheduling the pending pods"):

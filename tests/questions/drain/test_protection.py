@@ -1,11 +1,13 @@
-"""Disruption budgets that select no pod, and workloads of which all pods go at once."""
+"""Disruption budgets that select no pod, workloads of which all pods go at once, and annotations that do not help."""
 
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import Deployment
-from kschedctl.questions.drain.answer import AT_ONCE, IDLE, MISTYPED
+from kschedctl.questions.drain.answer import AT_ONCE, IDLE, MISTYPED, UNHEEDED
 from tests.builders import make_object
 from tests.questions.drain.test_cures import ask, deployment, flat, pdb
 
@@ -128,3 +130,31 @@ def test_a_corrected_budget_can_forbid_the_drain() -> None:
 def test_evictions_without_budgets_are_not_checked() -> None:
     answer = ask(*WEB, selecting({"app": "webb"}), disable_eviction=True)
     assert (answer.unprotected, answer.suggestions) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("annotations", "causes"),
+    [
+        pytest.param(
+            {"karpenter.sh/do-not-disrupt": "true"},
+            ["web-1-0 has the annotation karpenter.sh/do-not-disrupt: true, which a drain does not heed"],
+            id="Karpenter",
+        ),
+        pytest.param(
+            {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"},
+            [
+                "web-1-0 has the annotation cluster-autoscaler.kubernetes.io/safe-to-evict: false, "
+                "which a drain does not heed"
+            ],
+            id="Cluster Autoscaler",
+        ),
+        pytest.param({"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}, [], id="safe"),
+    ],
+)
+def test_annotations_for_autoscalers_do_not_stop_a_drain(annotations: dict[str, str], causes: list[str]) -> None:
+    objects = [
+        replace(each, metadata=replace(each.metadata, annotations=annotations)) if isinstance(each, Pod) else each
+        for each in deployment(["a"])
+    ]
+    found = [each.cause for each in ask(*objects).unprotected if each.rule == UNHEEDED]
+    assert [cause.partition("/")[2] for cause in found] == causes
