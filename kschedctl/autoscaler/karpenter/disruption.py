@@ -44,16 +44,12 @@ _WHEN_EMPTY: Final = "WhenEmpty"
 _BALANCED: Final = "Balanced"
 #: The value of the annotation that keeps a node; a pod's may also be a time.
 _TRUE: Final = "true"
-
-
 #: A reason in our words and in Karpenter's.
 Why: TypeAlias = tuple[str, str]
 _SPOT_TO_SPOT: Final = (
     "Karpenter does not replace a spot node by another one (SpotToSpotConsolidation is off by default)",
     "SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node",
 )
-
-
 _NOT_CHEAPER: Final = "Can't replace with a cheaper node"
 
 
@@ -190,9 +186,7 @@ class Disruptions:
         pool = self._cluster.get(NodePool, state.node_pool)
         pods = self._pods(state)
         is_empty = not any(is_movable(each) and _cost(each) > 0 for each in pods)
-        unknown = Disruption(
-            node=state.node.name, pool=state.node_pool, is_empty=is_empty, price=self._price(state) or None
-        )
+        unknown = Disruption(node=state.node.name, pool=state.node_pool, is_empty=is_empty, price=self._price(state))
         if self.waits:
             return unknown.kept((f"Karpenter decides nothing: {waiting_words(self._cluster)}", ""))
         if kept := _why_kept(state, has_claims=self._has_claims):
