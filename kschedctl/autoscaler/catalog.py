@@ -1,7 +1,7 @@
 """Sources of instance types: a file, or the nodes and NodeClaims of a cluster."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -74,12 +74,16 @@ def no_node_pools(cluster: Cluster) -> InputError:
 def seen_types(cluster: Cluster) -> tuple[InstanceType, ...]:
     """Return the instance types of a cluster's nodes and NodeClaims, the smallest first.
 
-    Each is taken to be offered in all zones that the cluster uses. Prices are not known.
+    Each is taken to be offered in all zones that the cluster uses. Prices are not known. A what-if that removes nodes
+    does not change what the cloud offers.
     """
     found: dict[str, InstanceType] = {}
-    zones, capacity_types = _places(cluster)
+    machines = list(_machines(cluster))
+    if not cluster.is_as_read:
+        machines += _machines(cluster.origin)
+    zones, capacity_types = _places([labels for labels, _, _ in machines], cluster.list(NodePool))
     offerings = tuple(Offering(zone=zone, capacity_type=kind) for zone in zones for kind in capacity_types)
-    for labels, capacity, allocatable in _machines(cluster):
+    for labels, capacity, allocatable in machines:
         name = instance_type_of(labels)
         if name and name not in found and capacity:
             found[name] = _type(name, labels, capacity, allocatable or capacity, offerings)
@@ -95,19 +99,20 @@ def _machines(cluster: Cluster) -> Iterator[tuple[Labels, ResourceList, Resource
         yield claim.metadata.labels, claim.status.capacity, claim.status.allocatable
 
 
-def _places(cluster: Cluster) -> tuple[list[str], list[str]]:
-    """Return the zones and capacity types of nodes, of NodeClaims and of the requirements of pools."""
-    labelled = [node.metadata.labels for node in cluster.nodes.objects]
-    labelled += [claim.metadata.labels for claim in cluster.list(NodeClaim)]
-    zones = {zone for labels in labelled if (zone := zone_of(labels))}
-    kinds = {"on-demand"} | {labels[CAPACITY_TYPE] for labels in labelled if CAPACITY_TYPE in labels}
-    for pool in cluster.list(NodePool):
+def _places(labelled: Iterable[Labels], pools: Iterable[NodePool]) -> tuple[list[str], list[str]]:
+    """Return the zones and capacity types of machines and of the requirements of pools."""
+    zones: set[str] = set()
+    kinds = {"on-demand"}
+    for labels in labelled:
+        zones.add(zone_of(labels))
+        kinds.add(labels.get(CAPACITY_TYPE, "on-demand"))
+    for pool in pools:
         for each in pool.spec.template.spec.requirements:
             if each.operator == IN and each.key == ZONE:
                 zones.update(each.values)
             if each.operator == IN and each.key == CAPACITY_TYPE:
                 kinds.update(each.values)
-    return sorted(zones), sorted(kinds - {RESERVED})
+    return sorted(zones - {""}), sorted(kinds - {RESERVED})
 
 
 def _type(

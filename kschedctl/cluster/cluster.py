@@ -79,8 +79,8 @@ class Cluster:
         self.not_listed = frozenset(not_listed)
         self._objects = objects
         self._resources: dict[RequestRules, ResourceColumns] = {}
-        #: The cluster that this one was derived from in any number of steps.
-        self._origin = self
+        #: The cluster that this one was derived from in any number of steps; itself if from none.
+        self.origin = self
         #: A version number per kind, which changes with the objects of the kind.
         self._kind_versions = dict.fromkeys(objects, next_version())
         #: Values that other packages computed from nodes and objects, and their kinds (see ``derived``).
@@ -112,7 +112,7 @@ class Cluster:
     @property
     def is_as_read(self) -> bool:
         """True unless the cluster was derived from another one, by a what-if or a step of a simulation."""
-        return self._origin is self
+        return self.origin is self
 
     def overlay(self, rows: Rows | None = None, nominated: PodIndices | None = None) -> Overlay:
         """Return an overlay without changes, with a world for every node or for some nodes.
@@ -135,9 +135,9 @@ class Cluster:
         """Return the allocatable resources of nodes and the requests of pods, under a release's rules."""
         # The columns may still be those of the cluster that this one was derived from.
         columns = self._resources.get(rules)
-        if columns is None and self._origin is not self:
+        if columns is None and self.origin is not self:
             # All other clusters that are derived from it will need them.
-            columns = self._origin.resources(rules)
+            columns = self.origin.resources(rules)
         if columns is None or not columns.are_of(self.nodes, self.pods):
             columns = columns.moved(self.nodes, self.pods) if columns is not None else None
             if columns is None:

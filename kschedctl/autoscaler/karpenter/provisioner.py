@@ -471,7 +471,8 @@ def _names(spec: PodSpec) -> Iterator[str]:
         yield from (*container.resources.requests, *container.resources.limits)
 
 
-def _order(waiting: WaitingPod) -> tuple[int, int, datetime, str]:
+def _order(waiting: WaitingPod) -> tuple[int, int, datetime, bool, str]:
     nanos, metadata = waiting.first.nanos, waiting.pod.metadata
     created = metadata.creation_timestamp or datetime(1, 1, 1, tzinfo=UTC)
-    return -nanos.get("cpu", 0), -nanos.get("memory", 0), created, metadata.uid
+    # A pod that a what-if makes has no UID, and is newer than all that the snapshot shows.
+    return -nanos.get("cpu", 0), -nanos.get("memory", 0), created, not metadata.uid, metadata.uid

@@ -61,7 +61,16 @@ def test_a_pool_that_is_deleted_launches_nothing(cluster: kschedctl.SchedulingCl
 def test_nothing_is_launched_in_a_zone_that_fails(cluster: kschedctl.SchedulingCluster) -> None:
     assert {each.zones for each in cluster.provision().nodes} == {("eu-west-1a", "eu-west-1b")}
     answer = cluster.what_if(fail_zone="eu-west-1a").provision()
-    assert {each.zones for each in answer.nodes} == {("eu-west-1b",)}
+    assert {each.zones for each in answer.nodes if each.pool == "general"} == {("eu-west-1b",)}
+    assert "eu-west-1a" not in {zone for each in answer.nodes for zone in each.zones}
+
+
+def test_an_instance_type_outlives_the_nodes_that_showed_it(cluster: kschedctl.SchedulingCluster) -> None:
+    """The zone that fails has the only node with a GPU; the pod that waited gets the next one, not the new pod."""
+    nodes = cluster.what_if(fail_zone="eu-west-1a").provision().nodes
+    assert [(each.instance_types, each.planned) for each in nodes if each.pool == "gpu"] == [
+        (("g5.xlarge",), ("ml/train-2",))
+    ]
 
 
 CLAIM = """
