@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kschedctl.autoscaler.instance_types import CAPACITY_TYPE, RESERVED, InstanceType, Offering
+from kschedctl.autoscaler.instance_types import CAPACITY_TYPE, CAPACITY_TYPES, RESERVED, InstanceType, Offering
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.common.text.yaml import yaml_value
@@ -21,7 +21,6 @@ from kschedctl.objects.well_known import INSTANCE_TYPE, REGION, ZONE, instance_t
 
 #: The source of types that are read from a cluster, in words.
 SEEN: Final = "the nodes of the cluster"
-_CAPACITY_TYPES: Final = ("on-demand", "spot", RESERVED)
 _AWS: Final = "karpenter.k8s.aws/instance-"
 #: Prefixes of labels that say what an instance type is, and not what a pool adds to it.
 _TYPE_LABELS: Final = (_AWS, "karpenter.azure.com/sku-", "karpenter.k8s.gcp/instance-", "eks.amazonaws.com/instance-")
@@ -58,8 +57,8 @@ def read_catalog(path: str) -> tuple[InstanceType, ...]:
         if not kind.offerings:
             raise InputError("is empty", where=path, path=f"instanceTypes[{i}].offerings", hint=hint)
         for j, each in enumerate(kind.offerings):
-            if each.capacity_type not in _CAPACITY_TYPES:
-                problem = f'"{each.capacity_type}" is not one of {", ".join(_CAPACITY_TYPES)}'
+            if each.capacity_type not in CAPACITY_TYPES:
+                problem = f'"{each.capacity_type}" is not one of {", ".join(CAPACITY_TYPES)}'
                 raise InputError(problem, where=path, path=f"instanceTypes[{i}].offerings[{j}].capacityType", hint=hint)
     return types
 

@@ -24,9 +24,6 @@ from kschedctl.objects.meta import ApiObject, Labels
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import RequestRules
 
-# Kinds of objects that belong to a cluster and were not read.
-
-
 T = TypeVar("T", bound=ApiObject)
 V = TypeVar("V")
 ObjectMap = Mapping[type[ApiObject], Mapping[tuple[str, str], ApiObject]]

@@ -255,12 +255,14 @@ class Disruptions:
         price = _worst_price(cheaper[0], new.claimed)
         return with_field(replaced, replacement=with_field(new, types=cheaper), new_price=price)
 
+    def _is_pending(self, key: str) -> bool:
+        namespace, _, name = key.partition("/")
+        pods = self._cluster.pods
+        return is_provisionable(pods.pod(pods.index[namespace, name]))
+
     def _too_many(self, plan: Plan) -> Why:
         n_new = len(plan.nodes)
-        pods = self._cluster.pods
-        waiting = [
-            all(is_provisionable(pods.pod(pods.index[_name_of(key)])) for key in each.pods) for each in plan.nodes
-        ]
+        waiting = [all(map(self._is_pending, each.pods)) for each in plan.nodes]
         reason = f"its pods would need {n_new} new nodes"
         if any(waiting):
             reason = f"{n_new} new nodes would be needed, {sum(waiting)} of them for pending pods alone"
@@ -311,12 +313,11 @@ class Disruptions:
 
     def _why_pods_stay(self, plan: Plan) -> Why | None:
         """Return the pods that would find no place, in our words and in Karpenter's."""
-        pods = self._cluster.pods
         errors: dict[str, str] = {}
         starting: dict[str, str] = {}
         for key in (*plan.errors, *plan.placed):
             # Pods that were pending before may stay so.
-            if is_provisionable(pods.pod(pods.index[_name_of(key)])):
+            if self._is_pending(key):
                 continue
             if key in plan.errors:
                 errors[key] = plan.errors[key]
@@ -345,11 +346,6 @@ class Disruptions:
         place = state.labels.get(ZONE), state.labels.get(CAPACITY_TYPE)
         offered = (each.price for each in kind.offerings if (each.zone, each.capacity_type) == place) if kind else ()
         return next(iter(offered), None) if self._has_prices else None
-
-
-def _name_of(key: str) -> tuple[str, str]:
-    namespace, _, name = key.partition("/")
-    return namespace, name
 
 
 def _is_smaller(kind: InstanceType, state: StateNode) -> bool:

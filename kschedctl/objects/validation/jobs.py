@@ -1,11 +1,12 @@
 """Validation of Jobs and CronJobs, with their completion indexes and schedules."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 from zoneinfo import ZoneInfo
 
+from kschedctl.objects.cron import CronError, Schedule
 from kschedctl.objects.duration import Duration
 from kschedctl.objects.field_errors import OMITTED, go_quote
 from kschedctl.objects.names import label_problems, qualified_name_problems, subdomain_problems, too_long
@@ -15,41 +16,17 @@ from kschedctl.objects.validation.placement import label_selector, selector_in_m
 from kschedctl.objects.validation.values import Tree, ValidationContext, in_go, sorted_labels
 from kschedctl.objects.validation.workloads import pod_template
 
-# Validation of cron schedules and time zones, with the messages of the API server's parser (robfig/cron).
+# Schedules and time zones.
 
-_DESCRIPTORS: Final = frozenset({"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"})
 _EVERY: Final = "@every "
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII).fullmatch
-_MAX_INT64: Final = 2**63
 _ZONE_PART: Final = re.compile(r"[A-Za-z.\-_0-9+]{1,14}").fullmatch
-_MONTHS: Final = {
-    name: i
-    for i, name in enumerate(
-        ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), start=1
-    )
-}
-_DAYS: Final = {name: i for i, name in enumerate(("sun", "mon", "tue", "wed", "thu", "fri", "sat"))}
-
-
-class _Bounds(NamedTuple):
-    """The bounds of a schedule's field, and the names of its values."""
-
-    lowest: int
-    highest: int
-    names: Mapping[str, int] = {}
-
-
-_FIELDS: Final = (_Bounds(0, 59), _Bounds(0, 23), _Bounds(1, 31), _Bounds(1, 12, _MONTHS), _Bounds(0, 6, _DAYS))
-
-
-class _CronError(ValueError):
-    """A text that is not a cron schedule."""
 
 
 def _check_schedule(schedule: Part) -> None:
     try:
         _parse_schedule(schedule.value)
-    except _CronError as error:
+    except CronError as error:
         schedule.invalid(str(error))
     if "TZ" in schedule.value:
         schedule.invalid("cannot use TZ or CRON_TZ in schedule, use timeZone field instead")
@@ -88,70 +65,18 @@ def _parse_schedule(text: str) -> None:
     if text.startswith(("TZ=", "CRON_TZ=")):
         zone, space, rest = text.partition(" ")
         if not space:
-            raise _CronError("invalid schedule format: runtime error: slice bounds out of range [:-1]")
+            raise CronError("invalid schedule format: runtime error: slice bounds out of range [:-1]")
         zone = zone.partition("=")[2]
         if not _is_zone(zone):
-            raise _CronError(f"provided bad location {zone}: unknown time zone {zone}")
+            raise CronError(f"provided bad location {zone}: unknown time zone {zone}")
         text = rest.strip()
     if text.startswith(_EVERY):
         try:
             Duration.parse(text.removeprefix(_EVERY))
         except ValueError as error:
-            raise _CronError(f"failed to parse duration {text}: {error}") from None
-    elif text.startswith("@"):
-        if text not in _DESCRIPTORS:
-            raise _CronError(f"unrecognized descriptor: {text}")
+            raise CronError(f"failed to parse duration {text}: {error}") from None
     else:
-        fields = text.split()
-        if len(fields) != len(_FIELDS):
-            raise _CronError(f"expected exactly 5 fields, found {len(fields)}: [{' '.join(fields)}]")
-        for field, bounds in zip(fields, _FIELDS, strict=True):
-            for expression in filter(None, field.split(",")):
-                _range(expression, bounds)
-
-
-def _range(expression: str, bounds: _Bounds) -> None:
-    parts = expression.split("/")
-    limits = parts[0].split("-")
-    if limits[0] in ("*", "?"):
-        start, end = bounds.lowest, bounds.highest
-    else:
-        start = end = _parsed_number(limits[0], bounds.names)
-        if len(limits) == 2:
-            end = _parsed_number(limits[1], bounds.names)
-        elif len(limits) > 2:
-            raise _CronError(f"too many hyphens: {expression}")
-    step = 1
-    if len(parts) == 2:
-        step = _parsed_number(parts[1], {})
-        # "N/STEP" extends to the highest value.
-        end = bounds.highest if len(limits) == 1 else end
-    elif len(parts) > 2:
-        raise _CronError(f"too many slashes: {expression}")
-    if start < bounds.lowest:
-        raise _CronError(f"beginning of range ({start}) below minimum ({bounds.lowest}): {expression}")
-    if end > bounds.highest:
-        raise _CronError(f"end of range ({end}) above maximum ({bounds.highest}): {expression}")
-    if start > end:
-        raise _CronError(f"beginning of range ({start}) beyond end of range ({end}): {expression}")
-    if not step:
-        raise _CronError(f"step of range should be a positive number: {expression}")
-
-
-def _parsed_number(text: str, names: Mapping[str, int]) -> int:
-    named = names.get(text.lower())
-    if named is not None:
-        return named
-    if not _INTEGER(text):
-        why = f"strconv.Atoi: parsing {go_quote(text)}: invalid syntax"
-        raise _CronError(f"failed to parse int from {text}: {why}")
-    number = int(text) if len(text) < 100 else _MAX_INT64
-    if not -_MAX_INT64 <= number < _MAX_INT64:
-        why = f"strconv.Atoi: parsing {go_quote(text)}: value out of range"
-        raise _CronError(f"failed to parse int from {text}: {why}")
-    if number < 0:
-        raise _CronError(f"negative number ({number}) not allowed: {text}")
-    return number
+        Schedule.parse(text)
 
 
 class IndexesError(ValueError):
