@@ -8,9 +8,12 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from kschedctl.objects.cluster_autoscaler import SAFE_TO_EVICT
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE, default_pod_spec
+from kschedctl.objects.karpenter import DISRUPTION_COST, DO_NOT_DISRUPT
 from kschedctl.objects.meta import Labels, LabelSelector, ObjectMeta
 from kschedctl.objects.pod import (
+    DELETION_COST,
     Affinity,
     Container,
     ContainerState,
@@ -101,10 +104,10 @@ _KEPT_ANNOTATIONS = frozenset(
         "scheduling.volcano.sh/group-name",
         "vpaInPlaceUpdated",
         "vpaUpdates",
-        "karpenter.sh/do-not-disrupt",
-        "karpenter.sh/disruption-cost",
-        "controller.kubernetes.io/pod-deletion-cost",
-        "cluster-autoscaler.kubernetes.io/safe-to-evict",
+        DELETION_COST,
+        DISRUPTION_COST,
+        DO_NOT_DISRUPT,
+        SAFE_TO_EVICT,
     }
 )
 _encode = msgspec.msgpack.Encoder().encode

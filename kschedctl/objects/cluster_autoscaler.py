@@ -10,6 +10,8 @@ from kschedctl.objects.meta import ApiObject, ApiStruct, Int32, Labels
 #: The ConfigMap in which Cluster Autoscaler reports its node groups, under the key ``status``.
 STATUS_NAMESPACE: Final = "kube-system"
 STATUS_NAME: Final = "cluster-autoscaler-status"
+#: The annotation with which a pod asks to be left where it is ("false").
+SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 LAST_UPDATED: Final = "cluster-autoscaler.kubernetes.io/last-updated"
 
 #: The annotations of a Node of Cluster API that name its set of machines, and that of OpenShift that names its machine.

@@ -10,6 +10,10 @@ from kschedctl.objects.meta import ApiObject, ApiStruct, Int32, ObjectMeta, Time
 
 #: The label of a node that names its NodePool.
 NODE_POOL_LABEL: Final = "karpenter.sh/nodepool"
+#: The annotation that keeps a pod or a node where it is: "true", or on a pod the time for which it does.
+DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
+#: The annotation with the cost of a pod's eviction.
+DISRUPTION_COST: Final = "karpenter.sh/disruption-cost"
 
 
 class NodeClassReference(ApiStruct, frozen=True):

@@ -11,6 +11,9 @@ from kschedctl.objects.meta import ApiObject, ApiStruct, Int32, Int64, LabelSele
 from kschedctl.objects.selectors import NodeAffinity
 from kschedctl.objects.volume import Volume
 
+#: The annotation of a pod that says how soon its ReplicaSet deletes it: the lowest cost first.
+DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
+
 
 class ContainerPort(ApiStruct, frozen=True):
     container_port: Int32 = 0

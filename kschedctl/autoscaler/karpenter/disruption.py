@@ -17,7 +17,6 @@ from kschedctl.autoscaler.instance_types import CAPACITY_TYPE, RESERVED, Instanc
 from kschedctl.autoscaler.karpenter.budgets import EMPTY, UNDERUTILIZED, Room, room
 from kschedctl.autoscaler.karpenter.new_nodes import NewNode
 from kschedctl.autoscaler.karpenter.pods import (
-    DO_NOT_DISRUPT,
     ignores_budget,
     is_evictable,
     is_movable,
@@ -32,8 +31,8 @@ from kschedctl.autoscaler.karpenter.state import StateNode, is_under_consolidate
 from kschedctl.autoscaler.requirements import Requirements
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.wording import counted, listed
-from kschedctl.objects.karpenter import NodeClaim, NodePool, holds
-from kschedctl.objects.pod import Pod
+from kschedctl.objects.karpenter import DISRUPTION_COST, DO_NOT_DISRUPT, NodeClaim, NodePool, holds
+from kschedctl.objects.pod import DELETION_COST, Pod
 from kschedctl.objects.resources import CPU, MEMORY, parse_resources
 from kschedctl.objects.well_known import INSTANCE_TYPE, ZONE
 from kschedctl.objects.workload import PodDisruptionBudget
@@ -408,7 +407,7 @@ def _worst_price(kind: InstanceType, wanted: Requirements) -> float:
 
 _INT: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 #: Annotations with the cost of a pod's eviction, the first of which counts.
-_COSTS: Final = ("karpenter.sh/disruption-cost", "controller.kubernetes.io/pod-deletion-cost")
+_COSTS: Final = (DISRUPTION_COST, DELETION_COST)
 
 
 def _cost(pod: Pod) -> float:

@@ -13,7 +13,7 @@ from kschedctl.autoscaler.requirements import GTE, LTE, Requirements, added, of_
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.core import Condition, Taint
 from kschedctl.objects.duration import Duration
-from kschedctl.objects.karpenter import NODE_POOL_LABEL
+from kschedctl.objects.karpenter import DO_NOT_DISRUPT, NODE_POOL_LABEL
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.names import label_value_problems, qualified_name_problems
 from kschedctl.objects.pod import PREFER_NO_SCHEDULE, Affinity, Pod, PodAffinity, PodSpec, Toleration, tolerated
@@ -35,7 +35,6 @@ from kschedctl.objects.selectors import (
 from kschedctl.objects.well_known import HOSTNAME
 from kschedctl.objects.workload import PodDisruptionBudget
 
-DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 _DISRUPTED: Final = Taint(key="karpenter.sh/disrupted", effect="NoSchedule")
 _UNSCHEDULABLE: Final = Condition(type="PodScheduled", status="False", reason="Unschedulable")
 _RULES: Final = RequestRules()

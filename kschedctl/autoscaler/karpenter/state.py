@@ -63,7 +63,8 @@ def completed(cluster: Cluster, *, pods: bool = True) -> Cluster:
     Args:
         pods: Mark pending pods as kube-scheduler marks those for which it finds no node.
     """
-    nodes = [_completed_node(each) for each in cluster.nodes.objects]
+    machines = {each.status.node_name: each.status.provider_id for each in cluster.list(NodeClaim)}
+    nodes = [_completed_node(each, machines.get(each.name, "")) for each in cluster.nodes.objects]
     if any(new is not old for new, old in zip(nodes, cluster.nodes.objects, strict=True)):
         cluster = cluster.with_nodes(nodes)
     pools = cluster.list(NodePool)
@@ -108,12 +109,12 @@ def is_starting(node: Node) -> bool:
     return any(each.type == "Ready" and each.status != "True" for each in node.status.conditions)
 
 
-def _completed_node(node: Node) -> Node:
+def _completed_node(node: Node, machine: str) -> Node:
     labels = node.metadata.labels
     if not labels.get(NODE_POOL_LABEL) or is_starting(node):
         return node
     if not node.spec.provider_id:
-        node = replace(node, spec=replace(node.spec, provider_id=f"node:///{node.name}"))
+        node = replace(node, spec=replace(node.spec, provider_id=machine or f"node:///{node.name}"))
     if not labels.get(INSTANCE_TYPE) and not labels.get(_INITIALIZED):
         node = replace(node, metadata=replace(node.metadata, labels={**labels, _INITIALIZED: "true"}))
     return node

@@ -16,7 +16,7 @@ from kschedctl.linter.values import Steps, at, is_rendered, items, numbered, tex
 from kschedctl.objects.coordination import ConfigMap, Lease
 from kschedctl.objects.duration import Duration
 from kschedctl.objects.event import Event
-from kschedctl.objects.karpenter import MinValuesRequirement, NodePool
+from kschedctl.objects.karpenter import DO_NOT_DISRUPT, MinValuesRequirement, NodePool
 from kschedctl.objects.selectors import GT, IN, LT
 from kschedctl.objects.workload import Deployment
 
@@ -121,9 +121,6 @@ def _reasons(refusals: list["PoolRefusal"]) -> str:
     return "; ".join([*texts[:_MOST_POOLS], *more])
 
 
-_DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
-
-
 @Rule(
     "KS802",
     "do-not-disrupt-without-end",
@@ -167,7 +164,7 @@ def do_not_disrupt_without_end(pods: WorkloadPods, context: LintContext) -> Iter
 
     Repair: a duration, a PodDisruptionBudget that lets one pod go at a time, or ``terminationGracePeriod`` in the NodePools.
     """
-    steps = (*pods.template, "metadata", "annotations", _DO_NOT_DISRUPT)
+    steps = (*pods.template, "metadata", "annotations", DO_NOT_DISRUPT)
     if at(pods.obj.raw, *steps) != "true" or pods.type in ("batch/Job", "batch/CronJob") or pods.custom:
         return
     if pods.spec.get("activeDeadlineSeconds") or pods.spec.get("restartPolicy") in ("Never", "OnFailure"):
@@ -219,7 +216,7 @@ def do_not_disrupt_ignored(pods: WorkloadPods, context: LintContext) -> Iterator
 
     Repair: ``"true"``, or a duration in hours, minutes and seconds.
     """
-    steps = (*pods.template, "metadata", "annotations", _DO_NOT_DISRUPT)
+    steps = (*pods.template, "metadata", "annotations", DO_NOT_DISRUPT)
     value = at(pods.obj.raw, *steps)
     if not isinstance(value, str) or value in ("true", "false", "") or not is_rendered(value):
         return

@@ -9,6 +9,8 @@ from kschedctl.linter.fix import removing, renaming, setting
 from kschedctl.linter.pods import TemplateContainer, WorkloadPods
 from kschedctl.linter.rule import Problem, Rule, RuleSubject, Stage
 from kschedctl.linter.values import Steps, at, items, mapping, nano_units, text
+from kschedctl.objects.cluster_autoscaler import SAFE_TO_EVICT
+from kschedctl.objects.karpenter import DO_NOT_DISRUPT
 from kschedctl.objects.quantity import NANO
 from kschedctl.objects.resources import format_nanos
 
@@ -241,13 +243,12 @@ def no_requests(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
             )
 
 
-_DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 #: The replacement, by annotation.
 _INSTEAD: Final = {
     "scheduler.alpha.kubernetes.io/critical-pod": "priorityClassName",
     "scheduler.alpha.kubernetes.io/affinity": "spec.affinity",
     "scheduler.alpha.kubernetes.io/tolerations": "spec.tolerations",
-    "karpenter.sh/do-not-evict": _DO_NOT_DISRUPT,
+    "karpenter.sh/do-not-evict": DO_NOT_DISRUPT,
 }
 
 
@@ -284,7 +285,7 @@ def dead_annotation(pods: WorkloadPods, context: LintContext) -> Iterator[Proble
             if name not in annotations:
                 continue
             steps = (*place, "annotations", name)
-            renamed = instead == _DO_NOT_DISRUPT and instead not in annotations
+            renamed = instead == DO_NOT_DISRUPT and instead not in annotations
             fix = renaming(pods.obj, steps, instead) if renamed else removing(pods.obj, f"remove {name}", steps)
             yield Problem(
                 message=f"the annotation {name} no longer has an effect",
@@ -295,7 +296,7 @@ def dead_annotation(pods: WorkloadPods, context: LintContext) -> Iterator[Proble
             )
 
 
-_OF_PODS: Final = ("cluster-autoscaler.kubernetes.io/safe-to-evict", "karpenter.sh/do-not-disrupt")
+_OF_PODS: Final = (SAFE_TO_EVICT, DO_NOT_DISRUPT)
 
 
 @Rule(

@@ -17,7 +17,7 @@ from kschedctl.objects.names import (
     too_long,
     underscored_subdomain_problems,
 )
-from kschedctl.objects.pod import PodSpec
+from kschedctl.objects.pod import DELETION_COST, PodSpec
 from kschedctl.objects.quantity import QuantityError
 from kschedctl.objects.schema.schema import decode_object
 from kschedctl.objects.validation.containers import (
@@ -84,7 +84,6 @@ def _default_pod_level(spec: Tree) -> None:
 
 MIRROR: Final = "kubernetes.io/config.mirror"
 TOLERATIONS: Final = "scheduler.alpha.kubernetes.io/tolerations"
-_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 SECCOMP_OF_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"
 SECCOMP_OF_CONTAINER: Final = "container.seccomp.security.alpha.kubernetes.io/"
 APP_ARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
@@ -104,8 +103,8 @@ def pod_annotations(annotations: Part, spec: Part, context: ValidationContext) -
         own[MIRROR].invalid("must set spec.nodeName if mirror pod annotation is set")
     if own.get(TOLERATIONS):
         _check_tolerations(annotations[TOLERATIONS], context)
-    if _DELETION_COST in own and not _is_cost(own[_DELETION_COST].value):
-        own[_DELETION_COST].invalid("must be a 32bit integer")
+    if DELETION_COST in own and not _is_cost(own[DELETION_COST].value):
+        own[DELETION_COST].invalid("must be a 32bit integer")
     _check_seccomp(annotations[SECCOMP_OF_POD])
     for key in own:
         if key.startswith(SECCOMP_OF_CONTAINER):

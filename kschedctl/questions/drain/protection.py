@@ -10,6 +10,8 @@ from typing import Final
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.disruption import counted_budget
 from kschedctl.diagnosis.idle_budgets import IdleBudget, all_at_once, idle_budgets
+from kschedctl.objects.cluster_autoscaler import SAFE_TO_EVICT
+from kschedctl.objects.karpenter import DO_NOT_DISRUPT
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.questions.answer_parts import CureData, DiagnosisData
 from kschedctl.questions.drain.answer import AT_ONCE, IDLE, MISTYPED, UNHEEDED
@@ -20,7 +22,7 @@ from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.trials.loaded_cluster import LoadedCluster
 
 #: Annotations with which pods ask autoscalers to leave them where they are, with the value.
-_KEEPING: Final = {"karpenter.sh/do-not-disrupt": "true", "cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
+_KEEPING: Final = {DO_NOT_DISRUPT: "true", SAFE_TO_EVICT: "false"}
 
 
 def unprotected_causes(run: DrainRun) -> Iterator[DiagnosisData]:

@@ -31,12 +31,14 @@ from kschedctl.objects import (
     volume,
     workload,
 )
+from kschedctl.objects.cluster_autoscaler import SAFE_TO_EVICT
 from kschedctl.objects.coordination import LEADER_ANNOTATION, lock_record
 from kschedctl.objects.core import Condition, QuantityText, Taint
 from kschedctl.objects.device import ResourceSlice
+from kschedctl.objects.karpenter import DISRUPTION_COST, DO_NOT_DISRUPT
 from kschedctl.objects.kinds import CAPTURED_KINDS
 from kschedctl.objects.meta import ApiObject, Labels, LabelSelectorRequirement, OwnerReference
-from kschedctl.objects.pod import Pod, Toleration
+from kschedctl.objects.pod import DELETION_COST, Pod, Toleration
 from kschedctl.objects.pod_group import TypedLocalObjectReference
 from kschedctl.objects.quantity import quantity_problem
 from kschedctl.objects.selectors import NodeSelectorRequirement, parse_int64
@@ -50,6 +52,8 @@ from kschedctl.sources.snapshot.pseudonyms import Pseudonyms
 from kschedctl.sources.snapshot.public_names import is_kept_group
 from kschedctl.sources.snapshot.rewriting import Replacement, Rewriter, anonymous_amount, structs_in
 
+#: A value of an annotation that switches something off, for a time or for ever.
+_SWITCH: Final = re.compile(r"true|false|[0-9hms.]+")
 #: Fields with a fixed set of values defined by Kubernetes.
 CHOICES: Final = frozenset(
     {
@@ -305,7 +309,8 @@ class _Renaming:
     def _annotations(self, annotations: Labels) -> Labels:
         rules: dict[str, Callable[[str], str]] = {
             _MIGRATED_PLUGINS: lambda value: ",".join(map(self._names.word, value.split(","))),
-            _REVISION: lambda value: value if parse_int64(value) is not None else self._names.word(value),
+            **dict.fromkeys((_REVISION, DELETION_COST, DISRUPTION_COST), self._integer),
+            **dict.fromkeys((DO_NOT_DISRUPT, SAFE_TO_EVICT), self._switch),
             LEADER_ANNOTATION: self._leader,
             cluster_autoscaler.OWNER_KIND: self._renamed_kind,
             cluster_autoscaler.MACHINE: self._machine,
@@ -315,6 +320,12 @@ class _Renaming:
             **dict.fromkeys(cluster_autoscaler.AMOUNT_ANNOTATIONS, self._amount_in_text),
         }
         return {key: rules.get(key, self._names.word)(value) for key, value in annotations.items()}
+
+    def _integer(self, text: str) -> str:
+        return text if parse_int64(text) is not None else self._names.word(text)
+
+    def _switch(self, text: str) -> str:
+        return text if _SWITCH.fullmatch(text) else self._names.word(text)
 
     def _amount_in_text(self, text: str) -> str:
         return text if quantity_problem(text) is None else self._names.word(text)

@@ -24,14 +24,15 @@ from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Location
 from kschedctl.common.wording import listed
 from kschedctl.objects import core, meta, policies, volume
-from kschedctl.objects.cluster_autoscaler import GROUP_ANNOTATIONS
+from kschedctl.objects.cluster_autoscaler import GROUP_ANNOTATIONS, SAFE_TO_EVICT
 from kschedctl.objects.coordination import LEADER_ANNOTATION, NODE_LEASES, Lease
 from kschedctl.objects.core import Condition
 from kschedctl.objects.device import AllocatedDeviceStatus
 from kschedctl.objects.event import Event, NewestEvents
+from kschedctl.objects.karpenter import DISRUPTION_COST, DO_NOT_DISRUPT
 from kschedctl.objects.kinds import CAPTURED_KINDS, cannot_be_listed, resource_of
 from kschedctl.objects.meta import ApiObject, Labels, ObjectMeta
-from kschedctl.objects.pod import Pod, PodSpec
+from kschedctl.objects.pod import DELETION_COST, Pod, PodSpec
 from kschedctl.objects.policies import PodMetrics
 from kschedctl.objects.volume import Volume
 from kschedctl.sources.snapshot.header import HEADER_FILE, ServerVersion, SnapshotHeader
@@ -45,7 +46,10 @@ from kschedctl.sources.snapshot.summary import ReadSummary
 READ_ANNOTATIONS: Final = frozenset(
     {
         LEADER_ANNOTATION,
-        "controller.kubernetes.io/pod-deletion-cost",
+        DELETION_COST,
+        DISRUPTION_COST,
+        DO_NOT_DISRUPT,
+        SAFE_TO_EVICT,
         "deployment.kubernetes.io/revision",
         "kubernetes.io/config.mirror",
         "pv.kubernetes.io/bind-completed",
@@ -84,6 +88,8 @@ UNREAD_FIELDS: Final[dict[tuple[type, str], Any]] = {
     (volume.ISCSI, "target_portal"): "",
     (volume.VsphereVolume, "volume_path"): "",
 }
+#: The conditions of NodeClaims of which only the status counts.
+_STATES: Final = ("Initialized", "Consolidatable", "InstanceTerminating", "Rebooting")
 #: The conditions that are kept, and the conditions that keep their reason and their message.
 READ_CONDITIONS: Final = frozenset(
     {
@@ -106,10 +112,13 @@ READ_CONDITIONS: Final = frozenset(
         "Evicted",
         "QuotaReserved",
         "Unschedulable",
+        # Of NodeClaims.
+        "Launched",
+        *_STATES,
     }
 )
-READ_REASONS: Final = READ_CONDITIONS - {"Ready"}
-READ_MESSAGES: Final = READ_CONDITIONS - {"Ready", "PodResizeInProgress", "DisruptionTarget", "Complete", "Failed"}
+READ_REASONS: Final = READ_CONDITIONS - {"Ready", *_STATES}
+READ_MESSAGES: Final = READ_REASONS - {"PodResizeInProgress", "DisruptionTarget", "Complete", "Failed"}
 
 
 def read_conditions(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:

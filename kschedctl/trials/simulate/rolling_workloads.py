@@ -12,7 +12,7 @@ from kschedctl.cluster.placed_pods import age, pod_at
 from kschedctl.controllers.admission.resource_quota import quota_refusals
 from kschedctl.controllers.disruption import is_unready
 from kschedctl.controllers.workloads.update_strategy import DeploymentRolling, StatefulSetRolling
-from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod import DELETION_COST, Pod
 from kschedctl.objects.policies import ResourceQuota
 from kschedctl.objects.resources import RequestRules
 from kschedctl.objects.selectors import parse_int64
@@ -191,8 +191,6 @@ def _nothing() -> None:
 # ``replicas - maxUnavailable``. ``ActivePodsWithRanks`` (pkg/controller) decides which pods a ReplicaSet deletes; among
 # equal pods the newest goes first, then the first by name.
 
-_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
-
 
 class RollingDeployment:
     """The controller of a Deployment that gets a new revision.
@@ -327,7 +325,7 @@ class RollingDeployment:
 
         def rank(pod: Pod) -> tuple[object, ...]:
             placed = bool(pod.spec.node_name)
-            cost = parse_int64(pod.metadata.annotations.get(_DELETION_COST, "")) or 0
+            cost = parse_int64(pod.metadata.annotations.get(DELETION_COST, "")) or 0
             return (
                 placed,
                 placed and self._revisions.is_available(pod),

@@ -8,8 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
+import kschedctl
 from kschedctl.objects.quantity import parse_quantity
 from kschedctl.questions.batch.provisioning import ProvisioningCase, case_answer, plan_answer, plan_of
+from kschedctl.sources.snapshot.capture import capture, write_capture
+from kschedctl.sources.snapshot.load import SnapshotReader
 
 RECORDED = Path(__file__).parents[3] / "fixtures" / "conformance" / "karpenter"
 THEMES = ("mixed", "pods", "pools")
@@ -89,3 +92,14 @@ def test_what_is_done_with_nodes_equals_the_recorded_answers() -> None:
         for reason, pools in expected["budgets"].items():
             assert {each: _ANY if n is None else n for each, n in found["budgets"][reason].items()} == pools, case.id
     assert n_nodes > 100
+
+
+def test_a_captured_snapshot_answers_as_its_source(tmp_path: Path) -> None:
+    """Annotations, conditions and the NodeClaim of each node survive ``kschedctl snapshot``."""
+    for case in lines("cases", "disruption"):
+        source, target = tmp_path / f"{case['id']}.json", tmp_path / case["id"]
+        objects = [each for part in case.values() if isinstance(part, list) for each in part if "kind" in each]
+        source.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+        write_capture(capture(SnapshotReader([source])), target)
+        answers = [kschedctl.load(str(each)).consolidate() for each in (source, target)]
+        assert answers[0].nodes == answers[1].nodes, case["id"]
