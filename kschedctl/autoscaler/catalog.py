@@ -12,7 +12,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.common.text.yaml import yaml_value
 from kschedctl.objects.core import ResourceList
-from kschedctl.objects.karpenter import NODE_POOL_LABEL, NodeClaim, NodePool
+from kschedctl.objects.karpenter import INSTANCE_LABELS, NODE_POOL_LABEL, NodeClaim, NodePool
 from kschedctl.objects.meta import Labels
 from kschedctl.objects.quantity import NANO, QuantityError, check_quantities, quantity_text
 from kschedctl.objects.resources import CPU, MEMORY, parse_resources
@@ -22,8 +22,6 @@ from kschedctl.objects.well_known import INSTANCE_TYPE, REGION, ZONE, instance_t
 #: The source of types that are read from a cluster, in words.
 SEEN: Final = "the nodes of the cluster"
 _AWS: Final = "karpenter.k8s.aws/instance-"
-#: Prefixes of labels that say what an instance type is, and not what a pool adds to it.
-_TYPE_LABELS: Final = (_AWS, "karpenter.azure.com/sku-", "karpenter.k8s.gcp/instance-", "eks.amazonaws.com/instance-")
 #: The names of AWS, such as ``m7g.4xlarge`` and ``u-6tb1.metal``.
 _AWS_NAME: Final = re.compile(r"(?P<family>(?P<category>[a-z]+)(?P<generation>[0-9]+)[a-z0-9-]*)\.(?P<size>[a-z0-9-]+)")
 
@@ -119,7 +117,7 @@ def _type(
 ) -> InstanceType:
     total, left = parse_resources(capacity), parse_resources(allocatable)
     overhead = {each: quantity_text(total[each] - left[each]) for each in left if total.get(each, 0) > left[each]}
-    own = {key: value for key, value in labels.items() if key.startswith(_TYPE_LABELS)}
+    own = {key: value for key, value in labels.items() if key.startswith(INSTANCE_LABELS)}
     return InstanceType(
         name=name,
         arch=labels.get("kubernetes.io/arch", "amd64"),

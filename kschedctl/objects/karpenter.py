@@ -15,6 +15,14 @@ DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 #: The annotation with the cost of a pod's eviction.
 DISRUPTION_COST: Final = "karpenter.sh/disruption-cost"
 
+#: Prefixes of labels that say what an instance type is, and not what a pool adds to it.
+INSTANCE_LABELS: Final = (
+    "karpenter.k8s.aws/instance-",
+    "karpenter.azure.com/sku-",
+    "karpenter.k8s.gcp/instance-",
+    "eks.amazonaws.com/instance-",
+)
+
 
 class NodeClassReference(ApiStruct, frozen=True):
     """The object of a cloud provider that says how instances are made."""

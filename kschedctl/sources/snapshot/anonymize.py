@@ -24,6 +24,7 @@ from kschedctl.objects import (
     core,
     custom_resources,
     event,
+    karpenter,
     meta,
     pod,
     pod_group,
@@ -34,8 +35,10 @@ from kschedctl.objects import (
 from kschedctl.objects.cluster_autoscaler import SAFE_TO_EVICT
 from kschedctl.objects.coordination import LEADER_ANNOTATION, lock_record
 from kschedctl.objects.core import Condition, QuantityText, Taint
+from kschedctl.objects.cron import Schedule
 from kschedctl.objects.device import ResourceSlice
-from kschedctl.objects.karpenter import DISRUPTION_COST, DO_NOT_DISRUPT
+from kschedctl.objects.duration import Duration
+from kschedctl.objects.karpenter import DISRUPTION_COST, DO_NOT_DISRUPT, MinValuesRequirement
 from kschedctl.objects.kinds import CAPTURED_KINDS
 from kschedctl.objects.meta import ApiObject, Labels, LabelSelectorRequirement, OwnerReference
 from kschedctl.objects.pod import DELETION_COST, Pod, Toleration
@@ -96,6 +99,8 @@ CHOICES: Final = frozenset(
         (workload.JobSpec, "completion_mode"),
         (coordination.LeaseSpec, "strategy"),
         (coordination.LeaseCandidateSpec, "strategy"),
+        (karpenter.NodePoolDisruption, "consolidation_policy"),
+        (karpenter.DisruptionBudget, "reasons"),
         *DEVICE_CHOICES,
     }
 )
@@ -188,6 +193,11 @@ def plain_version(text: str) -> str:
     return found[0] if found is not None else ""
 
 
+def _duration_or_never(text: str) -> None:
+    if text != "Never":
+        Duration.parse(text)
+
+
 class _Renaming:
     """The replacement rules for fields, by struct type and field name, and for whole structs."""
 
@@ -237,6 +247,14 @@ class _Renaming:
             (coordination.LeaseCandidateSpec, "lease_name"): names.word,
             (coordination.LeaseCandidateSpec, "binary_version"): plain_version,
             (coordination.LeaseCandidateSpec, "emulation_version"): plain_version,
+            (karpenter.NodePoolStatus, "conditions"): self._conditions,
+            (karpenter.NodeClaimStatus, "conditions"): self._conditions,
+            (karpenter.NodeClaimSpec, "expire_after"): self._readable(_duration_or_never),
+            (karpenter.NodeClaimSpec, "termination_grace_period"): self._readable(Duration.parse),
+            (karpenter.NodePoolDisruption, "consolidate_after"): self._readable(_duration_or_never),
+            (karpenter.DisruptionBudget, "nodes"): self._readable(lambda text: int(text.removesuffix("%"))),
+            (karpenter.DisruptionBudget, "schedule"): self._readable(lambda text: Schedule.parse(text.strip())),
+            (karpenter.DisruptionBudget, "duration"): self._readable(Duration.parse),
         }
         devices = DeviceRenaming(names)
         self._fields |= devices.fields
@@ -251,6 +269,7 @@ class _Renaming:
             Toleration: self._renamed_toleration,
             LabelSelectorRequirement: self._requirement,
             NodeSelectorRequirement: self._requirement,
+            MinValuesRequirement: self._requirement,
             TopologySelectorLabelRequirement: self._topology,
             OwnerReference: self._renamed_owner,
             TypedObjectReference: self._reference,
@@ -323,6 +342,18 @@ class _Renaming:
 
     def _integer(self, text: str) -> str:
         return text if parse_int64(text) is not None else self._names.word(text)
+
+    def _readable(self, read: Callable[[str], object]) -> Replacement:
+        """Return a replacement that keeps the texts that can be read, since they hold no name."""
+
+        def replacement(text: str) -> str:
+            try:
+                read(text)
+            except ValueError:
+                return self._names.word(text)
+            return text
+
+        return replacement
 
     def _switch(self, text: str) -> str:
         return text if _SWITCH.fullmatch(text) else self._names.word(text)

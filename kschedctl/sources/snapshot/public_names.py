@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from kschedctl.objects.karpenter import INSTANCE_LABELS
 from kschedctl.objects.kinds import KINDS, plural
 
 #: Names, label values and words with a meaning for scheduling or for Kubernetes itself.
@@ -13,6 +14,8 @@ KEPT_WORDS: Final = frozenset(
             true false yes linux windows amd64 arm64 default kube-system kube-public kube-node-lease
             default-scheduler system-cluster-critical system-node-critical UNSPECIFIED
         """.split(),
+        # The capacity types of Karpenter.
+        *"spot on-demand reserved".split(),
         # The leases of the control plane's leader elections, and their candidates.
         *"kube-scheduler kube-controller-manager cloud-controller-manager".split(),
         # The CSI drivers that replaced in-tree plugins: the scheduler knows them by name.
@@ -46,6 +49,9 @@ _KEPT_KEYS: Final = frozenset(
     app.kubernetes.io/instance app.kubernetes.io/managed-by app.kubernetes.io/name app.kubernetes.io/part-of
     app.kubernetes.io/version apps.kubernetes.io/pod-index batch.kubernetes.io/controller-uid
     batch.kubernetes.io/job-completion-index batch.kubernetes.io/job-name statefulset.kubernetes.io/pod-name
+    karpenter.k8s.aws/capacity-reservation-id karpenter.k8s.aws/capacity-reservation-type
+    karpenter.sh/capacity-type karpenter.sh/disrupted karpenter.sh/do-not-sync-taints karpenter.sh/initialized
+    karpenter.sh/nodepool karpenter.sh/rebooting karpenter.sh/registered karpenter.sh/unregistered
     """.split()
 )
 _DOMAINS: Final = frozenset(key.rpartition("/")[0] for key in _KEPT_KEYS if "/" in key)
@@ -74,7 +80,8 @@ _OWN_WORDS: Final = frozenset(
     WaitForFirstConsumer Container Pod PodGroup PersistentVolumeClaim Terminating NotTerminating BestEffort
     NotBestEffort PriorityClass CrossNamespacePodAffinity VolumeAttributesClass In NotIn Exists DoesNotExist Gt Lt
     Equal NoSchedule PreferNoSchedule NoExecute Indexed NonIndexed RollingUpdate Recreate OnDelete OrderedReady
-    Parallel OldestEmulationVersion NoCoordination GuestSwapBehavior InPlacePodLevelResourcesVerticalScaling
+    Parallel WhenEmpty WhenEmptyOrUnderutilized Balanced Empty Underutilized Drifted OldestEmulationVersion
+    NoCoordination GuestSwapBehavior InPlacePodLevelResourcesVerticalScaling
     RestartAllContainersOnContainerExits UserNamespacesHostNetworkSupport
     """.split()
 )
@@ -91,12 +98,12 @@ def is_kept_word(text: str) -> bool:
 
 
 def is_kept_key(key: str) -> bool:
-    """Report whether a label, taint or topology key is one of Kubernetes' own.
+    """Report whether a label, taint or topology key is one of Kubernetes' own, or says what an instance type is.
 
     >>> is_kept_key("topology.kubernetes.io/zone"), is_kept_key("team"), is_kept_key("node-role.kubernetes.io/payroll")
     (True, False, False)
     """
-    return key in _KEPT_KEYS or not key
+    return key in _KEPT_KEYS or key.startswith(INSTANCE_LABELS) or not key
 
 
 def is_kept_resource(name: str) -> bool:
