@@ -3,4 +3,4 @@
 from typing import Final
 
 #: The modelled releases, oldest first; ``releases.release`` has their rules.
-RELEASE_NAMES: Final = ("1.33", "1.34", "1.35", "1.36", "1.37")
+RELEASE_NAMES: Final = ("1.33", "1.34", "1.35", "1.36", "1.37", "1.38")

@@ -16,20 +16,25 @@ from kschedctl.objects.releases.rules import (
     DEVICES_1_35,
     DEVICES_1_36,
     DEVICES_1_37,
+    DEVICES_1_38,
     GENERIC_WORKLOAD,
     POD_GROUP_GATES_1_36,
     POD_GROUP_GATES_1_37,
+    POD_GROUP_GATES_1_38,
     POD_GROUPS_1_36,
     POD_GROUPS_1_37,
+    POD_GROUPS_1_38,
     QUEUE_1_34,
     QUEUE_1_35,
     QUEUE_1_36,
     QUEUE_1_37,
+    QUEUE_1_38,
     TOPOLOGY_AWARE,
     VALIDATION_1_34,
     VALIDATION_1_35,
     VALIDATION_1_36,
     VALIDATION_1_37,
+    VALIDATION_1_38,
     DeviceRules,
     PodGroupRules,
     QueueRules,
@@ -238,9 +243,9 @@ class Release:
 
     @property
     def locked_features(self) -> frozenset[str]:
-        """The modelled gates that are locked in this release."""
+        """The modelled gates that are locked in this release, or on for good and no longer a gate."""
         known = known_gates(self.version)
-        return frozenset(name for name in self.features if known[name].locked)
+        return frozenset(name for name in self.features if name not in known or known[name].locked)
 
     @property
     def default_plugins(self) -> tuple[tuple[str, int], ...]:
@@ -431,9 +436,24 @@ _V1_37: Final = replace(
     queue=QUEUE_1_37,
     validation=VALIDATION_1_37,
 )
+_V1_38: Final = replace(
+    _V1_37,
+    version="1.38",
+    features=MappingProxyType(
+        _GATES_OF_1_36
+        | {"StorageCapacityScoring": True, "VolumeLimitScaling": True}
+        | dict.fromkeys(POD_GROUP_GATES_1_38, False)
+    ),
+    pod_group_rules=POD_GROUPS_1_38,
+    gate_dependencies=MappingProxyType(POD_GROUP_GATES_1_38),
+    devices=DEVICES_1_38,
+    queue=QUEUE_1_38,
+    validation=VALIDATION_1_38,
+)
 
 #: The modelled releases, oldest first.
 RELEASES: Final[Mapping[str, Release]] = MappingProxyType(
-    {r.version: r for r in (_V1_33, _V1_34, _V1_35, _V1_36, _V1_37)}
+    {r.version: r for r in (_V1_33, _V1_34, _V1_35, _V1_36, _V1_37, _V1_38)}
 )
+#: The newest release that Kubernetes has published: the rules for a cluster whose version is not known.
 LATEST: Final = _V1_37

@@ -116,6 +116,7 @@ DEVICES_1_37: Final = replace(
     optional_node_operations=True,
     silent_post_filter=True,
 )
+DEVICES_1_38: Final = DEVICES_1_37
 
 
 # The differences between releases in the scheduling of pod groups, as data.
@@ -181,6 +182,7 @@ POD_GROUPS_1_37: Final = PodGroupRules(
     preempts_in_placements=True,
     batch_spans_group=True,
 )
+POD_GROUPS_1_38: Final = POD_GROUPS_1_37
 #: The gates of pod groups per release that can be set, each with the gates that it depends on.
 POD_GROUP_GATES_1_36: Final = {
     GENERIC_WORKLOAD: (),
@@ -192,6 +194,10 @@ POD_GROUP_GATES_1_37: Final = {
     GENERIC_WORKLOAD: (),
     TOPOLOGY_AWARE: (GENERIC_WORKLOAD,),
     GROUP_PREEMPTION_POLICY: (GENERIC_WORKLOAD,),
+}
+POD_GROUP_GATES_1_38: Final = {
+    GENERIC_WORKLOAD: (),
+    TOPOLOGY_AWARE: (GENERIC_WORKLOAD,),
 }
 
 
@@ -239,6 +245,7 @@ QUEUE_1_37: Final = replace(
     taints_stand_for_new_nodes=False,
     batch_rescores=True,
 )
+QUEUE_1_38: Final = QUEUE_1_37
 
 
 # The differences between releases in the API servers' validation of objects, as data, except for feature gates.
@@ -306,3 +313,4 @@ VALIDATION_1_37: Final = replace(
     pod_group_priority_gate=POD_GROUPS_1_37.preemption_gate,
     pod_group_needs_workload=False,
 )
+VALIDATION_1_38: Final = VALIDATION_1_37
