@@ -4,7 +4,19 @@ The default of a field is its value in the oldest release that has it.
 """
 
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from typing import Final
+
+
+class VictimTies(Enum):
+    """The order in which preemption sorts pods of the same priority and start, the most important first."""
+
+    #: In the order in which they came to the node. Pods that have not started start at the time of each comparison,
+    #: which reverses their order.
+    UNSTARTED_REVERSED = auto()
+    #: In the order in which they came to the node.
+    AS_THEY_CAME = auto()
+    BY_UID = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,10 +207,7 @@ POD_GROUP_GATES_1_37: Final = {
     TOPOLOGY_AWARE: (GENERIC_WORKLOAD,),
     GROUP_PREEMPTION_POLICY: (GENERIC_WORKLOAD,),
 }
-POD_GROUP_GATES_1_38: Final = {
-    GENERIC_WORKLOAD: (),
-    TOPOLOGY_AWARE: (GENERIC_WORKLOAD,),
-}
+POD_GROUP_GATES_1_38: Final = {GENERIC_WORKLOAD: (), TOPOLOGY_AWARE: (GENERIC_WORKLOAD,)}
 
 
 # The differences between releases in the scheduling queue, as data: events, preemption and batches.

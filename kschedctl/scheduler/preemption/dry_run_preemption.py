@@ -92,7 +92,7 @@ def lower_priority_pods(cluster: Cluster, release: Release, pod: Pod, rows: Rows
     Returns: One world per row, with its pods by descending importance.
     """
     pods = cluster.pods
-    lower = pods.by_importance(unstarted_in_order=release.unstarted_in_order)
+    lower = pods.by_importance(ties=release.victim_ties)
     lower = lower[pods.priority[lower] < (pod.spec.priority or 0)]
     here, worlds = Numbering.of(rows, len(cluster.nodes)).find(pods.node_row[lower])
     return PodsInWorlds(rows, worlds, lower[here])
@@ -368,14 +368,17 @@ def dry_run_preemption(
     if rules is not None and len(of_groups):
         found = select_units_on_nodes(framework, pod, of_groups, budgets, rules, found)
     needed = found.victims.counts > 0
+    needless, without_victims = found.victims.rows[~needed], found.without_victims
+    if not framework.handle.release.needless_preemption_fails:
+        needless, without_victims = needless[:0], np.union1d(without_victims, needless)
     return DryRun(
         potential_nodes,
         # Dropped worlds have no entries, so ``violating`` still matches the entries.
         found.victims.among(Numbering.of(np.flatnonzero(needed), len(needed))),
         found.violating,
-        found.without_victims,
+        without_victims,
         found.statuses,
-        found.victims.rows[~needed],
+        needless,
         budgets,
         framework.handle.release,
     )

@@ -63,7 +63,8 @@ def preempt_for_pod_group(
     status, proposed = trial.run(emptied)
     if status.code is not Code.SUCCESS:
         return PodGroupPostFilterResult(status)
-    order, _ = units_in_order_of_reprieve(cluster, units, get_pod_disruption_budgets(cluster))
+    budgets = get_pod_disruption_budgets(cluster, empty_protects=release.empty_budget_selector_protects)
+    order, _ = units_in_order_of_reprieve(cluster, units, budgets)
     if rules.stays_on_nodes and trial.depends_on_own_node(emptied, [pod for pod, _ in proposed]):
         victims = _left_over_on_nodes(cluster, emptied, order, trial, proposed)
     else:

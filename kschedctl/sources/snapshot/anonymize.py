@@ -75,6 +75,8 @@ CHOICES: Final = frozenset(
         (custom_resources.GangStatus, "phase"),
         (custom_resources.VolcanoQueueStatus, "state"),
         (pod.PodSpec, "preemption_policy"),
+        (pod.SeccompProfile, "type"),
+        (volume.PodCertificateProjection, "key_type"),
         (pod_group.PodGroupTemplateSpec, "preemption_policy"),
         (pod.PodStatus, "phase"),
         (pod.TopologySpreadConstraint, "when_unsatisfiable"),

@@ -195,7 +195,7 @@ def capture(reader: ObjectReader, *, context: str = "") -> Capture:
     volumes = Rewriter(_field_rule)
 
     def with_source(given: tuple[Volume, ...]) -> tuple[Volume, ...]:
-        kept = tuple(volume for volume in given if replace(volume, name="") != _NO_SOURCE)
+        kept = (each for each in given if replace(each, name="", projected=None) != _NO_SOURCE or each.certificate_keys)
         return tuple(map(volumes.rewrite, kept))
 
     rewriter = Rewriter(
