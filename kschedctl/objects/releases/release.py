@@ -85,10 +85,14 @@ _DECLARED_FEATURES: Final = frozenset({"RestartAllContainersOnContainerExits", "
 _QUEUE_GATES: Final = {"SchedulerAsyncPreemption": True, "SchedulerPopFromBackoffQ": True}
 #: The plugins that gates add to the default profile: the gate, the plugin, and its weight; 0 if none is set.
 _GATED_PLUGINS: Final = (("NodeDeclaredFeatures", "NodeDeclaredFeatures", 0),)
+#: The pair of a plugin and an extension point that it has from 1.38 on only.
+_RESERVE_OF_1_38: Final = frozenset({("DefaultPreemption", "reserve")})
 #: Pairs of a plugin and an extension point that it has from 1.37 on only.
 _PRE_FILTERS_OF_1_37: Final = frozenset(
     (name, "preFilter") for name in ("NodeName", "NodeUnschedulable", "TaintToleration")
 )
+#: The fields of a KubeSchedulerConfiguration that are new in 1.38.
+_CONFIG_OF_1_38: Final = frozenset({"placementFeasible", "percentageOfPlacementsToScore"})
 #: Plugins for pod groups, which a configuration may list while their gates are off, with their extension points.
 _INERT_IN_1_36: Final[Mapping[str, frozenset[str]]] = {
     "GangScheduling": frozenset({"preEnqueue", "permit"}),
@@ -291,6 +295,11 @@ class Release:
         return self.ungated_plugins + tuple((name, weight) for gate, name, weight in gated if self.enabled(gate))
 
     @property
+    def disabled_points(self) -> frozenset[tuple[str, str]]:
+        """The pairs of a plugin and an extension point that the default profile disables."""
+        return frozenset() if self.enabled(GENERIC_WORKLOAD) else _RESERVE_OF_1_38
+
+    @property
     def pod_groups(self) -> PodGroupRules | None:
         """The rules of pod groups; ``None`` if pods are scheduled one by one, whatever group they name."""
         return self.pod_group_rules if self.enabled(GENERIC_WORKLOAD) else None
@@ -376,7 +385,7 @@ _V1_34: Final = Release(
     dynamic_resources_binding_timeout=False,
     capacity_ratio_follows_type=False,
     image_volumes_raise_threshold=False,
-    absent_points=_PRE_FILTERS_OF_1_37,
+    absent_points=_PRE_FILTERS_OF_1_37 | _RESERVE_OF_1_38,
     inert_plugins=MappingProxyType({}),
     declared_features=_DECLARED_FEATURES,
     resizes_count_in_totals=False,
@@ -397,7 +406,9 @@ _V1_34: Final = Release(
         "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another "
         "pod"
     ),
-    absent_config_fields=frozenset({"bindingTimeout", "placementGenerate", "placementScore", "podGroupPostFilter"}),
+    absent_config_fields=frozenset(
+        {"bindingTimeout", "placementGenerate", "placementScore", "podGroupPostFilter", *_CONFIG_OF_1_38}
+    ),
     plugins_without_args=frozenset(),
     devices=DEVICES_1_34,
     queue=QUEUE_1_34,
@@ -424,7 +435,7 @@ _V1_35: Final = replace(
     queue_gates=MappingProxyType(_QUEUE_GATES | {"OpportunisticBatching": True}),
     dynamic_resources_scores=True,
     inert_plugins=MappingProxyType({"GangScheduling": frozenset({"preEnqueue", "reserve", "permit"})}),
-    absent_config_fields=frozenset({"placementGenerate", "placementScore", "podGroupPostFilter"}),
+    absent_config_fields=frozenset({"placementGenerate", "placementScore", "podGroupPostFilter", *_CONFIG_OF_1_38}),
     devices=DEVICES_1_35,
     queue=QUEUE_1_35,
     validation=VALIDATION_1_35,
@@ -442,7 +453,7 @@ _V1_36: Final = replace(
     portworx_needs_annotation=False,
     dynamic_resources_binding_timeout=True,
     capacity_ratio_follows_type=True,
-    absent_config_fields=frozenset({"podGroupPostFilter"}),
+    absent_config_fields=frozenset({"podGroupPostFilter", *_CONFIG_OF_1_38}),
     devices=DEVICES_1_36,
     queue=QUEUE_1_36,
     validation=VALIDATION_1_36,
@@ -459,7 +470,7 @@ _V1_37: Final = replace(
     pod_group_rules=POD_GROUPS_1_37,
     gate_dependencies=MappingProxyType(POD_GROUP_GATES_1_37),
     image_volumes_raise_threshold=True,
-    absent_points=frozenset(),
+    absent_points=_RESERVE_OF_1_38,
     inert_plugins=MappingProxyType(
         {**_INERT_IN_1_36, "DeferredPodScheduling": frozenset({"preFilter", "filter", "permit"})}
     ),
@@ -469,7 +480,7 @@ _V1_37: Final = replace(
     preemption_names_node=True,
     victim_ties=VictimTies.AS_THEY_CAME,
     counts_up_to_violated_budget=True,
-    absent_config_fields=frozenset(),
+    absent_config_fields=_CONFIG_OF_1_38,
     devices=DEVICES_1_37,
     queue=QUEUE_1_37,
     validation=VALIDATION_1_37,
@@ -484,6 +495,11 @@ _V1_38: Final = replace(
     ),
     pod_group_rules=POD_GROUPS_1_38,
     gate_dependencies=MappingProxyType(POD_GROUP_GATES_1_38),
+    absent_points=frozenset({("GangScheduling", "permit")}),
+    inert_plugins=MappingProxyType(
+        {**_V1_37.inert_plugins, "GangScheduling": frozenset({"preEnqueue", "placementFeasible"})}
+    ),
+    absent_config_fields=frozenset(),
     declared_features=_V1_37.declared_features | {"PodCertificateMLDSA", "SecurityProfileOCI"},
     victim_ties=VictimTies.BY_UID,
     needless_preemption_fails=False,

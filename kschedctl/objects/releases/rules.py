@@ -235,6 +235,11 @@ class QueueRules:
     skips_terminating_victims: bool = False
     #: True if a batch continues when the last chosen node fits another pod.
     batch_rescores: bool = False
+    #: True if InterPodAffinity's hints look up the labels of a namespace for a term with a selector of namespaces; else
+    #: such a term matches no pod there.
+    namespace_selectors_wake: bool = False
+    #: True if a change of a node queues the pods that are nominated to it and no longer fit even if it is empty.
+    shrunk_nominated_node_wakes: bool = False
     #: True if pods are never batched while device classes may back extended resources.
     devices_prevent_batches: bool = False
 
@@ -254,7 +259,7 @@ QUEUE_1_37: Final = replace(
     taints_stand_for_new_nodes=False,
     batch_rescores=True,
 )
-QUEUE_1_38: Final = QUEUE_1_37
+QUEUE_1_38: Final = replace(QUEUE_1_37, namespace_selectors_wake=True, shrunk_nominated_node_wakes=True)
 
 
 # The differences between releases in the API servers' validation of objects, as data, except for feature gates.

@@ -430,7 +430,7 @@ class PlacementGeneratePlugin(Plugin):
 class PlacementFeasiblePlugin(Plugin):
     """A plugin that decides whether a pod group succeeds with the members that found a node so far.
 
-    Every such plugin of a profile runs; configurations have no field for this extension point.
+    Until 1.37 configurations have no field for this extension point, and every such plugin of a profile runs.
     """
 
     @abstractmethod
@@ -527,6 +527,7 @@ EXTENSION_POINT_CLASSES: Final[Mapping[ExtensionPoint, type[Plugin]]] = {
     ExtensionPoint.POST_BIND: PostBindPlugin,
     ExtensionPoint.PLACEMENT_GENERATE: PlacementGeneratePlugin,
     ExtensionPoint.PLACEMENT_SCORE: PlacementScorePlugin,
+    ExtensionPoint.PLACEMENT_FEASIBLE: PlacementFeasiblePlugin,
     ExtensionPoint.POD_GROUP_POST_FILTER: PodGroupPostFilterPlugin,
 }
 

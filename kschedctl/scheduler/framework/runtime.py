@@ -98,7 +98,6 @@ class Framework:
         self._order: dict[tuple[ExtensionPoint, type[Plugin]], tuple[str, ...]] = {}
         self._plugins = {name: self._new_plugin(name) for name in names}
         self._cache = ResultCache()
-        self._judging_placements = [name for name in names if issubclass(self._classes[name], PlacementFeasiblePlugin)]
 
     def _new_plugin(self, name: str) -> Plugin:
         return self._classes[name](self.profile.args.get(name), self.handle)
@@ -115,7 +114,6 @@ class Framework:
             cluster, self.release, new, old.scheduler_names, old.waiting_pods, old.preempting, old.extenders
         )
         new._classes, new._order, new._plugins, new._cache = self._classes, self._order, {}, self._cache
-        new._judging_placements = self._judging_placements
         return new
 
     def plugin(self, name: str) -> Plugin:
@@ -346,8 +344,8 @@ class Framework:
     def run_placement_feasible(self, group: PodGroupInfo, progress: PlacementProgress) -> Status:
         """Run the PlacementFeasible plugins up to the first that rejects the group; Wait if one of them waits."""
         combined = Status()
-        for name in self._judging_placements:
-            status = cast("PlacementFeasiblePlugin", self.plugin(name)).placement_feasible(group, progress)
+        for plugin in self.plugins(ExtensionPoint.PLACEMENT_FEASIBLE, PlacementFeasiblePlugin):
+            status, name = plugin.placement_feasible(group, progress), plugin.name
             if status.code is Code.UNSCHEDULABLE:
                 return Status(status.code, status.reasons, name)
             if status.code is Code.WAIT:

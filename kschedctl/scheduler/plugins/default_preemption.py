@@ -18,6 +18,7 @@ from kschedctl.scheduler.framework.interface import (
     PostFilterPlugin,
     PostFilterResult,
     PreEnqueuePlugin,
+    ReservePlugin,
 )
 from kschedctl.scheduler.framework.node_statuses import NodeStatuses
 from kschedctl.scheduler.framework.pod_groups import PodGroupInfo
@@ -31,7 +32,7 @@ _PLACED: Final = "preemption: not eligible due to placement-based pod group sche
 _BY_GROUP: Final = "preemption: not eligible due to workload aware preemption enabled"
 
 
-class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, PodGroupPostFilterPlugin):
+class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, ReservePlugin, PodGroupPostFilterPlugin):
     """Upstream: plugins/defaultpreemption."""
 
     name = "DefaultPreemption"
@@ -83,6 +84,10 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, PodGroupPostFilterPl
             return found
         status = Status(found.status.code, (f"pod group preemption: {found.status.message}",), self.name)
         return PodGroupPostFilterResult(status, found.nominated, found.victims)
+
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Do nothing: the victims of a group are noted by the attempt itself."""
+        return SUCCESS
 
     def _left_to_group(self, pod: Pod) -> str:
         """Return the reason why a member of a group does not preempt for itself; empty if it may."""

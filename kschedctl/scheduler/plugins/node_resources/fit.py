@@ -4,7 +4,7 @@ A requested resource is insufficient if ``requested > allocatable - used``. If `
 pods does not help: the status is UnschedulableAndUnresolvable, in releases that distinguish this case.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -218,17 +218,23 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         """Report whether the pod fits on the empty node, and the node changed in its favour.
 
         The node must be new, or offer more of a requested resource, or offer none of a resource that a DeviceClass
-        backs.
+        backs. Where the release says so, the pod is also tried again if its nominated node no longer has room for it.
         """
         wanted = self.wanted(pod)
         backed = backed_resources(self.handle, wanted)
+
+        def lacking(offers: Mapping[str, int]) -> list[str]:
+            names = (name for name, amount in wanted.items() if amount > offers.get(name, 0))
+            return [name for name in names if name not in backed or offers.get(name, 0)]
+
         offers = Nodes((new,)).allocatable[0]
-        lacking = (name for name, amount in wanted.items() if amount > offers.get(name, 0))
-        if any(name not in backed or offers.get(name, 0) for name in lacking):
-            return False
+        before = Nodes((old,)).allocatable[0] if old is not None else {}
+        if lacks := lacking(offers):
+            is_lost = pod.status.nominated_node_name == new.name and not pod.spec.pod_group_name
+            is_lost &= old is not None and not lacking(before) and not set(_NATIVE).isdisjoint(lacks)
+            return is_lost and self.handle.release.queue.shrunk_nominated_node_wakes
         if old is None:
             return True
-        before = Nodes((old,)).allocatable[0]
         if any(offers.get(name, 0) > before.get(name, 0) for name in (PODS, *wanted)):
             return True
         return any(not offers.get(name, 0) for name in backed)
