@@ -158,9 +158,14 @@ class PodGroupRules:
     #: True if members stay on the nodes that were found without victims while victims are put back. Else the whole
     #: attempt is repeated for every victim.
     stays_on_nodes: bool = False
-    #: True if a pod of a group counts as a victim by the priority of its group, and if a single pod that preempts
-    #: a member of a group with disruption mode *all* preempts all of its members.
+    #: True if a single pod that preempts a member of a group with disruption mode *all* preempts all of its members.
+    pods_preempt_whole_groups: bool = False
+    #: True if a pod of a group counts as a victim by the priority of its group; else by its own.
     victims_have_group_priority: bool = False
+    #: True if a group that is evicted as a whole counts by the group's priority; else by its pods' own.
+    units_have_group_priority: bool = True
+    #: True if a pod of a group with disruption mode *single* is a more important victim than one without a group.
+    single_members_rank_as_group: bool = True
     #: True if a member that is removed as a victim of its own group no longer counts for ``minCount``.
     victims_are_counted: bool = False
     #: True if the outcome of preemption is part of the group's message even if it succeeds.
@@ -169,6 +174,32 @@ class PodGroupRules:
     preempts_in_placements: bool = False
     #: True if members of one attempt can be a batch.
     batch_spans_group: bool = False
+    #: What PreEnqueue says of a pod without its PodGroup, and of one whose group has too few pods.
+    no_group: str = 'waiting for pods\'s pod group "{group}" to appear in scheduling queue'
+    too_few: str = "waiting for minCount pods from a gang to appear in scheduling queue"
+    #: What an attempt says of a group with fewer pods on nodes than it needs, and of one without any new one.
+    threshold: str = "minCount ({least}) {verdict}: {scheduled} scheduled, {remaining} remaining"
+    nothing_fits: str = ""
+    #: True if the messages of groups begin with ``pod group is unschedulable``.
+    prefixes_messages: bool = True
+    #: True if a member that fails for its group's sake is told no more than that, and is woken by events of the
+    #: plugins that refused the group.
+    members_name_parent: bool = False
+    #: True if the check of members names pods and the root of their tree, the group's own preemption policy counts
+    #: without a gate, and the condition has the reason PodGroupError.
+    checks_hierarchy: bool = False
+    #: True if an empty value of the topology label is no domain.
+    ignores_empty_domains: bool = False
+    #: True if the placement with the node that a member is nominated to is tried first, and taken if a member fits.
+    nominated_placement_first: bool = False
+    #: True if the search ends at a share of the placements (``percentageOfPlacementsToScore``).
+    samples_placements: bool = False
+    #: True if a group that preempts prefers the nodes with the cheapest victims, whatever their scores.
+    ranks_nodes: bool = False
+    #: True if a group without any possible victim is told nothing else by PostFilter.
+    no_victims_is_final: bool = True
+    #: True if pods of lower priority lose their nomination to the nodes that a preempting group takes.
+    clears_lower_nominations: bool = False
 
 
 #: The gate with which groups are scheduled at all.
@@ -188,13 +219,35 @@ POD_GROUPS_1_37: Final = PodGroupRules(
     members_preempt=False,
     permit_decides=False,
     stays_on_nodes=True,
+    pods_preempt_whole_groups=True,
     victims_have_group_priority=True,
     victims_are_counted=True,
     says_preemption=True,
     preempts_in_placements=True,
     batch_spans_group=True,
 )
-POD_GROUPS_1_38: Final = POD_GROUPS_1_37
+POD_GROUPS_1_38: Final = replace(
+    POD_GROUPS_1_37,
+    victims_have_group_priority=False,
+    units_have_group_priority=False,
+    single_members_rank_as_group=False,
+    no_group='pod group "{group}" or one of its composite pod group ancestors has not been created yet',
+    too_few="waiting for {root} to meet its quorum",
+    threshold=(
+        "scheduling policy's minimum threshold ({least}) {verdict}: {scheduled} scheduled, "
+        "{unschedulable} unschedulable, {remaining} not-evaluated"
+    ),
+    nothing_fits="no pods were schedulable",
+    prefixes_messages=False,
+    members_name_parent=True,
+    checks_hierarchy=True,
+    ignores_empty_domains=True,
+    nominated_placement_first=True,
+    samples_placements=True,
+    ranks_nodes=True,
+    no_victims_is_final=False,
+    clears_lower_nominations=True,
+)
 #: The gates of pod groups per release that can be set, each with the gates that it depends on.
 POD_GROUP_GATES_1_36: Final = {
     GENERIC_WORKLOAD: (),

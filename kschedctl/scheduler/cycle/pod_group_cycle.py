@@ -10,18 +10,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_groups import group_members
 from kschedctl.cluster.records import PENDING
+from kschedctl.common.arrays import Rows
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.rules import GROUP_PREEMPTION_POLICY, PodGroupRules
 from kschedctl.scheduler.cycle.alike_members import AlikeMembers, assumed, without_nominations
 from kschedctl.scheduler.cycle.cycle import NO_NODES, schedule_pod
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.pod_group_decision import (
-    UNSCHEDULABLE,
+    GROUP_IS_UNSCHEDULABLE,
     GroupStatus,
     MemberDecision,
     PlacementDecision,
@@ -32,7 +34,13 @@ from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Reach
 from kschedctl.scheduler.framework.events import changed_objects
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
-from kschedctl.scheduler.framework.interface import FilterPlugin, PluginError, PodGroupPostFilterResult, PreFilterPlugin
+from kschedctl.scheduler.framework.interface import (
+    CondemnedVictims,
+    FilterPlugin,
+    PluginError,
+    PodGroupPostFilterResult,
+    PreFilterPlugin,
+)
 from kschedctl.scheduler.framework.pod_groups import (
     Placement,
     PlacementProgress,
@@ -52,6 +60,8 @@ _NO_PLACEMENT: Final = "no feasible placements found"
 _NO_PREEMPTION_PLUGIN: Final = "default preemption plugin is not registered, workload aware preemption is disabled"
 _NO_PREEMPTION_HERE: Final = "workload aware preemption is not supported for pod groups with scheduling constraints"
 _DEFAULT_POLICY: Final = "PreemptLowerPriority"
+#: The least share of placements, in percent, at which kube-scheduler ends its search.
+_LEAST_SHARE: Final = 5
 
 
 def first_best(pod: Pod, decision: Decision) -> str:
@@ -88,8 +98,10 @@ def members_problem(framework: Framework, group: PodGroupInfo) -> str:
     first = pods[0]
     if checks_members:
         pods += [cluster.pods.pod(index) for index in group.scheduled(cluster).tolist()]
-    by_group = release.enabled(GROUP_PREEMPTION_POLICY)
     spec = group.pod_group.spec if group.pod_group is not None else None
+    if rules is not None and rules.checks_hierarchy:
+        return _hierarchy_problem(group, pods)
+    by_group = release.enabled(GROUP_PREEMPTION_POLICY)
     policy = (spec.preemption_policy if by_group and spec is not None else first.spec.preemption_policy) or ""
     policy = policy or _DEFAULT_POLICY
     for pod in pods:
@@ -113,6 +125,28 @@ def members_problem(framework: Framework, group: PodGroupInfo) -> str:
     return ""
 
 
+def _hierarchy_problem(group: PodGroupInfo, pods: Sequence[Pod]) -> str:
+    """Return what is wrong with the pods of a group (upstream ``validatePodGroupHierarchy``)."""
+    first = pods[0]
+    policy = group.preemption_policy or first.spec.preemption_policy or _DEFAULT_POLICY
+    for pod in pods:
+        own = pod.spec
+        if own.scheduler_name != first.spec.scheduler_name:
+            names = f'"{own.scheduler_name}" ("{pod.name}") and "{first.spec.scheduler_name}" ("{first.name}")'
+            return f"all pods in a pod group hierarchy should have the same .spec.schedulerName set, got: {names}"
+        if (own.priority or 0) != group.priority:
+            return (
+                "all pods in a pod group hierarchy should have the same priority as the root pod group's priority, "
+                f'got {own.priority or 0} ("{pod.name}") and {group.priority} ("{group.entity}")'
+            )
+        if (own.preemption_policy or _DEFAULT_POLICY) != policy:
+            return (
+                "all pods in a pod group hierarchy should have the same preemption policy, "
+                f'got {own.preemption_policy or _DEFAULT_POLICY} ("{pod.name}") and {policy}'
+            )
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class _Tried:
     """A member's own part in one try of the group; ``preempts`` if the node is one where it evicts others first."""
@@ -130,6 +164,8 @@ class _Try:
     status: GroupStatus
     tried: tuple[_Tried, ...] = ()
     waits: bool = False
+    #: The number of placements that the generator returned.
+    n_placements: int = 1
 
     @property
     def proposed(self) -> tuple[tuple[Pod, str], ...]:
@@ -154,7 +190,7 @@ class _Cycle:
                 MemberDecision(pod, message=problem, nominated="", is_error=True) for pod in self._group.unscheduled
             )
             return PodGroupDecision(
-                self._framework, self._group, status, members, has_condition=self._rules.checks_members
+                self._framework, self._group, status, members, has_condition=self._rules.checks_members, is_invalid=True
             )
         tries = self._tries(self._framework, run_post_filter=self._rules.members_preempt)
         chosen = self._choose(self._framework, tries)
@@ -174,22 +210,74 @@ class _Cycle:
 
     # The tries of the group, one per placement.
 
-    def _tries(self, framework: Framework, *, run_post_filter: bool) -> list[_Try]:
+    def _tries(
+        self, framework: Framework, *, run_post_filter: bool, condemned: CondemnedVictims | None = None
+    ) -> list[_Try]:
+        def tried_in(placement: Placement) -> _Try:
+            if self._rules.permit_decides:
+                return self._try_until_permitted(framework, placement, run_post_filter=run_post_filter)
+            return self._try_while_feasible(framework, placement, condemned)
+
         everywhere = Placement("", framework.cluster.nodes.rows)
         if not framework.release.places_groups:
-            return [self._try_placement(framework, everywhere, run_post_filter=run_post_filter)]
+            return [tried_in(everywhere)]
         try:
             placements = framework.run_placement_generate(self._group)
         except PluginError as error:
             return [_Try(everywhere, GroupStatus(Code.ERROR, (str(error),)))]
         if not placements:
             return [_Try(everywhere, GroupStatus(Code.UNSCHEDULABLE, (_NO_PLACEMENT,)))]
-        tries = []
+        tries: list[_Try] = []
+        nominated = self._nominated_placement(framework, placements)
+        if nominated is not None:
+            placements = (nominated, *(each for each in placements if each is not nominated))
+        enough = self._enough_placements(framework, placements)
         for placement in placements:
-            tries.append(self._try_placement(framework, placement, run_post_filter=run_post_filter))
-            if tries[-1].status.code is Code.ERROR:
+            tries.append(tried_in(placement))
+            succeeded = [each for each in tries if each.status.code is Code.SUCCESS or each.waits]
+            if tries[-1].status.code is Code.ERROR or (placement is nominated and succeeded and tries[-1].proposed):
                 break
-        return tries
+            if placement is nominated and succeeded:
+                text = "nominated placement is feasible but no pending pod was scheduled"
+                tries[-1] = replace(tries[-1], status=self._refusal(text))
+            elif len(succeeded) >= enough:
+                break
+        return [replace(each, n_placements=len(placements)) for each in tries]
+
+    def _nominated_placement(self, framework: Framework, placements: Sequence[Placement]) -> Placement | None:
+        """Return the only placement with a node that a member is nominated to; it is tried before the others."""
+        if not self._rules.nominated_placement_first:
+            return None
+        nodes = framework.cluster.nodes.row
+        names = (pod.status.nominated_node_name for pod in self._group.unscheduled)
+        rows = [nodes[name] for name in names if name in nodes]
+        found = [each for each in placements if np.isin(each.rows, rows).any()]
+        return found[0] if len(found) == 1 else None
+
+    def _enough_placements(self, framework: Framework, placements: Sequence[Placement]) -> int:
+        """Return the number of placements in which the group fits at which the search ends.
+
+        kube-scheduler tries them in random order, and by default a share of them only; unless the configuration says
+        otherwise, all are tried here.
+        """
+        if not self._rules.samples_placements:
+            return len(placements)
+        profile = framework.profile
+        if not profile.plugins.get(ExtensionPoint.PLACEMENT_SCORE):
+            return 1
+        percentage = profile.percentage_of_placements_to_score
+        if percentage is None:
+            return len(placements)
+        if percentage == 0:
+            percentage = max(_LEAST_SHARE, 100 - sum(len(each.rows) for each in placements) * 9 // 500)
+        return max(1, len(placements) * percentage // 100)
+
+    def _refusal(self, *reasons: str, plugins: frozenset[str] = frozenset()) -> GroupStatus:
+        """Return the status of a group that is refused itself."""
+        prefix = GROUP_IS_UNSCHEDULABLE if self._rules.prefixes_messages else ""
+        return GroupStatus(
+            Code.UNSCHEDULABLE, tuple(filter(None, reasons)), by_group=True, prefix=prefix, plugins=plugins
+        )
 
     def _choose(self, framework: Framework, tries: Sequence[_Try]) -> _Try:
         """Return the try that counts: the one that failed with an error, the best success, or the first."""
@@ -198,9 +286,10 @@ class _Cycle:
         if chosen.status.code is not Code.ERROR and framework.release.places_groups and not no_placement:
             successes = [each for each in tries if each.status.code is Code.SUCCESS or each.waits]
             if not successes:
-                text = f"0/{len(tries)} placements are available, first placement status: {tries[0].status.error}"
-                status = GroupStatus(Code.UNSCHEDULABLE, (text,), by_group=self._rules.checks_members)
-                chosen = replace(tries[0], status=status)
+                first = tries[0].status
+                text = f"0/{chosen.n_placements} placements are available, first placement status: {first.error}"
+                status = self._refusal(text, plugins=first.plugins)
+                chosen = replace(tries[0], status=msgspec.structs.replace(status, by_group=self._rules.checks_members))
             elif len(successes) == 1:
                 chosen = successes[0]
             else:
@@ -211,22 +300,20 @@ class _Cycle:
                     chosen = _Try(successes[0].placement, GroupStatus(Code.ERROR, (str(error),)))
         if chosen.status.code is Code.SUCCESS and not chosen.proposed:
             # kube-scheduler requires a node for at least one member.
-            return replace(chosen, status=UNSCHEDULABLE)
+            return replace(chosen, status=self._refusal(self._rules.nothing_fits))
         return chosen
 
-    def _try_placement(self, framework: Framework, placement: Placement, *, run_post_filter: bool) -> _Try:
-        if self._rules.permit_decides:
-            return self._try_until_permitted(framework, placement, run_post_filter=run_post_filter)
-        return self._try_while_feasible(framework, placement)
-
-    def _try_while_feasible(self, framework: Framework, placement: Placement) -> _Try:
+    def _try_while_feasible(
+        self, framework: Framework, placement: Placement, condemned: CondemnedVictims | None
+    ) -> _Try:
         scheduled, remaining = len(self._group.scheduled(framework.cluster)), len(self._group.unscheduled)
-        status = framework.run_placement_feasible(self._group, PlacementProgress(scheduled, remaining))
+        status = framework.run_placement_feasible(self._group, PlacementProgress(scheduled, 0, remaining))
         if status.code is Code.ERROR:
             return _Try(placement, _infeasible(status))
         if status.code is Code.UNSCHEDULABLE:
-            return _Try(placement, GroupStatus(Code.UNSCHEDULABLE, status.reasons, by_group=True))
+            return _Try(placement, self._refusal(*status.reasons, plugins=frozenset({status.plugin})))
         tried: list[_Tried] = []
+        unschedulable = 0
         alike: AlikeMembers | None = None
         for pod in self._group.unscheduled:
             found = alike.decide(pod, remaining) if alike is not None else None
@@ -234,27 +321,36 @@ class _Cycle:
                 each = _Tried(found)
             else:
                 framework = alike.framework if alike is not None else framework
-                each, framework = self._try_member(framework, pod, placement, run_post_filter=False)
+                prefer = condemned.cheapest if condemned is not None else None
+                each, framework = self._try_member(framework, pod, placement, prefer=prefer)
                 member, alike = each.member, None
                 # Members like this one are searched together, except after an error or if another rule picks.
-                if self._pick is first_best and not (member.decision is None or member.is_error or member.refused_by):
+                searches_alike = self._pick is first_best and condemned is None
+                if searches_alike and not (member.decision is None or member.is_error or member.refused_by):
                     alike = AlikeMembers(member, member.decision, framework, placement.rows)
             tried.append(each)
             if each.member.is_error:
                 return _Try(placement, _of_member(each), tuple(tried))
+            if condemned is not None and each.member.node:
+                condemned = condemned.after(framework.cluster.nodes.row[each.member.node])
             remaining -= 1
             scheduled += bool(each.member.node)
-            status = framework.run_placement_feasible(self._group, PlacementProgress(scheduled, remaining))
+            unschedulable += not each.member.node
+            progress = PlacementProgress(scheduled, unschedulable, remaining)
+            status = framework.run_placement_feasible(self._group, progress)
             if status.code is Code.ERROR:
                 return _Try(placement, _infeasible(status), tuple(tried))
             if status.code is Code.UNSCHEDULABLE:
                 break
-        waits = status.code is Code.WAIT
-        code = Code.UNSCHEDULABLE if waits else status.code
-        return _Try(placement, GroupStatus(code, status.reasons, by_group=waits), tuple(tried))
+        if status.code is Code.SUCCESS:
+            return _Try(placement, GroupStatus(Code.SUCCESS), tuple(tried))
+        refusal = self._refusal(*status.reasons, plugins=frozenset({status.plugin}))
+        if status.code is Code.UNSCHEDULABLE and self._rules.prefixes_messages:
+            refusal = msgspec.structs.replace(refusal, by_group=False)
+        return _Try(placement, refusal, tuple(tried))
 
     def _try_until_permitted(self, framework: Framework, placement: Placement, *, run_post_filter: bool) -> _Try:
-        status, waits, evicts = UNSCHEDULABLE, False, False
+        status, waits, evicts = self._refusal(), False, False
         tried: list[_Tried] = []
         for pod in self._group.unscheduled:
             each, framework = self._try_member(framework, pod, placement, run_post_filter=run_post_filter)
@@ -270,11 +366,19 @@ class _Cycle:
         return _Try(placement, status, tuple(tried), waits)
 
     def _try_member(
-        self, framework: Framework, pod: Pod, placement: Placement, *, run_post_filter: bool
+        self,
+        framework: Framework,
+        pod: Pod,
+        placement: Placement,
+        *,
+        run_post_filter: bool = False,
+        prefer: Callable[[Rows], Rows] | None = None,
     ) -> tuple[_Tried, Framework]:
         """Try a member, and return the framework over the cluster in which it is assumed on its node."""
         # The members are out of the queue, which PreEnqueue guards.
-        decision = schedule_pod(framework, pod, among=placement.rows, run_post_filter=run_post_filter, gate=SUCCESS)
+        decision = schedule_pod(
+            framework, pod, among=placement.rows, run_post_filter=run_post_filter, gate=SUCCESS, prefer=prefer
+        )
         self.states.append(decision.state)
         decision.state.not_modelled += not_modelled_in(self._group)
         node = self._pick(pod, decision)
@@ -321,10 +425,12 @@ class _Cycle:
             return PodGroupPostFilterResult(Status(Code.UNSCHEDULABLE, (_NO_PREEMPTION_HERE,)))
         return plugin.pod_group_post_filter(self._group, self)
 
-    def run(self, cluster: Cluster) -> tuple[Status, Sequence[tuple[Pod, str]]]:
+    def run(
+        self, cluster: Cluster, condemned: CondemnedVictims | None = None
+    ) -> tuple[Status, Sequence[tuple[Pod, str]]]:
         """Try the whole group in a changed cluster."""
         framework = self._framework.moved(cluster)
-        chosen = self._choose(framework, self._tries(framework, run_post_filter=False))
+        chosen = self._choose(framework, self._tries(framework, run_post_filter=False, condemned=condemned))
         reasons = (chosen.status.message,) if chosen.status.code is not Code.SUCCESS else ()
         return Status(chosen.status.code, reasons), chosen.proposed
 
@@ -346,12 +452,23 @@ class _Cycle:
 
     def _completed(self, chosen: _Try) -> _Try:
         """Return a try in which the members that were not tried have the status of the group, before preemption."""
-        status = chosen.status
+        message, plugins = self._told_members(chosen.status)
+        is_error = chosen.status.code is Code.ERROR
         rest = (
-            _Tried(MemberDecision(pod, None, "", status.message, None, status.code is Code.ERROR))
+            _Tried(MemberDecision(pod, None, "", message, None, is_error, group_refused_by=plugins))
             for pod in self._group.unscheduled[len(chosen.tried) :]
         )
         return replace(chosen, tried=(*chosen.tried, *rest))
+
+    def _told_members(self, status: GroupStatus) -> tuple[str, frozenset[str]]:
+        """Return what members are told that fail for the group's sake, and the plugins whose events wake them."""
+        if not self._rules.members_name_parent:
+            return status.message, frozenset()
+        if status.code is Code.ERROR:
+            return f'parent pod group "{self._group.name}" encountered an error', frozenset()
+        if not status.by_group:
+            return status.message, frozenset()
+        return f'parent pod group "{self._group.name}" is unschedulable', status.plugins
 
     def _decision(
         self, tries: Sequence[_Try], chosen: _Try, found: PodGroupPostFilterResult | None
@@ -380,8 +497,9 @@ class _Cycle:
         nominated = member.nominated
         if found is not None and self._rules.stays_on_nodes:
             nominated = found.nominated.get(member.pod.key, nominated)
+        told, plugins = self._told_members(status)
         if status.code is Code.ERROR:
-            message = member.message if member.is_error else status.message
+            message = member.message if member.is_error else told
             return replace(member, node="", message=message, nominated="", is_error=True, fits=bool(member.node))
         if not member.node:
             return replace(member, nominated=nominated)
@@ -392,10 +510,13 @@ class _Cycle:
                 return replace(member, node="")
             if not self._rules.stays_on_nodes:
                 nominated = member.node
-            return replace(member, node="", message=status.message, nominated=nominated, fits=True)
-        reason = each.permit.message if self._rules.permit_decides else status.message
-        message = GroupStatus(Code.UNSCHEDULABLE, (reason,), by_group=True).message
-        return replace(member, node="", message=message, nominated="", fits=True)
+            return replace(member, node="", message=told, nominated=nominated, fits=True, group_refused_by=plugins)
+        if self._rules.members_name_parent:
+            message = told
+        else:
+            reason = each.permit.message if self._rules.permit_decides else status.message
+            message = GroupStatus(Code.UNSCHEDULABLE, (reason,), by_group=True).message
+        return replace(member, node="", message=message, nominated="", fits=True, group_refused_by=plugins)
 
 
 def _of_member(each: _Tried) -> GroupStatus:

@@ -26,25 +26,26 @@ class GroupStatus(msgspec.Struct, frozen=True):
     code: Code
     #: The reasons, in kube-scheduler's words.
     reasons: tuple[str, ...] = ()
-    #: True if the message begins with ``pod group is unschedulable``.
+    #: True if the group itself was refused, and not a member.
     by_group: bool = False
+    #: What the message of such a status begins with; empty since 1.38.
+    prefix: str = GROUP_IS_UNSCHEDULABLE
+    #: The plugins that refused the group.
+    plugins: frozenset[str] = frozenset()
 
     @property
     def message(self) -> str:
         """The reasons, joined with commas."""
-        return ", ".join((GROUP_IS_UNSCHEDULABLE, *self.reasons) if self.by_group else self.reasons)
+        return ", ".join((self.prefix, *self.reasons) if self.by_group and self.prefix else self.reasons)
 
     @property
     def error(self) -> str:
         """The text that stands for this status inside another one."""
-        return GROUP_IS_UNSCHEDULABLE if self.by_group else self.message
+        return self.prefix if self.by_group and self.prefix else self.message
 
     def with_reason(self, reason: str) -> "GroupStatus":
         """Return the status with one more reason."""
         return msgspec.structs.replace(self, reasons=(*self.reasons, reason))
-
-
-UNSCHEDULABLE: Final = GroupStatus(Code.UNSCHEDULABLE, by_group=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,8 @@ class MemberDecision:
     refused_by: str = ""
     #: The node on which it evicts pods for itself; empty if it does not.
     preempts_on: str = ""
+    #: The plugins that refused its group, whose events wake it if it fails for the group's sake.
+    group_refused_by: frozenset[str] = frozenset()
 
     @property
     def decision(self) -> Decision | None:
@@ -112,6 +115,8 @@ class PodGroupDecision(msgspec.Struct, frozen=True):
     victims: tuple[int, ...] = ()
     #: True if the attempt writes a condition on the PodGroup, provided that it changes.
     has_condition: bool = True
+    #: True if the members or the groups do not agree, which ends the attempt before one is tried.
+    is_invalid: bool = False
 
     @property
     def cluster(self) -> Cluster:
@@ -181,7 +186,8 @@ class PodGroupDecision(msgspec.Struct, frozen=True):
         rules, group = self.framework.release.pod_groups, self.group.pod_group
         if not self.has_condition or rules is None or group is None:
             return None
-        reasons = {Code.SUCCESS: "Scheduled", Code.ERROR: "SchedulerError"}
+        invalid = self.is_invalid and rules.checks_hierarchy
+        reasons = {Code.SUCCESS: "Scheduled", Code.ERROR: "PodGroupError" if invalid else "SchedulerError"}
         is_true = self.status.code is Code.SUCCESS
         new = Condition(
             type=rules.condition,

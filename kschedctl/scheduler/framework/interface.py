@@ -472,6 +472,16 @@ class PodGroupPostFilterResult(msgspec.Struct, frozen=True):
     victims: tuple[int, ...] = ()
 
 
+class CondemnedVictims(Protocol):
+    """The possible victims on every node, and those that are evicted for a member of the group already."""
+
+    def cheapest(self, rows: Rows) -> Rows:
+        """Return the nodes with the cheapest victims, of the nodes on which a member fits: rows in the given order."""
+
+    def after(self, row: int) -> "CondemnedVictims":
+        """Return the state after a member has taken a node, with all of its victims condemned."""
+
+
 class PodGroupTrial(Protocol):
     """An attempt at a group in a changed cluster, for plugins that look for victims (upstream ``pgSchedulingFunc``).
 
@@ -484,8 +494,18 @@ class PodGroupTrial(Protocol):
     @property
     def states(self) -> Sequence[CycleState]: ...
 
-    def run(self, cluster: Cluster) -> tuple[Status, Sequence[tuple[Pod, str]]]:
-        """Try the whole group; return the group's status, and the members that found a node with its name, in order."""
+    def run(
+        self, cluster: Cluster, condemned: CondemnedVictims | None = None
+    ) -> tuple[Status, Sequence[tuple[Pod, str]]]:
+        """Try the whole group; return the group's status, and the members that found a node with its name, in order.
+
+        Parameters
+        ----------
+        cluster : Cluster
+            The cluster without the possible victims.
+        condemned : CondemnedVictims, optional
+            These victims, where the release ranks nodes by them.
+        """
 
     def fits(self, cluster: Cluster, proposed: Sequence[tuple[Pod, str]]) -> bool:
         """Report whether members fit on given nodes, one after the other."""

@@ -34,6 +34,16 @@ class PodGroupInfo(msgspec.Struct, frozen=True):
         return f"{self.namespace}/{self.name}"
 
     @property
+    def entity(self) -> str:
+        """The group in kube-scheduler's messages: ``podgroup/NAMESPACE/NAME``."""
+        return f"podgroup/{self.key}"
+
+    @property
+    def preemption_policy(self) -> str:
+        """The preemption policy of the PodGroup; empty if it has none."""
+        return self.pod_group.spec.preemption_policy if self.pod_group is not None else ""
+
+    @property
     def priority(self) -> int:
         """The priority of the PodGroup; 0 without one."""
         return (self.pod_group.spec.priority or 0) if self.pod_group is not None else 0
@@ -69,6 +79,8 @@ class PlacementProgress(msgspec.Struct, frozen=True):
 
     #: The number of members on a node: bound before, or placed in this attempt.
     scheduled: int
+    #: The number of members that found none.
+    unschedulable: int
     #: The number of members that are still to be tried.
     remaining: int
 

@@ -9,6 +9,7 @@ from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.arrays import Int64Array, truncated_divide
 from kschedctl.controllers.workloads.template import uid_of
+from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.release import Release
@@ -27,8 +28,6 @@ from kschedctl.scheduler.framework.interface import (
 from kschedctl.scheduler.framework.pod_groups import Placement, PlacementProgress, PodGroupAssignments, PodGroupInfo
 from kschedctl.scheduler.framework.status import SUCCESS, Code, Status
 
-NO_GROUP: Final = 'waiting for pods\'s pod group "{}" to appear in scheduling queue'
-TOO_FEW: Final = "waiting for minCount pods from a gang to appear in scheduling queue"
 TOO_FEW_NODES: Final = "waiting for minCount pods from a gang to be scheduled"
 #: The time that members wait at Permit for the others, in seconds.
 _PERMIT_SECONDS: Final = 5 * 60.0
@@ -65,11 +64,13 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
         if not name:
             return SUCCESS
         group = self._pod_group(pod)
+        rules = self.handle.release.pod_group_rules
+        assert rules is not None
         if group is None:
-            return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (NO_GROUP.format(name),))
+            return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (rules.no_group.format(group=name),))
         if group.spec.min_count is None or self._n_known(group) >= group.spec.min_count:
             return SUCCESS
-        return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (TOO_FEW,))
+        return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (rules.too_few.format(root=f"podgroup/{group.key}"),))
 
     def permit(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, float]:
         """Let a member wait until ``minCount`` members have a node, and then allow those that wait.
@@ -102,12 +103,19 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
 
     def placement_feasible(self, group: PodGroupInfo, progress: PlacementProgress) -> Status:
         least, scheduled, remaining = group.min_count, progress.scheduled, progress.remaining
-        counts = f"{scheduled} scheduled, {remaining} remaining"
-        if remaining + scheduled < least:
-            return Status(Code.UNSCHEDULABLE, (f"minCount ({least}) cannot be satisfied: {counts}",))
-        if scheduled < least:
-            return Status(Code.WAIT, (f"minCount ({least}) is not yet satisfied: {counts}",))
-        return SUCCESS
+        if scheduled >= least:
+            return SUCCESS
+        rules = self.handle.release.pod_group_rules
+        assert rules is not None
+        hopeless = remaining + scheduled < least
+        text = rules.threshold.format(
+            least=least,
+            verdict="cannot be satisfied" if hopeless else "is not yet satisfied",
+            scheduled=scheduled,
+            unschedulable=progress.unschedulable,
+            remaining=remaining,
+        )
+        return Status(Code.UNSCHEDULABLE if hopeless else Code.WAIT, (text,))
 
     def _pod_group(self, pod: Pod) -> PodGroup | None:
         return self.handle.cluster.get(PodGroup, pod.spec.pod_group_name, pod.namespace)
@@ -165,10 +173,20 @@ class TopologyPlacementGenerator(PlacementGeneratePlugin):
         required = self._domain_of_scheduled(group, key)
         rows: dict[str, list[int]] = {}
         for row, node in enumerate(nodes.objects):
-            domain = node.metadata.labels.get(key)
+            domain = self._domain(node, key)
             if domain is not None and required in (None, domain):
                 rows.setdefault(domain, []).append(row)
         return tuple(Placement(domain, np.array(rows[domain], dtype=np.int64)) for domain in sorted(rows))
+
+    @property
+    def _ignores_empty(self) -> bool:
+        rules = self.handle.release.pod_group_rules
+        return rules is not None and rules.ignores_empty_domains
+
+    def _domain(self, node: Node, key: str) -> str | None:
+        """Return the domain of a node; ``None`` if it belongs to none."""
+        domain = node.metadata.labels.get(key)
+        return None if domain == "" and self._ignores_empty else domain
 
     def _domain_of_scheduled(self, group: PodGroupInfo, key: str) -> str | None:
         """Return the domain of the members that have a node; ``None`` if there are none."""
@@ -180,11 +198,14 @@ class TopologyPlacementGenerator(PlacementGeneratePlugin):
             if row < 0:
                 name = cluster.pods.records[index].node_name
                 raise _undetermined(f'getting node for pod {pod}: nodeinfo not found for node name "{name}"')
-            domain = cluster.nodes.objects[row].metadata.labels.get(key)
+            node = cluster.nodes.objects[row]
+            domain = self._domain(node, key)
             if domain is None:
-                raise _undetermined(f"no topology domain found for pod {pod}")
+                kind = "empty" if key in node.metadata.labels else "no"
+                raise _undetermined(f"{kind} topology domain found for pod {pod}")
             if found and found != domain:
-                raise _undetermined(f"more than 1 domain found for pod group: {found}, {domain}")
+                both = f'"{found}", "{domain}"' if self._ignores_empty else f"{found}, {domain}"
+                raise _undetermined(f"more than 1 domain found for pod group: {both}")
             found = domain
         return found
 

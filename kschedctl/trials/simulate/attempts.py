@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
+import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.cluster.placed_pods import on_node, pod_at, without_nomination
@@ -409,11 +410,23 @@ class PodGroupAttempts(Consequences):
             self._nominate(info.pod, member.nominated)
             for pod in lower:
                 self._nominate(pod, "")
+        for pod in self._lower_nominated_on_nodes_of(decision, victims):
+            self._nominate(pod, "")
         if pod_group is not None:
             self._evict(pod_group, victims)
         for each in tried:
             self._evict(each.member.pod, each.victims)
         return tuple(attempts)
+
+    def _lower_nominated_on_nodes_of(self, decision: PodGroupDecision, victims: list[Pod]) -> list[Pod]:
+        """Return the pods of lower priority that lose their nomination to the nodes of a preempting group."""
+        rules = self.scheduler.release.pod_groups
+        if not victims or rules is None or not rules.clears_lower_nominations:
+            return []
+        pods, nodes = self.cluster.pods, self.cluster.nodes.row
+        rows = [nodes[member.nominated] for member in decision.members if member.nominated]
+        lower = np.isin(pods.nominated_row, rows) & (pods.priority < decision.group.priority)
+        return [pod_at(self.cluster, index) for index in np.flatnonzero(lower).tolist()]
 
     def _is_refused(self, infos: list[QueuedPodInfo]) -> bool:
         """Report whether the members do not agree, which ends the attempt before those being deleted are left out."""
@@ -518,5 +531,5 @@ def _rejectors(member: MemberDecision) -> tuple[set[str], set[str]]:
     if member.refused_by:
         return {member.refused_by}, set()
     if member.is_error or member.fits or member.decision is None:
-        return set(), set()
+        return set(member.group_refused_by), set()
     return rejector_plugins(member.decision)
