@@ -185,6 +185,8 @@ class PodGroupRules:
     #: True if a member that fails for its group's sake is told no more than that, and is woken by events of the
     #: plugins that refused the group.
     members_name_parent: bool = False
+    #: What PreEnqueue says of a tree with the basic policy without a group that has enough pods.
+    no_ready_child: str = "waiting for {root} tree to have at least one ready child group"
     #: True if the check of members names pods and the root of their tree, the group's own preemption policy counts
     #: without a gate, and the condition has the reason PodGroupError.
     checks_hierarchy: bool = False
@@ -206,6 +208,8 @@ class PodGroupRules:
 GENERIC_WORKLOAD: Final = "GenericWorkload"
 #: The gate with which a group's placements are tried one by one.
 TOPOLOGY_AWARE: Final = "TopologyAwareWorkloadScheduling"
+#: The gate with which groups may have groups above them.
+COMPOSITE_POD_GROUP: Final = "CompositePodGroup"
 #: The gate with which the group's own preemption policy counts.
 GROUP_PREEMPTION_POLICY: Final = "PodGroupPreemptionPolicy"
 
@@ -260,7 +264,11 @@ POD_GROUP_GATES_1_37: Final = {
     TOPOLOGY_AWARE: (GENERIC_WORKLOAD,),
     GROUP_PREEMPTION_POLICY: (GENERIC_WORKLOAD,),
 }
-POD_GROUP_GATES_1_38: Final = {GENERIC_WORKLOAD: (), TOPOLOGY_AWARE: (GENERIC_WORKLOAD,)}
+POD_GROUP_GATES_1_38: Final = {
+    GENERIC_WORKLOAD: (),
+    TOPOLOGY_AWARE: (GENERIC_WORKLOAD,),
+    COMPOSITE_POD_GROUP: (TOPOLOGY_AWARE,),
+}
 
 
 # The differences between releases in the scheduling queue, as data: events, preemption and batches.

@@ -417,8 +417,15 @@ class PlacementGeneratePlugin(Plugin):
     """A plugin that divides the nodes into placements for a pod group."""
 
     @abstractmethod
-    def generate_placements(self, group: PodGroupInfo) -> tuple[Placement, ...]:
+    def generate_placements(self, group: PodGroupInfo, within: Placement) -> tuple[Placement, ...]:
         """Return the placements to try, sorted by name: kube-scheduler tries them in a random order.
+
+        Parameters
+        ----------
+        group : PodGroupInfo
+            The group, or a group of its tree.
+        within : Placement
+            All nodes; for a group below another one the placement in which that is tried.
 
         Raises
         ------

@@ -333,13 +333,13 @@ class Framework:
             rejector = rejector or plugin.name
         return PostFilterResult(Status(Code.UNSCHEDULABLE, tuple(reasons), rejector), (), clears)
 
-    def run_placement_generate(self, group: PodGroupInfo) -> tuple[Placement, ...]:
-        """Return the placements of a group; all nodes as one if no plugin divides them.
+    def run_placement_generate(self, group: PodGroupInfo, within: Placement) -> tuple[Placement, ...]:
+        """Return the placements of a group; all nodes within another placement as one if no plugin divides them.
 
         Raises PluginError if the attempt ends with an error.
         """
         plugins = self.plugins(ExtensionPoint.PLACEMENT_GENERATE, PlacementGeneratePlugin)
-        return plugins[0].generate_placements(group) if plugins else (Placement("", self.cluster.nodes.rows),)
+        return plugins[0].generate_placements(group, within) if plugins else (within,)
 
     def run_placement_feasible(self, group: PodGroupInfo, progress: PlacementProgress) -> Status:
         """Run the PlacementFeasible plugins up to the first that rejects the group; Wait if one of them waits."""

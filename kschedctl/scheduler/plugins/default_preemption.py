@@ -6,6 +6,7 @@ that it tries at random.
 
 from typing import Final
 
+from kschedctl.cluster.pod_group_trees import GroupForest
 from kschedctl.controllers.workloads.template import uid_of
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
@@ -41,8 +42,8 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, ReservePlugin, PodGr
         if not self.handle.release.enabled(ASYNC_PREEMPTION):
             return SUCCESS
         if pod.spec.pod_group_name and self.handle.release.groups_preempt:
-            group = self._pod_group(pod)
-            if group is not None and uid_of(group) in self.handle.preempting:
+            root = GroupForest.of(self.handle.cluster, self.handle.release).root(pod.namespace, pod.spec.pod_group_name)
+            if root is not None and uid_of(root) in self.handle.preempting:
                 return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (GROUP_UNDER_WAY,))
         elif uid_of(pod) in self.handle.preempting:
             return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (UNDER_WAY,))

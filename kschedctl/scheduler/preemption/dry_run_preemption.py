@@ -13,9 +13,11 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Numbering, Overlay, PodsInWorlds, Selection
-from kschedctl.cluster.pod_groups import grouped_pods, pod_group_of, scheduled_members
+from kschedctl.cluster.pod_group_trees import GroupForest, entity_key
+from kschedctl.cluster.pod_groups import grouped_pods, pod_group_of
 from kschedctl.common.arrays import Entries, Int64Array, Mask, Rows, Worlds
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import CompositePodGroup
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.releases.rules import PodGroupRules, VictimTies
 from kschedctl.scheduler.framework.cycle_state import CycleState
@@ -142,7 +144,8 @@ class VictimUnit(msgspec.Struct, frozen=True):
     pods: tuple[int, ...]
     #: The priority of the unit: that of the pod or of its group.
     priority: int
-    #: The kind of the unit: 0 for a pod, 1 for a group or a pod that ranks as one. Higher ones are more important.
+    #: The kind of the unit: 0 for a pod, 1 for a group or a pod that ranks as one, 2 for a tree of groups. Higher ones
+    #: are more important.
     rank: int
     #: The earliest start in microseconds since 1970, ``NOT_STARTED`` without one.
     start_time: int
@@ -180,20 +183,24 @@ def victim_units(cluster: Cluster, pods: Iterable[int], release: Release) -> lis
     units: dict[object, VictimUnit] = {}
     starts, records = cluster.pods.start_time, cluster.pods.records
     by_uid = release.victim_ties is VictimTies.BY_UID
+    forest = GroupForest.of(cluster, release)
     for pod in pods:
-        group = pod_group_of(cluster, pod)
+        own = pod_group_of(cluster, pod)
+        # The highest group above the pod that is evicted as a whole.
+        whole = [group for group in forest.upwards(own) if group.spec.disrupts_all] if own is not None else []
+        key: object = entity_key(whole[-1]) if whole else pod
+        if key in units:
+            continue
         members, priority, rank = (pod,), pod_priority(cluster, pod, rules), 0
-        if group is not None and group.spec.disrupts_all:
-            if group.key in units:
-                continue
-            members, rank = tuple(scheduled_members(cluster, group.namespace, group.name).tolist()), 1
-            priority = (group.spec.priority or 0) if rules.units_have_group_priority else priority
+        if whole:
+            members = tuple(forest.scheduled(cluster, whole[-1]).tolist())
+            rank = 2 if isinstance(whole[-1], CompositePodGroup) else 1
+            priority = (whole[-1].spec.priority or 0) if rules.units_have_group_priority else priority
         elif rules.single_members_rank_as_group:
             rank = int(bool(records[pod].spec.pod_group_name))
         # Until 1.36 the start of a group is that of the member found first.
         start = starts[list(members)].min() if rules.pods_preempt_whole_groups else starts[pod]
         uid = records[members[0]].metadata.uid if by_uid else ""
-        key = group.key if group is not None and group.spec.disrupts_all else pod
         units[key] = VictimUnit(members, priority, rank, int(start), uid)
     return list(units.values())
 
