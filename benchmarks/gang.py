@@ -63,7 +63,7 @@ def measure(args: argparse.Namespace) -> Iterator[Row]:
 
 
 def _decide(framework: Framework, gang: Sequence[Pod]) -> PodGroupDecision:
-    return schedule_pod_group(framework, gang[0].namespace, gang[0].spec.pod_group_name, gang)
+    return schedule_pod_group(framework, gang)
 
 
 def with_gpus(cluster: Cluster, n_racks: int) -> Cluster:

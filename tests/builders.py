@@ -23,7 +23,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.objects.releases.release import LATEST, RELEASES, Release
-from kschedctl.objects.releases.rules import GROUP_PREEMPTION_POLICY, TOPOLOGY_AWARE
+from kschedctl.objects.releases.rules import COMPOSITE_POD_GROUP, GROUP_PREEMPTION_POLICY, TOPOLOGY_AWARE
 from kschedctl.objects.volume import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.nodes.analysis import nodes_overview
@@ -217,7 +217,7 @@ def with_groups(version: str, *, topology: bool = False, **gates: bool) -> Relea
     own = {
         name: name != TOPOLOGY_AWARE or topology
         for name in release.gate_dependencies
-        if name != GROUP_PREEMPTION_POLICY
+        if name not in (GROUP_PREEMPTION_POLICY, COMPOSITE_POD_GROUP)
     }
     return release.with_features({**own, **gates})
 

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from kschedctl.objects.releases.rules import POD_GROUPS_1_37, POD_GROUPS_1_38
 from kschedctl.scheduler.devices.explain import NotAllocated
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.plugins import node_ports as ports
 from kschedctl.scheduler.plugins import volume_restrictions as restrictions
 from kschedctl.scheduler.plugins.basics import Cordoned, OtherNodeNamed
 from kschedctl.scheduler.plugins.dynamic_resources import filtering as devices
-from kschedctl.scheduler.plugins.gang_scheduling import NO_GROUP, TOO_FEW, TOO_FEW_NODES
+from kschedctl.scheduler.plugins.gang_scheduling import TOO_FEW_NODES
 from kschedctl.scheduler.plugins.inter_pod_affinity import filtering as affinity
 from kschedctl.scheduler.plugins.node_affinity import UnmetNodeAffinity, UnmetNodeSelector
 from kschedctl.scheduler.plugins.node_declared_features import UndeclaredFeatures
@@ -212,8 +213,15 @@ MEANINGS: Final[Mapping[str, Mapping[str, Meaning]]] = {
         "cannot schedule extended resource claim": (devices.LeftoverClaim,),
     },
     "GangScheduling": {
-        NO_GROUP.format("*"): "The pod names a PodGroup that does not exist.",
-        TOO_FEW: "Fewer pods of the gang exist than its `minCount`; its workload has to create more.",
+        POD_GROUPS_1_37.no_group.format(group="*"): "The pod names a PodGroup that does not exist.",
+        POD_GROUPS_1_37.too_few: "Fewer pods of the gang exist than its `minCount`; its workload has to create more.",
+        POD_GROUPS_1_38.no_group.format(group="*"): (
+            "The pod names a PodGroup that does not exist, or that is below a CompositePodGroup that does not."
+        ),
+        POD_GROUPS_1_38.too_few.format(root="*"): (
+            "Fewer pods of the gang exist than its `minCount`, or too few groups of a tree have enough pods."
+        ),
+        POD_GROUPS_1_38.no_ready_child.format(root="*"): "No group below the CompositePodGroup has enough pods.",
         TOO_FEW_NODES: "The member has a node, and waits until `minCount` members have one.",
     },
     "Score": {

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from kschedctl.cluster.pod_group_trees import Group
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.clock import VirtualClock
 from kschedctl.common.errors import InputError, UnsupportedError
@@ -293,10 +294,8 @@ def sequence_answer(case_id: str, played: SequenceResult) -> Answer:
         out["gated"] = list(played.untried)
     if played.has_groups:
         cluster = played.simulation.cluster
-        out["groups"] = {
-            group.key: [_condition(each) for each in group.status.conditions]
-            for group in (*cluster.list(PodGroup), *cluster.list(CompositePodGroup))
-        }
+        groups: list[Group] = [*cluster.list(PodGroup), *cluster.list(CompositePodGroup)]
+        out["groups"] = {group.key: [_condition(each) for each in group.status.conditions] for group in groups}
         out["held"] = _held(played)
     notes = list(dict.fromkeys(str(note) for attempt in played.attempts for note in attempt.search.not_modelled))
     if notes:

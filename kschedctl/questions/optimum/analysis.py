@@ -70,7 +70,9 @@ def optimum_answer(
     # The new pod of a StatefulSet has the name of the old one.
     old = (before.index.get(after.records[index].name) for index in pending)
     return Optimum(
-        **envelope(question.start.cluster, provenance, notes_of(question.start.cluster, question.gangs)),
+        **envelope(
+            question.start.cluster, provenance, notes_of(question.start.cluster, question.start.release, question.gangs)
+        ),
         summary=_optimum_summary(len(waiting), multi_step, placed, comparison),
         proven=found.proven,
         goals=tuple(_goals(comparison)),

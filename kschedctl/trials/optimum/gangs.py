@@ -13,6 +13,7 @@ from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.pod_groups import group_members, pod_group_of, scheduled_members
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.releases.release import Release
 from kschedctl.scheduler.cycle.group_decisions import pending_members
 from kschedctl.scheduler.cycle.pod_group_checks import members_problem
 from kschedctl.scheduler.cycle.scheduler import Scheduler
@@ -120,11 +121,11 @@ def gangs_of(
     return tuple(out)
 
 
-def notes_of(cluster: Cluster, gangs: Iterable[Gang]) -> tuple[NotModelled, ...]:
+def notes_of(cluster: Cluster, release: Release, gangs: Iterable[Gang]) -> tuple[NotModelled, ...]:
     """Return what is not modelled of groups."""
     names = (gang.key.partition("/") for gang in gangs)
     infos = (PodGroupInfo.of(cluster, namespace, name) for namespace, _, name in names)
-    return tuple(note for info in infos for note in not_modelled_in(info))
+    return tuple(note for info in infos for note in not_modelled_in(info, release))
 
 
 def held_groups(scheduler: Scheduler, held: Iterable[str]) -> set[tuple[str, str]]:

@@ -163,7 +163,7 @@ def both(framework: Framework, members: Sequence[Pod]) -> tuple[PodGroupDecision
         return node
 
     with patch.object(Ranking, "first_best", first_of):
-        ours = schedule_pod_group(framework, "default", GROUP, members)
+        ours = schedule_pod_group(framework, members)
     placed = [member for each in ours.placements for member in each.members if member.node]
     deferred = [member.decision for member in placed if isinstance(member.search, DeferredDecision)]
     # The group is tried again if it preempts.
@@ -172,7 +172,7 @@ def both(framework: Framework, members: Sequence[Pod]) -> tuple[PodGroupDecision
         assert decision.scores is not None
         assert (rows, total) == (decision.scores.rows.tolist(), decision.scores.total.tolist())
     moved = framework.moved(framework.cluster)
-    theirs = schedule_pod_group(moved, "default", GROUP, members, lambda pod, decision: first_best(pod, decision))
+    theirs = schedule_pod_group(moved, members, lambda pod, decision: first_best(pod, decision))
     return ours, theirs
 
 
@@ -278,7 +278,7 @@ def test_only_the_first_of_alike_members_runs_a_cycle(monkeypatch: pytest.Monkey
     members = replicas(make_pod(requests={"cpu": "1"}), 12)
     cluster = make_cluster(_nodes(), members, make_group(12))
     ran = _cycles(monkeypatch)
-    ours = schedule_pod_group(framework_of(cluster, config), "default", GROUP, members)
+    ours = schedule_pod_group(framework_of(cluster, config), members)
     assert ran == ["member-0"]
     assert all(isinstance(member.search, DeferredDecision) for member in ours.members[1:])
     equal(ours, both(framework_of(cluster, config), members)[1])
@@ -288,7 +288,7 @@ def test_a_member_that_finds_no_node_runs_a_cycle_for_its_message(monkeypatch: p
     members = replicas(make_pod(requests={"cpu": "3"}), 5)
     ran = _cycles(monkeypatch)
     cluster = make_cluster(_nodes(), members, make_group(5))
-    ours = schedule_pod_group(framework_of(cluster), "default", GROUP, members)
+    ours = schedule_pod_group(framework_of(cluster), members)
     assert ran == ["member-0", "member-4"]
     assert "4 Insufficient cpu" in ours.members[4].message
 
@@ -297,7 +297,7 @@ def test_members_after_one_without_a_node_find_none_either(monkeypatch: pytest.M
     members = replicas(make_pod(requests={"cpu": "3"}), 8)
     cluster = make_cluster(_nodes(), members, make_group(2))
     ran = _cycles(monkeypatch)
-    ours = schedule_pod_group(framework_of(cluster), "default", GROUP, members)
+    ours = schedule_pod_group(framework_of(cluster), members)
     assert ran == ["member-0", "member-4"]
     assert [bool(member.node) for member in ours.members] == [True] * 4 + [False] * 4
     equal(*both(framework_of(cluster), members))
@@ -308,7 +308,7 @@ def test_each_template_runs_one_cycle_per_placement(monkeypatch: pytest.MonkeyPa
     members = [*replicas(first, 3, "a"), *replicas(second, 3, "b"), *replicas(first, 2, "c")]
     ran = _cycles(monkeypatch)
     cluster = make_cluster(_nodes(), members, make_group(8, ZONE))
-    schedule_pod_group(framework_of(cluster), "default", GROUP, members)
+    schedule_pod_group(framework_of(cluster), members)
     assert ran == ["a-0", "b-0", "c-0"] * 2
     _decide(members, key=ZONE)
 
@@ -393,7 +393,7 @@ def test_errors_are_those_of_a_cycle(config: str) -> None:
 def test_the_decision_for_a_member_is_that_of_its_turn() -> None:
     members = replicas(make_pod(requests={"cpu": "1"}), 6)
     cluster = make_cluster(_nodes(), members, make_group(6), *(make_namespace(name) for name in NAMESPACES))
-    decision = schedule_pod_group(framework_of(cluster), "default", GROUP, members)
+    decision = schedule_pod_group(framework_of(cluster), members)
     one = decision.of_member(members[5])
     assert decision.members[5].node in one.best
     assert one.cluster.pods.index[("default", "member-4")] > one.cluster.pods.index[("default", "member-5")]

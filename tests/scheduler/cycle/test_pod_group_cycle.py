@@ -68,7 +68,7 @@ def decide(
     config = make_profile(plugins={"multiPoint": {"enabled": enabled, "disabled": disabled}})
     loaded = load_configuration(config, release=release, implements=points, args_types=types)
     scheduler = Scheduler(make_cluster(nodes, [*pods, *others], *objects), release, loaded, Registry(registry))
-    return schedule_pod_group(scheduler.framework("default-scheduler"), "default", "gang", pods)
+    return schedule_pod_group(scheduler.framework("default-scheduler"), pods)
 
 
 def members(n: int, cpu: str = "1", **fields: Any) -> list[Pod]:

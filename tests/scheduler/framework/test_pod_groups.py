@@ -11,6 +11,7 @@ from kschedctl.common.arrays import Int64Array
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.interface import (
+    CondemnedVictims,
     PermitPlugin,
     PlacementFeasiblePlugin,
     PlacementGeneratePlugin,
@@ -30,7 +31,8 @@ from tests.scheduler.framework.plugins import make_framework, make_plugin
 CLUSTER = make_cluster([make_node("a"), make_node("b"), make_node("c")])
 MEMBERS = tuple(make_members("m n"))
 GROUP = PodGroupInfo("default", "gang", make_pod_group(min_count=2), MEMBERS)
-HALFWAY = PlacementProgress(1, 1)
+HALFWAY = PlacementProgress(1, 0, 1)
+EVERYWHERE = Placement("", CLUSTER.nodes.rows)
 
 
 class NoTrial(PodGroupTrial):
@@ -40,7 +42,9 @@ class NoTrial(PodGroupTrial):
     def states(self) -> Sequence[CycleState]:
         raise AssertionError
 
-    def run(self, cluster: Cluster) -> tuple[Status, Sequence[tuple[Pod, str]]]:
+    def run(
+        self, cluster: Cluster, condemned: CondemnedVictims | None = None
+    ) -> tuple[Status, Sequence[tuple[Pod, str]]]:
         raise AssertionError
 
     def fits(self, cluster: Cluster, proposed: Sequence[tuple[Pod, str]]) -> bool:
@@ -55,7 +59,7 @@ def framework(*plugins: type[Plugin], **weights: int) -> Framework:
 
 
 def generating(name: str, *groups: Sequence[int]) -> type[Plugin]:
-    def generate_placements(self: Plugin, group: PodGroupInfo) -> tuple[Placement, ...]:
+    def generate_placements(self: Plugin, group: PodGroupInfo, within: Placement) -> tuple[Placement, ...]:
         return tuple(Placement(f"{group.name}-{i}", np.array(rows)) for i, rows in enumerate(groups))
 
     return make_plugin(name, PlacementGeneratePlugin, generate_placements=generate_placements)
@@ -98,12 +102,12 @@ def helping(name: str, code: Code, *reasons: str, calls: list[str] | None = None
 
 
 def test_without_a_plugin_all_nodes_are_one_placement() -> None:
-    (placement,) = framework().run_placement_generate(GROUP)
+    (placement,) = framework().run_placement_generate(GROUP, EVERYWHERE)
     assert (placement.name, placement.rows.tolist()) == ("", [0, 1, 2])
 
 
 def test_a_plugin_divides_the_nodes() -> None:
-    found = framework(generating("Halves", [0], [1, 2])).run_placement_generate(GROUP)
+    found = framework(generating("Halves", [0], [1, 2])).run_placement_generate(GROUP, EVERYWHERE)
     assert [(each.name, each.rows.tolist()) for each in found] == [("gang-0", [0]), ("gang-1", [1, 2])]
 
 
@@ -209,6 +213,6 @@ def test_an_error_of_a_plugin_that_generates_or_scores_is_passed_on() -> None:
     score = make_plugin("S", PlacementScorePlugin, score_placement=fail)
     broken = framework(generate, score)
     with pytest.raises(PluginError, match="out of order"):
-        broken.run_placement_generate(GROUP)
+        broken.run_placement_generate(GROUP, EVERYWHERE)
     with pytest.raises(PluginError, match="out of order"):
         broken.run_placement_score(GROUP, [PodGroupAssignments(Placement("", np.array([0])), [])])

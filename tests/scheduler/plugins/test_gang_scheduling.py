@@ -120,7 +120,7 @@ def test_placement_feasible(min_count: int | None, scheduled: int, remaining: in
     group = make_pod_group(min_count=min_count)
     found: PlacementFeasiblePlugin = plugin([], group)
     status = found.placement_feasible(
-        PodGroupInfo("default", "gang", group, ()), PlacementProgress(scheduled, remaining)
+        PodGroupInfo("default", "gang", group, ()), PlacementProgress(scheduled, 0, remaining)
     )
     assert status == Status(code, (f"minCount ({min_count or 1}) {said}",) if said else ())
 
@@ -203,7 +203,8 @@ def placements(version: str, pods: list[Pod], key: str = RACK, group: bool = Tru
     framework = Scheduler(cluster, with_groups(version, topology=True)).framework("default-scheduler")
     info = PodGroupInfo("default", "gang", pod_group if group else None, ())
     names = cluster.nodes.names
-    return {each.name: " ".join(names[row] for row in each.rows) for each in framework.run_placement_generate(info)}
+    found = framework.run_placement_generate(info, Placement("", cluster.nodes.rows))
+    return {each.name: " ".join(names[row] for row in each.rows) for each in found}
 
 
 @pytest.mark.parametrize("version", ["1.36", "1.37"])

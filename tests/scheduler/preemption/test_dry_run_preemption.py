@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import RELEASES, Release
-from kschedctl.objects.releases.rules import POD_GROUPS_1_36, POD_GROUPS_1_37, PodGroupRules
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.scheduler.preemption.budgets import get_pod_disruption_budgets
@@ -169,72 +168,79 @@ def shown(cluster: Cluster, units: list[VictimUnit]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("rules", "pods", "expected"),
+    ("version", "pods", "expected"),
     [
-        pytest.param(POD_GROUPS_1_37, [running("p", "a", "1", 3)], "p:3", id="a pod is a unit"),
+        pytest.param("1.37", [running("p", "a", "1", 3)], "p:3", id="a pod is a unit"),
         pytest.param(
-            POD_GROUPS_1_37,
+            "1.37",
             [running("p", "a", "1", 3, **IN["single"]), running("q", "b", "1", 3, **IN["single"])],
             "p:7 q:7",
             id="1.37: members go one by one, by the priority of their group",
         ),
         pytest.param(
-            POD_GROUPS_1_36,
+            "1.36",
             [running("p", "a", "1", 3, **IN["single"])],
             "p:3",
             id="1.36: members go one by one, by their own priority",
         ),
         pytest.param(
-            POD_GROUPS_1_37,
+            "1.37",
             [running("p", "a", "1", 3, **IN["whole"]), running("q", "b", "1", 3, **IN["whole"])],
             "p+q:7",
             id="1.37: a whole group, on all nodes",
         ),
         pytest.param(
-            POD_GROUPS_1_36,
+            "1.36",
             [running("p", "a", "1", 3, **IN["whole"]), running("q", "b", "1", 3, **IN["whole"])],
             "p+q:7",
             id="1.36: a whole group, by its priority too",
         ),
+        pytest.param("1.37", [running("p", "a", "1", 3, **IN["gone"])], "p:3", id="a group that does not exist"),
         pytest.param(
-            POD_GROUPS_1_37, [running("p", "a", "1", 3, **IN["gone"])], "p:3", id="a group that does not exist"
+            "1.38",
+            [running("p", "a", "1", 3, **IN["whole"]), running("q", "b", "1", 3, **IN["whole"])],
+            "p+q:3",
+            id="1.38: a whole group, by the priority of its pods",
+        ),
+        pytest.param(
+            "1.38", [running("p", "a", "1", 3, **IN["single"])], "p:3", id="1.38: members go by their own priority"
         ),
     ],
 )
-def test_units(rules: PodGroupRules, pods: list[Pod], expected: str) -> None:
+def test_units(version: str, pods: list[Pod], expected: str) -> None:
     cluster = made(*pods)
-    assert shown(cluster, victim_units(cluster, range(len(pods)), rules)) == expected
+    assert shown(cluster, victim_units(cluster, range(len(pods)), with_groups(version))) == expected
 
 
 def test_a_whole_group_is_found_from_one_member() -> None:
     cluster = made(running("p", "a", "1", **IN["whole"]), running("q", "b", "1", **IN["whole"]))
-    assert shown(cluster, victim_units(cluster, [1], POD_GROUPS_1_37)) == "p+q:7"
+    assert shown(cluster, victim_units(cluster, [1], with_groups("1.37"))) == "p+q:7"
 
 
-@pytest.mark.parametrize(("rules", "start"), [(POD_GROUPS_1_36, LATE), (POD_GROUPS_1_37, EARLY)], ids=["1.36", "1.37"])
-def test_a_group_starts_with_its_first_member_by_node_in_1_36_and_by_time_later(
-    rules: PodGroupRules, start: str
-) -> None:
+@pytest.mark.parametrize(("version", "start"), [("1.36", LATE), ("1.37", EARLY), ("1.38", EARLY)])
+def test_a_group_starts_with_its_first_member_by_node_in_1_36_and_by_time_later(version: str, start: str) -> None:
     cluster = made(
         running("p", "a", "1", start=LATE, **IN["whole"]),
         running("q", "b", "1", start=EARLY, **IN["whole"]),
         running("other", "b", "1", start=start),
     )
-    group, other = victim_units(cluster, [0, 1, 2], rules)
+    group, other = victim_units(cluster, [0, 1, 2], with_groups(version))
     assert group.start_time == other.start_time
 
 
 @pytest.mark.parametrize(
     ("units", "expected"),
     [
-        pytest.param([(0, False, 1, 0), (5, False, 1, 0)], [1, 0], id="higher priority first"),
-        pytest.param([(0, False, 1, 0), (0, True, 1, 9)], [1, 0], id="then a pod of a group over one without"),
-        pytest.param([(0, True, 1, 0), (0, True, 3, 9)], [1, 0], id="then more pods"),
-        pytest.param([(0, True, 2, 9), (0, True, 2, 0)], [1, 0], id="then the earlier start"),
+        pytest.param([(0, 0, 1, 0, ""), (5, 0, 1, 0, "")], [1, 0], id="higher priority first"),
+        pytest.param([(0, 0, 1, 0, ""), (0, 1, 1, 9, "")], [1, 0], id="then a group over a pod"),
+        pytest.param([(0, 1, 9, 0, ""), (0, 2, 1, 9, "")], [1, 0], id="and a tree over a group"),
+        pytest.param([(0, 1, 1, 0, ""), (0, 1, 3, 9, "")], [1, 0], id="then more pods"),
+        pytest.param([(0, 1, 2, 9, ""), (0, 1, 2, 0, "")], [1, 0], id="then the earlier start"),
+        pytest.param([(0, 1, 2, 0, "b"), (0, 1, 2, 0, "a")], [1, 0], id="then the lower uid"),
     ],
 )
-def test_more_important_first(units: list[tuple[int, bool, int, int]], expected: list[int]) -> None:
-    made = [VictimUnit((0,) * n, priority, of_group, start) for priority, of_group, n, start in units]
+def test_more_important_first(units: list[tuple[int, int, int, int, str]], expected: list[int]) -> None:
+    made = [VictimUnit((0,) * n, priority, rank, start, uid) for priority, rank, n, start, uid in units]
     assert [made.index(unit) for unit in sorted(made, key=lambda unit: unit.importance)] == expected
 
 
@@ -251,7 +257,7 @@ def test_a_budget_protects_a_group_as_a_whole() -> None:
         *GROUPS,
         budget("none", "web", 0),
     )
-    units = victim_units(cluster, [0, 1, 2], POD_GROUPS_1_37)
+    units = victim_units(cluster, [0, 1, 2], with_groups("1.37"))
     order, violating = units_in_order_of_reprieve(cluster, units, get_pod_disruption_budgets(cluster))
     assert shown(cluster, order) == "p+q:7 important:9"
     assert violating == {2}
@@ -263,7 +269,7 @@ def test_a_budget_protects_the_less_important_ones() -> None:
     pods = [running("low", "a", "1", 1, **web), running("high", "a", "1", 2, **web)]
     cluster = make_cluster([make_node("a")], pods, budget("one", "web", 1))
     order, violating = units_in_order_of_reprieve(
-        cluster, victim_units(cluster, [0, 1], POD_GROUPS_1_37), get_pod_disruption_budgets(cluster)
+        cluster, victim_units(cluster, [0, 1], with_groups("1.37")), get_pod_disruption_budgets(cluster)
     )
     assert (shown(cluster, order), violating) == ("low:1 high:2", frozenset({0}))
 

@@ -434,10 +434,7 @@ def test_a_group_that_fails_leaves_no_trace(
         members = {attempt.pod for attempt in attempts}
         assert not [w for w in simulation.scheduler.waiting_pods if w.pod.key in members]
         again = schedule_pod_group(
-            simulation.scheduler.framework("default-scheduler").moved(before),
-            decision.group.namespace,
-            decision.group.name,
-            decision.group.unscheduled,
+            simulation.scheduler.framework("default-scheduler").moved(before), decision.group.unscheduled
         )
         assert outcome(again) == outcome(decision)
 
@@ -482,7 +479,7 @@ def decided_anew(simulation: Simulation, decision: PodGroupDecision) -> PodGroup
     """Return the decision over a cluster built from the objects of the decision's cluster."""
     objects = [obj for obj, _ in ClusterReader(decision.cluster, ReadSummary())]
     framework = Scheduler(make_cluster([], [], *objects), simulation.scheduler.release).framework("default-scheduler")
-    return schedule_pod_group(framework, decision.group.namespace, decision.group.name, decision.group.unscheduled)
+    return schedule_pod_group(framework, decision.group.unscheduled)
 
 
 def placed(scheduler: Scheduler) -> dict[str, str]:
