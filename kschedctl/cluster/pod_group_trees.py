@@ -9,8 +9,9 @@ from typing import Final
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.pod_groups import scheduled_members
+from kschedctl.cluster.pod_groups import group_members, scheduled_members
 from kschedctl.common.arrays import PodIndices
+from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.releases.rules import COMPOSITE_POD_GROUP
@@ -55,13 +56,15 @@ class GroupForest:
         found = self._children.get((group.namespace, group.name), ())
         return tuple(found) if isinstance(group, CompositePodGroup) else ()
 
+    def walk(self, group: Group) -> Iterator[Group]:
+        """Yield a group and all groups below it, each before those below it, in the order in which they are tried."""
+        yield group
+        for child in self.children(group):
+            yield from self.walk(child)
+
     def leaves(self, group: Group) -> Iterator[PodGroup]:
         """Yield the PodGroups of a tree in the order in which they are tried."""
-        if isinstance(group, PodGroup):
-            yield group
-            return
-        for child in self.children(group):
-            yield from self.leaves(child)
+        return (each for each in self.walk(group) if isinstance(each, PodGroup))
 
     def upwards(self, group: Group) -> Iterator[Group]:
         """Yield a group and the groups above it, up to the first that does not exist or was there before."""
@@ -81,10 +84,27 @@ class GroupForest:
         *_, last = self.upwards(group)
         return None if self._grows and last.spec.parent_composite_pod_group_name else last
 
-    def scheduled(self, cluster: Cluster, group: Group) -> PodIndices:
-        """Return the pods of a tree that have a node: indices into ``Cluster.pods``."""
-        leaves = [scheduled_members(cluster, leaf.namespace, leaf.name) for leaf in self.leaves(group)]
+    def members(self, cluster: Cluster, group: Group, *, scheduled: bool = False) -> PodIndices:
+        """Return the pods of a tree: indices into ``Cluster.pods``.
+
+        Args:
+            scheduled: True for those that have a node only.
+        """
+        of_leaf = scheduled_members if scheduled else group_members
+        leaves = [of_leaf(cluster, leaf.namespace, leaf.name) for leaf in self.leaves(group)]
         return np.concatenate(leaves) if leaves else np.zeros(0, dtype=np.int64)
+
+
+def tried_with(cluster: Cluster, release: Release, pod: Pod) -> tuple[str, str, str] | None:
+    """Return kind, namespace and name of the group with which a pod is tried; ``None`` for a pod that is tried alone.
+
+    That is the root of its tree. A tree that misses a group is not tried, and stands for its PodGroup here.
+    """
+    if not pod.spec.pod_group_name or release.pod_groups is None:
+        return None
+    root = GroupForest.of(cluster, release).root(pod.namespace, pod.spec.pod_group_name)
+    kind = CompositePodGroup if isinstance(root, CompositePodGroup) else PodGroup
+    return kind.__name__, pod.namespace, root.name if root is not None else pod.spec.pod_group_name
 
 
 def _by_age(group: Group) -> tuple[float, str]:

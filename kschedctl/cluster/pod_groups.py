@@ -93,7 +93,8 @@ def pod_group_gates(cluster: Cluster, release: Release) -> tuple[str, ...]:
     if rules is None or unlisted or not (groups or _group_index(cluster)):
         return ()
     specs = [group.spec for group in groups]
-    has_trees = bool(trees) and COMPOSITE_POD_GROUP in release.features
+    has_parents = bool(trees) or any(spec.parent_composite_pod_group_name for spec in specs)
+    has_trees = has_parents and COMPOSITE_POD_GROUP in release.features
     shown = {
         GENERIC_WORKLOAD: True,
         rules.gang_gate: any(spec.min_count is not None for spec in specs),

@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from kschedctl.cluster.pod_group_trees import tried_with
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision, group_of
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.volumes.claims import claim_uses
 
+_GROUP_KINDS: Final = frozenset({PodGroup.__name__, CompositePodGroup.__name__})
 _AMOUNT: Final = r"\d+(\.\d+)?(m|[KMGTPE]i?)?"
 
 
@@ -66,8 +68,8 @@ class PendingGroup:
 
     @property
     def is_pod_group(self) -> bool:
-        """True for the pods of a PodGroup, which are tried together."""
-        return self.workload[0] == PodGroup.__name__
+        """True for the pods of a PodGroup or of a tree of groups, which are tried together."""
+        return self.workload[0] in _GROUP_KINDS
 
 
 def group_pending_pods(scheduler: Scheduler, pods: Iterable[Pod]) -> list[PendingGroup]:
@@ -82,7 +84,7 @@ def group_pending_pods(scheduler: Scheduler, pods: Iterable[Pod]) -> list[Pendin
         workload = _group_or_workload(scheduler, pod)
         # Pods that have the same spec share it.
         kind = workload, id(pod.spec), pod.status.nominated_node_name, tuple(sorted(pod.metadata.labels.items()))
-        if workload[0] == PodGroup.__name__:
+        if workload[0] in _GROUP_KINDS:
             kind = workload
         if kind not in members:
             decided[kind] = scheduler.decide_as_scheduled(pod) if scheduler.knows(pod) else None
@@ -119,10 +121,9 @@ def _causes(decision: Decision) -> tuple[str, ...]:
 
 
 def _group_or_workload(scheduler: Scheduler, pod: Pod) -> tuple[str, str, str]:
-    """Return kind, namespace and name of the PodGroup with which a pod is tried, else of its workload."""
-    if pod.spec.pod_group_name and scheduler.release.pod_groups is not None and scheduler.knows(pod):
-        return PodGroup.__name__, pod.namespace, pod.spec.pod_group_name
-    return workload_of(scheduler.cluster, pod.metadata)
+    """Return kind, namespace and name of the group with which a pod is tried, else of its workload."""
+    group = tried_with(scheduler.cluster, scheduler.release, pod) if scheduler.knows(pod) else None
+    return group or workload_of(scheduler.cluster, pod.metadata)
 
 
 def _age(pod: Pod) -> tuple[bool, float, str]:

@@ -18,7 +18,7 @@ from kschedctl.linter.trial import Trial
 from kschedctl.objects.core import Node
 from kschedctl.objects.kinds import KINDS, with_namespace
 from kschedctl.objects.pod import PodAffinityTerm
-from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
 from kschedctl.objects.policies import PriorityClass
 from kschedctl.objects.releases.rules import GENERIC_WORKLOAD
 from kschedctl.objects.well_known import HOSTNAME
@@ -126,6 +126,13 @@ class ClusterOverlay:
 
     def pod_group(self, name: str, namespace: str) -> PodGroup | None:
         return self.cluster.cluster.get(PodGroup, name, self._or_default(namespace))
+
+    def groups_below(self, name: str, namespace: str) -> set[tuple[str, str]]:
+        """Return group and kind, and the name, of the groups that name a CompositePodGroup as their parent."""
+        cluster, own = self.cluster.cluster, self._or_default(namespace)
+        every: tuple[PodGroup | CompositePodGroup, ...] = (*cluster.list(PodGroup), *cluster.list(CompositePodGroup))
+        found = (each for each in every if (each.namespace, each.spec.parent_composite_pod_group_name) == (own, name))
+        return {(f"scheduling.k8s.io/{type(each).__name__}", each.name) for each in found}
 
     def members_by_workload(self, name: str, namespace: str) -> Mapping[tuple[str, str], int]:
         """Return the number of the cluster's pods that name a PodGroup, by kind and name of their workloads."""

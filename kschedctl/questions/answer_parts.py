@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any
 
+from kschedctl.common.wording import counted
 from kschedctl.questions.answer import Data
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
 from kschedctl.scheduler.framework.risk import RemedyScope
@@ -182,12 +183,39 @@ class PodGroupVictimData(Data, frozen=True):
     priority: Annotated[int, "The priority by which they count as victims."]
 
 
-class PodGroupData(Data, frozen=True):
-    """The decision for the pod's group: kube-scheduler tries its members together."""
+class SubgroupData(Data, frozen=True):
+    """A group of a tree, below its root."""
 
-    namespace: Annotated[str, "The namespace of the PodGroup."]
-    name: Annotated[str, "The name of the PodGroup."]
-    min_count: Annotated[int | None, "minCount of the gang; null for the basic policy, which needs one member."]
+    kind: Annotated[str, "PodGroup or CompositePodGroup."]
+    name: Annotated[str, "The name of the group."]
+    parent: Annotated[str, "The CompositePodGroup that it names as its parent."]
+    depth: Annotated[int, "The number of groups above it."]
+    least: Annotated[int, "The members, or groups right below it, that it needs: minCount, minGroupCount, or 1."]
+    members: Annotated[int, "The number of pods in it and in the groups below it."]
+    fitting: Annotated[
+        int, "The number of these that have a node, or find one in the placement in which most members of the tree do."
+    ]
+    groups: Annotated[int, "The number of groups right below it."]
+    groups_fitting: Annotated[int, "The number of these that find what they need."]
+    message: Annotated[str, "The message of kube-scheduler about the group; empty if it is scheduled."]
+    condition: Annotated[
+        PodGroupConditionData | None, "The condition that the attempt writes on the group; null if nothing changes."
+    ] = None
+
+    @property
+    def fits(self) -> bool:
+        """True if the group finds what it needs."""
+        return (self.fitting if self.kind == "PodGroup" else self.groups_fitting) >= self.least
+
+
+class PodGroupData(Data, frozen=True):
+    """The decision for the pod's group, or for its tree of groups: kube-scheduler tries its members together."""
+
+    namespace: Annotated[str, "The namespace of the group."]
+    name: Annotated[str, "The name of the PodGroup, or of the CompositePodGroup that is the root of its tree."]
+    min_count: Annotated[
+        int | None, "minCount of the gang; null for the basic policy, which needs one member, and for a tree."
+    ]
     priority: Annotated[int, "The priority of the PodGroup."]
     evicted_as_a_whole: Annotated[
         bool, "True if preemption evicts all members or none (disruptionMode all, or PodGroup)."
@@ -210,8 +238,16 @@ class PodGroupData(Data, frozen=True):
         tuple[PodGroupVictimData, ...], "The pods that are evicted for the group, the most important first."
     ] = ()
     condition: Annotated[
-        PodGroupConditionData | None, "The condition that the attempt writes on the PodGroup; null if nothing changes."
+        PodGroupConditionData | None, "The condition that the attempt writes on the group; null if nothing changes."
     ] = None
+    kind: Annotated[str, "PodGroup, or CompositePodGroup for a tree of groups."] = "PodGroup"
+    min_group_count: Annotated[
+        int | None,
+        "minGroupCount of a tree's root; null for its basic policy, which needs one group, and for a PodGroup.",
+    ] = None
+    subgroups: Annotated[
+        tuple[SubgroupData, ...], "The groups of a tree below its root, each before those below it."
+    ] = ()
 
     @property
     def key(self) -> str:
@@ -225,7 +261,9 @@ class PodGroupData(Data, frozen=True):
 
     @property
     def title(self) -> str:
-        """The group in words: ``gang ml/train``, or ``pod group ml/train`` for the basic policy."""
+        """The group in words: ``gang ml/train``, ``pod group ml/train`` for the basic policy, ``group tree ml/job``."""
+        if self.subgroups:
+            return f"composite pod group {self.key}"
         return f"{'pod group' if self.min_count is None else 'gang'} {self.key}"
 
     @property
@@ -236,6 +274,11 @@ class PodGroupData(Data, frozen=True):
         """
         verb = "have" if self.is_rest and not self.fitting else "find"
         has = f"{self._place}{self.scheduled + self.fitting} of {self.size} members {verb} a node"
+        if self.subgroups:
+            below = [each for each in self.subgroups if each.parent == self.name and each.depth == 1]
+            needed = 1 if self.min_group_count is None else self.min_group_count
+            fit = sum(each.fits for each in below)
+            return f"{has} and {fit} of {counted(len(below), 'group')} {'fits' if fit == 1 else 'fit'}, {needed} must"
         if self.min_count is None:
             return has
         untried = f" and {self.untried} {'is' if self.untried == 1 else 'are'} not tried" if self.untried else ""

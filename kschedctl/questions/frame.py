@@ -327,6 +327,21 @@ def pod_group_section(group: PodGroupData, *, every_member: bool) -> Document:
         yield GAP
         headings = (group.topology_key, "nodes", "members", "", "what stops the next")
         yield table(headings, placements, numeric=(1,), tones=tones)
+    if group.subgroups:
+        below = [
+            (
+                "  " * (each.depth - 1) + each.name,
+                f"{each.least} of {counted(each.groups, 'group')}"
+                if each.groups
+                else f"{each.least} of {each.members}",
+                f"{each.fitting} of {each.members}",
+                "fits" if each.fits else "no",
+                each.message,
+            )
+            for each in group.subgroups
+        ]
+        yield GAP
+        yield table(("group", "needs", "members", "", "message"), below)
     if every_member:
         rows = [
             (member.pod, member.node or "none", "" if member.bound else _WAITS if member.node else member.message)
@@ -351,6 +366,8 @@ def _facts(group: PodGroupData) -> str:
     facts = [f"priority {group.priority}"]
     if group.min_count is not None:
         facts.insert(0, f"minCount {group.min_count}")
+    if group.min_group_count is not None:
+        facts.insert(0, f"minGroupCount {group.min_group_count}")
     if group.scheduled:
         facts.append(f"{counted(group.scheduled, 'member')} on nodes already")
     if group.topology_key:

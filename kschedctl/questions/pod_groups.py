@@ -1,23 +1,27 @@
 """The decision for a pod group as data, its cause in one clause, and new members in the cluster."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kschedctl.cluster.pod_groups import group_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.controllers.workloads.ownership import workload_of
+from kschedctl.objects.core import Condition
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import PodGroupSpec
 from kschedctl.questions.answer_parts import (
     PodGroupConditionData,
     PodGroupData,
     PodGroupMemberData,
     PodGroupPlacementData,
     PodGroupVictimData,
+    SubgroupData,
 )
 from kschedctl.questions.provenance import PodSubject
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import GroupOutcome, Outcome
 from kschedctl.scheduler.cycle.pod_group_decision import MemberDecision, PlacementDecision, PodGroupDecision, group_of
+from kschedctl.scheduler.framework.pod_groups import PodGroupInfo
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.scheduler.preemption.dry_run_preemption import victim_units
 from kschedctl.trials.loaded_cluster import LoadedCluster
@@ -25,8 +29,8 @@ from kschedctl.trials.loaded_cluster import LoadedCluster
 
 def pod_group_data(decision: PodGroupDecision) -> PodGroupData:
     """Return the decision for a group as data."""
-    group, condition = decision.group, decision.condition
-    spec = group.pod_group.spec if group.pod_group is not None else None
+    group, members = decision.group, _members(decision)
+    spec = group.group.spec if group.group is not None else None
     fits = decision.status.code is Code.SUCCESS
     untried = 0
     if decision.placements and decision.outcome is not GroupOutcome.SCHEDULED:
@@ -39,7 +43,7 @@ def pod_group_data(decision: PodGroupDecision) -> PodGroupData:
     return PodGroupData(
         namespace=group.namespace,
         name=group.name,
-        min_count=spec.min_count if spec is not None and decision.framework.release.gangs else None,
+        min_count=spec.min_count if isinstance(spec, PodGroupSpec) and decision.framework.release.gangs else None,
         priority=group.priority,
         evicted_as_a_whole=spec is not None and spec.disrupts_all,
         topology_key=group.topology_key,
@@ -47,16 +51,51 @@ def pod_group_data(decision: PodGroupDecision) -> PodGroupData:
         message=decision.status.message if not fits else "",
         scheduled=len(group.scheduled(decision.cluster)),
         fitting=decision.n_fitting,
-        members=_members(decision),
+        members=members,
         untried=untried,
         placements=tuple(_placement(each, decision) for each in decision.placements if each.placement.name),
         victims=_victims(decision),
-        condition=(
-            PodGroupConditionData(condition.type, condition.status, condition.reason, condition.message)
-            if condition is not None
-            else None
-        ),
+        condition=_condition(decision.condition),
+        kind="CompositePodGroup" if group.is_tree else "PodGroup",
+        min_group_count=group.min_count if group.is_tree and group.is_gang else None,
+        subgroups=tuple(_subgroups(decision, members)),
     )
+
+
+def _subgroups(decision: PodGroupDecision, members: Sequence[PodGroupMemberData]) -> Iterator[SubgroupData]:
+    """Yield the groups below the root of a tree, each before those below it."""
+    placed = {member.pod for member in members if member.node}
+    messages = {
+        id(each.group): each.status.message for each in decision.subgroups if each.status.code is not Code.SUCCESS
+    }
+    conditions = {id(info): condition for info, condition in decision.conditions_below}
+
+    def below(info: PodGroupInfo, depth: int) -> Iterator[SubgroupData]:
+        for child in info.children:
+            found = tuple(below(child, depth + 1))
+            scheduled, condition = len(child.scheduled(decision.cluster)), conditions.get(id(child))
+            yield SubgroupData(
+                kind="CompositePodGroup" if child.is_tree else "PodGroup",
+                name=child.name,
+                parent=info.name,
+                depth=depth,
+                least=child.min_count,
+                members=scheduled + len(child.unscheduled),
+                fitting=scheduled + sum(pod.key in placed for pod in child.unscheduled),
+                groups=len(child.children),
+                groups_fitting=sum(each.fits for each in found if each.depth == depth + 1),
+                message=messages.get(id(child), ""),
+                condition=_condition(condition),
+            )
+            yield from found
+
+    yield from below(decision.group, 1)
+
+
+def _condition(condition: Condition | None) -> PodGroupConditionData | None:
+    if condition is None:
+        return None
+    return PodGroupConditionData(condition.type, condition.status, condition.reason, condition.message)
 
 
 def _members(decision: PodGroupDecision) -> tuple[PodGroupMemberData, ...]:
@@ -93,9 +132,7 @@ def _victims(decision: PodGroupDecision) -> tuple[PodGroupVictimData, ...]:
     return tuple(
         PodGroupVictimData(
             tuple(pods.key(pod) for pod in unit.pods),
-            f"{pods.records[unit.pods[0]].metadata.namespace}/{pods.records[unit.pods[0]].spec.pod_group_name}"
-            if len(unit.pods) > 1
-            else "",
+            unit.group.key if unit.group is not None and len(unit.pods) > 1 else "",
             unit.priority,
         )
         for unit in units

@@ -9,9 +9,11 @@ from typing import Final, TypeVar
 import msgspec
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.pod_group_trees import GroupForest
 from kschedctl.cluster.pod_groups import group_members, groups_with_members
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PENDING
+from kschedctl.common.arrays import PodIndices
 from kschedctl.common.errors import InputError, ManifestError
 from kschedctl.common.wording import listed, similar
 from kschedctl.controllers.workloads.pods import WORKLOADS
@@ -19,7 +21,7 @@ from kschedctl.objects.defaults import DEFAULT_SCHEDULER_NAME
 from kschedctl.objects.kinds import kind_by_name
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
 from kschedctl.objects.selectors import matches, parse_label_query
 from kschedctl.questions.cluster_request import ClusterRequest, ClusterSource
 from kschedctl.questions.handle import AnalysisHandle
@@ -122,46 +124,57 @@ class SubjectRequest:
         return NamespaceScope.of(self.namespace, self.cluster.source, everywhere=self.all_namespaces)
 
 
-# PodGroups of the snapshot that arguments name as kubectl does: ``podgroup/train`` or ``podgroups/train``.
+# Groups of the snapshot that arguments name as kubectl does: ``podgroup/train`` or ``compositepodgroups/train``.
 #
 # The answer for one member of a group is the answer for all, so such an argument means one of its pods.
 
 
 def names_group(text: str) -> bool:
-    """Report whether an argument names a PodGroup.
+    """Report whether an argument names a PodGroup or a CompositePodGroup.
 
     >>> names_group("podgroup/train"), names_group("podgroups.scheduling.k8s.io/train"), names_group("ml/train-0")
     (True, True, False)
     """
     word, slash, _ = text.partition("/")
-    return bool(slash) and kind_by_name(word) is PodGroup
+    return bool(slash) and kind_by_name(word) in (PodGroup, CompositePodGroup)
 
 
 def named_member(cluster: Cluster, text: str, scope: NamespaceScope) -> PodSubject:
-    """Return a pod of the PodGroup that an argument names: the first pending one, else the first.
+    """Return a pod of the group that an argument names: the first pending one, else the first.
 
     Args:
         text: The argument, for which ``names_group`` is true.
 
-    Raises InputError if no pod of the snapshot names such a PodGroup, or those of several namespaces do.
+    Raises InputError if no pod of the snapshot is in such a group, or pods of several namespaces are.
     """
     word = text.partition("/")[0]
-    name, namespace = scope.split(text, "PodGroup", f"{word}/NAME and its namespace with -n", (f"{word}/",))
-    every = groups_with_members(cluster)
+    kind = kind_by_name(word)
+    assert kind is not None
+    name, namespace = scope.split(text, kind.__name__, f"{word}/NAME and its namespace with -n", (f"{word}/",))
+    every = _members_by_group(cluster, kind)
     found = sorted(key for key in every if key[1] == name and namespace in (None, key[0]))
     if len(found) > 1:
-        problem = f"pods of {len(found)} namespaces name a PodGroup {name}"
+        problem = f"pods of {len(found)} namespaces are in a {kind.__name__} {name}"
         raise ManifestError(problem, hint=f"give the namespace with -n: {listed([key[0] for key in found], 'or')}")
     if not found:
-        where = f"PodGroup {namespace}/{name}" if namespace is not None else f"PodGroup {name}"
+        where = f"{kind.__name__} {namespace}/{name}" if namespace is not None else f"{kind.__name__} {name}"
         elsewhere = [f"{word}/{name} -n {key[0]}" for key in every if key[1] == name]
         close = [f"{word}/{other}" for other in similar(name, (key[1] for key in every))]
         hint = f"the snapshot has {listed(elsewhere, 'or')}" if elsewhere else ""
         hint = hint or (f"did you mean {listed(close, 'or')}?" if close else "")
-        raise ManifestError(f"no pod of the snapshot names {where}", hint=hint)
-    members = group_members(cluster, *found[0])
+        raise ManifestError(f"no pod of the snapshot is in {where}", hint=hint)
+    members = every[found[0]]
     pending = members[cluster.pods.node_row[members] == PENDING]
     return PodSubject(cluster.pods.pod(int((pending if len(pending) else members)[0])))
+
+
+def _members_by_group(cluster: Cluster, kind: type[ApiObject]) -> dict[tuple[str, str], PodIndices]:
+    """Return the pods of each group of a kind that has some: indices into ``Cluster.pods``."""
+    if kind is PodGroup:
+        return {key: group_members(cluster, *key) for key in groups_with_members(cluster)}
+    forest = GroupForest(cluster, grows=True)
+    found = {(each.namespace, each.name): forest.members(cluster, each) for each in cluster.list(CompositePodGroup)}
+    return {key: members for key, members in found.items() if len(members)}
 
 
 # Workloads of the snapshot that arguments name as kubectl does: ``deploy/web``, ``statefulsets/db``, ``jobs.batch/x``.

@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 
 from kschedctl.autoscaler.karpenter.expansion import node_pool_for
+from kschedctl.cluster.pod_group_trees import tried_with
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import KschedctlError
 from kschedctl.objects.meta import ObjectMeta
@@ -175,7 +176,8 @@ class PodAnswers:
             out.causes[cause] += 1
             told = self._new(pod, answer)
             if told is not None:
-                out.told.append(PendingReport(pod, answer, decision, cluster, told, _group_of_attempt(cluster, pod)))
+                _, *named = tried_with(cluster.cluster, cluster.scheduler.release, pod) or ("",)
+                out.told.append(PendingReport(pod, answer, decision, cluster, told, "/".join(named)))
         return out
 
     def _new(self, pod: Pod, answer: PodAnswer) -> bool | None:
@@ -233,17 +235,11 @@ def _answer_key(cluster: LoadedCluster, pod: Pod) -> object:
     The members of a pod group get that of the group, apart from those with scheduling gates, which some releases leave
     out. Any other pod with resource claims or ephemeral volumes gets a key of its own.
     """
-    group = _group_of_attempt(cluster, pod)
-    if group:
+    group = tried_with(cluster.cluster, cluster.scheduler.release, pod)
+    if group is not None:
         return "group", group, bool(pod.spec.scheduling_gates)
     own = pod.spec.resource_claims or any(volume.ephemeral is not None for volume in pod.spec.volumes)
     return pod.key if own else cluster.kind(pod)
-
-
-def _group_of_attempt(cluster: LoadedCluster, pod: Pod) -> str:
-    """Return the PodGroup that a pod is tried with, ``namespace/name``; empty for a pod that is tried by itself."""
-    name = pod.spec.pod_group_name
-    return f"{pod.namespace}/{name}" if name and cluster.scheduler.release.pod_groups is not None else ""
 
 
 def _decided(cluster: LoadedCluster, pod: Pod) -> tuple[Decision | None, PodAnswer, str]:

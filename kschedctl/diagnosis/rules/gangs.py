@@ -6,15 +6,16 @@ from typing import Final
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.pod_group_trees import Group, GroupForest
 from kschedctl.cluster.pod_groups import group_members, scheduled_members
 from kschedctl.common.wording import counted, listed, similar
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
 from kschedctl.diagnosis.evidence.gangs import OtherGang, gang_name, other_gang, other_gangs
 from kschedctl.objects.custom_resources import CoschedulingPodGroup, VolcanoPodGroup, VolcanoQueue
-from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
 from kschedctl.objects.resources import amount_of, known_amounts
 from kschedctl.scheduler.cycle.group_decisions import decide_group, pending_members
-from kschedctl.scheduler.cycle.outcome import GroupOutcome
+from kschedctl.scheduler.cycle.outcome import GroupOutcome, Outcome
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.framework.remedy import Remedy, min_count_lowered
 from kschedctl.scheduler.framework.risk import Risk
@@ -85,11 +86,14 @@ def waiting_gang(situation: Situation) -> Iterator[Diagnosis]:
     the PodGroup requires, or it has not made all of them yet: a quota or an admission webhook may stop it. Since 1.37, one
     member with a scheduling gate holds back all others.
 
+    From 1.38 on, with the feature gate CompositePodGroup, a group with a parent waits for its whole tree: until the parent
+    exists, and ``minGroupCount`` of the groups below it have the pods that they need.
+
     Operators make the two numbers agree: they scale the workload, or lower ``minCount``. They look at the events of the
     controller if it should have made more pods. A missing PodGroup is created by whoever creates the workload; often only
     the name in ``spec.schedulingGroup`` is wrong.
     """
-    # Yield the missing PodGroup, the missing pods, or the gates of other members.
+    # Yield the missing PodGroup, the missing pods, what its tree lacks, or the gates of other members.
     pod, cluster = situation.pod, situation.cluster
     name = pod.spec.pod_group_name
     if not name or pod.spec.scheduling_gates or not situation.release.gangs:
@@ -139,13 +143,72 @@ def waiting_gang(situation: Situation) -> Iterator[Diagnosis]:
             ),
         )
         return
+    forest = GroupForest.of(cluster, situation.release)
+    root = forest.root(pod.namespace, pod.spec.pod_group_name)
+    if root is None:
+        yield _missing_parent(cluster, next(reversed(list(forest.upwards(group)))))
+        return
+    lacks = _lacks(cluster, forest, root) if situation.decision.outcome is Outcome.GATED else []
+    if lacks and isinstance(root, CompositePodGroup):
+        cause = f"its group is tried together with CompositePodGroup {root.key}, which waits: {listed(lacks, most=3)}"
+        yield Diagnosis(
+            rule="waiting-gang",
+            cause=cause,
+            advice=(
+                Advice(
+                    summary="let the workloads of these groups make the missing pods",
+                    risk=Risk.MISTAKE,
+                    untried="a controller creates the pods and the groups",
+                    command=f"kubectl get podgroups,compositepodgroups -n {root.namespace}",
+                ),
+            ),
+        )
+        return
+    indices = forest.members(cluster, root)
     gated = [each.key for each in map(cluster.pods.pod, indices.tolist()) if each.spec.scheduling_gates]
     if gated:
         yield Diagnosis(
             rule="waiting-gang",
-            cause=f"its group {group.key} waits for {listed(gated, most=3)} to lose {'its' if len(gated) == 1 else 'their'} scheduling gate",
+            cause=f"its group {root.key} waits for {listed(gated, most=3)} to lose {'its' if len(gated) == 1 else 'their'} scheduling gate",
             checks=(f"kubectl get pod -n {pod.namespace} {gated[0].partition('/')[2]} -o yaml",),
         )
+
+
+def _missing_parent(cluster: Cluster, top: Group) -> Diagnosis:
+    """Return the diagnosis for a group whose parent does not exist, or is below it."""
+    parent, namespace = top.spec.parent_composite_pod_group_name, top.namespace
+    kind = type(top).__name__
+    if cluster.get(CompositePodGroup, parent, namespace) is not None:
+        return Diagnosis(rule="waiting-gang", cause=f"{kind} {top.key} is below its own parent {parent}")
+    known = [each.name for each in cluster.list(CompositePodGroup) if each.namespace == namespace]
+    close = similar(parent, sorted(known))
+    meant = f"; {listed(close, 'or')} may be meant" if close else ""
+    return Diagnosis(
+        rule="waiting-gang",
+        cause=f"CompositePodGroup {namespace}/{parent}, the parent of {kind} {top.name}, does not exist{meant}",
+        advice=(
+            Advice(
+                summary=f"create CompositePodGroup {parent} in namespace {namespace}, or make {top.name} again with "
+                "another parentCompositePodGroupName",
+                risk=Risk.MISTAKE,
+                untried="the policy of the parent is not known, and the parent of a group cannot change",
+                command=f"kubectl get compositepodgroups -n {namespace}",
+            ),
+        ),
+    )
+
+
+def _lacks(cluster: Cluster, forest: GroupForest, root: Group) -> list[str]:
+    """Return what the groups of a tree lack of what they need, in words."""
+    found = []
+    for group in forest.walk(root):
+        if isinstance(group, PodGroup):
+            exist, least, what = len(group_members(cluster, group.namespace, group.name)), group.spec.min_count, "pods"
+        else:
+            exist, least, what = len(forest.children(group)), group.spec.min_group_count, "groups"
+        if exist < (least or 1):
+            found.append(f"{type(group).__name__} {group.name} has {exist} of the {least or 1} {what} that it needs")
+    return found
 
 
 def _with_all(situation: Situation, least: int, n_missing: int) -> str:

@@ -7,6 +7,7 @@ from kschedctl.linter.rules import (
     api_versions,
     autoscalers,
     budgets,
+    group_trees,
     manifests,
     node_pools,
     node_selection,
@@ -23,7 +24,7 @@ from kschedctl.linter.rules import (
 
 _FAMILIES: Final = (
     *(node_selection, spreading, pods, rollouts, autoscalers, budgets, priorities, volumes),
-    *(snapshot, snapshot_capacity, schedulers, pod_groups, node_pools, manifests, api_versions),
+    *(snapshot, snapshot_capacity, schedulers, pod_groups, group_trees, node_pools, manifests, api_versions),
 )
 
 RULES: Final = tuple(

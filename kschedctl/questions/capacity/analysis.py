@@ -36,6 +36,7 @@ from kschedctl.questions.provenance import PodSubject, Provenance, envelope, pro
 from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.pod_groups import PodGroupInfo, not_modelled_in
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.capacity import CopyCount, Gang, GangCount, gang_capacity
 from kschedctl.trials.simulate.capacity import capacity as count_copies
@@ -64,6 +65,8 @@ def gang_copies(
     """
     gang = Gang(group, tuple(_members(cluster, group, asked)))
     found = gang_capacity(cluster.scheduler, gang, most)
+    info, notes = PodGroupInfo(group.namespace, group.name, group, ()), found.next.state.not_modelled
+    notes += [note for note in not_modelled_in(info, cluster.scheduler.release, alone=True) if note not in notes]
     following = group_of(found.next)
     return found, GangCopiesData(
         namespace=group.namespace,
@@ -123,8 +126,8 @@ def _capacity(cluster: LoadedCluster, unit: list[PodSubject], most: int | None, 
     one = unit[0]
     pods = [cluster.find(each.pod, where=each.where) for each in unit]
     missing = (each for pod in pods for each in cluster.missing_for(pod, preempts=False, is_scored=True))
-    rests_on = provenance(cluster, dict.fromkeys(missing), pod=one.pod)
     group = group_to_copy(cluster, one.pod)
+    rests_on = provenance(cluster, dict.fromkeys(missing), pod=one.pod)
     if group is not None:
         copies, gang = gang_copies(cluster, group, unit, most)
         return capacity_answer(gang.title, copies, rests_on, gang)

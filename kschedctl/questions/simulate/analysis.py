@@ -1,7 +1,7 @@
 """``simulate``: a run of many pods through the scheduler's queue, one after another."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -9,12 +9,13 @@ from typing import Final
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.pod_group_trees import GroupForest
 from kschedctl.cluster.pod_groups import group_members, groups_with_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.wording import counted
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnose import diagnose
-from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
 from kschedctl.objects.resources import RequestRules
 from kschedctl.objects.well_known import zone_of
 from kschedctl.questions.answer_parts import CureData
@@ -57,16 +58,22 @@ def simulated_groups(
         if attempt.group is not None:
             tried.setdefault(attempt.group.key, {})[id(attempt.group)] = attempt.group
     found = (
-        _group_outcome(simulation, namespace, name, list(tried.get(f"{namespace}/{name}", {}).values()), causes)
+        _group_outcome(simulation, namespace, name, tried, causes)
         for namespace, name in sorted(groups_with_members(simulation.cluster))
     )
     return tuple(each for each in found if each.attempts or each.waiting)
 
 
 def _group_outcome(
-    simulation: Simulation, namespace: str, name: str, tried: Sequence[GroupAttempt], causes: PendingCauses
+    simulation: Simulation,
+    namespace: str,
+    name: str,
+    attempts: Mapping[str, Mapping[int, GroupAttempt]],
+    causes: PendingCauses,
 ) -> SimulatedGroupData:
     cluster = simulation.cluster
+    root = GroupForest.of(cluster, simulation.scheduler.release).root(namespace, name)
+    tried = list(attempts.get(root.key if root is not None else f"{namespace}/{name}", {}).values())
     pods = cluster.pods
     members = group_members(cluster, namespace, name)
     pending = [pods.pod(index) for index in members[pods.node_row[members] == PENDING].tolist()]
@@ -99,6 +106,7 @@ def _group_outcome(
     return SimulatedGroupData(
         namespace=namespace,
         name=name,
+        tree=root.key if isinstance(root, CompositePodGroup) else "",
         min_count=least,
         pods=len(members),
         placed=n_placed,
@@ -276,7 +284,7 @@ def _pending_by_message(
     for group in of_groups:
         if group.waiting:
             gated = group.result is GroupResult.GATED
-            groups[group.message, gated, group.cause, group.key] += group.waiting
+            groups[group.message, gated, group.cause, group.tree or group.key] += group.waiting
     pods = simulation.cluster.pods
     for index in np.flatnonzero(pods.node_row == PENDING).tolist():
         pod = pods.pod(index)

@@ -104,6 +104,9 @@ class SimulatedGroupData(Data, frozen=True):
 
     namespace: Annotated[str, "The namespace of the PodGroup."]
     name: Annotated[str, "The name of the PodGroup."]
+    tree: Annotated[
+        str, "The CompositePodGroup with which it is tried, as namespace/name; empty if it is tried by itself."
+    ]
     min_count: Annotated[
         int | None, "minCount of the gang; null for the basic policy, and if the PodGroup does not exist."
     ]

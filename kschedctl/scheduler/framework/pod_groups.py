@@ -153,14 +153,18 @@ class PodGroupAssignments(msgspec.Struct, frozen=True):
     proposed: Sequence[tuple[Pod, str]]
 
 
-def not_modelled_in(group: PodGroupInfo, release: Release) -> tuple[NotModelled, ...]:
-    """Return the fields of a PodGroup that could change the decision for its members and are not modelled."""
+def not_modelled_in(group: PodGroupInfo, release: Release, *, alone: bool = False) -> tuple[NotModelled, ...]:
+    """Return the fields of a group that could change the decision for its members and are not modelled.
+
+    Args:
+        alone: True if the question takes PodGroups by themselves, whatever their trees.
+    """
     notes = []
     for each in group.walk():
         if each.pod_group is None:
             continue
         parent = each.pod_group.spec.parent_composite_pod_group_name
-        if parent and not release.enabled(COMPOSITE_POD_GROUP):
+        if parent and (alone or not release.enabled(COMPOSITE_POD_GROUP)):
             effect = "the answer assumes that the group is scheduled by itself"
             notes.append(NotModelled(f"CompositePodGroup {parent}", effect))
         if each.pod_group.spec.resource_claims:

@@ -125,7 +125,7 @@ def notes_of(cluster: Cluster, release: Release, gangs: Iterable[Gang]) -> tuple
     """Return what is not modelled of groups."""
     names = (gang.key.partition("/") for gang in gangs)
     infos = (PodGroupInfo.of(cluster, namespace, name) for namespace, _, name in names)
-    return tuple(note for info in infos for note in not_modelled_in(info, release))
+    return tuple(dict.fromkeys(note for info in infos for note in not_modelled_in(info, release, alone=True)))
 
 
 def held_groups(scheduler: Scheduler, held: Iterable[str]) -> set[tuple[str, str]]:

@@ -162,7 +162,7 @@ def _bound_copies(copy: Copy, counts: Iterable[tuple[str, int]]) -> Iterator[Pod
 
 @dataclass(frozen=True, slots=True)
 class Gang:
-    """A pod group to copy."""
+    """A pod group to copy, by itself even if it is part of a tree."""
 
     group: PodGroup
     #: All pods of one copy, defaulted and admitted; at least one.
@@ -172,7 +172,8 @@ class Gang:
         """Return copy number N, from 0, under names that no object can have."""
         name = f"{self.group.name}+{number + 1}"
         metadata = replace(self.group.metadata, name=name, uid="")
-        group = replace(self.group, metadata=metadata, status=PodGroupStatus())
+        spec = replace(self.group.spec, parent_composite_pod_group_name="")
+        group = replace(self.group, metadata=metadata, spec=spec, status=PodGroupStatus())
         return Gang(group, tuple(_member(pod, name, number) for pod in self.members))
 
 

@@ -355,11 +355,11 @@ def test_gates_that_depend_on_one_that_is_given_as_off_are_off() -> None:
     [
         (
             ["podgroup/trian", "-n", "ml"],
-            "no pod of the snapshot names PodGroup ml/trian\n  did you mean podgroup/train?",
+            "no pod of the snapshot is in PodGroup ml/trian\n  did you mean podgroup/train?",
         ),
         (
             ["podgroups/train"],
-            "no pod of the snapshot names PodGroup default/train\n  the snapshot has podgroups/train -n ml",
+            "no pod of the snapshot is in PodGroup default/train\n  the snapshot has podgroups/train -n ml",
         ),
     ],
 )
