@@ -147,6 +147,12 @@ class Release:
     fit_gives_up : bool
         True if NodeResourcesFit returns UnschedulableAndUnresolvable for a node with less allocatable than requested,
         because evicting pods does not help.
+    empty_spread_selector_counts : bool
+        True if PodTopologySpread counts all pods of the namespace for a constraint with an empty label selector; else
+        none. A constraint without a selector counts none in any release.
+    empty_budget_selector_protects : bool
+        True if a PodDisruptionBudget with an empty selector protects all pods of its namespace from preemption; else
+        none. Evictions respect it in any release.
     claim_in_use : str
         The message of VolumeRestrictions if another pod uses a ReadWriteOncePod claim.
     absent_config_fields : frozenset of str
@@ -222,6 +228,12 @@ class Release:
     #: True if NodeResourcesFit returns UnschedulableAndUnresolvable for a node with less allocatable than
     #: requested, because evicting pods does not help.
     fit_gives_up: bool
+    #: True if PodTopologySpread counts all pods of the namespace for a constraint with an empty label selector; else
+    #: none. A constraint without a selector counts none in any release.
+    empty_spread_selector_counts: bool
+    #: True if a PodDisruptionBudget with an empty selector protects all pods of its namespace from preemption; else
+    #: none. Evictions respect it in any release.
+    empty_budget_selector_protects: bool
     #: The message of VolumeRestrictions if another pod uses a ReadWriteOncePod claim.
     claim_in_use: str
     #: The fields of a KubeSchedulerConfiguration that this release does not know.
@@ -355,6 +367,8 @@ _V1_34: Final = Release(
     counts_up_to_violated_budget=False,
     names_untolerated_taint=False,
     fit_gives_up=True,
+    empty_spread_selector_counts=False,
+    empty_budget_selector_protects=False,
     claim_in_use=(
         "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another "
         "pod"
@@ -446,6 +460,8 @@ _V1_38: Final = replace(
     ),
     pod_group_rules=POD_GROUPS_1_38,
     gate_dependencies=MappingProxyType(POD_GROUP_GATES_1_38),
+    empty_spread_selector_counts=True,
+    empty_budget_selector_protects=True,
     devices=DEVICES_1_38,
     queue=QUEUE_1_38,
     validation=VALIDATION_1_38,
