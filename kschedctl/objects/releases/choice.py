@@ -84,6 +84,10 @@ def choose_release(requested: str, server_version: str, kubelet_versions: Iterab
     >>> choose_release("", "", ["v1.34.1", "v1.29.0"]).why
     'the newest kubelet is v1.34.1'
     """
+    if ".." in requested:
+        raise UnsupportedError(
+            f"Kubernetes {requested} is a range of releases", hint="give one release: only diff compares two"
+        )
     if requested:
         minor = _minor(requested)
         release = RELEASES.get(f"{minor[0]}.{minor[1]}") if minor else None
