@@ -6,6 +6,7 @@ one pod are left out: the queue, the validation by API servers, and the reading 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
+from enum import Enum
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Final
@@ -66,8 +67,18 @@ class RuleDifference:
         value, words = self.values[side], self.words
         if isinstance(value, bool):
             return words.if_on if value else words.if_off
-        text = words.if_on.replace(_RELEASE, f"Kubernetes {self.versions[side]}")
-        return f'{text}: "{value}"' if isinstance(value, str) and text == words.if_on else text
+        if _RELEASE in words.if_on:
+            return words.if_on.replace(_RELEASE, f"Kubernetes {self.versions[side]}")
+        match value:
+            case str():
+                shown = f'"{value}"'
+            case Enum():
+                shown = value.name.lower().replace("_", " ")
+            case frozenset():
+                shown = ", ".join(sorted(map(str, value))) or "none"
+            case _:
+                shown = str(value)
+        return f"{words.if_on}: {shown}"
 
 
 def differing_rules(first: Release, second: Release) -> tuple[RuleDifference, ...]:
@@ -86,6 +97,16 @@ def differing_rules(first: Release, second: Release) -> tuple[RuleDifference, ..
         if values[0] != values[1] and ((path in old and path in new) or _part(path) == _GATES):
             found.append(RuleDifference(path, values, versions, _since(path, values, versions)))
     return tuple(found)
+
+
+def became_true(path: str) -> tuple[str, str]:
+    """Return the newest release in which a rule is false, and the first newer one in which it is true.
+
+    >>> became_true("empty_spread_selector_counts")
+    ('1.37', '1.38')
+    """
+    column = {version: _values(release)[path] for version, release in RELEASES.items()}
+    return next((old, new) for old, new in reversed([*pairwise(column)]) if column[new] and not column[old])
 
 
 def with_values_of(release: Release, other: Release, rules: tuple[RuleDifference, ...]) -> Release:

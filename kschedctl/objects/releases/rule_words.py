@@ -16,8 +16,8 @@ class RuleWords:
 
     #: The name of the rule in answers and tables.
     name: str
-    #: The scheduler's behaviour where the field is true or the gate is on; for texts, the subject; for other values,
-    #: the behaviour with ``{release}`` in it.
+    #: The behaviour where the field is true or the gate is on. Of other fields, it is followed by the value,
+    #: unless it has ``{release}`` in it, for the release.
     if_on: str
     #: The scheduler's behaviour where the field is false or the gate is off; empty for other fields.
     if_off: str = ""
