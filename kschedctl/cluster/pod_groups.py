@@ -8,9 +8,14 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING, PodRecord
 from kschedctl.cluster.slots import Moves
 from kschedctl.common.arrays import PodIndices
-from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
 from kschedctl.objects.releases.release import Release
-from kschedctl.objects.releases.rules import GENERIC_WORKLOAD, GROUP_PREEMPTION_POLICY, TOPOLOGY_AWARE
+from kschedctl.objects.releases.rules import (
+    COMPOSITE_POD_GROUP,
+    GENERIC_WORKLOAD,
+    GROUP_PREEMPTION_POLICY,
+    TOPOLOGY_AWARE,
+)
 
 _Index = Mapping[tuple[str, str], tuple[int, ...]]
 
@@ -81,17 +86,19 @@ def pod_group_gates(cluster: Cluster, release: Release) -> tuple[str, ...]:
     An API server stores a field only if its gate is on, and gates are set alike on the API server and the scheduler
     (KEP-4671: both components need them).
     """
-    groups = cluster.list(PodGroup)
+    groups, trees = cluster.list(PodGroup), cluster.list(CompositePodGroup)
     rules = release.pod_group_rules
     # Without its PodGroup no pod would be tried: if none could be listed, the pods are decided for one by one.
     unlisted = PodGroup.__name__ in cluster.not_listed and PodGroup.__name__ not in cluster.listed
     if rules is None or unlisted or not (groups or _group_index(cluster)):
         return ()
     specs = [group.spec for group in groups]
+    has_trees = bool(trees) and COMPOSITE_POD_GROUP in release.features
     shown = {
         GENERIC_WORKLOAD: True,
         rules.gang_gate: any(spec.min_count is not None for spec in specs),
-        TOPOLOGY_AWARE: any(spec.topology_keys for spec in specs),
+        TOPOLOGY_AWARE: has_trees or any(spec.topology_keys for spec in specs),
+        COMPOSITE_POD_GROUP: has_trees,
         GROUP_PREEMPTION_POLICY: any(spec.preemption_policy for spec in specs),
     }
     if any(spec.priority is not None or spec.disruption_mode is not None for spec in specs):

@@ -20,6 +20,7 @@ from kschedctl.cluster.versions import next_version
 from kschedctl.common.arrays import Int64Array, Mask, PodIndices, Rows
 from kschedctl.objects.meta import OwnerReference
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.rules import VictimTies
 from kschedctl.objects.selectors import Selector
 
 # The number of pods per class and node, as sparse cells: a sum per node is one pass over the cells.
@@ -95,13 +96,13 @@ def by_node_moved(slots: Slots, moves: Moves) -> Slots:
     return np.insert(slots, np.searchsorted(here, rows[order], side="right"), come[order])
 
 
-def by_importance(pods: Mark, *, unstarted_in_order: bool) -> Slots:
+def by_importance(pods: Mark, *, ties: VictimTies) -> Slots:
     """Return the slots of pods on nodes, sorted by node and then by importance (see ``Pods.by_importance``)."""
     slots = pods.slots_of(np.flatnonzero(pods.column("node_row") >= 0))
-    return _sorted(pods.slots, slots, pods.end, unstarted_in_order=unstarted_in_order)
+    return _sorted(pods.slots, slots, pods.end, ties=ties)
 
 
-def importance_moved(slots: Slots, moves: Moves, *, unstarted_in_order: bool) -> Slots:
+def importance_moved(slots: Slots, moves: Moves, *, ties: VictimTies) -> Slots:
     """Return slots sorted by importance, after removals and additions; only the affected nodes are sorted again."""
     end = int(max(slots.max(initial=-1), moves.come.max(initial=-1), moves.gone.max(initial=-1))) + 1
     rows = moves.slots.column("node_row", 0, end)
@@ -111,14 +112,22 @@ def importance_moved(slots: Slots, moves: Moves, *, unstarted_in_order: bool) ->
     again = touched[rows[slots]]
     come = moves.come[rows[moves.come] >= 0]
     some = np.setdiff1d(np.concatenate((slots[again], come)), moves.gone)
-    some, rest = _sorted(moves.slots, some, end, unstarted_in_order=unstarted_in_order), slots[~again]
+    some, rest = _sorted(moves.slots, some, end, ties=ties), slots[~again]
     return np.insert(rest, np.searchsorted(rows[rest], rows[some]), some)
 
 
-def _sorted(slots: PodSlots, some: Slots, end: int, *, unstarted_in_order: bool) -> Slots:
+def _sorted(slots: PodSlots, some: Slots, end: int, *, ties: VictimTies) -> Slots:
     rows, priority, start = (slots.column(name, 0, end)[some] for name in ("node_row", "priority", "start_time"))
-    tie = some if unstarted_in_order else np.where(start == NOT_STARTED, -some, some)
-    return some[np.lexsort((tie, start, -priority, rows))]
+    tie = np.where(start == NOT_STARTED, -some, some) if ties is VictimTies.UNSTARTED_REVERSED else some
+    order = np.lexsort((tie, start, -priority, rows))
+    if ties is VictimTies.BY_UID:
+        keys = np.stack((rows, priority, start))[:, order]
+        tied = np.flatnonzero((keys[:, 1:] == keys[:, :-1]).all(axis=0))
+        # Runs of tied pods, from the first to the last.
+        for run in np.split(tied, np.flatnonzero(np.diff(tied) > 1) + 1) if len(tied) else ():
+            at = slice(run[0], run[-1] + 2)
+            order[at] = sorted(order[at].tolist(), key=lambda i: slots.record(int(some[i])).metadata.uid)
+    return some[order]
 
 
 # Sequence and mapping views of a list of pods: records by index, and indices by pod name.
@@ -404,24 +413,24 @@ class Pods:
         slots, _, moves = self._by_node
         return self.mark.indices_of(by_node_moved(slots, moves))
 
-    def by_importance(self, *, unstarted_in_order: bool) -> PodIndices:
+    def by_importance(self, *, ties: VictimTies) -> PodIndices:
         """Return the pods on nodes by node, then by importance (upstream ``MoreImportantPod``).
 
-        Pods with higher priority come first, then pods with an earlier start. Ties are in the order of the snapshot.
+        Pods with higher priority come first, then pods with an earlier start.
 
         Parameters
         ----------
-        unstarted_in_order : bool
-            False to reverse the order of pods that tie because they have not started (see ``Release``).
+        ties : VictimTies
+            The order of pods of the same priority and start.
 
         Returns
         -------
         ndarray of int64, shape (n_assigned,)
         """
         slots = self.moving(
-            ("by importance", unstarted_in_order),
-            lambda pods: by_importance(pods.mark, unstarted_in_order=unstarted_in_order),
-            partial(importance_moved, unstarted_in_order=unstarted_in_order),
+            ("by importance", ties),
+            lambda pods: by_importance(pods.mark, ties=ties),
+            partial(importance_moved, ties=ties),
         )
         return self.mark.indices_of(slots)
 

@@ -112,7 +112,8 @@ _KEPT_ANNOTATIONS = frozenset(
 )
 _encode = msgspec.msgpack.Encoder().encode
 
-_SOURCES = tuple(field for field in Volume.__struct_fields__ if field != "name")
+# Every pod has a projected volume with its token, which is not kept.
+_SOURCES = tuple(field for field in Volume.__struct_fields__ if field not in ("name", "projected"))
 _NO_SOURCES = (None,) * len(_SOURCES)
 _sources = attrgetter(*_SOURCES)
 
@@ -163,7 +164,9 @@ class PodInterner:
         written = replace(
             pod.spec,
             node_name="",
-            volumes=tuple(volume for volume in pod.spec.volumes if _sources(volume) != _NO_SOURCES),
+            volumes=tuple(
+                volume for volume in pod.spec.volumes if _sources(volume) != _NO_SOURCES or volume.certificate_keys
+            ),
         )
         encoded = _encode(written)
         known = self._specs.get(encoded)

@@ -1,6 +1,7 @@
 """Resources as columns: the nodes' allocatable amounts and the requests of the pods on them."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -21,7 +22,14 @@ from kschedctl.objects.resources import (
     scheduler_units,
 )
 
+if TYPE_CHECKING:
+    from kschedctl.cluster.overlay import Overlay
+
 _FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
+_LARGEST: Final = 2**63 - 1
+#: Sums that may exceed int64 are kept in halves of this many bits.
+_HALF: Final = 32
+_LOW: Final = (1 << _HALF) - 1
 
 
 class ResourceColumns:
@@ -30,6 +38,9 @@ class ResourceColumns:
     names: The resources: cpu, memory, ephemeral-storage, pods, then the others by name.
     non_zero_requested: CPU and memory as scoring counts them, with defaults for containers without requests.
     """
+
+    #: The upper and lower halves of ``requested``, as sums, if one of them may exceed int64.
+    _halves: tuple[Int64Array, Int64Array] | None
 
     def __init__(self, nodes: Nodes, pods: Pods, rules: RequestRules) -> None:
         requests, non_zero = _of_classes(pods.classes, rules)
@@ -75,7 +86,7 @@ class ResourceColumns:
             new.allocatable[:, [nodes.row[node.name] for node in changed]] = self._columns(offers)
         # If rows refer to other nodes, the sums are invalid, even if no pod has moved.
         moves = pods.mark.moves_since(self._mark) if nodes.row is self._nodes.row else None
-        if moves is None:
+        if moves is None or new._saturates(pods):
             new._sum(pods)
         elif len(moves):
             new.requested, new.non_zero_requested = self.requested.copy(), self.non_zero_requested.copy()
@@ -87,9 +98,44 @@ class ResourceColumns:
             return []
         return [nodes.objects[row] for row in np.flatnonzero(nodes.row_version != self._nodes.row_version).tolist()]
 
+    def used(self, index: int, nodes: "Overlay", key: Hashable) -> Int64Array:
+        """Return the sum of the requests for a resource in each world, with the pods that were added or removed.
+
+        Args:
+            key: The name of the quantity, as for ``Overlay.delta``.
+        """
+        # A slice copies nothing.
+        rows = slice(None) if nodes.rows is self._nodes.rows else nodes.rows
+        used: Int64Array = self.requested[index][rows]
+        if not nodes.changed:
+            return used
+        if self._halves is None:
+            return used + nodes.delta(key, self.per_class[index])
+        high, low = (
+            half[index][rows] + nodes.delta((key, i), part)
+            for i, (half, part) in enumerate(zip(self._halves, _split(self.per_class[index]), strict=True))
+        )
+        return _joined(high, low)
+
     def _sum(self, pods: Pods) -> None:
-        self.requested = np.array([pods.sum_per_node(row) for row in self.per_class])
-        self.non_zero_requested = np.array([pods.sum_per_node(row) for row in self._non_zero_per_class])
+        def total(per_class: Int64Array) -> Int64Array:
+            return np.array([pods.sum_per_node(row) for row in per_class])
+
+        self._halves = None
+        if self._saturates(pods):
+            high, low = (total(part) for part in _split(self.per_class))
+            self._halves = high, low
+            self.requested = _joined(high, low)
+            self.non_zero_requested = _joined(*(total(part) for part in _split(self._non_zero_per_class)))
+            return
+        self.requested, self.non_zero_requested = total(self.per_class), total(self._non_zero_per_class)
+
+    def _saturates(self, pods: Pods) -> bool:
+        """Report whether a sum may exceed int64, in releases where it then stays at the largest number."""
+        if not self._rules.saturate:
+            return False
+        largest = max(int(self.per_class.max(initial=0)), int(self._non_zero_per_class.max(initial=0)))
+        return largest * (len(pods) + 1) > _LARGEST
 
     def _move(self, moves: Moves) -> None:
         """Subtract the requests of removed pods and add those of added pods."""
@@ -112,6 +158,16 @@ class ResourceColumns:
             for name, amount in amounts.items():
                 out[self.index[name], i] = amount
         return out
+
+
+def _split(amounts: Int64Array) -> tuple[Int64Array, Int64Array]:
+    return amounts >> _HALF, amounts & _LOW
+
+
+def _joined(high: Int64Array, low: Int64Array) -> Int64Array:
+    """Return the sum of halves, at most the largest int64."""
+    high = high + (low >> _HALF)
+    return np.where(high > _LARGEST >> _HALF, _LARGEST, (high << _HALF) + (low & _LOW))
 
 
 def _of_classes(classes: Sequence[PodClass], rules: RequestRules) -> tuple[list[dict[str, int]], Int64Array]:

@@ -43,6 +43,23 @@ class VolumeMount(ApiStruct, frozen=True):
     bind_mount_options: tuple[str, ...] = ()
 
 
+class SeccompProfile(ApiStruct, frozen=True):
+    type: str = ""
+
+
+class SecurityContext(ApiStruct, frozen=True):
+    """The security context of a pod or of a container."""
+
+    seccomp_profile: SeccompProfile | None = None
+
+
+class EphemeralContainer(ApiStruct, frozen=True):
+    """A container that was added to a running pod, which has no resources."""
+
+    name: str = ""
+    security_context: SecurityContext | None = None
+
+
 class Container(ApiStruct, frozen=True):
     name: str = ""
     image: str = ""
@@ -51,6 +68,7 @@ class Container(ApiStruct, frozen=True):
     restart_policy: str = ""
     restart_policy_rules: tuple[ContainerRestartRule, ...] = ()
     volume_mounts: tuple[VolumeMount, ...] = ()
+    security_context: SecurityContext | None = None
 
 
 class Toleration(ApiStruct, frozen=True):
@@ -116,6 +134,7 @@ class PodSchedulingGroup(ApiStruct, frozen=True):
 class PodSpec(ApiStruct, frozen=True):
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
+    ephemeral_containers: tuple[EphemeralContainer, ...] = ()
     volumes: tuple[Volume, ...] = ()
     node_name: str = ""
     node_selector: dict[str, str] = {}
@@ -133,6 +152,7 @@ class PodSpec(ApiStruct, frozen=True):
     runtime_class_name: str = ""
     host_network: bool = False
     host_users: bool | None = None
+    security_context: SecurityContext | None = None
     termination_grace_period_seconds: Int64 | None = None
     active_deadline_seconds: Int64 | None = None
     scheduling_group: PodSchedulingGroup | None = None

@@ -164,6 +164,16 @@ def value(nanos: int) -> int:
     return _scaled(nanos, NANO)
 
 
+def saturated_value(nanos: int) -> int:
+    """Return whole units as ``value`` does; the nearest int64 for a quantity that does not fit (since 1.38).
+
+    >>> saturated_value(parse_quantity("10E")), value(parse_quantity("10E"))
+    (9223372036854775807, 0)
+    """
+    bound = _MAX_INT64 * NANO
+    return value(min(max(nanos, -bound), bound))
+
+
 def milli_value(nanos: int) -> int:
     """Return thousandths of a unit as an int64, rounded away from zero (Quantity.MilliValue)."""
     return _scaled(nanos, _MILLI)

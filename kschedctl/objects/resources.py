@@ -45,6 +45,8 @@ class RequestRules(msgspec.Struct, frozen=True):
     #: True if the desired, allocated and actuated requests are each summed over the pod before the maximum per
     #: resource is taken; False if the maximum is taken per container.
     totals: bool = False
+    #: True if the sum over a node's pods stays at the largest int64 where it would exceed it; False if it wraps.
+    saturate: bool = False
 
     @classmethod
     def of(cls, release: Release) -> "RequestRules":
@@ -53,6 +55,7 @@ class RequestRules(msgspec.Struct, frozen=True):
             status=release.enabled("InPlacePodVerticalScaling"),
             pod_level_status=release.enabled("InPlacePodLevelResourcesVerticalScaling"),
             totals=release.resizes_count_in_totals,
+            saturate=release.sums_saturate,
         )
 
 

@@ -147,6 +147,22 @@ class HostPathVolumeSource(ApiStruct, frozen=True):
     """A folder of one node."""
 
 
+class PodCertificateProjection(ApiStruct, frozen=True):
+    """A certificate that the kubelet requests for the pod."""
+
+    key_type: str = ""
+
+
+class VolumeProjection(ApiStruct, frozen=True):
+    """A source of a projected volume, of which only certificates are read."""
+
+    pod_certificate: PodCertificateProjection | None = None
+
+
+class ProjectedVolumeSource(ApiStruct, frozen=True):
+    sources: tuple[VolumeProjection, ...] = ()
+
+
 class Volume(InTreeVolumes, frozen=True, kw_only=True):
     """A volume of a pod, with the sources that scheduling and drains read."""
 
@@ -156,6 +172,13 @@ class Volume(InTreeVolumes, frozen=True, kw_only=True):
     csi: CSIVolumeSource | None = None
     image: ImageVolumeSource | None = None
     empty_dir: EmptyDirVolumeSource | None = None
+    projected: ProjectedVolumeSource | None = None
+
+    @property
+    def certificate_keys(self) -> tuple[str, ...]:
+        """The key types of the certificates in a projected volume."""
+        sources = self.projected.sources if self.projected is not None else ()
+        return tuple(each.pod_certificate.key_type for each in sources if each.pod_certificate is not None)
 
 
 class VolumeNodeAffinity(ApiStruct, frozen=True):

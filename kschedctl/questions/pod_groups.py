@@ -86,11 +86,10 @@ def _placement(each: PlacementDecision, decision: PodGroupDecision) -> PodGroupP
 
 
 def _victims(decision: PodGroupDecision) -> tuple[PodGroupVictimData, ...]:
-    rules = decision.framework.release.pod_groups
-    if rules is None or not decision.victims:
+    if not decision.victims:
         return ()
     pods = decision.cluster.pods
-    units = victim_units(decision.cluster, decision.victims, rules)
+    units = victim_units(decision.cluster, decision.victims, decision.framework.release)
     return tuple(
         PodGroupVictimData(
             tuple(pods.key(pod) for pod in unit.pods),

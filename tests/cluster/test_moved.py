@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.rules import VictimTies
 from kschedctl.objects.resources import RequestRules
 from tests.builders import decide, make_cluster, make_node, make_pod
 from tests.strategies import World, worlds
@@ -27,8 +28,8 @@ def assert_same(moved: Cluster, anew: Cluster) -> None:
     assert [moved.pods.key(i) for i in range(len(moved.pods))] == [anew.pods.key(i) for i in range(len(anew.pods))]
     for name in ("node_row", "priority", "nominated_row", "start_time", "assigned"):
         np.testing.assert_array_equal(getattr(moved.pods, name), getattr(anew.pods, name), err_msg=name)
-    for in_order in (False, True):
-        found, expected = (each.pods.by_importance(unstarted_in_order=in_order) for each in (moved, anew))
+    for ties in VictimTies:
+        found, expected = (each.pods.by_importance(ties=ties) for each in (moved, anew))
         np.testing.assert_array_equal(found, expected)
     ours, theirs = moved.resources(RULES), anew.resources(RULES)
     for resource in {*ours.names, *theirs.names}:

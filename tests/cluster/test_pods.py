@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import NOT_STARTED, PENDING
+from kschedctl.objects.releases.rules import VictimTies
 from kschedctl.objects.resources import RequestRules
 from tests.builders import GPU, make_cluster, make_node, make_pod
 from tests.strategies import World, worlds
@@ -91,10 +92,15 @@ def test_start_times_are_microseconds() -> None:
     assert pods.start_time.tolist() == [int(since) * 10**6 + 1, NOT_STARTED]
 
 
-@pytest.mark.parametrize(("in_order", "unstarted"), [(False, ["newer", "new"]), (True, ["new", "newer"])])
-def test_importance_is_priority_then_the_earlier_start_then_the_order_of_the_snapshot(
-    in_order: bool, unstarted: list[str]
-) -> None:
+@pytest.mark.parametrize(
+    ("ties", "names"),
+    [
+        (VictimTies.UNSTARTED_REVERSED, "early also late newer new low"),
+        (VictimTies.AS_THEY_CAME, "early also late new newer low"),
+        (VictimTies.BY_UID, "also early late new newer low"),
+    ],
+)
+def test_importance_is_priority_then_the_earlier_start_then_the_order_of_ties(ties: VictimTies, names: str) -> None:
     early, late = {"startTime": "2026-01-01T00:00:00Z"}, {"startTime": "2026-01-02T00:00:00Z"}
     pods = [
         make_pod("low", node="a", priority=1, status=early),
@@ -106,8 +112,7 @@ def test_importance_is_priority_then_the_earlier_start_then_the_order_of_the_sna
         make_pod("pending", priority=9),
     ]
     found = make_cluster([make_node("a")], pods).pods
-    names = [found.records[i].metadata.name for i in found.by_importance(unstarted_in_order=in_order)]
-    assert names == ["early", "also", "late", *unstarted, "low"]
+    assert " ".join(found.records[i].metadata.name for i in found.by_importance(ties=ties)) == names
 
 
 @given(worlds("requests"), st.data())

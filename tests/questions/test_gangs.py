@@ -26,8 +26,8 @@ from kschedctl.questions.simulate.document import document as simulate_document
 from kschedctl.questions.verify.answer import Match
 from kschedctl.questions.verify.recording import recorded_case
 from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.group_decisions import DecidedGroups
 from kschedctl.scheduler.cycle.outcome import GroupOutcome, Outcome
-from kschedctl.scheduler.cycle.pod_group_cycle import DecidedGroups
 from kschedctl.sources.snapshot.load import Snapshot
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.watch.pod_answers import PodAnswer

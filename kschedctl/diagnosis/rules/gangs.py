@@ -13,8 +13,8 @@ from kschedctl.diagnosis.evidence.gangs import OtherGang, gang_name, other_gang,
 from kschedctl.objects.custom_resources import CoschedulingPodGroup, VolcanoPodGroup, VolcanoQueue
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.resources import amount_of, known_amounts
+from kschedctl.scheduler.cycle.group_decisions import decide_group, pending_members
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
-from kschedctl.scheduler.cycle.pod_group_cycle import decide_group, pending_members
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.framework.remedy import Remedy, min_count_lowered
 from kschedctl.scheduler.framework.risk import Risk

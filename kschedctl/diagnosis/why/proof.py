@@ -15,8 +15,8 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
 from kschedctl.scheduler.cycle.cycle import schedule_pod
 from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.group_decisions import decide_group, decide_in_group
 from kschedctl.scheduler.cycle.outcome import Outcome
-from kschedctl.scheduler.cycle.pod_group_cycle import decide_group, decide_in_group
 from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision, group_of
 from kschedctl.scheduler.framework.remedy import Change, Patch, Remedy
 from kschedctl.scheduler.framework.risk import RemedyScope

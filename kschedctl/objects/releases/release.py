@@ -39,6 +39,7 @@ from kschedctl.objects.releases.rules import (
     PodGroupRules,
     QueueRules,
     ValidationRules,
+    VictimTies,
 )
 
 #: The default profile: multiPoint plugins in order, with their weights; 0 if none is set.
@@ -78,14 +79,20 @@ _OFF_IN_1_33: Final = {"PodLevelResources": False, "VolumeAttributesClass": Fals
 #: The modelled gates added in 1.35: off by default there, and on in 1.36.
 _GATES_OF_1_35: Final = ("InPlacePodLevelResourcesVerticalScaling", "NodeDeclaredFeatures")
 _GATES_OF_1_36: Final = _GATES | dict.fromkeys(_GATES_OF_1_35, True) | {"VolumeLimitScaling": False}
+#: The features that nodes declare, as of 1.35.
+_DECLARED_FEATURES: Final = frozenset({"RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport"})
 #: The gates of the queue, which do not affect the decision for a single pod, with their defaults in 1.34.
 _QUEUE_GATES: Final = {"SchedulerAsyncPreemption": True, "SchedulerPopFromBackoffQ": True}
 #: The plugins that gates add to the default profile: the gate, the plugin, and its weight; 0 if none is set.
 _GATED_PLUGINS: Final = (("NodeDeclaredFeatures", "NodeDeclaredFeatures", 0),)
+#: The pair of a plugin and an extension point that it has from 1.38 on only.
+_RESERVE_OF_1_38: Final = frozenset({("DefaultPreemption", "reserve")})
 #: Pairs of a plugin and an extension point that it has from 1.37 on only.
 _PRE_FILTERS_OF_1_37: Final = frozenset(
     (name, "preFilter") for name in ("NodeName", "NodeUnschedulable", "TaintToleration")
 )
+#: The fields of a KubeSchedulerConfiguration that are new in 1.38.
+_CONFIG_OF_1_38: Final = frozenset({"placementFeasible", "percentageOfPlacementsToScore"})
 #: Plugins for pod groups, which a configuration may list while their gates are off, with their extension points.
 _INERT_IN_1_36: Final[Mapping[str, frozenset[str]]] = {
     "GangScheduling": frozenset({"preEnqueue", "permit"}),
@@ -126,8 +133,8 @@ class Release:
     inert_plugins : mapping of str to frozenset of str
         Plugins that a configuration may list without effect while their feature gates are off. The values are the
         extension points at which they may be listed.
-    bind_mount_options_are_declared : bool
-        True if ``bindMountOptions`` of a mount require a node that declares the feature.
+    declared_features : frozenset of str
+        The features that pods may need and nodes declare (NodeDeclaredFeatures).
     resizes_count_in_totals : bool
         True if desired, allocated and actuated resources are summed over a running pod before the maximum of each
         resource is computed; else the maximum is computed per container.
@@ -135,10 +142,13 @@ class Release:
         True if a pod that PreEnqueue rejects counts on its nominated node.
     preemption_names_node : bool
         True if the message of a successful preemption names the node.
-    unstarted_in_order : bool
-        True if preemption determines the start of a pod once, so that pods that have not started are in the order in
-        which they came to the node, the first being the most important. Else they start at the time of each comparison,
-        which reverses the order.
+    victim_ties : VictimTies
+        The order of pods of the same priority and start among the victims of preemption.
+    needless_preemption_fails : bool
+        True if preemption is an error on a node on which the pod fits without evictions; else the node is none for it.
+    empty_budget_selector_protects : bool
+        True if a disruption budget with the selector ``{}`` protects all pods of its namespace from preemption, and
+        others protect pods without labels too.
     counts_up_to_violated_budget : bool
         True if a possible victim counts against its disruption budgets only up to the first that it violates; else
         against all of them.
@@ -148,11 +158,16 @@ class Release:
         True if NodeResourcesFit returns UnschedulableAndUnresolvable for a node with less allocatable than requested,
         because evicting pods does not help.
     empty_spread_selector_counts : bool
-        True if PodTopologySpread counts all pods of the namespace for a constraint with an empty label selector; else
-        none. A constraint without a selector counts none in any release.
-    empty_budget_selector_protects : bool
-        True if a PodDisruptionBudget with an empty selector protects all pods of its namespace from preemption; else
-        none. Evictions respect it in any release.
+        True if PodTopologySpread counts the pods of the namespace for a constraint with the selector ``{}``; else none.
+    fit_scores_pod_level_resources : bool
+        True if NodeResourcesFit scores the resources in ``spec.resources``; else those of the containers.
+    sums_saturate : bool
+        True if the sum of the requests on a node stays at 2^63-1 where it would exceed it; else it wraps around.
+    fractions_are_exact : bool
+        True if the shares that NodeResourcesFit scores are computed with 128 bits; else amounts above 2^63/100
+        overflow.
+    volume_sizes_are_exact : bool
+        True if VolumeBinding compares the size of a claim with free capacity exactly; else as 64-bit numbers of bytes.
     claim_in_use : str
         The message of VolumeRestrictions if another pod uses a ReadWriteOncePod claim.
     absent_config_fields : frozenset of str
@@ -207,8 +222,8 @@ class Release:
     #: Plugins that a configuration may list without effect while their feature gates are off. The values are the
     #: extension points at which they may be listed.
     inert_plugins: Mapping[str, frozenset[str]]
-    #: True if ``bindMountOptions`` of a mount require a node that declares the feature.
-    bind_mount_options_are_declared: bool
+    #: The features that pods may need and nodes declare (NodeDeclaredFeatures).
+    declared_features: frozenset[str]
     #: True if desired, allocated and actuated resources are summed over a running pod before the maximum of each
     #: resource is computed; else the maximum is computed per container.
     resizes_count_in_totals: bool
@@ -216,10 +231,13 @@ class Release:
     gated_pods_keep_nomination: bool
     #: True if the message of a successful preemption names the node.
     preemption_names_node: bool
-    #: True if preemption determines the start of a pod once, so that pods that have not started are in the order in
-    #: which they came to the node, the first being the most important. Else they start at the time of each
-    #: comparison, which reverses the order.
-    unstarted_in_order: bool
+    #: The order of pods of the same priority and start among the victims of preemption.
+    victim_ties: VictimTies
+    #: True if preemption is an error on a node on which the pod fits without evictions; else the node is none for it.
+    needless_preemption_fails: bool
+    #: True if a disruption budget with the selector ``{}`` protects all pods of its namespace from preemption, and
+    #: others protect pods without labels too.
+    empty_budget_selector_protects: bool
     #: True if a possible victim counts against its disruption budgets only up to the first that it violates; else
     #: against all of them.
     counts_up_to_violated_budget: bool
@@ -228,12 +246,17 @@ class Release:
     #: True if NodeResourcesFit returns UnschedulableAndUnresolvable for a node with less allocatable than
     #: requested, because evicting pods does not help.
     fit_gives_up: bool
-    #: True if PodTopologySpread counts all pods of the namespace for a constraint with an empty label selector; else
-    #: none. A constraint without a selector counts none in any release.
+    #: True if PodTopologySpread counts the pods of the namespace for a constraint with the selector ``{}``; else none.
     empty_spread_selector_counts: bool
-    #: True if a PodDisruptionBudget with an empty selector protects all pods of its namespace from preemption; else
-    #: none. Evictions respect it in any release.
-    empty_budget_selector_protects: bool
+    #: True if NodeResourcesFit scores the resources in ``spec.resources``; else those of the containers.
+    fit_scores_pod_level_resources: bool
+    #: True if the sum of the requests on a node stays at 2^63-1 where it would exceed it; else it wraps around.
+    sums_saturate: bool
+    #: True if the shares that NodeResourcesFit scores are computed with 128 bits; else amounts above 2^63/100
+    #: overflow.
+    fractions_are_exact: bool
+    #: True if VolumeBinding compares the size of a claim with free capacity exactly; else as 64-bit numbers of bytes.
+    volume_sizes_are_exact: bool
     #: The message of VolumeRestrictions if another pod uses a ReadWriteOncePod claim.
     claim_in_use: str
     #: The fields of a KubeSchedulerConfiguration that this release does not know.
@@ -270,6 +293,11 @@ class Release:
                 (TOPOLOGY_AWARE, "PodGroupPodsCount", 1),
             ]
         return self.ungated_plugins + tuple((name, weight) for gate, name, weight in gated if self.enabled(gate))
+
+    @property
+    def disabled_points(self) -> frozenset[tuple[str, str]]:
+        """The pairs of a plugin and an extension point that the default profile disables."""
+        return frozenset() if self.enabled(GENERIC_WORKLOAD) else _RESERVE_OF_1_38
 
     @property
     def pod_groups(self) -> PodGroupRules | None:
@@ -357,23 +385,30 @@ _V1_34: Final = Release(
     dynamic_resources_binding_timeout=False,
     capacity_ratio_follows_type=False,
     image_volumes_raise_threshold=False,
-    absent_points=_PRE_FILTERS_OF_1_37,
+    absent_points=_PRE_FILTERS_OF_1_37 | _RESERVE_OF_1_38,
     inert_plugins=MappingProxyType({}),
-    bind_mount_options_are_declared=False,
+    declared_features=_DECLARED_FEATURES,
     resizes_count_in_totals=False,
     gated_pods_keep_nomination=False,
     preemption_names_node=False,
-    unstarted_in_order=False,
+    victim_ties=VictimTies.UNSTARTED_REVERSED,
+    needless_preemption_fails=True,
+    empty_budget_selector_protects=False,
     counts_up_to_violated_budget=False,
     names_untolerated_taint=False,
     fit_gives_up=True,
     empty_spread_selector_counts=False,
-    empty_budget_selector_protects=False,
+    fit_scores_pod_level_resources=False,
+    sums_saturate=False,
+    fractions_are_exact=False,
+    volume_sizes_are_exact=False,
     claim_in_use=(
         "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another "
         "pod"
     ),
-    absent_config_fields=frozenset({"bindingTimeout", "placementGenerate", "placementScore", "podGroupPostFilter"}),
+    absent_config_fields=frozenset(
+        {"bindingTimeout", "placementGenerate", "placementScore", "podGroupPostFilter", *_CONFIG_OF_1_38}
+    ),
     plugins_without_args=frozenset(),
     devices=DEVICES_1_34,
     queue=QUEUE_1_34,
@@ -400,7 +435,7 @@ _V1_35: Final = replace(
     queue_gates=MappingProxyType(_QUEUE_GATES | {"OpportunisticBatching": True}),
     dynamic_resources_scores=True,
     inert_plugins=MappingProxyType({"GangScheduling": frozenset({"preEnqueue", "reserve", "permit"})}),
-    absent_config_fields=frozenset({"placementGenerate", "placementScore", "podGroupPostFilter"}),
+    absent_config_fields=frozenset({"placementGenerate", "placementScore", "podGroupPostFilter", *_CONFIG_OF_1_38}),
     devices=DEVICES_1_35,
     queue=QUEUE_1_35,
     validation=VALIDATION_1_35,
@@ -418,7 +453,7 @@ _V1_36: Final = replace(
     portworx_needs_annotation=False,
     dynamic_resources_binding_timeout=True,
     capacity_ratio_follows_type=True,
-    absent_config_fields=frozenset({"podGroupPostFilter"}),
+    absent_config_fields=frozenset({"podGroupPostFilter", *_CONFIG_OF_1_38}),
     devices=DEVICES_1_36,
     queue=QUEUE_1_36,
     validation=VALIDATION_1_36,
@@ -435,17 +470,17 @@ _V1_37: Final = replace(
     pod_group_rules=POD_GROUPS_1_37,
     gate_dependencies=MappingProxyType(POD_GROUP_GATES_1_37),
     image_volumes_raise_threshold=True,
-    absent_points=frozenset(),
+    absent_points=_RESERVE_OF_1_38,
     inert_plugins=MappingProxyType(
         {**_INERT_IN_1_36, "DeferredPodScheduling": frozenset({"preFilter", "filter", "permit"})}
     ),
-    bind_mount_options_are_declared=True,
+    declared_features=_DECLARED_FEATURES | {"VolumeBindMountOptions"},
     resizes_count_in_totals=True,
     gated_pods_keep_nomination=True,
     preemption_names_node=True,
-    unstarted_in_order=True,
+    victim_ties=VictimTies.AS_THEY_CAME,
     counts_up_to_violated_budget=True,
-    absent_config_fields=frozenset(),
+    absent_config_fields=_CONFIG_OF_1_38,
     devices=DEVICES_1_37,
     queue=QUEUE_1_37,
     validation=VALIDATION_1_37,
@@ -460,8 +495,20 @@ _V1_38: Final = replace(
     ),
     pod_group_rules=POD_GROUPS_1_38,
     gate_dependencies=MappingProxyType(POD_GROUP_GATES_1_38),
-    empty_spread_selector_counts=True,
+    absent_points=frozenset({("GangScheduling", "permit")}),
+    inert_plugins=MappingProxyType(
+        {**_V1_37.inert_plugins, "GangScheduling": frozenset({"preEnqueue", "placementFeasible"})}
+    ),
+    absent_config_fields=frozenset(),
+    declared_features=_V1_37.declared_features | {"PodCertificateMLDSA", "SecurityProfileOCI"},
+    victim_ties=VictimTies.BY_UID,
+    needless_preemption_fails=False,
     empty_budget_selector_protects=True,
+    empty_spread_selector_counts=True,
+    fit_scores_pod_level_resources=True,
+    sums_saturate=True,
+    fractions_are_exact=True,
+    volume_sizes_are_exact=True,
     devices=DEVICES_1_38,
     queue=QUEUE_1_38,
     validation=VALIDATION_1_38,

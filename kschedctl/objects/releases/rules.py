@@ -4,7 +4,19 @@ The default of a field is its value in the oldest release that has it.
 """
 
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from typing import Final
+
+
+class VictimTies(Enum):
+    """The order in which preemption sorts pods of the same priority and start, the most important first."""
+
+    #: In the order in which they came to the node. Pods that have not started start at the time of each comparison,
+    #: which reverses their order.
+    UNSTARTED_REVERSED = auto()
+    #: In the order in which they came to the node.
+    AS_THEY_CAME = auto()
+    BY_UID = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +158,14 @@ class PodGroupRules:
     #: True if members stay on the nodes that were found without victims while victims are put back. Else the whole
     #: attempt is repeated for every victim.
     stays_on_nodes: bool = False
-    #: True if a pod of a group counts as a victim by the priority of its group, and if a single pod that preempts
-    #: a member of a group with disruption mode *all* preempts all of its members.
+    #: True if a single pod that preempts a member of a group with disruption mode *all* preempts all of its members.
+    pods_preempt_whole_groups: bool = False
+    #: True if a pod of a group counts as a victim by the priority of its group; else by its own.
     victims_have_group_priority: bool = False
+    #: True if a group that is evicted as a whole counts by the group's priority; else by its pods' own.
+    units_have_group_priority: bool = True
+    #: True if a pod of a group with disruption mode *single* is a more important victim than one without a group.
+    single_members_rank_as_group: bool = True
     #: True if a member that is removed as a victim of its own group no longer counts for ``minCount``.
     victims_are_counted: bool = False
     #: True if the outcome of preemption is part of the group's message even if it succeeds.
@@ -157,12 +174,42 @@ class PodGroupRules:
     preempts_in_placements: bool = False
     #: True if members of one attempt can be a batch.
     batch_spans_group: bool = False
+    #: What PreEnqueue says of a pod without its PodGroup, and of one whose group has too few pods.
+    no_group: str = 'waiting for pods\'s pod group "{group}" to appear in scheduling queue'
+    too_few: str = "waiting for minCount pods from a gang to appear in scheduling queue"
+    #: What an attempt says of a group with fewer pods on nodes than it needs, and of one without any new one.
+    threshold: str = "minCount ({least}) {verdict}: {scheduled} scheduled, {remaining} remaining"
+    nothing_fits: str = ""
+    #: True if the messages of groups begin with ``pod group is unschedulable``.
+    prefixes_messages: bool = True
+    #: True if a member that fails for its group's sake is told no more than that, and is woken by events of the
+    #: plugins that refused the group.
+    members_name_parent: bool = False
+    #: What PreEnqueue says of a tree with the basic policy without a group that has enough pods.
+    no_ready_child: str = "waiting for {root} tree to have at least one ready child group"
+    #: True if the check of members names pods and the root of their tree, the group's own preemption policy counts
+    #: without a gate, and the condition has the reason PodGroupError.
+    checks_hierarchy: bool = False
+    #: True if an empty value of the topology label is no domain.
+    ignores_empty_domains: bool = False
+    #: True if the placement with the node that a member is nominated to is tried first, and taken if a member fits.
+    nominated_placement_first: bool = False
+    #: True if the search ends at a share of the placements (``percentageOfPlacementsToScore``).
+    samples_placements: bool = False
+    #: True if a group that preempts prefers the nodes with the cheapest victims, whatever their scores.
+    ranks_nodes: bool = False
+    #: True if a group without any possible victim is told nothing else by PostFilter.
+    no_victims_is_final: bool = True
+    #: True if pods of lower priority lose their nomination to the nodes that a preempting group takes.
+    clears_lower_nominations: bool = False
 
 
 #: The gate with which groups are scheduled at all.
 GENERIC_WORKLOAD: Final = "GenericWorkload"
 #: The gate with which a group's placements are tried one by one.
 TOPOLOGY_AWARE: Final = "TopologyAwareWorkloadScheduling"
+#: The gate with which groups may have groups above them.
+COMPOSITE_POD_GROUP: Final = "CompositePodGroup"
 #: The gate with which the group's own preemption policy counts.
 GROUP_PREEMPTION_POLICY: Final = "PodGroupPreemptionPolicy"
 
@@ -176,13 +223,35 @@ POD_GROUPS_1_37: Final = PodGroupRules(
     members_preempt=False,
     permit_decides=False,
     stays_on_nodes=True,
+    pods_preempt_whole_groups=True,
     victims_have_group_priority=True,
     victims_are_counted=True,
     says_preemption=True,
     preempts_in_placements=True,
     batch_spans_group=True,
 )
-POD_GROUPS_1_38: Final = POD_GROUPS_1_37
+POD_GROUPS_1_38: Final = replace(
+    POD_GROUPS_1_37,
+    victims_have_group_priority=False,
+    units_have_group_priority=False,
+    single_members_rank_as_group=False,
+    no_group='pod group "{group}" or one of its composite pod group ancestors has not been created yet',
+    too_few="waiting for {root} to meet its quorum",
+    threshold=(
+        "scheduling policy's minimum threshold ({least}) {verdict}: {scheduled} scheduled, "
+        "{unschedulable} unschedulable, {remaining} not-evaluated"
+    ),
+    nothing_fits="no pods were schedulable",
+    prefixes_messages=False,
+    members_name_parent=True,
+    checks_hierarchy=True,
+    ignores_empty_domains=True,
+    nominated_placement_first=True,
+    samples_placements=True,
+    ranks_nodes=True,
+    no_victims_is_final=False,
+    clears_lower_nominations=True,
+)
 #: The gates of pod groups per release that can be set, each with the gates that it depends on.
 POD_GROUP_GATES_1_36: Final = {
     GENERIC_WORKLOAD: (),
@@ -198,6 +267,7 @@ POD_GROUP_GATES_1_37: Final = {
 POD_GROUP_GATES_1_38: Final = {
     GENERIC_WORKLOAD: (),
     TOPOLOGY_AWARE: (GENERIC_WORKLOAD,),
+    COMPOSITE_POD_GROUP: (TOPOLOGY_AWARE,),
 }
 
 
@@ -226,6 +296,11 @@ class QueueRules:
     skips_terminating_victims: bool = False
     #: True if a batch continues when the last chosen node fits another pod.
     batch_rescores: bool = False
+    #: True if InterPodAffinity's hints look up the labels of a namespace for a term with a selector of namespaces; else
+    #: such a term matches no pod there.
+    namespace_selectors_wake: bool = False
+    #: True if a change of a node queues the pods that are nominated to it and no longer fit even if it is empty.
+    shrunk_nominated_node_wakes: bool = False
     #: True if pods are never batched while device classes may back extended resources.
     devices_prevent_batches: bool = False
 
@@ -245,7 +320,7 @@ QUEUE_1_37: Final = replace(
     taints_stand_for_new_nodes=False,
     batch_rescores=True,
 )
-QUEUE_1_38: Final = QUEUE_1_37
+QUEUE_1_38: Final = replace(QUEUE_1_37, namespace_selectors_wake=True, shrunk_nominated_node_wakes=True)
 
 
 # The differences between releases in the API servers' validation of objects, as data, except for feature gates.

@@ -24,7 +24,7 @@ from kschedctl.common.errors import InputError, UnsupportedError
 from kschedctl.objects.core import Condition, Node
 from kschedctl.objects.kinds import KINDS
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
 from kschedctl.objects.releases.release import Release
 from kschedctl.questions.batch.cases import (
     Answer,
@@ -64,9 +64,13 @@ class CreationOrder:
         """Record that a pod is created."""
         self._numbers[pod.key] = len(self._numbers)
 
+    def number(self, key: str) -> int:
+        """Return the place of a pod in the order of creation, by its ``namespace/name``."""
+        return self._numbers.get(key, -1)
+
     def started(self, pod: Pod) -> Pod:
         """Return a bound pod with its start time."""
-        start = _FIRST_START + timedelta(seconds=self._numbers.get(pod.key, 0))
+        start = _FIRST_START + timedelta(seconds=max(self.number(pod.key), 0))
         return replace(pod, status=replace(pod.status, start_time=start))
 
     @property
@@ -111,7 +115,7 @@ class StagedRun:
             if victims or any(attempt.node for attempt in attempts):
                 self._idle.clear()
             else:
-                self._idle[f"podgroup {first.group.key}" if first.group is not None else first.pod] += 1
+                self._idle[first.group.entity if first.group is not None else first.pod] += 1
             yield from attempts
 
     def _next(self) -> tuple[Attempt, ...]:
@@ -144,7 +148,7 @@ class StagedRun:
         obj = read_case_object(data, path)
         if isinstance(obj, Node):
             self._simulation.change_node(obj)
-        elif isinstance(obj, PodGroup):
+        elif isinstance(obj, PodGroup | CompositePodGroup):
             self._simulation.create_group(obj)
         elif obj is not None:
             self._simulation.create_object(obj)
@@ -165,7 +169,7 @@ class StagedRun:
             ),
             None,
         )
-        if isinstance(obj, PodGroup):
+        if isinstance(obj, PodGroup | CompositePodGroup):
             simulation.delete_group(obj)
         elif kind == "Node" and name in simulation.cluster.nodes.row:
             simulation.delete_node(name)
@@ -220,6 +224,7 @@ class SequenceResult:
     attempts: tuple[Attempt, ...]
     #: The case's pods that no attempt tried, ``namespace/name``: gates keep them out of the queue.
     untried: tuple[str, ...]
+    order: CreationOrder
     #: True if the case sets feature gates, so that its answer is also about pod groups.
     has_groups: bool = False
 
@@ -263,7 +268,7 @@ def run_sequence(case: SequenceCase, release: Release, registry: Registry) -> Se
     tried = {attempt.pod for attempt in attempts}
     tried |= {key for attempt in attempts if attempt.group is not None for key in attempt.group.skipped}
     untried = tuple(pod.key for pod in pods if pod.key not in tried)
-    return SequenceResult(simulation, tuple(attempts), untried, bool(case.feature_gates))
+    return SequenceResult(simulation, tuple(attempts), untried, order, bool(case.feature_gates))
 
 
 # The result of a sequence as a recorded answer: its attempts in order, and the node of every pod at the end.
@@ -274,7 +279,7 @@ def sequence_answer(case_id: str, played: SequenceResult) -> Answer:
     pods = played.simulation.cluster.pods
     out: Answer = {
         "id": case_id,
-        "attempts": _attempts(played.attempts),
+        "attempts": _attempts(played),
         "pods": {pods.key(i): record.node_name for i, record in enumerate(pods.records)},
     }
     nominations = {
@@ -287,9 +292,10 @@ def sequence_answer(case_id: str, played: SequenceResult) -> Answer:
     if played.untried:
         out["gated"] = list(played.untried)
     if played.has_groups:
+        cluster = played.simulation.cluster
         out["groups"] = {
             group.key: [_condition(each) for each in group.status.conditions]
-            for group in played.simulation.cluster.list(PodGroup)
+            for group in (*cluster.list(PodGroup), *cluster.list(CompositePodGroup))
         }
         out["held"] = _held(played)
     notes = list(dict.fromkeys(str(note) for attempt in played.attempts for note in attempt.search.not_modelled))
@@ -298,12 +304,17 @@ def sequence_answer(case_id: str, played: SequenceResult) -> Answer:
     return out
 
 
-def _attempts(attempts: Sequence[Attempt]) -> list[dict[str, Any]]:
+def _attempts(played: SequenceResult) -> list[dict[str, Any]]:
     """Return the attempts as data, those of the members of a group together."""
     out = []
-    for _, members in groupby(attempts, key=lambda attempt: id(attempt.group) if attempt.group else id(attempt)):
+    for _, members in groupby(played.attempts, key=lambda attempt: id(attempt.group) if attempt.group else id(attempt)):
         of_one = list(members)
         first = of_one[0].group
+        if first is not None and first.decision is not None and first.decision.group.is_tree:
+            # The members of a tree are in the order of their first search, and those without one in that of creation.
+            searches = list(dict.fromkeys(pod for pod, _ in first.picks))
+            place = {pod: (0, i) for i, pod in enumerate(searches)}
+            of_one.sort(key=lambda each: place.get(each.pod, (1, played.order.number(each.pod))))
         out.append(_attempt(of_one[0]) if first is None else _group_attempt(first, of_one))
     return out
 
@@ -324,6 +335,7 @@ def _group_attempt(group: GroupAttempt, members: Sequence[Attempt]) -> dict[str,
         "group": group.key,
         "outcome": str(group.outcome),
         "condition": _condition(group.condition) if group.condition is not None else None,
+        "conditions": {key: _condition(each) for key, each in group.conditions.items()},
         "members": [
             *({name: value for name, value in _attempt(member).items() if name != "victims"} for member in members),
             *({"pod": key} for key in group.skipped),

@@ -19,8 +19,8 @@ from kschedctl.objects.pod import Pod
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.verify.answer import ComparedPodData, Match, PendingGroupData
 from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.group_decisions import DecidedGroups
 from kschedctl.scheduler.cycle.outcome import Outcome
-from kschedctl.scheduler.cycle.pod_group_cycle import DecidedGroups
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.trials.completeness import find_missing

@@ -1,7 +1,7 @@
 """The scheduling cycle of a pod, from PreEnqueue to the choice of a node or PostFilter (upstream ``schedulePod``)."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -242,6 +242,7 @@ def schedule_pod(
     among: Rows | None = None,
     run_post_filter: bool = True,
     gate: Status | None = None,
+    prefer: Callable[[Rows], Rows] | None = None,
 ) -> Decision:
     """Run the scheduling cycle of a pod.
 
@@ -255,13 +256,14 @@ def schedule_pod(
             The state of the other nodes still counts.
         run_post_filter: False for a member of a pod group whose members do not preempt for themselves.
         gate: The status of PreEnqueue, if it is known; by default PreEnqueue runs.
+        prefer: Returns the nodes to score, of those on which the pod fits; by default all.
     """
     state = framework.new_state(pod)
     if among is not None and len(among) == len(framework.cluster.nodes):
         among = None
     try:
         gate = framework.run_pre_enqueue(pod) if gate is None else gate
-        return _cycle(framework, state, pod, gate, among, run_post_filter=run_post_filter)
+        return _cycle(framework, state, pod, gate, among, prefer, run_post_filter=run_post_filter)
     finally:
         # The decision retains the state, but the next cycle reuses and changes the cached results.
         state.discard(CachedResults)
@@ -294,7 +296,14 @@ def find_nodes_that_fit_pod(framework: Framework, pod: Pod) -> Rows:
 
 
 def _cycle(
-    framework: Framework, state: CycleState, pod: Pod, gate: Status, among: Rows | None, *, run_post_filter: bool
+    framework: Framework,
+    state: CycleState,
+    pod: Pod,
+    gate: Status,
+    among: Rows | None,
+    prefer: Callable[[Rows], Rows] | None,
+    *,
+    run_post_filter: bool,
 ) -> Decision:
     n_nodes = len(framework.cluster.nodes) if among is None else len(among)
     if not n_nodes:
@@ -327,6 +336,9 @@ def _cycle(
             error = str(failure)
         feasible = passed.in_order()
     statuses = extenders.statuses(statuses, np.append(feasible, own) if fits_own else feasible)
+    if prefer is not None and not fits_own and len(feasible) > 1:
+        passed = structs.replace(passed, rows=prefer(passed.rows))
+        feasible = passed.in_order()
     if error:
         pass
     elif len(feasible) or fits_own:

@@ -5,34 +5,40 @@ derived cluster, and the next one sees it. With topology constraints this happen
 outlives an attempt: a group that does not succeed leaves no trace.
 """
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.pod_groups import group_members
-from kschedctl.cluster.records import PENDING
+from kschedctl.common.arrays import Rows
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.releases.rules import GROUP_PREEMPTION_POLICY, PodGroupRules
+from kschedctl.objects.releases.rules import PodGroupRules
 from kschedctl.scheduler.cycle.alike_members import AlikeMembers, assumed, without_nominations
 from kschedctl.scheduler.cycle.cycle import NO_NODES, schedule_pod
 from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.pod_group_checks import members_problem
 from kschedctl.scheduler.cycle.pod_group_decision import (
-    UNSCHEDULABLE,
+    GROUP_IS_UNSCHEDULABLE,
     GroupStatus,
     MemberDecision,
     PlacementDecision,
     PodGroupDecision,
-    group_of,
+    SubgroupDecision,
 )
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Reach
 from kschedctl.scheduler.framework.events import changed_objects
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
-from kschedctl.scheduler.framework.interface import FilterPlugin, PluginError, PodGroupPostFilterResult, PreFilterPlugin
+from kschedctl.scheduler.framework.interface import (
+    CondemnedVictims,
+    FilterPlugin,
+    PluginError,
+    PodGroupPostFilterResult,
+    PreFilterPlugin,
+)
 from kschedctl.scheduler.framework.pod_groups import (
     Placement,
     PlacementProgress,
@@ -51,7 +57,8 @@ _WAITS_FOR_VICTIMS: Final = "pod group is waiting for preemption to complete"
 _NO_PLACEMENT: Final = "no feasible placements found"
 _NO_PREEMPTION_PLUGIN: Final = "default preemption plugin is not registered, workload aware preemption is disabled"
 _NO_PREEMPTION_HERE: Final = "workload aware preemption is not supported for pod groups with scheduling constraints"
-_DEFAULT_POLICY: Final = "PreemptLowerPriority"
+#: The least share of placements, in percent, at which kube-scheduler ends its search.
+_LEAST_SHARE: Final = 5
 
 
 def first_best(pod: Pod, decision: Decision) -> str:
@@ -60,57 +67,18 @@ def first_best(pod: Pod, decision: Decision) -> str:
     return next(iter(decision.best or nominated), "")
 
 
-def schedule_pod_group(
-    framework: Framework, namespace: str, name: str, members: Sequence[Pod], pick: PickNode = first_best
-) -> PodGroupDecision:
-    """Decide for a group of pods.
+def schedule_pod_group(framework: Framework, members: Sequence[Pod], pick: PickNode = first_best) -> PodGroupDecision:
+    """Decide for a group of pods, or for a tree of groups.
 
     Args:
         framework: The profile of the first member.
-        members: The members without a node, in the order in which they are tried; at least one.
+        members: The members without a node, in the order in which they are tried; at least one. The first one names
+            the group.
         pick: Breaks ties; by default the first node by name.
     """
-    group = PodGroupInfo.of(framework.cluster, namespace, name, members)
+    group = PodGroupInfo.tried_for(framework.cluster, framework.release, members)
     cluster = without_nominations(framework.cluster, members)
     return _Cycle(framework if cluster is framework.cluster else framework.moved(cluster), group, pick).decide()
-
-
-def members_problem(framework: Framework, group: PodGroupInfo) -> str:
-    """Return the error with which every attempt at a group ends before a member is tried; empty if there is none.
-
-    Args:
-        framework: The profile of the first member.
-        group: The group, with at least one member without a node.
-    """
-    release, rules, cluster = framework.release, framework.release.pod_groups, framework.cluster
-    checks_members = rules is not None and rules.checks_members
-    pods = list(group.unscheduled)
-    first = pods[0]
-    if checks_members:
-        pods += [cluster.pods.pod(index) for index in group.scheduled(cluster).tolist()]
-    by_group = release.enabled(GROUP_PREEMPTION_POLICY)
-    spec = group.pod_group.spec if group.pod_group is not None else None
-    policy = (spec.preemption_policy if by_group and spec is not None else first.spec.preemption_policy) or ""
-    policy = policy or _DEFAULT_POLICY
-    for pod in pods:
-        own, name = pod.spec, first.spec.scheduler_name
-        if own.scheduler_name != name:
-            together = "all pods in a single pod group should have the same .spec.schedulerName set"
-            return f'{together}, got: "{own.scheduler_name}" and "{name}"'
-        if not checks_members:
-            continue
-        if (own.priority or 0) != group.priority:
-            return (
-                "all pods in a single pod group should have the same priority as the pod group's priority, "
-                f"got {own.priority or 0} and {group.priority}"
-            )
-        if (own.preemption_policy or _DEFAULT_POLICY) != policy:
-            as_group = " as the pod group's preemption policy" if by_group else ""
-            return (
-                f"all pods in a single pod group should have the same preemption policy{as_group}, "
-                f"got {own.preemption_policy or _DEFAULT_POLICY} and {policy}"
-            )
-    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,16 +92,46 @@ class _Tried:
 
 @dataclass(frozen=True, slots=True)
 class _Try:
-    """The result of one try of the group in one placement, for all members that were tried."""
+    """The result of one try of a group in one placement: for its members, or for the groups right below it."""
 
+    group: PodGroupInfo
     placement: Placement
     status: GroupStatus
     tried: tuple[_Tried, ...] = ()
+    #: The chosen try of each group below, in order, of those that were tried.
+    children: "tuple[_Try, ...]" = ()
     waits: bool = False
+    #: The number of placements that the generator returned.
+    n_placements: int = 1
+    #: What the next group sees: the members on their nodes, and the victims condemned for them.
+    after: Framework | None = None
+    condemned: CondemnedVictims | None = None
 
     @property
     def proposed(self) -> tuple[tuple[Pod, str], ...]:
+        """The members with their nodes; of a tree those of groups that succeed below groups that succeed."""
+        if self.group.is_tree:
+            succeeded = (each for each in self.children if each.status.code is Code.SUCCESS)
+            return tuple(pair for each in succeeded for pair in each.proposed)
         return tuple((each.member.pod, each.member.node) for each in self.tried if each.member.node)
+
+    @property
+    def of_groups(self) -> "dict[str, _Try]":
+        """The tries of all groups of the tree that were tried, by what they are called in messages."""
+        found = {self.group.entity: self}
+        for child in self.children:
+            found |= child.of_groups
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What a group is tried in: the cluster, the nodes, and the victims that are condemned."""
+
+    framework: Framework
+    within: Placement
+    condemned: CondemnedVictims | None = None
+    run_post_filter: bool = False
 
 
 class _Cycle:
@@ -154,129 +152,229 @@ class _Cycle:
                 MemberDecision(pod, message=problem, nominated="", is_error=True) for pod in self._group.unscheduled
             )
             return PodGroupDecision(
-                self._framework, self._group, status, members, has_condition=self._rules.checks_members
+                self._framework,
+                self._group,
+                status,
+                members,
+                has_condition=self._rules.checks_members,
+                is_invalid=True,
+                subgroups=tuple(SubgroupDecision(each, status) for each in list(self._group.walk())[1:]),
             )
-        tries = self._tries(self._framework, run_post_filter=self._rules.members_preempt)
-        chosen = self._choose(self._framework, tries)
+        everywhere = Placement("", self._framework.cluster.nodes.rows)
+        view = _View(self._framework, everywhere, run_post_filter=self._rules.members_preempt)
+        tries = self._tries(self._group, view)
+        chosen = self._with_any_member(self._choose(view, tries))
         found = None
-        if self._rules.checks_members:
-            chosen = self._completed(chosen)
+        outcomes = self._outcomes(chosen)
         if chosen.status.code.rejected and self._framework.release.groups_preempt and not chosen.waits:
             result = self._post_filter()
             code, reasons = result.status.code, result.status.reasons
             if code is Code.ERROR:
-                chosen = replace(chosen, status=GroupStatus(Code.ERROR, reasons))
+                outcomes = [replace(each, status=GroupStatus(Code.ERROR, reasons)) for each in outcomes]
             elif code is not Code.SUCCESS or self._rules.says_preemption:
-                chosen = replace(chosen, status=chosen.status.with_reason(result.status.message))
+                said = result.status.message
+                outcomes = [replace(each, status=each.status.with_reason(said)) for each in outcomes]
             if code is Code.SUCCESS:
-                found, chosen = result, replace(chosen, waits=True)
-        return self._decision(tries, chosen, found)
+                found, outcomes = result, [replace(each, waits=True) for each in outcomes]
+        return self._decision(tries, outcomes, found)
 
-    # The tries of the group, one per placement.
+    # The tries of a group, one per placement.
 
-    def _tries(self, framework: Framework, *, run_post_filter: bool) -> list[_Try]:
-        everywhere = Placement("", framework.cluster.nodes.rows)
-        if not framework.release.places_groups:
-            return [self._try_placement(framework, everywhere, run_post_filter=run_post_filter)]
+    def _tries(self, group: PodGroupInfo, view: _View) -> list[_Try]:
+        def tried_in(placement: Placement) -> _Try:
+            here = replace(view, within=placement)
+            if group.is_tree:
+                return self._try_children(group, here)
+            return self._try_until_permitted(here) if self._rules.permit_decides else self._try_members(group, here)
+
+        if not view.framework.release.places_groups:
+            return [tried_in(view.within)]
         try:
-            placements = framework.run_placement_generate(self._group)
+            placements = view.framework.run_placement_generate(group, view.within)
         except PluginError as error:
-            return [_Try(everywhere, GroupStatus(Code.ERROR, (str(error),)))]
+            return [_Try(group, view.within, GroupStatus(Code.ERROR, (str(error),)))]
         if not placements:
-            return [_Try(everywhere, GroupStatus(Code.UNSCHEDULABLE, (_NO_PLACEMENT,)))]
-        tries = []
+            return [_Try(group, view.within, GroupStatus(Code.UNSCHEDULABLE, (_NO_PLACEMENT,)))]
+        tries: list[_Try] = []
+        nominated = self._nominated_placement(placements)
+        if nominated is not None:
+            placements = (nominated, *(each for each in placements if each is not nominated))
+        enough = self._enough_placements(placements)
         for placement in placements:
-            tries.append(self._try_placement(framework, placement, run_post_filter=run_post_filter))
-            if tries[-1].status.code is Code.ERROR:
+            tries.append(tried_in(placement))
+            succeeded = [each for each in tries if each.status.code is Code.SUCCESS or each.waits]
+            if tries[-1].status.code is Code.ERROR or (placement is nominated and succeeded and tries[-1].proposed):
                 break
-        return tries
+            if placement is nominated and succeeded:
+                text = "nominated placement is feasible but no pending pod was scheduled"
+                tries[-1] = replace(tries[-1], status=self._refusal(text))
+            elif len(succeeded) >= enough:
+                break
+        return [replace(each, n_placements=len(placements)) for each in tries]
 
-    def _choose(self, framework: Framework, tries: Sequence[_Try]) -> _Try:
+    def _nominated_placement(self, placements: Sequence[Placement]) -> Placement | None:
+        """Return the only placement with a node that a member is nominated to; it is tried before the others."""
+        if not self._rules.nominated_placement_first or self._group.is_tree:
+            return None
+        nodes = self._framework.cluster.nodes.row
+        names = (pod.status.nominated_node_name for pod in self._group.unscheduled)
+        rows = [nodes[name] for name in names if name in nodes]
+        found = [each for each in placements if np.isin(each.rows, rows).any()]
+        return found[0] if len(found) == 1 else None
+
+    def _enough_placements(self, placements: Sequence[Placement]) -> int:
+        """Return the number of placements in which the group fits at which the search ends.
+
+        kube-scheduler tries them in random order, and by default a share of them only; unless the configuration says
+        otherwise, all are tried here.
+        """
+        if not self._rules.samples_placements:
+            return len(placements)
+        profile = self._framework.profile
+        if not profile.plugins.get(ExtensionPoint.PLACEMENT_SCORE):
+            return 1
+        percentage = profile.percentage_of_placements_to_score
+        if percentage is None:
+            return len(placements)
+        if percentage == 0:
+            percentage = max(_LEAST_SHARE, 100 - sum(len(each.rows) for each in placements) * 9 // 500)
+        return max(1, len(placements) * percentage // 100)
+
+    def _refusal(self, *reasons: str, plugins: frozenset[str] = frozenset()) -> GroupStatus:
+        """Return the status of a group that is refused itself."""
+        prefix = GROUP_IS_UNSCHEDULABLE if self._rules.prefixes_messages else ""
+        said = tuple(filter(None, reasons))
+        return GroupStatus(Code.UNSCHEDULABLE, said, by_group=True, prefix=prefix, plugins=plugins)
+
+    def _choose(self, view: _View, tries: Sequence[_Try]) -> _Try:
         """Return the try that counts: the one that failed with an error, the best success, or the first."""
-        chosen = tries[-1]
+        chosen, group = tries[-1], tries[-1].group
         no_placement = chosen.status.reasons == (_NO_PLACEMENT,)
-        if chosen.status.code is not Code.ERROR and framework.release.places_groups and not no_placement:
-            successes = [each for each in tries if each.status.code is Code.SUCCESS or each.waits]
-            if not successes:
-                text = f"0/{len(tries)} placements are available, first placement status: {tries[0].status.error}"
-                status = GroupStatus(Code.UNSCHEDULABLE, (text,), by_group=self._rules.checks_members)
-                chosen = replace(tries[0], status=status)
-            elif len(successes) == 1:
-                chosen = successes[0]
-            else:
-                assignments = [PodGroupAssignments(each.placement, each.proposed) for each in successes]
-                try:
-                    chosen = successes[int(np.argmax(framework.run_placement_score(self._group, assignments)))]
-                except PluginError as error:
-                    chosen = _Try(successes[0].placement, GroupStatus(Code.ERROR, (str(error),)))
+        if chosen.status.code is Code.ERROR or not view.framework.release.places_groups or no_placement:
+            return chosen
+        successes = [each for each in tries if each.status.code is Code.SUCCESS or each.waits]
+        if not successes:
+            first = tries[0].status
+            text = f"0/{chosen.n_placements} placements are available, first placement status: {first.error}"
+            status = self._refusal(text, plugins=first.plugins)
+            return replace(tries[0], status=msgspec.structs.replace(status, by_group=self._rules.checks_members))
+        if len(successes) == 1:
+            return successes[0]
+        assignments = [PodGroupAssignments(each.placement, each.proposed) for each in successes]
+        try:
+            return successes[int(np.argmax(view.framework.run_placement_score(group, assignments)))]
+        except PluginError as error:
+            return _Try(group, successes[0].placement, GroupStatus(Code.ERROR, (str(error),)))
+
+    def _with_any_member(self, chosen: _Try) -> _Try:
+        """Return the try that counts for the root: kube-scheduler requires a node for at least one member."""
         if chosen.status.code is Code.SUCCESS and not chosen.proposed:
-            # kube-scheduler requires a node for at least one member.
-            return replace(chosen, status=UNSCHEDULABLE)
+            return replace(chosen, status=self._refusal(self._rules.nothing_fits))
         return chosen
 
-    def _try_placement(self, framework: Framework, placement: Placement, *, run_post_filter: bool) -> _Try:
-        if self._rules.permit_decides:
-            return self._try_until_permitted(framework, placement, run_post_filter=run_post_filter)
-        return self._try_while_feasible(framework, placement)
-
-    def _try_while_feasible(self, framework: Framework, placement: Placement) -> _Try:
-        scheduled, remaining = len(self._group.scheduled(framework.cluster)), len(self._group.unscheduled)
-        status = framework.run_placement_feasible(self._group, PlacementProgress(scheduled, remaining))
+    def _feasible(self, group: PodGroupInfo, view: _View, progress: PlacementProgress) -> tuple[GroupStatus, bool]:
+        """Return the status of a group after some steps, and whether the next one is worth while."""
+        status = view.framework.run_placement_feasible(group, progress)
+        if status.code is Code.SUCCESS:
+            return GroupStatus(Code.SUCCESS), True
         if status.code is Code.ERROR:
-            return _Try(placement, _infeasible(status))
-        if status.code is Code.UNSCHEDULABLE:
-            return _Try(placement, GroupStatus(Code.UNSCHEDULABLE, status.reasons, by_group=True))
+            return GroupStatus(Code.ERROR, (f"failed to evaluate placement feasibility: {status.message}",)), False
+        refusal = self._refusal(*status.reasons, plugins=frozenset({status.plugin}))
+        return refusal, status.code is Code.WAIT
+
+    def _try_children(self, group: PodGroupInfo, view: _View) -> _Try:
+        """Try the groups right below a group, each in the cluster with the members of those before it."""
+        children: list[_Try] = []
+        scheduled, remaining = 0, len(group.children)
+        status, goes_on = self._feasible(group, view, PlacementProgress(0, 0, remaining))
+        for child in group.children if goes_on else ():
+            result = self._choose(view, self._tries(child, view))
+            children.append(result)
+            if result.status.code is Code.ERROR:
+                text = f'composite pod group "{group.name}" evaluation failed due to child "{child.name}" error: '
+                status = GroupStatus(Code.ERROR, (text + result.status.message,))
+                return _Try(group, view.within, status, children=tuple(children))
+            remaining -= 1
+            if result.status.code is Code.SUCCESS:
+                scheduled += 1
+                view = replace(view, framework=result.after or view.framework, condemned=result.condemned)
+            progress = PlacementProgress(scheduled, len(children) - scheduled, remaining)
+            status, goes_on = self._feasible(group, view, progress)
+            if not goes_on:
+                break
+        return _Try(
+            group, view.within, status, children=tuple(children), after=view.framework, condemned=view.condemned
+        )
+
+    def _try_members(self, group: PodGroupInfo, view: _View) -> _Try:
+        framework, condemned, placement = view.framework, view.condemned, view.within
+        scheduled, remaining = len(group.scheduled(framework.cluster)), len(group.unscheduled)
+        status, goes_on = self._feasible(group, view, PlacementProgress(scheduled, 0, remaining))
         tried: list[_Tried] = []
         alike: AlikeMembers | None = None
-        for pod in self._group.unscheduled:
+        for pod in group.unscheduled if goes_on else ():
             found = alike.decide(pod, remaining) if alike is not None else None
             if found is not None:
                 each = _Tried(found)
             else:
                 framework = alike.framework if alike is not None else framework
-                each, framework = self._try_member(framework, pod, placement, run_post_filter=False)
+                prefer = condemned.cheapest if condemned is not None else None
+                each, framework = self._try_member(framework, pod, placement, prefer=prefer)
                 member, alike = each.member, None
                 # Members like this one are searched together, except after an error or if another rule picks.
-                if self._pick is first_best and not (member.decision is None or member.is_error or member.refused_by):
+                searches_alike = self._pick is first_best and condemned is None
+                if searches_alike and not (member.decision is None or member.is_error or member.refused_by):
                     alike = AlikeMembers(member, member.decision, framework, placement.rows)
             tried.append(each)
             if each.member.is_error:
-                return _Try(placement, _of_member(each), tuple(tried))
+                return _Try(group, placement, _of_member(each), tuple(tried))
+            if condemned is not None and each.member.node:
+                condemned = condemned.after(framework.cluster.nodes.row[each.member.node])
             remaining -= 1
             scheduled += bool(each.member.node)
-            status = framework.run_placement_feasible(self._group, PlacementProgress(scheduled, remaining))
-            if status.code is Code.ERROR:
-                return _Try(placement, _infeasible(status), tuple(tried))
-            if status.code is Code.UNSCHEDULABLE:
+            n_failed = sum(not one.member.node for one in tried)
+            status, goes_on = self._feasible(group, view, PlacementProgress(scheduled, n_failed, remaining))
+            if not goes_on:
+                if status.code is Code.UNSCHEDULABLE and self._rules.prefixes_messages:
+                    # A group that is given up half-way has the bare reason.
+                    status = msgspec.structs.replace(status, by_group=False)
                 break
-        waits = status.code is Code.WAIT
-        code = Code.UNSCHEDULABLE if waits else status.code
-        return _Try(placement, GroupStatus(code, status.reasons, by_group=waits), tuple(tried))
+        after = alike.framework if alike is not None and group is not self._group else framework
+        return _Try(group, placement, status, tuple(tried), after=after, condemned=condemned)
 
-    def _try_until_permitted(self, framework: Framework, placement: Placement, *, run_post_filter: bool) -> _Try:
-        status, waits, evicts = UNSCHEDULABLE, False, False
+    def _try_until_permitted(self, view: _View) -> _Try:
+        framework, placement = view.framework, view.within
+        status, waits, evicts = self._refusal(), False, False
         tried: list[_Tried] = []
         for pod in self._group.unscheduled:
-            each, framework = self._try_member(framework, pod, placement, run_post_filter=run_post_filter)
+            each, framework = self._try_member(framework, pod, placement, run_post_filter=view.run_post_filter)
             tried.append(each)
             if each.member.is_error:
-                return _Try(placement, _of_member(each), tuple(tried))
+                return _Try(self._group, placement, _of_member(each), tuple(tried))
             evicts |= each.preempts
             if each.member.node and each.permit.code is Code.SUCCESS:
                 waits = evicts
                 status = GroupStatus(Code.SUCCESS)
                 if evicts:
                     status = GroupStatus(Code.UNSCHEDULABLE, (_WAITS_FOR_VICTIMS,), by_group=True)
-        return _Try(placement, status, tuple(tried), waits)
+        return _Try(self._group, placement, status, tuple(tried), waits=waits)
 
     def _try_member(
-        self, framework: Framework, pod: Pod, placement: Placement, *, run_post_filter: bool
+        self,
+        framework: Framework,
+        pod: Pod,
+        placement: Placement,
+        *,
+        run_post_filter: bool = False,
+        prefer: Callable[[Rows], Rows] | None = None,
     ) -> tuple[_Tried, Framework]:
         """Try a member, and return the framework over the cluster in which it is assumed on its node."""
         # The members are out of the queue, which PreEnqueue guards.
-        decision = schedule_pod(framework, pod, among=placement.rows, run_post_filter=run_post_filter, gate=SUCCESS)
+        decision = schedule_pod(
+            framework, pod, among=placement.rows, run_post_filter=run_post_filter, gate=SUCCESS, prefer=prefer
+        )
         self.states.append(decision.state)
-        decision.state.not_modelled += not_modelled_in(self._group)
+        decision.state.not_modelled += not_modelled_in(self._group, framework.release)
         node = self._pick(pod, decision)
         result = decision.post_filter
         if not node:
@@ -321,10 +419,13 @@ class _Cycle:
             return PodGroupPostFilterResult(Status(Code.UNSCHEDULABLE, (_NO_PREEMPTION_HERE,)))
         return plugin.pod_group_post_filter(self._group, self)
 
-    def run(self, cluster: Cluster) -> tuple[Status, Sequence[tuple[Pod, str]]]:
+    def run(
+        self, cluster: Cluster, condemned: CondemnedVictims | None = None
+    ) -> tuple[Status, Sequence[tuple[Pod, str]]]:
         """Try the whole group in a changed cluster."""
         framework = self._framework.moved(cluster)
-        chosen = self._choose(framework, self._tries(framework, run_post_filter=False))
+        view = _View(framework, Placement("", framework.cluster.nodes.rows), condemned)
+        chosen = self._with_any_member(self._choose(view, self._tries(self._group, view)))
         reasons = (chosen.status.message,) if chosen.status.code is not Code.SUCCESS else ()
         return Status(chosen.status.code, reasons), chosen.proposed
 
@@ -342,36 +443,79 @@ class _Cycle:
         frameworks = self._framework, self._framework.moved(cluster)
         return all(_depends_on_own_node(frameworks, pod) for pod in kinds)
 
-    # The outcome for every member.
+    # The outcome for every group and every member.
+
+    def _outcomes(self, root: _Try) -> list[_Try]:
+        """Return a try for each group of the tree with the status that it ends with, before preemption.
+
+        A group below one that failed shares its failure, unless it failed itself (upstream
+        ``completeCompositePodGroupAlgorithmResult``).
+        """
+        tries = root.of_groups
+        out: list[_Try] = []
+
+        def complete(group: PodGroupInfo, failed: _Try | None) -> None:
+            found = tries.get(group.entity)
+            result = found or _Try(group, root.placement, GroupStatus(Code.SUCCESS))
+            if failed is None:
+                failed = result if result.status.code is not Code.SUCCESS else None
+            elif result.status.code is Code.SUCCESS or (
+                failed.status.code is Code.ERROR and result.status.code is not Code.ERROR
+            ):
+                result = replace(result, status=_below(failed))
+            else:
+                failed = result
+            out.append(result)
+            for child in group.children:
+                complete(child, failed)
+
+        complete(self._group, None)
+        return [self._completed(each) if self._rules.checks_members else each for each in out]
 
     def _completed(self, chosen: _Try) -> _Try:
         """Return a try in which the members that were not tried have the status of the group, before preemption."""
-        status = chosen.status
+        if chosen.group.is_tree:
+            return chosen
+        message, plugins = self._told_members(chosen)
+        is_error = chosen.status.code is Code.ERROR
         rest = (
-            _Tried(MemberDecision(pod, None, "", status.message, None, status.code is Code.ERROR))
-            for pod in self._group.unscheduled[len(chosen.tried) :]
+            _Tried(MemberDecision(pod, None, "", message, None, is_error, group_refused_by=plugins))
+            for pod in chosen.group.unscheduled[len(chosen.tried) :]
         )
         return replace(chosen, tried=(*chosen.tried, *rest))
 
+    def _told_members(self, chosen: _Try) -> tuple[str, frozenset[str]]:
+        """Return what members are told that fail for the group's sake, and the plugins whose events wake them."""
+        status, name = chosen.status, chosen.group.name
+        if not self._rules.members_name_parent:
+            return status.message, frozenset()
+        if status.code is Code.ERROR:
+            return f'parent pod group "{name}" encountered an error', frozenset()
+        if not status.by_group:
+            return status.message, frozenset()
+        return f'parent pod group "{name}" is unschedulable', status.plugins
+
     def _decision(
-        self, tries: Sequence[_Try], chosen: _Try, found: PodGroupPostFilterResult | None
+        self, tries: Sequence[_Try], outcomes: Sequence[_Try], found: PodGroupPostFilterResult | None
     ) -> PodGroupDecision:
-        chosen = self._completed(chosen)
-        members = tuple(self._member_outcome(each, chosen, found) for each in chosen.tried)
+        root, *below = (self._completed(each) for each in outcomes)
+        leaves = [each for each in (root, *below) if not each.group.is_tree]
+        members = [self._member_outcome(each, leaf, found) for leaf in leaves for each in leaf.tried]
         placements = tuple(
-            PlacementDecision(each.placement, each.status, tuple(tried.member for tried in each.tried))
+            PlacementDecision(each.placement, each.status, tuple(tried.member for tried in _members_tried(each)))
             for each in tries
         )
         return PodGroupDecision(
             self._framework,
             self._group,
-            chosen.status,
-            members,
+            root.status,
+            tuple(members),
             placements=placements,
-            chosen=chosen.placement,
-            waits_for_victims=chosen.waits,
+            chosen=root.placement,
+            waits_for_victims=root.waits,
             victims=found.victims if found is not None else (),
-            has_condition=self._group.pod_group is not None,
+            has_condition=self._group.group is not None,
+            subgroups=tuple(SubgroupDecision(each.group, each.status) for each in below),
         )
 
     def _member_outcome(self, each: _Tried, chosen: _Try, found: PodGroupPostFilterResult | None) -> MemberDecision:
@@ -380,8 +524,9 @@ class _Cycle:
         nominated = member.nominated
         if found is not None and self._rules.stays_on_nodes:
             nominated = found.nominated.get(member.pod.key, nominated)
+        told, plugins = self._told_members(chosen)
         if status.code is Code.ERROR:
-            message = member.message if member.is_error else status.message
+            message = member.message if member.is_error else told
             return replace(member, node="", message=message, nominated="", is_error=True, fits=bool(member.node))
         if not member.node:
             return replace(member, nominated=nominated)
@@ -392,18 +537,31 @@ class _Cycle:
                 return replace(member, node="")
             if not self._rules.stays_on_nodes:
                 nominated = member.node
-            return replace(member, node="", message=status.message, nominated=nominated, fits=True)
-        reason = each.permit.message if self._rules.permit_decides else status.message
-        message = GroupStatus(Code.UNSCHEDULABLE, (reason,), by_group=True).message
-        return replace(member, node="", message=message, nominated="", fits=True)
+            return replace(member, node="", message=told, nominated=nominated, fits=True, group_refused_by=plugins)
+        if self._rules.members_name_parent:
+            message = told
+        else:
+            reason = each.permit.message if self._rules.permit_decides else status.message
+            message = GroupStatus(Code.UNSCHEDULABLE, (reason,), by_group=True).message
+        return replace(member, node="", message=message, nominated="", fits=True, group_refused_by=plugins)
+
+
+def _below(failed: _Try) -> GroupStatus:
+    """Return the status of a group below one that failed."""
+    name, status = failed.group.name, failed.status
+    if status.code is Code.ERROR:
+        return GroupStatus(Code.ERROR, (f'ancestor composite pod group "{name}" encountered an error',))
+    text = f'ancestor composite pod group "{name}" is unschedulable'
+    return GroupStatus(status.code, (text,), by_group=True, prefix="", plugins=status.plugins)
+
+
+def _members_tried(chosen: _Try) -> tuple[_Tried, ...]:
+    """Return the members that were tried, of all groups below."""
+    return (*chosen.tried, *(each for child in chosen.children for each in _members_tried(child)))
 
 
 def _of_member(each: _Tried) -> GroupStatus:
     return GroupStatus(Code.ERROR, (f"failed to schedule other pod from a pod group: {each.member.message}",))
-
-
-def _infeasible(status: Status) -> GroupStatus:
-    return GroupStatus(Code.ERROR, (f"failed to evaluate placement feasibility: {status.message}",))
 
 
 def _refused(member: MemberDecision, status: Status) -> MemberDecision:
@@ -448,79 +606,3 @@ def _depends_on_own_node(frameworks: Sequence[Framework], pod: Pod) -> bool:
         if name not in idle and any(each is None or each.pods is Reach.CLUSTER for each in needs):
             return False
     return True
-
-
-# Decisions for members of pod groups: kube-scheduler tries a group as a whole, so its members are decided together.
-
-
-def decide_in_group(framework: Framework, pod: Pod) -> Decision:
-    """Decide for a pod as a member of its group, together with the group's other pending members.
-
-    Args:
-        framework: The pod's profile.
-        pod: The pod, defaulted; without a node. It need not be in the cluster.
-
-    Returns: The decision for the pod if its group is scheduled, else that for the first member that finds no node.
-        It has ``group``. If PreEnqueue holds the pod or its group back, the decision for the pod alone.
-    """
-    framework = framework.moved(framework.cluster.with_pods(added=[pod]))
-    members = pending_members(framework, pod)
-    rules = framework.release.pod_groups
-    held = {member.key: framework.run_pre_enqueue(member) for member in members}
-    if rules is not None and rules.queues_groups:
-        gate = next((status for status in held.values() if status.code is not Code.SUCCESS), None)
-        if gate is not None:
-            return dataclasses.replace(schedule_pod(framework, pod, run_post_filter=False), pre_enqueue=gate)
-    elif held[pod.key].code is not Code.SUCCESS:
-        return schedule_pod(framework, pod)
-    free = [member for member in members if held[member.key].code is Code.SUCCESS]
-    return decide_group(framework, free).of_member(pod)
-
-
-def decide_group(framework: Framework, members: Sequence[Pod]) -> PodGroupDecision:
-    """Decide for a group with the given members, the first of which names it."""
-    first = members[0]
-    return schedule_pod_group(framework, first.namespace, first.spec.pod_group_name, members)
-
-
-def pending_members(framework: Framework, pod: Pod) -> list[Pod]:
-    """Return the pending members of a pod's group in the order in which kube-scheduler tries them.
-
-    The order is that of priority, then of creation, then of names.
-    """
-    pods = framework.cluster.pods
-    indices = group_members(framework.cluster, pod.namespace, pod.spec.pod_group_name)
-    pending = [pods.pod(index) for index in indices[pods.node_row[indices] == PENDING].tolist()]
-    known = [each for each in pending if each.spec.scheduler_name in framework.handle.scheduler_names]
-    return sorted(known, key=_order_of_attempts)
-
-
-def _order_of_attempts(pod: Pod) -> tuple[int, float, str]:
-    created = pod.metadata.creation_timestamp
-    return -(pod.spec.priority or 0), created.timestamp() if created is not None else float("inf"), pod.name
-
-
-# Decisions for many pods of one cluster, of which each pod group is decided for once.
-
-
-class DecidedGroups:
-    """Decisions for the pods of one cluster.
-
-    Args:
-        decide: Decides for a pod as kube-scheduler tries it: by itself, or with its group.
-    """
-
-    def __init__(self, decide: Callable[[Pod], Decision]) -> None:
-        self._decide = decide
-        self._known: dict[str, PodGroupDecision] = {}
-
-    def decide(self, pod: Pod) -> Decision:
-        """Decide for a pod, or return its part of a decision that was made for another member of its group."""
-        known = self._known.get(pod.key)
-        if known is not None:
-            return known.of_member(pod)
-        decision = self._decide(pod)
-        group = group_of(decision)
-        if group is not None:
-            self._known.update((member.pod.key, group) for member in group.members)
-        return decision

@@ -26,25 +26,26 @@ class GroupStatus(msgspec.Struct, frozen=True):
     code: Code
     #: The reasons, in kube-scheduler's words.
     reasons: tuple[str, ...] = ()
-    #: True if the message begins with ``pod group is unschedulable``.
+    #: True if the group itself was refused, and not a member.
     by_group: bool = False
+    #: What the message of such a status begins with; empty since 1.38.
+    prefix: str = GROUP_IS_UNSCHEDULABLE
+    #: The plugins that refused the group.
+    plugins: frozenset[str] = frozenset()
 
     @property
     def message(self) -> str:
         """The reasons, joined with commas."""
-        return ", ".join((GROUP_IS_UNSCHEDULABLE, *self.reasons) if self.by_group else self.reasons)
+        return ", ".join((self.prefix, *self.reasons) if self.by_group and self.prefix else self.reasons)
 
     @property
     def error(self) -> str:
         """The text that stands for this status inside another one."""
-        return GROUP_IS_UNSCHEDULABLE if self.by_group else self.message
+        return self.prefix if self.by_group and self.prefix else self.message
 
     def with_reason(self, reason: str) -> "GroupStatus":
         """Return the status with one more reason."""
         return msgspec.structs.replace(self, reasons=(*self.reasons, reason))
-
-
-UNSCHEDULABLE: Final = GroupStatus(Code.UNSCHEDULABLE, by_group=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,8 @@ class MemberDecision:
     refused_by: str = ""
     #: The node on which it evicts pods for itself; empty if it does not.
     preempts_on: str = ""
+    #: The plugins that refused its group, whose events wake it if it fails for the group's sake.
+    group_refused_by: frozenset[str] = frozenset()
 
     @property
     def decision(self) -> Decision | None:
@@ -92,6 +95,13 @@ class PlacementDecision(msgspec.Struct, frozen=True):
         return sum(bool(member.node) for member in self.members)
 
 
+class SubgroupDecision(msgspec.Struct, frozen=True):
+    """The decision for a group of a tree, below the root."""
+
+    group: PodGroupInfo
+    status: GroupStatus
+
+
 class PodGroupDecision(msgspec.Struct, frozen=True):
     """The decision for a group."""
 
@@ -112,6 +122,10 @@ class PodGroupDecision(msgspec.Struct, frozen=True):
     victims: tuple[int, ...] = ()
     #: True if the attempt writes a condition on the PodGroup, provided that it changes.
     has_condition: bool = True
+    #: True if the members or the groups do not agree, which ends the attempt before one is tried.
+    is_invalid: bool = False
+    #: The decisions for the groups of a tree below the root, each before those below it.
+    subgroups: tuple[SubgroupDecision, ...] = ()
 
     @property
     def cluster(self) -> Cluster:
@@ -174,20 +188,29 @@ class PodGroupDecision(msgspec.Struct, frozen=True):
 
     @property
     def condition(self) -> Condition | None:
-        """The condition that the attempt writes on the PodGroup; ``None`` if it writes none.
+        """The condition that the attempt writes on the group; ``None`` if it writes none."""
+        return self._condition_of(self.group, self.status)
 
-        A condition that is True stays so (KEP-4671).
-        """
-        rules, group = self.framework.release.pod_groups, self.group.pod_group
+    @property
+    def conditions_below(self) -> tuple[tuple[PodGroupInfo, Condition], ...]:
+        """The conditions that the attempt writes on the groups of a tree below the root."""
+        found = ((each.group, self._condition_of(each.group, each.status)) for each in self.subgroups)
+        return tuple((group, condition) for group, condition in found if condition is not None)
+
+    def _condition_of(self, info: PodGroupInfo, status: GroupStatus) -> Condition | None:
+        """Return the condition that is written on a group; one that is True stays so (KEP-4671)."""
+        rules, group = self.framework.release.pod_groups, info.group
         if not self.has_condition or rules is None or group is None:
             return None
-        reasons = {Code.SUCCESS: "Scheduled", Code.ERROR: "SchedulerError"}
-        is_true = self.status.code is Code.SUCCESS
+        composite = "Composite" if info.is_tree else ""
+        invalid = self.is_invalid and rules.checks_hierarchy
+        reasons = {Code.SUCCESS: "Scheduled", Code.ERROR: f"{composite}PodGroupError" if invalid else "SchedulerError"}
+        is_true = status.code is Code.SUCCESS
         new = Condition(
-            type=rules.condition,
+            type=f"{composite}{rules.condition}",
             status="True" if is_true else "False",
-            reason=reasons.get(self.status.code, "Unschedulable"),
-            message="" if is_true else self.status.message,
+            reason=reasons.get(status.code, "Unschedulable"),
+            message="" if is_true else status.message,
         )
         old = next((each for each in group.status.conditions if each.type == new.type), None)
         if old is not None and old.status == "True" and not is_true:

@@ -173,13 +173,13 @@ class Scheduler:
         if not self.release.pod_groups or not pod.spec.pod_group_name:
             return self.decide(pod)
         # Few pods are members of groups.
-        from kschedctl.scheduler.cycle.pod_group_cycle import decide_in_group
+        from kschedctl.scheduler.cycle.group_decisions import decide_in_group
 
         decision = decide_in_group(self.framework(pod.spec.scheduler_name), pod)
         group = PodGroupInfo.of(self.cluster, pod.namespace, pod.spec.pod_group_name)
         # A member that is not tried has a state of its own.
         notes = decision.state.not_modelled
-        notes += [note for note in not_modelled_in(group) if note not in notes]
+        notes += [note for note in not_modelled_in(group, self.release) if note not in notes]
         return decision
 
     def decide_for_other_scheduler(self, pod: Pod) -> Decision:

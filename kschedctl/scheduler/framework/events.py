@@ -15,7 +15,7 @@ from kschedctl.objects.core import Node
 from kschedctl.objects.device import DeviceClass, ResourceClaim, ResourceSlice
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
 from kschedctl.objects.resources import RequestRules, pod_requests
 from kschedctl.objects.volume import (
     CSIDriver,
@@ -51,6 +51,7 @@ class EventResource(StrEnum):
     RESOURCE_SLICE = "ResourceSlice"
     DEVICE_CLASS = "DeviceClass"
     POD_GROUP = "PodGroup"
+    COMPOSITE_POD_GROUP = "CompositePodGroup"
     ANY = "*"
 
 
@@ -220,6 +221,7 @@ _RESOURCES: Final[dict[type[ApiObject], EventResource]] = {
     ResourceSlice: EventResource.RESOURCE_SLICE,
     DeviceClass: EventResource.DEVICE_CLASS,
     PodGroup: EventResource.POD_GROUP,
+    CompositePodGroup: EventResource.COMPOSITE_POD_GROUP,
 }
 
 

@@ -23,4 +23,5 @@ class ExtensionPoint(StrEnum):
     POST_BIND = "postBind"
     PLACEMENT_GENERATE = "placementGenerate"
     PLACEMENT_SCORE = "placementScore"
+    PLACEMENT_FEASIBLE = "placementFeasible"
     POD_GROUP_POST_FILTER = "podGroupPostFilter"

@@ -417,8 +417,15 @@ class PlacementGeneratePlugin(Plugin):
     """A plugin that divides the nodes into placements for a pod group."""
 
     @abstractmethod
-    def generate_placements(self, group: PodGroupInfo) -> tuple[Placement, ...]:
+    def generate_placements(self, group: PodGroupInfo, within: Placement) -> tuple[Placement, ...]:
         """Return the placements to try, sorted by name: kube-scheduler tries them in a random order.
+
+        Parameters
+        ----------
+        group : PodGroupInfo
+            The group, or a group of its tree.
+        within : Placement
+            All nodes; for a group below another one the placement in which that is tried.
 
         Raises
         ------
@@ -430,7 +437,7 @@ class PlacementGeneratePlugin(Plugin):
 class PlacementFeasiblePlugin(Plugin):
     """A plugin that decides whether a pod group succeeds with the members that found a node so far.
 
-    Every such plugin of a profile runs; configurations have no field for this extension point.
+    Until 1.37 configurations have no field for this extension point, and every such plugin of a profile runs.
     """
 
     @abstractmethod
@@ -472,6 +479,16 @@ class PodGroupPostFilterResult(msgspec.Struct, frozen=True):
     victims: tuple[int, ...] = ()
 
 
+class CondemnedVictims(Protocol):
+    """The possible victims on every node, and those that are evicted for a member of the group already."""
+
+    def cheapest(self, rows: Rows) -> Rows:
+        """Return the nodes with the cheapest victims, of the nodes on which a member fits: rows in the given order."""
+
+    def after(self, row: int) -> "CondemnedVictims":
+        """Return the state after a member has taken a node, with all of its victims condemned."""
+
+
 class PodGroupTrial(Protocol):
     """An attempt at a group in a changed cluster, for plugins that look for victims (upstream ``pgSchedulingFunc``).
 
@@ -484,8 +501,18 @@ class PodGroupTrial(Protocol):
     @property
     def states(self) -> Sequence[CycleState]: ...
 
-    def run(self, cluster: Cluster) -> tuple[Status, Sequence[tuple[Pod, str]]]:
-        """Try the whole group; return the group's status, and the members that found a node with its name, in order."""
+    def run(
+        self, cluster: Cluster, condemned: CondemnedVictims | None = None
+    ) -> tuple[Status, Sequence[tuple[Pod, str]]]:
+        """Try the whole group; return the group's status, and the members that found a node with its name, in order.
+
+        Parameters
+        ----------
+        cluster : Cluster
+            The cluster without the possible victims.
+        condemned : CondemnedVictims, optional
+            These victims, where the release ranks nodes by them.
+        """
 
     def fits(self, cluster: Cluster, proposed: Sequence[tuple[Pod, str]]) -> bool:
         """Report whether members fit on given nodes, one after the other."""
@@ -527,6 +554,7 @@ EXTENSION_POINT_CLASSES: Final[Mapping[ExtensionPoint, type[Plugin]]] = {
     ExtensionPoint.POST_BIND: PostBindPlugin,
     ExtensionPoint.PLACEMENT_GENERATE: PlacementGeneratePlugin,
     ExtensionPoint.PLACEMENT_SCORE: PlacementScorePlugin,
+    ExtensionPoint.PLACEMENT_FEASIBLE: PlacementFeasiblePlugin,
     ExtensionPoint.POD_GROUP_POST_FILTER: PodGroupPostFilterPlugin,
 }
 

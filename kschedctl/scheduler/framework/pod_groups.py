@@ -1,32 +1,85 @@
 """Groups of pods as plugins see them: the group, its placements, and what a placement came to (KEP-4671, KEP-5732)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
+import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.pod_group_trees import Group, GroupForest, entity_key
 from kschedctl.cluster.pod_groups import scheduled_members
 from kschedctl.common.arrays import PodIndices, Rows
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.releases.rules import COMPOSITE_POD_GROUP
 from kschedctl.scheduler.framework.cycle_state import NotModelled
 
 
 class PodGroupInfo(msgspec.Struct, frozen=True):
-    """A group in an attempt (upstream ``PodGroupInfo``)."""
+    """A group in an attempt, with the groups below it (upstream ``PodGroupInfo``)."""
 
-    #: The namespace and name of the PodGroup.
+    #: The namespace and name of the group.
     namespace: str
     name: str
-    #: The PodGroup; ``None`` if it does not exist any more.
-    pod_group: PodGroup | None
-    #: The members to place, in the order in which they are tried.
+    #: The PodGroup or CompositePodGroup; ``None`` if it does not exist any more.
+    group: Group | None
+    #: The members to place, in the order in which they are tried; of a tree those of all groups below it.
     unscheduled: tuple[Pod, ...]
+    #: The groups right below it, in the order in which they are tried.
+    children: tuple["PodGroupInfo", ...] = ()
 
     @classmethod
     def of(cls, cluster: Cluster, namespace: str, name: str, unscheduled: Iterable[Pod] = ()) -> "PodGroupInfo":
-        """Return a group of a cluster, with the members to place."""
+        """Return a PodGroup of a cluster, with the members to place."""
         return cls(namespace, name, cluster.get(PodGroup, name, namespace), tuple(unscheduled))
+
+    @classmethod
+    def tried_for(cls, cluster: Cluster, release: Release, unscheduled: Sequence[Pod]) -> "PodGroupInfo":
+        """Return the group that is tried for its members: their PodGroup, or the root of its tree."""
+        first = unscheduled[0]
+        forest = GroupForest.of(cluster, release)
+        root = forest.root(first.namespace, first.spec.pod_group_name)
+        if not isinstance(root, CompositePodGroup):
+            return cls.of(cluster, first.namespace, first.spec.pod_group_name, unscheduled)
+        members: dict[str, list[Pod]] = {}
+        for pod in unscheduled:
+            members.setdefault(pod.spec.pod_group_name, []).append(pod)
+
+        def info(group: Group) -> PodGroupInfo:
+            if isinstance(group, PodGroup):
+                return cls(group.namespace, group.name, group, tuple(members.get(group.name, ())))
+            children = tuple(info(child) for child in forest.children(group))
+            pods = tuple(pod for child in children for pod in child.unscheduled)
+            return cls(group.namespace, group.name, group, pods, children)
+
+        return info(root)
+
+    @property
+    def pod_group(self) -> PodGroup | None:
+        """The PodGroup; ``None`` for a CompositePodGroup, and for a PodGroup that does not exist."""
+        return self.group if isinstance(self.group, PodGroup) else None
+
+    @property
+    def is_tree(self) -> bool:
+        """True for a CompositePodGroup."""
+        return isinstance(self.group, CompositePodGroup)
+
+    @property
+    def is_gang(self) -> bool:
+        """True if the group has the gang policy."""
+        return self.group is not None and self.group.spec.scheduling_policy.gang is not None
+
+    @property
+    def is_basic(self) -> bool:
+        """True if the group has the basic policy."""
+        return self.group is not None and self.group.spec.scheduling_policy.basic is not None
+
+    def walk(self) -> Iterator["PodGroupInfo"]:
+        """Yield the group and all groups below it, each before those below it."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
 
     @property
     def key(self) -> str:
@@ -34,25 +87,42 @@ class PodGroupInfo(msgspec.Struct, frozen=True):
         return f"{self.namespace}/{self.name}"
 
     @property
+    def entity(self) -> str:
+        """The group in kube-scheduler's messages, such as ``podgroup/NAMESPACE/NAME``."""
+        return entity_key(self.group) if self.group is not None else f"podgroup/{self.key}"
+
+    @property
+    def preemption_policy(self) -> str:
+        """The preemption policy of the group; empty if it has none."""
+        return self.group.spec.preemption_policy if self.group is not None else ""
+
+    @property
     def priority(self) -> int:
-        """The priority of the PodGroup; 0 without one."""
-        return (self.pod_group.spec.priority or 0) if self.pod_group is not None else 0
+        """The priority of the group; 0 without one."""
+        return (self.group.spec.priority or 0) if self.group is not None else 0
 
     @property
     def min_count(self) -> int:
-        """``minCount`` of a gang; 1 for the basic policy."""
-        gang = self.pod_group.spec.min_count if self.pod_group is not None else None
-        return 1 if gang is None else gang
+        """``minCount`` or ``minGroupCount`` of a gang; 1 for the basic policy."""
+        least: int | None = None
+        if isinstance(self.group, CompositePodGroup):
+            least = self.group.spec.min_group_count
+        elif self.group is not None:
+            least = self.group.spec.min_count
+        return 1 if least is None else least
 
     @property
     def topology_key(self) -> str:
         """The label key of the topology constraint; empty if there is none."""
-        keys = self.pod_group.spec.topology_keys if self.pod_group is not None else ()
+        keys = self.group.spec.topology_keys if self.group is not None else ()
         return keys[0] if keys else ""
 
     def scheduled(self, cluster: Cluster) -> PodIndices:
         """Return the members that are on a node or assumed on one: indices into ``Cluster.pods``."""
-        return scheduled_members(cluster, self.namespace, self.name)
+        if not self.is_tree:
+            return scheduled_members(cluster, self.namespace, self.name)
+        parts = [child.scheduled(cluster) for child in self.children]
+        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
 
 class Placement(msgspec.Struct, frozen=True):
@@ -65,10 +135,12 @@ class Placement(msgspec.Struct, frozen=True):
 
 
 class PlacementProgress(msgspec.Struct, frozen=True):
-    """The progress of an attempt in one placement."""
+    """The progress of an attempt in one placement: of members, or of the groups right below a CompositePodGroup."""
 
-    #: The number of members on a node: bound before, or placed in this attempt.
+    #: The number of members on a node, bound before or placed in this attempt; or of groups that succeeded.
     scheduled: int
+    #: The number of members that found none.
+    unschedulable: int
     #: The number of members that are still to be tried.
     remaining: int
 
@@ -81,17 +153,18 @@ class PodGroupAssignments(msgspec.Struct, frozen=True):
     proposed: Sequence[tuple[Pod, str]]
 
 
-def not_modelled_in(group: PodGroupInfo) -> tuple[NotModelled, ...]:
+def not_modelled_in(group: PodGroupInfo, release: Release) -> tuple[NotModelled, ...]:
     """Return the fields of a PodGroup that could change the decision for its members and are not modelled."""
-    if group.pod_group is None:
-        return ()
     notes = []
-    parent = group.pod_group.spec.parent_composite_pod_group_name
-    if parent:
-        effect = "the answer assumes that the group is scheduled by itself"
-        notes.append(NotModelled(f"CompositePodGroup {parent}", effect))
-    if group.pod_group.spec.resource_claims:
-        effect = "the answer assumes that they reject no node"
-        # The copies that capacity counts are named NAME+NUMBER.
-        notes.append(NotModelled(f"the device claims of PodGroup {group.name.partition('+')[0]}", effect))
+    for each in group.walk():
+        if each.pod_group is None:
+            continue
+        parent = each.pod_group.spec.parent_composite_pod_group_name
+        if parent and not release.enabled(COMPOSITE_POD_GROUP):
+            effect = "the answer assumes that the group is scheduled by itself"
+            notes.append(NotModelled(f"CompositePodGroup {parent}", effect))
+        if each.pod_group.spec.resource_claims:
+            effect = "the answer assumes that they reject no node"
+            # The copies that capacity counts are named NAME+NUMBER.
+            notes.append(NotModelled(f"the device claims of PodGroup {each.name.partition('+')[0]}", effect))
     return tuple(notes)

@@ -98,7 +98,6 @@ class Framework:
         self._order: dict[tuple[ExtensionPoint, type[Plugin]], tuple[str, ...]] = {}
         self._plugins = {name: self._new_plugin(name) for name in names}
         self._cache = ResultCache()
-        self._judging_placements = [name for name in names if issubclass(self._classes[name], PlacementFeasiblePlugin)]
 
     def _new_plugin(self, name: str) -> Plugin:
         return self._classes[name](self.profile.args.get(name), self.handle)
@@ -115,7 +114,6 @@ class Framework:
             cluster, self.release, new, old.scheduler_names, old.waiting_pods, old.preempting, old.extenders
         )
         new._classes, new._order, new._plugins, new._cache = self._classes, self._order, {}, self._cache
-        new._judging_placements = self._judging_placements
         return new
 
     def plugin(self, name: str) -> Plugin:
@@ -335,19 +333,19 @@ class Framework:
             rejector = rejector or plugin.name
         return PostFilterResult(Status(Code.UNSCHEDULABLE, tuple(reasons), rejector), (), clears)
 
-    def run_placement_generate(self, group: PodGroupInfo) -> tuple[Placement, ...]:
-        """Return the placements of a group; all nodes as one if no plugin divides them.
+    def run_placement_generate(self, group: PodGroupInfo, within: Placement) -> tuple[Placement, ...]:
+        """Return the placements of a group; all nodes within another placement as one if no plugin divides them.
 
         Raises PluginError if the attempt ends with an error.
         """
         plugins = self.plugins(ExtensionPoint.PLACEMENT_GENERATE, PlacementGeneratePlugin)
-        return plugins[0].generate_placements(group) if plugins else (Placement("", self.cluster.nodes.rows),)
+        return plugins[0].generate_placements(group, within) if plugins else (within,)
 
     def run_placement_feasible(self, group: PodGroupInfo, progress: PlacementProgress) -> Status:
         """Run the PlacementFeasible plugins up to the first that rejects the group; Wait if one of them waits."""
         combined = Status()
-        for name in self._judging_placements:
-            status = cast("PlacementFeasiblePlugin", self.plugin(name)).placement_feasible(group, progress)
+        for plugin in self.plugins(ExtensionPoint.PLACEMENT_FEASIBLE, PlacementFeasiblePlugin):
+            status, name = plugin.placement_feasible(group, progress), plugin.name
             if status.code is Code.UNSCHEDULABLE:
                 return Status(status.code, status.reasons, name)
             if status.code is Code.WAIT:

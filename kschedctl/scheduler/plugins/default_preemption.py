@@ -6,6 +6,7 @@ that it tries at random.
 
 from typing import Final
 
+from kschedctl.cluster.pod_group_trees import GroupForest
 from kschedctl.controllers.workloads.template import uid_of
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
@@ -18,6 +19,7 @@ from kschedctl.scheduler.framework.interface import (
     PostFilterPlugin,
     PostFilterResult,
     PreEnqueuePlugin,
+    ReservePlugin,
 )
 from kschedctl.scheduler.framework.node_statuses import NodeStatuses
 from kschedctl.scheduler.framework.pod_groups import PodGroupInfo
@@ -31,7 +33,7 @@ _PLACED: Final = "preemption: not eligible due to placement-based pod group sche
 _BY_GROUP: Final = "preemption: not eligible due to workload aware preemption enabled"
 
 
-class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, PodGroupPostFilterPlugin):
+class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, ReservePlugin, PodGroupPostFilterPlugin):
     """Upstream: plugins/defaultpreemption."""
 
     name = "DefaultPreemption"
@@ -40,8 +42,8 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, PodGroupPostFilterPl
         if not self.handle.release.enabled(ASYNC_PREEMPTION):
             return SUCCESS
         if pod.spec.pod_group_name and self.handle.release.groups_preempt:
-            group = self._pod_group(pod)
-            if group is not None and uid_of(group) in self.handle.preempting:
+            root = GroupForest.of(self.handle.cluster, self.handle.release).root(pod.namespace, pod.spec.pod_group_name)
+            if root is not None and uid_of(root) in self.handle.preempting:
                 return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (GROUP_UNDER_WAY,))
         elif uid_of(pod) in self.handle.preempting:
             return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (UNDER_WAY,))
@@ -83,6 +85,10 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, PodGroupPostFilterPl
             return found
         status = Status(found.status.code, (f"pod group preemption: {found.status.message}",), self.name)
         return PodGroupPostFilterResult(status, found.nominated, found.victims)
+
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Do nothing: the victims of a group are noted by the attempt itself."""
+        return SUCCESS
 
     def _left_to_group(self, pod: Pod) -> str:
         """Return the reason why a member of a group does not preempt for itself; empty if it may."""

@@ -4,14 +4,17 @@ from typing import Final
 
 import numpy as np
 
+from kschedctl.cluster.pod_group_trees import Group, GroupForest, entity_key
 from kschedctl.cluster.pod_groups import group_members
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.arrays import Int64Array, truncated_divide
 from kschedctl.controllers.workloads.template import uid_of
+from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
 from kschedctl.objects.releases.release import Release
+from kschedctl.objects.releases.rules import COMPOSITE_POD_GROUP
 from kschedctl.scheduler.framework.cycle_state import CycleState, PodsToActivate
 from kschedctl.scheduler.framework.dependencies import Reach
 from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
@@ -27,8 +30,6 @@ from kschedctl.scheduler.framework.interface import (
 from kschedctl.scheduler.framework.pod_groups import Placement, PlacementProgress, PodGroupAssignments, PodGroupInfo
 from kschedctl.scheduler.framework.status import SUCCESS, Code, Status
 
-NO_GROUP: Final = 'waiting for pods\'s pod group "{}" to appear in scheduling queue'
-TOO_FEW: Final = "waiting for minCount pods from a gang to appear in scheduling queue"
 TOO_FEW_NODES: Final = "waiting for minCount pods from a gang to be scheduled"
 #: The time that members wait at Permit for the others, in seconds.
 _PERMIT_SECONDS: Final = 5 * 60.0
@@ -50,12 +51,48 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
         pods = {
             self.handle.pods_that_wake(kind) for kind in (EventResource.UNSCHEDULED_POD, EventResource.ASSIGNED_POD)
         }
-        added = [registered(kind, ActionType.ADD, _is_member_added) for kind in sorted(pods)]
-        created = registered(EventResource.POD_GROUP, ActionType.ADD, _is_own_group)
+        out = [registered(kind, ActionType.ADD, self._after_pod_added) for kind in sorted(pods)]
+        out.append(registered(EventResource.POD_GROUP, ActionType.ADD, self._after_group_added))
         rules = self.handle.release.pod_group_rules
-        if rules is None or not rules.queues_groups:
-            return (*added, created)
-        return (*added, created, registered(EventResource.POD_GROUP, ActionType.UPDATE, _is_lowered))
+        if rules is not None and rules.queues_groups:
+            out.append(registered(EventResource.POD_GROUP, ActionType.UPDATE, self._after_group_update))
+        if self.handle.release.enabled(COMPOSITE_POD_GROUP):
+            out.append(registered(EventResource.COMPOSITE_POD_GROUP, ActionType.ADD, self._after_group_added))
+            out.append(registered(EventResource.COMPOSITE_POD_GROUP, ActionType.UPDATE, self._after_group_update))
+        return tuple(out)
+
+    def _after_pod_added(self, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
+        """Report whether an added pod belongs to the same group as a pod, or to the same tree."""
+        if new is None or not new.spec.pod_group_name or new.namespace != pod.namespace:
+            return False
+        return self._same_tree(pod, new.spec.pod_group_name)
+
+    def _after_group_added(self, pod: Pod, old: Group | None, new: Group | None) -> bool:
+        """Report whether an added group is that of a pod, or in the same tree."""
+        if new is None or new.namespace != pod.namespace or not pod.spec.pod_group_name:
+            return False
+        if not self.handle.release.enabled(COMPOSITE_POD_GROUP):
+            return new.name == pod.spec.pod_group_name
+        forest = GroupForest.of(self.handle.cluster, self.handle.release)
+        root = forest.root(pod.namespace, pod.spec.pod_group_name)
+        *_, other = forest.upwards(new)
+        return root is not None and entity_key(root) == entity_key(other)
+
+    def _after_group_update(self, pod: Pod, old: Group | None, new: Group | None) -> bool:
+        """Report whether the group of a pod, or one of its tree, needs fewer members than before."""
+        if old is None or new is None:
+            return False
+        before, after = (PodGroupInfo(each.namespace, each.name, each, ()) for each in (old, new))
+        lowered = before.is_gang and after.is_gang and after.min_count < before.min_count
+        return lowered and self._after_group_added(pod, None, new)
+
+    def _same_tree(self, pod: Pod, name: str) -> bool:
+        own = pod.spec.pod_group_name
+        if own == name or not self.handle.release.enabled(COMPOSITE_POD_GROUP):
+            return own == name
+        forest = GroupForest.of(self.handle.cluster, self.handle.release)
+        roots = [forest.root(pod.namespace, each) for each in (own, name)]
+        return None not in roots and roots[0] is roots[1]
 
     def reach_of_copies(self, pod: Pod) -> Reach:
         return Reach.CLUSTER if pod.spec.pod_group_name else Reach.NOTHING
@@ -64,12 +101,28 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
         name = pod.spec.pod_group_name
         if not name:
             return SUCCESS
-        group = self._pod_group(pod)
-        if group is None:
-            return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (NO_GROUP.format(name),))
-        if group.spec.min_count is None or self._n_known(group) >= group.spec.min_count:
+        rules = self.handle.release.pod_group_rules
+        assert rules is not None
+        root = GroupForest.of(self.handle.cluster, self.handle.release).root(pod.namespace, name)
+        if root is None:
+            return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (rules.no_group.format(group=name),))
+        if self._is_ready(root):
             return SUCCESS
-        return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (TOO_FEW,))
+        info = PodGroupInfo(root.namespace, root.name, root, ())
+        text = rules.no_ready_child if info.is_basic else rules.too_few
+        return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text.format(root=entity_key(root)),))
+
+    def _is_ready(self, group: Group) -> bool:
+        """Report whether enough pods of a group exist, or whether enough groups below it are ready."""
+        if isinstance(group, PodGroup):
+            return group.spec.min_count is None or self._n_known(group) >= group.spec.min_count
+        children = GroupForest.of(self.handle.cluster, self.handle.release).children(group)
+        least = PodGroupInfo(group.namespace, group.name, group, ()).min_count
+        return sum(map(self._is_child_ready, children)) >= least
+
+    def _is_child_ready(self, group: Group) -> bool:
+        # A PodGroup of the basic policy is ready with its first pod.
+        return self._is_ready(group) and (isinstance(group, CompositePodGroup) or self._n_known(group) > 0)
 
     def permit(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, float]:
         """Let a member wait until ``minCount`` members have a node, and then allow those that wait.
@@ -102,12 +155,19 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
 
     def placement_feasible(self, group: PodGroupInfo, progress: PlacementProgress) -> Status:
         least, scheduled, remaining = group.min_count, progress.scheduled, progress.remaining
-        counts = f"{scheduled} scheduled, {remaining} remaining"
-        if remaining + scheduled < least:
-            return Status(Code.UNSCHEDULABLE, (f"minCount ({least}) cannot be satisfied: {counts}",))
-        if scheduled < least:
-            return Status(Code.WAIT, (f"minCount ({least}) is not yet satisfied: {counts}",))
-        return SUCCESS
+        if scheduled >= least:
+            return SUCCESS
+        rules = self.handle.release.pod_group_rules
+        assert rules is not None
+        hopeless = remaining + scheduled < least
+        text = rules.threshold.format(
+            least=least,
+            verdict="cannot be satisfied" if hopeless else "is not yet satisfied",
+            scheduled=scheduled,
+            unschedulable=progress.unschedulable,
+            remaining=remaining,
+        )
+        return Status(Code.UNSCHEDULABLE if hopeless else Code.WAIT, (text,))
 
     def _pod_group(self, pod: Pod) -> PodGroup | None:
         return self.handle.cluster.get(PodGroup, pod.spec.pod_group_name, pod.namespace)
@@ -127,22 +187,6 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
         return self.handle.cluster.pods.moving(("known members", group.key, names), count)
 
 
-def _is_member_added(pod: Pod, old: Pod | None, new: Pod | None) -> bool:
-    name = pod.spec.pod_group_name
-    return bool(name) and new is not None and (new.namespace, new.spec.pod_group_name) == (pod.namespace, name)
-
-
-def _is_own_group(pod: Pod, old: PodGroup | None, new: PodGroup | None) -> bool:
-    return new is not None and (new.namespace, new.name) == (pod.namespace, pod.spec.pod_group_name)
-
-
-def _is_lowered(pod: Pod, old: PodGroup | None, new: PodGroup | None) -> bool:
-    if old is None or new is None or not _is_own_group(pod, old, new):
-        return False
-    before, after = old.spec.min_count, new.spec.min_count
-    return before is not None and after is not None and after < before
-
-
 class TopologyPlacementGenerator(PlacementGeneratePlugin):
     """TopologyPlacementGenerator: a placement per value of the label in a group's topology constraint (KEP-5732).
 
@@ -155,20 +199,30 @@ class TopologyPlacementGenerator(PlacementGeneratePlugin):
     def exists_in(cls, release: Release) -> bool:
         return release.places_groups
 
-    def generate_placements(self, group: PodGroupInfo) -> tuple[Placement, ...]:
-        nodes = self.handle.cluster.nodes
-        if group.pod_group is None:
+    def generate_placements(self, group: PodGroupInfo, within: Placement) -> tuple[Placement, ...]:
+        nodes = self.handle.cluster.nodes.objects
+        if group.group is None:
             raise PluginError(f'podgroup.scheduling.k8s.io "{group.name}" not found')
         key = group.topology_key
         if not key:
-            return (Placement("", nodes.rows),)
+            return (within,)
         required = self._domain_of_scheduled(group, key)
         rows: dict[str, list[int]] = {}
-        for row, node in enumerate(nodes.objects):
-            domain = node.metadata.labels.get(key)
+        for row in within.rows.tolist():
+            domain = self._domain(nodes[row], key)
             if domain is not None and required in (None, domain):
                 rows.setdefault(domain, []).append(row)
         return tuple(Placement(domain, np.array(rows[domain], dtype=np.int64)) for domain in sorted(rows))
+
+    @property
+    def _ignores_empty(self) -> bool:
+        rules = self.handle.release.pod_group_rules
+        return rules is not None and rules.ignores_empty_domains
+
+    def _domain(self, node: Node, key: str) -> str | None:
+        """Return the domain of a node; ``None`` if it belongs to none."""
+        domain = node.metadata.labels.get(key)
+        return None if domain == "" and self._ignores_empty else domain
 
     def _domain_of_scheduled(self, group: PodGroupInfo, key: str) -> str | None:
         """Return the domain of the members that have a node; ``None`` if there are none."""
@@ -180,11 +234,14 @@ class TopologyPlacementGenerator(PlacementGeneratePlugin):
             if row < 0:
                 name = cluster.pods.records[index].node_name
                 raise _undetermined(f'getting node for pod {pod}: nodeinfo not found for node name "{name}"')
-            domain = cluster.nodes.objects[row].metadata.labels.get(key)
+            node = cluster.nodes.objects[row]
+            domain = self._domain(node, key)
             if domain is None:
-                raise _undetermined(f"no topology domain found for pod {pod}")
+                kind = "empty" if key in node.metadata.labels else "no"
+                raise _undetermined(f"{kind} topology domain found for pod {pod}")
             if found and found != domain:
-                raise _undetermined(f"more than 1 domain found for pod group: {found}, {domain}")
+                both = f'"{found}", "{domain}"' if self._ignores_empty else f"{found}, {domain}"
+                raise _undetermined(f"more than 1 domain found for pod group: {both}")
             found = domain
         return found
 

@@ -20,6 +20,7 @@ from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import SKIP, Code, Reason, Rejections
 
 _GATE: Final = "NodeDeclaredFeatures"
+_MLDSA_KEYS: Final = ("MLDSA44", "MLDSA65", "MLDSA87")
 REASON: Final = "node(s) didn't match Pod's required features"
 
 
@@ -31,10 +32,16 @@ def needed_features(pod: Pod, release: Release) -> frozenset[str]:
         needed.add("RestartAllContainersOnContainerExits")
     if pod.spec.host_network and pod.spec.host_users is False:
         needed.add("UserNamespacesHostNetworkSupport")
-    mounts = (mount for container in containers for mount in container.volume_mounts)
-    if release.bind_mount_options_are_declared and any(mount.bind_mount_options for mount in mounts):
+    if any(mount.bind_mount_options for container in containers for mount in container.volume_mounts):
         needed.add("VolumeBindMountOptions")
-    return frozenset(needed)
+    if any(key in _MLDSA_KEYS for volume in pod.spec.volumes for key in volume.certificate_keys):
+        needed.add("PodCertificateMLDSA")
+    contexts = [pod.spec.security_context, *(each.security_context for each in containers)]
+    contexts += [each.security_context for each in pod.spec.ephemeral_containers]
+    profiles = (context.seccomp_profile for context in contexts if context is not None)
+    if any(profile is not None and profile.type == "OCI" for profile in profiles):
+        needed.add("SecurityProfileOCI")
+    return release.declared_features & needed
 
 
 class UndeclaredFeatures(Operands, frozen=True):

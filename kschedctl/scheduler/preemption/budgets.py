@@ -40,10 +40,14 @@ class Budget(msgspec.Struct, frozen=True):
         return pod in pods[self.covers(cluster, pods)][max(self.allowed, 0) :]
 
 
-def get_pod_disruption_budgets(cluster: Cluster) -> tuple[Budget, ...]:
+def get_pod_disruption_budgets(cluster: Cluster, *, empty_protects: bool = True) -> tuple[Budget, ...]:
     """Return the budgets that cover any pod (upstream ``getPodDisruptionBudgets``).
 
-    A budget with a missing, empty or invalid selector covers no pod.
+    A budget with a missing or invalid selector covers no pod.
+
+    Args:
+        empty_protects: False for preemption in releases where an empty selector covers no pod, and no selector a pod
+            without labels. An API server counts both when it evicts.
     """
     pods = cluster.pods
     out = []
@@ -54,9 +58,9 @@ def get_pod_disruption_budgets(cluster: Cluster) -> tuple[Budget, ...]:
             selector = parse_label_selector(budget.spec.selector)
         except SelectorError:
             continue
-        if not selector:
-            continue
-        classes = pods.class_labelled & pods.classes_matching(selector) & pods.classes_in(frozenset({budget.namespace}))
+        classes = pods.classes_matching(selector) & pods.classes_in(frozenset({budget.namespace}))
+        if not empty_protects:
+            classes &= pods.class_labelled & bool(selector)
         if classes.any():
             status = budget.status
             name = f"{budget.namespace}/{budget.name}"

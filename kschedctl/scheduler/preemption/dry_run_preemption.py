@@ -13,11 +13,13 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Numbering, Overlay, PodsInWorlds, Selection
-from kschedctl.cluster.pod_groups import grouped_pods, pod_group_of, scheduled_members
+from kschedctl.cluster.pod_group_trees import GroupForest, entity_key
+from kschedctl.cluster.pod_groups import grouped_pods, pod_group_of
 from kschedctl.common.arrays import Entries, Int64Array, Mask, Rows, Worlds
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod_group import CompositePodGroup
 from kschedctl.objects.releases.release import Release
-from kschedctl.objects.releases.rules import PodGroupRules
+from kschedctl.objects.releases.rules import PodGroupRules, VictimTies
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.interface import PluginsRunner
 from kschedctl.scheduler.framework.node_statuses import ExtenderVerdict, NodeStatuses
@@ -92,7 +94,7 @@ def lower_priority_pods(cluster: Cluster, release: Release, pod: Pod, rows: Rows
     Returns: One world per row, with its pods by descending importance.
     """
     pods = cluster.pods
-    lower = pods.by_importance(unstarted_in_order=release.unstarted_in_order)
+    lower = pods.by_importance(ties=release.victim_ties)
     lower = lower[pods.priority[lower] < (pod.spec.priority or 0)]
     here, worlds = Numbering.of(rows, len(cluster.nodes)).find(pods.node_row[lower])
     return PodsInWorlds(rows, worlds, lower[here])
@@ -142,15 +144,18 @@ class VictimUnit(msgspec.Struct, frozen=True):
     pods: tuple[int, ...]
     #: The priority of the unit: that of the pod or of its group.
     priority: int
-    #: True if the unit is a group or a pod of one; such units are more important than other pods.
-    of_group: bool
+    #: The kind of the unit: 0 for a pod, 1 for a group or a pod that ranks as one, 2 for a tree of groups. Higher ones
+    #: are more important.
+    rank: int
     #: The earliest start in microseconds since 1970, ``NOT_STARTED`` without one.
     start_time: int
+    #: The uid of the first pod; empty in releases where it does not break ties.
+    uid: str
 
     @property
-    def importance(self) -> tuple[int, bool, int, int]:
+    def importance(self) -> tuple[int, int, int, int, str]:
         """The sort key, the most important first (upstream ``MoreImportantVictim``)."""
-        return -self.priority, not self.of_group, -len(self.pods), self.start_time
+        return -self.priority, -self.rank, -len(self.pods), self.start_time, self.uid
 
 
 def pod_priority(cluster: Cluster, pod: int, rules: PodGroupRules | None) -> int:
@@ -166,26 +171,37 @@ def pod_priority(cluster: Cluster, pod: int, rules: PodGroupRules | None) -> int
     return record.priority if group is None else (group.spec.priority or 0)
 
 
-def victim_units(cluster: Cluster, pods: Iterable[int], rules: PodGroupRules) -> list[VictimUnit]:
+def victim_units(cluster: Cluster, pods: Iterable[int], release: Release) -> list[VictimUnit]:
     """Return the units that some pods belong to, in the order of the pods.
 
     Args:
         pods: Indices into ``Cluster.pods`` of pods on nodes, ordered by node.
+        release: A release that schedules groups.
     """
+    rules = release.pod_groups
+    assert rules is not None
     units: dict[object, VictimUnit] = {}
-    starts = cluster.pods.start_time
+    starts, records = cluster.pods.start_time, cluster.pods.records
+    by_uid = release.victim_ties is VictimTies.BY_UID
+    forest = GroupForest.of(cluster, release)
     for pod in pods:
-        group = pod_group_of(cluster, pod)
-        if group is None or not group.spec.disrupts_all:
-            priority = pod_priority(cluster, pod, rules)
-            units[pod] = VictimUnit(
-                (pod,), priority, bool(cluster.pods.records[pod].spec.pod_group_name), int(starts[pod])
-            )
-        elif group.key not in units:
-            members = scheduled_members(cluster, group.namespace, group.name)
-            # Until 1.36 the start of a group is that of the member found first.
-            start = starts[members].min() if rules.victims_have_group_priority else starts[pod]
-            units[group.key] = VictimUnit(tuple(members.tolist()), group.spec.priority or 0, True, int(start))
+        own = pod_group_of(cluster, pod)
+        # The highest group above the pod that is evicted as a whole.
+        whole = [group for group in forest.upwards(own) if group.spec.disrupts_all] if own is not None else []
+        key: object = entity_key(whole[-1]) if whole else pod
+        if key in units:
+            continue
+        members, priority, rank = (pod,), pod_priority(cluster, pod, rules), 0
+        if whole:
+            members = tuple(forest.scheduled(cluster, whole[-1]).tolist())
+            rank = 2 if isinstance(whole[-1], CompositePodGroup) else 1
+            priority = (whole[-1].spec.priority or 0) if rules.units_have_group_priority else priority
+        elif rules.single_members_rank_as_group:
+            rank = int(bool(records[pod].spec.pod_group_name))
+        # Until 1.36 the start of a group is that of the member found first.
+        start = starts[list(members)].min() if rules.pods_preempt_whole_groups else starts[pod]
+        uid = records[members[0]].metadata.uid if by_uid else ""
+        units[key] = VictimUnit(members, priority, rank, int(start), uid)
     return list(units.values())
 
 
@@ -214,7 +230,7 @@ def units_in_order_of_reprieve(
 
 def rows_with_groups(cluster: Cluster, rules: PodGroupRules | None) -> Rows:
     """Return the nodes with pods of groups, for which ``select_units_on_nodes`` finds the victims: rows, ascending."""
-    if rules is None or not rules.victims_have_group_priority:
+    if rules is None or not rules.pods_preempt_whole_groups:
         return np.empty(0, dtype=np.int64)
     rows = np.unique(cluster.pods.node_row[grouped_pods(cluster)])
     on_nodes: Rows = rows[rows >= 0]
@@ -222,19 +238,14 @@ def rows_with_groups(cluster: Cluster, rules: PodGroupRules | None) -> Rows:
 
 
 def select_units_on_nodes(
-    framework: PluginsRunner,
-    pod: Pod,
-    rows: Rows,
-    budgets: tuple[Budget, ...],
-    rules: PodGroupRules,
-    others: SelectedVictims,
+    framework: PluginsRunner, pod: Pod, rows: Rows, budgets: tuple[Budget, ...], others: SelectedVictims
 ) -> SelectedVictims:
     """Return the victims on all nodes: those of this module, and those on other nodes.
 
     Args:
         rows: The nodes to look at, ascending: rows with pods of groups.
     """
-    found = {int(row): _on_node(framework, pod, int(row), budgets, rules) for row in rows}
+    found = {int(row): _on_node(framework, pod, int(row), budgets) for row in rows}
     verdicts = {
         row: ExtenderVerdict(each.status, tuple(map(Reason, each.status.reasons)))
         for row, each in found.items()
@@ -268,14 +279,12 @@ class _OnNode:
     violating: tuple[bool, ...] = ()
 
 
-def _on_node(
-    framework: PluginsRunner, pod: Pod, row: int, budgets: tuple[Budget, ...], rules: PodGroupRules
-) -> _OnNode | None:
+def _on_node(framework: PluginsRunner, pod: Pod, row: int, budgets: tuple[Budget, ...]) -> _OnNode | None:
     """Return the victims on a node; ``None`` if it has no pod of lower priority."""
     cluster = framework.cluster
     units = [
         unit
-        for unit in victim_units(cluster, cluster.pods.on_node(row).tolist(), rules)
+        for unit in victim_units(cluster, cluster.pods.on_node(row).tolist(), framework.handle.release)
         if unit.priority < (pod.spec.priority or 0)
     ]
     if not units:
@@ -365,17 +374,20 @@ def dry_run_preemption(
     of_groups = np.intersect1d(potential_nodes, rows_with_groups(framework.cluster, rules), assume_unique=True)
     others = np.setdiff1d(potential_nodes, of_groups, assume_unique=True) if len(of_groups) else potential_nodes
     found = select_victims_on_node(framework, state, pod, others, budgets)
-    if rules is not None and len(of_groups):
-        found = select_units_on_nodes(framework, pod, of_groups, budgets, rules, found)
+    if len(of_groups):
+        found = select_units_on_nodes(framework, pod, of_groups, budgets, found)
     needed = found.victims.counts > 0
+    needless, without_victims = found.victims.rows[~needed], found.without_victims
+    if not framework.handle.release.needless_preemption_fails:
+        needless, without_victims = needless[:0], np.union1d(without_victims, needless)
     return DryRun(
         potential_nodes,
         # Dropped worlds have no entries, so ``violating`` still matches the entries.
         found.victims.among(Numbering.of(np.flatnonzero(needed), len(needed))),
         found.violating,
-        found.without_victims,
+        without_victims,
         found.statuses,
-        found.victims.rows[~needed],
+        needless,
         budgets,
         framework.handle.release,
     )

@@ -177,7 +177,9 @@ def preempt(framework: PluginsRunner, state: CycleState, pod: Pod, statuses: Nod
     potential = potential_nodes(statuses)
     if not len(potential):
         return PreemptionResult(cluster, pod, _not_helpful(cluster, Counter(), 0), clears_nomination=True)
-    run = dry_run_preemption(framework, state, pod, potential, get_pod_disruption_budgets(cluster))
+    empty_protects = framework.handle.release.empty_budget_selector_protects
+    budgets = get_pod_disruption_budgets(cluster, empty_protects=empty_protects)
+    run = dry_run_preemption(framework, state, pod, potential, budgets)
     if not run.victims.n_worlds:
         if errors := dry_run_errors(cluster, run):
             text = ", ".join(errors)

@@ -4,13 +4,16 @@ All units of lower priority are removed from the cluster, and the whole group is
 put back one by one as long as the group still fits: those that a budget protects first, more important ones earlier.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Self
 
 import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.arrays import Rows
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.releases.rules import GROUP_PREEMPTION_POLICY, PodGroupRules
@@ -51,28 +54,79 @@ def preempt_for_pod_group(
     if rules.queues_groups and _is_ongoing(cluster, group, rules):
         nominated = {pod.key: pod.status.nominated_node_name for pod in group.unscheduled}
         return PodGroupPostFilterResult(Status(Code.SUCCESS, (ONGOING,)), nominated)
-    units = [
-        unit for unit in victim_units(cluster, cluster.pods.assigned.tolist(), rules) if unit.priority < group.priority
-    ]
+    everything = victim_units(cluster, cluster.pods.assigned.tolist(), release)
+    units = [unit for unit in everything if unit.priority < group.priority]
     if not units:
-        return PodGroupPostFilterResult(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (NO_VICTIMS,)))
+        code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE if rules.no_victims_is_final else Code.UNSCHEDULABLE
+        return PodGroupPostFilterResult(Status(code, (NO_VICTIMS,)))
     removed = [pod for unit in units for pod in unit.pods]
     own = set() if rules.victims_are_counted else set(group.scheduled(cluster).tolist())
     moved = [_on(pod, _NOWHERE) for pod in _pods_on_nodes(cluster, own.intersection(removed))]
     emptied = cluster.with_pods(removed=[pod for pod in removed if pod not in own], added=moved)
-    status, proposed = trial.run(emptied)
+    budgets = get_pod_disruption_budgets(cluster, empty_protects=release.empty_budget_selector_protects)
+    order, violating = units_in_order_of_reprieve(cluster, units, budgets)
+    condemned = CondemnedUnits.of(cluster, order, violating) if rules.ranks_nodes else None
+    status, proposed = trial.run(emptied, condemned)
     if status.code is not Code.SUCCESS:
         return PodGroupPostFilterResult(status)
-    order, _ = units_in_order_of_reprieve(cluster, units, get_pod_disruption_budgets(cluster))
     if rules.stays_on_nodes and trial.depends_on_own_node(emptied, [pod for pod, _ in proposed]):
         victims = _left_over_on_nodes(cluster, emptied, order, trial, proposed)
     else:
         victims = _left_over(cluster, emptied, order, trial, proposed, rules)
-    victims.sort(key=lambda unit: unit.importance)
+    if not rules.ranks_nodes:
+        victims.sort(key=lambda unit: unit.importance)
     pods = tuple(pod for unit in victims for pod in unit.pods)
     said = (f"found a placement for podgroup, preempting {len(pods)} victims",) if rules.says_preemption else ()
     nominated = {pod.key: node for pod, node in proposed}
     return PodGroupPostFilterResult(Status(Code.SUCCESS, said), nominated, pods)
+
+
+@dataclass(frozen=True, slots=True)
+class CondemnedUnits:
+    """The units on every node, and those that are evicted for a member already (upstream ``PodGroupPreemptionState``).
+
+    A member prefers the nodes without other victims, then those with the cheapest ones (``CompareVictimSets``).
+    """
+
+    #: The units with a pod on a node, the most important first, by node row.
+    on_node: Mapping[int, Sequence[VictimUnit]]
+    #: The number of pods of a unit whose eviction breaks a budget.
+    n_violations: Mapping[VictimUnit, int]
+    condemned: frozenset[VictimUnit] = frozenset()
+
+    @classmethod
+    def of(cls, cluster: Cluster, units: Iterable[VictimUnit], violating: frozenset[int]) -> Self:
+        on_node: dict[int, list[VictimUnit]] = {}
+        units = sorted(units, key=lambda unit: unit.importance)
+        for unit in units:
+            for row in dict.fromkeys(cluster.pods.node_row[list(unit.pods)].tolist()):
+                on_node.setdefault(row, []).append(unit)
+        return cls(on_node, {unit: len(violating.intersection(unit.pods)) for unit in units})
+
+    def _left(self, row: int) -> list[VictimUnit]:
+        return [unit for unit in self.on_node.get(row, ()) if unit not in self.condemned]
+
+    def cheapest(self, rows: Rows) -> Rows:
+        costs = [self._cost(self._left(row)) for row in rows.tolist()]
+        least = min(costs)
+        kept: Rows = rows[[cost == least for cost in costs]]
+        return kept
+
+    def after(self, row: int) -> "CondemnedUnits":
+        return dataclasses.replace(self, condemned=self.condemned.union(self._left(row)))
+
+    def _cost(self, units: Sequence[VictimUnit]) -> tuple[Any, ...]:
+        by_priority: dict[int, int] = {}
+        for unit in units:
+            by_priority[unit.priority] = by_priority.get(unit.priority, 0) + len(unit.pods)
+        # No victims cost less than any.
+        return (
+            bool(units),
+            sum(self.n_violations[unit] for unit in units),
+            tuple(by_priority.items()),
+            sum(by_priority.values()),
+            tuple((unit.rank, len(unit.pods)) for unit in units),
+        )
 
 
 def _left_over(
@@ -129,8 +183,11 @@ def _left_over_on_nodes(
 
 def _may_not_preempt(release: Release, group: PodGroupInfo) -> bool:
     """Report whether the preemption policy of the group, or of one of its members, is Never."""
+    rules = release.pod_groups
     if release.enabled(GROUP_PREEMPTION_POLICY):
-        return group.pod_group is not None and group.pod_group.spec.preemption_policy == _NEVER
+        return group.preemption_policy == _NEVER
+    if rules is not None and rules.checks_hierarchy and group.preemption_policy:
+        return group.preemption_policy == _NEVER
     return any(pod.spec.preemption_policy == _NEVER for pod in group.unscheduled)
 
 

@@ -18,6 +18,8 @@ import numpy as np
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import PodsInWorlds
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import Release
+from kschedctl.objects.releases.rules import VictimTies
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.interface import PluginsRunner
 from kschedctl.scheduler.preemption.budgets import Budget
@@ -64,7 +66,7 @@ def possible_victims(framework: PluginsRunner, state: CycleState, pod: Pod, run:
     world = int(np.flatnonzero(run.victims.rows == row)[0])
     known = tuple(run.victims.pods[list(run.victims.entries(world))].tolist())
     rows = np.array([row], dtype=np.int64)
-    ties = _ties(cluster, run.budgets, lower_priority_pods(cluster, run.release, pod, rows).pods.tolist())
+    ties = _ties(cluster, run.release, run.budgets, lower_priority_pods(cluster, run.release, pod, rows).pods.tolist())
     alike = tuple(group for tie in ties for group in tie)
     if run.counted is not None or all(len(tie) == len(tie[0]) == 1 for tie in ties):
         return PossibleVictims(1, True, (known,), frozenset(known), frozenset(known))
@@ -87,7 +89,7 @@ def possible_victims(framework: PluginsRunner, state: CycleState, pod: Pod, run:
     )
 
 
-def _ties(cluster: Cluster, budgets: Sequence[Budget], lower: Sequence[int]) -> list[list[_Alike]]:
+def _ties(cluster: Cluster, release: Release, budgets: Sequence[Budget], lower: Sequence[int]) -> list[list[_Alike]]:
     """Return the ties in order of importance, each as groups of pods that the scheduler treats alike."""
     pods = cluster.pods
 
@@ -95,8 +97,12 @@ def _ties(cluster: Cluster, budgets: Sequence[Budget], lower: Sequence[int]) -> 
         at = np.array([index], dtype=np.int64)
         return int(pods.class_id[index]), *(int(budget.covers(cluster, at)[0]) for budget in budgets)
 
+    def rank(index: int) -> tuple[int, int, str]:
+        uid = pods.records[index].metadata.uid if release.victim_ties is VictimTies.BY_UID else ""
+        return int(pods.priority[index]), int(pods.start_time[index]), uid
+
     ties = []
-    for _, members in groupby(lower, key=lambda index: (int(pods.priority[index]), int(pods.start_time[index]))):
+    for _, members in groupby(lower, key=rank):
         groups: dict[tuple[int, ...], list[int]] = {}
         for index in members:
             groups.setdefault(kind(index), []).append(index)

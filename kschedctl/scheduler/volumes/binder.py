@@ -103,6 +103,8 @@ class FoundVolumes(msgspec.Struct, frozen=True):
     errors: tuple[str, ...]
     #: The index into ``errors`` for each node; -1 if there is no error.
     error: Int64Array
+    #: As ``Binder.exact_sizes``.
+    exact_sizes: bool
 
 
 _NONE = -1
@@ -117,6 +119,8 @@ class Binder:
     #: True if claims may name a VolumeAttributesClass (the gate of that name); otherwise the search of a volume
     #: for such a claim is an error.
     knows_attributes_classes: bool = True
+    #: True if the sizes of claims and the free capacity of drivers are compared exactly (``Release``).
+    exact_sizes: bool = False
 
     @cached_property
     def topology(self) -> VolumeTopology:
@@ -152,7 +156,7 @@ class Binder:
         for claim, needed in wanting:
             storage_class = storage_class_of(self.cluster, claim)
             if storage_class is not None and needed.any():
-                checks = provisioning(self.cluster, self.topology, claim, storage_class)
+                checks = provisioning(self.cluster, self.topology, claim, storage_class, exact=self.exact_sizes)
                 provisions.append(ProvisionCheck(claim, needed, checks))
         bind_conflict = elsewhere.copy()
         no_space = np.zeros(len(elsewhere), dtype=np.bool_)
@@ -174,6 +178,7 @@ class Binder:
             missing,
             tuple(errors),
             error,
+            self.exact_sizes,
         )
 
     def _check_bound(

@@ -7,7 +7,7 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Mask
-from kschedctl.objects.quantity import value
+from kschedctl.objects.quantity import saturated_value, value
 from kschedctl.objects.resources import MEMORY, format_amount
 from kschedctl.objects.selectors import Selector, SelectorError, matches, parse_label_selector
 from kschedctl.objects.volume import (
@@ -141,9 +141,17 @@ class Provisioning(msgspec.Struct, frozen=True):
 
 
 def provisioning(
-    cluster: Cluster, topology: VolumeTopology, claim: PersistentVolumeClaim, storage_class: StorageClass
+    cluster: Cluster,
+    topology: VolumeTopology,
+    claim: PersistentVolumeClaim,
+    storage_class: StorageClass,
+    *,
+    exact: bool,
 ) -> Provisioning:
     """Evaluate the scheduler's ``checkVolumeProvisions`` for all nodes.
+
+    Args:
+        exact: True if sizes are compared exactly; False if they are compared in bytes, as 64-bit numbers.
 
     Raises SnapshotError if a size or a capacity is not a quantity.
     """
@@ -155,8 +163,8 @@ def provisioning(
     counted = size is not None and driver is not None and driver.spec.storage_capacity
     counted = counted and not cluster.is_forbidden(CSIStorageCapacity)
     for capacity in capacities(cluster, claim_class(claim)) if counted else ():
-        limit, free = volume_limit(capacity), free_storage(capacity)
-        if limit is None or limit < value(size or 0):
+        limit, free = volume_limit(capacity), free_storage(capacity, exact=exact)
+        if limit is None or (limit < (size or 0) if exact else value(limit) < value(size or 0)):
             continue
         selected = topology.selected(capacity.node_topology)
         several |= selected & measured & ((available != (free or 0)) | (unsaid != (free is None)))
@@ -182,19 +190,22 @@ def capacities(cluster: Cluster, class_name: str) -> list[CSIStorageCapacity]:
 
 
 def volume_limit(capacity: CSIStorageCapacity) -> int | None:
-    """Return the size of the largest volume that can be provisioned, in bytes; ``None`` if it is not reported.
+    """Return the size of the largest volume that can be provisioned, in nano-bytes; ``None`` if it is not reported.
 
     Raises SnapshotError if the reported value is not a quantity.
     """
     # The maximum volume size is more precise than the total free capacity.
-    if capacity.maximum_volume_size is None:
-        return free_storage(capacity)
-    return value(quantity_in(capacity, "maximumVolumeSize", capacity.maximum_volume_size))
+    if capacity.maximum_volume_size is not None:
+        return quantity_in(capacity, "maximumVolumeSize", capacity.maximum_volume_size)
+    return None if capacity.capacity is None else quantity_in(capacity, "capacity", capacity.capacity)
 
 
-def free_storage(capacity: CSIStorageCapacity) -> int | None:
-    """Return the total free capacity, in bytes; ``None`` if it is not reported.
+def free_storage(capacity: CSIStorageCapacity, *, exact: bool) -> int | None:
+    """Return the total free capacity, in bytes as an int64; ``None`` if it is not reported.
 
     Raises SnapshotError if the reported value is not a quantity.
     """
-    return None if capacity.capacity is None else value(quantity_in(capacity, "capacity", capacity.capacity))
+    if capacity.capacity is None:
+        return None
+    nanos = quantity_in(capacity, "capacity", capacity.capacity)
+    return saturated_value(nanos) if exact else value(nanos)

@@ -328,7 +328,7 @@ def explain_space(cluster: Cluster, binder: Binder, check: ProvisionCheck, row: 
         for capacity in capacities(cluster, check.provisioning.storage_class.name)
         if binder.topology.selected(capacity.node_topology)[row] and (limit := volume_limit(capacity)) is not None
     ]
-    largest = max(limits) * 10**9 if limits else None
+    largest = max(limits, default=None)
     storage_class = check.provisioning.storage_class.name
     return NotEnoughStorage(check.claim.name, storage_class, requested_storage(check.claim) or 0, largest)
 

@@ -98,9 +98,10 @@ READ_CONDITIONS: Final = frozenset(
         "PodResizeInProgress",
         "DisruptionTarget",
         "Ready",
-        # Of pod groups, in Kubernetes 1.36 and as of 1.37.
+        # Of pod groups, in Kubernetes 1.36 and as of 1.37, and of groups of them.
         "PodGroupScheduled",
         "PodGroupInitiallyScheduled",
+        "CompositePodGroupInitiallyScheduled",
         # Of workloads: an API server refuses pods; a Job has ended.
         "ReplicaFailure",
         "Complete",
@@ -195,7 +196,7 @@ def capture(reader: ObjectReader, *, context: str = "") -> Capture:
     volumes = Rewriter(_field_rule)
 
     def with_source(given: tuple[Volume, ...]) -> tuple[Volume, ...]:
-        kept = tuple(volume for volume in given if replace(volume, name="") != _NO_SOURCE)
+        kept = (each for each in given if replace(each, name="", projected=None) != _NO_SOURCE or each.certificate_keys)
         return tuple(map(volumes.rewrite, kept))
 
     rewriter = Rewriter(

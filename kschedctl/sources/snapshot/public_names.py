@@ -81,7 +81,8 @@ _OWN_WORDS: Final = frozenset(
     NotBestEffort PriorityClass CrossNamespacePodAffinity VolumeAttributesClass In NotIn Exists DoesNotExist Gt Lt
     Equal NoSchedule PreferNoSchedule NoExecute Indexed NonIndexed RollingUpdate Recreate OnDelete OrderedReady
     Parallel WhenEmpty WhenEmptyOrUnderutilized Balanced Empty Underutilized Drifted OldestEmulationVersion
-    NoCoordination GuestSwapBehavior InPlacePodLevelResourcesVerticalScaling
+    RuntimeDefault Unconfined Localhost OCI RSA3072 RSA4096 ECDSAP256 ECDSAP384 ECDSAP521 ED25519 MLDSA44 MLDSA65
+    MLDSA87 NoCoordination GuestSwapBehavior InPlacePodLevelResourcesVerticalScaling
     RestartAllContainersOnContainerExits UserNamespacesHostNetworkSupport
     """.split()
 )

@@ -13,7 +13,8 @@ from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.pod_groups import group_members, pod_group_of, scheduled_members
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.scheduler.cycle.pod_group_cycle import members_problem, pending_members
+from kschedctl.scheduler.cycle.group_decisions import pending_members
+from kschedctl.scheduler.cycle.pod_group_checks import members_problem
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.scheduler.framework.pod_groups import PodGroupInfo, not_modelled_in

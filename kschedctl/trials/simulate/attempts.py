@@ -1,13 +1,15 @@
 """The outcome of one scheduling cycle in a simulation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
+import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.cluster.placed_pods import on_node, pod_at, without_nomination
+from kschedctl.cluster.pod_group_trees import Group
 from kschedctl.cluster.pod_groups import group_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.clock import VirtualClock
@@ -15,10 +17,10 @@ from kschedctl.controllers.workloads.template import uid_of
 from kschedctl.objects.core import Condition
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.pod_group import PodGroup
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
-from kschedctl.scheduler.cycle.pod_group_cycle import PickNode, members_problem, schedule_pod_group
+from kschedctl.scheduler.cycle.pod_group_checks import members_problem
+from kschedctl.scheduler.cycle.pod_group_cycle import PickNode, schedule_pod_group
 from kschedctl.scheduler.cycle.pod_group_decision import MemberDecision, PodGroupDecision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.cycle_state import PodsToActivate
@@ -48,12 +50,16 @@ from kschedctl.trials.simulate.world import World
 class GroupAttempt:
     """An attempt at a pod group, shared by the attempts of its members."""
 
-    #: The group's ``namespace/name``.
+    #: The group's ``namespace/name``; of a tree that of its root.
     key: str
+    #: Its key in the queue.
+    entity: str
     #: The decision for the group; ``None`` while the attempt is under way, or if all members are being deleted.
     decision: PodGroupDecision | None = None
-    #: The condition that was written on the PodGroup; ``None`` if nothing was written.
+    #: The condition that was written on the group; ``None`` if nothing was written.
     condition: Condition | None = None
+    #: The conditions that were written on the groups of a tree below it, by their ``namespace/name``.
+    conditions: Mapping[str, Condition] = field(default_factory=dict)
     #: Every search for a node, in order: the pod and the node, which is empty if none was found. The group is
     #: tried once per placement, and again for preemption.
     picks: list[tuple[str, str]] = field(default_factory=list)
@@ -369,11 +375,12 @@ class PodGroupAttempts(Consequences):
         infos = [info for info in popped if info not in skipped]
         for info in skipped:
             self.queue.done(info)
-        first = popped[0].pod
-        namespace, name = first.namespace, first.spec.pod_group_name
+        info_of_group = PodGroupInfo.tried_for(self.cluster, self.scheduler.release, [info.pod for info in popped])
         # Members that a pod drew in are not known to have been popped.
         told = skipped if isinstance(entry, QueuedPodGroupInfo) else [info for info in skipped if info is entry]
-        group = GroupAttempt(f"{namespace}/{name}", skipped=tuple(info.key for info in told) if infos else ())
+        group = GroupAttempt(
+            info_of_group.key, info_of_group.entity, skipped=tuple(info.key for info in told) if infos else ()
+        )
         if not infos:
             if isinstance(entry, QueuedPodGroupInfo) and isinstance(self.queue, PodGroupQueue):
                 self.queue.add_attempted_group(entry, Code.SUCCESS)
@@ -381,22 +388,18 @@ class PodGroupAttempts(Consequences):
         first = infos[0].pod
         framework = self.scheduler.framework(first.spec.scheduler_name)
         pods = [info.pod for info in infos]
-        decision = schedule_pod_group(framework, namespace, name, pods, self._picker(infos, group))
+        decision = schedule_pod_group(framework, pods, self._picker(infos, group))
         by_key = {info.key: info for info in infos}
         tried = [_Tried(by_key[each.pod.key], each, self._own_victims(each)) for each in decision.members]
         victims = self._to_evict([pod_at(decision.cluster, index) for index in decision.victims])
-        pod_group = decision.group.pod_group
-        if victims and pod_group is not None:
-            self.scheduler.preempting.add(uid_of(pod_group))
+        root = decision.group.group
+        if victims and root is not None:
+            self.scheduler.preempting.add(uid_of(root))
         self.scheduler.preempting.update(uid_of(each.member.pod) for each in tried if each.victims)
         attempts = [self._conclude(each, group) for each in tried]
         group.decision = decision
-        group.condition = decision.condition
         group.victims = tuple(sorted({pod.key for pod in victims} | {v.key for each in tried for v in each.victims}))
-        if pod_group is not None and (condition := decision.condition) is not None:
-            others = tuple(each for each in pod_group.status.conditions if each.type != condition.type)
-            status = replace(pod_group.status, conditions=(*others, condition))
-            self.update_group(pod_group, replace(pod_group, status=status))
+        self._write_conditions(decision, group)
         if isinstance(entry, QueuedPodGroupInfo) and isinstance(self.queue, PodGroupQueue):
             self.queue.add_attempted_group(entry, decision.status.code)
         for each in tried:
@@ -409,18 +412,40 @@ class PodGroupAttempts(Consequences):
             self._nominate(info.pod, member.nominated)
             for pod in lower:
                 self._nominate(pod, "")
-        if pod_group is not None:
-            self._evict(pod_group, victims)
+        for pod in self._lower_nominated_on_nodes_of(decision, victims):
+            self._nominate(pod, "")
+        if root is not None:
+            self._evict(root, victims)
         for each in tried:
             self._evict(each.member.pod, each.victims)
         return tuple(attempts)
 
+    def _write_conditions(self, decision: PodGroupDecision, attempt: GroupAttempt) -> None:
+        """Write what an attempt says of a group, and of those of its tree."""
+        attempt.condition = decision.condition
+        attempt.conditions = {group.key: condition for group, condition in decision.conditions_below}
+        own = [(decision.group, decision.condition)] if decision.condition is not None else []
+        for info, condition in (*own, *decision.conditions_below):
+            if (group := info.group) is not None:
+                others = tuple(each for each in group.status.conditions if each.type != condition.type)
+                status = replace(group.status, conditions=(*others, condition))
+                self.update_group(group, replace(group, status=status))
+
+    def _lower_nominated_on_nodes_of(self, decision: PodGroupDecision, victims: list[Pod]) -> list[Pod]:
+        """Return the pods of lower priority that lose their nomination to the nodes of a preempting group."""
+        rules = self.scheduler.release.pod_groups
+        if not victims or rules is None or not rules.clears_lower_nominations:
+            return []
+        pods, nodes = self.cluster.pods, self.cluster.nodes.row
+        rows = [nodes[member.nominated] for member in decision.members if member.nominated]
+        lower = np.isin(pods.nominated_row, rows) & (pods.priority < decision.group.priority)
+        return [pod_at(self.cluster, index) for index in np.flatnonzero(lower).tolist()]
+
     def _is_refused(self, infos: list[QueuedPodInfo]) -> bool:
         """Report whether the members do not agree, which ends the attempt before those being deleted are left out."""
-        first = infos[0].pod
-        pods = (info.pod for info in infos)
-        group = PodGroupInfo.of(self.cluster, first.namespace, first.spec.pod_group_name, pods)
-        return bool(members_problem(self.scheduler.framework(first.spec.scheduler_name), group))
+        pods = [info.pod for info in infos]
+        group = PodGroupInfo.tried_for(self.cluster, self.scheduler.release, pods)
+        return bool(members_problem(self.scheduler.framework(pods[0].spec.scheduler_name), group))
 
     def _members_to_try(self, entry: QueueEntry) -> list[QueuedPodInfo]:
         """Return the members of an entry; a pod draws in the other members of its group that wait in the queue."""
@@ -492,25 +517,25 @@ class PodGroupAttempts(Consequences):
         framework = self.scheduler.framework(member.pod.spec.scheduler_name)
         return Decision.untried(framework, member.pod, member.message, is_error=member.is_error)
 
-    def update_group(self, old: PodGroup, new: PodGroup) -> None:
-        """Change a PodGroup, and notify the queue."""
+    def update_group(self, old: Group, new: Group) -> None:
+        """Change a group, and notify the queue."""
         self._move(self.cluster.with_added([new]))
-        self.queue.move_all(ClusterEvent(EventResource.POD_GROUP, ActionType.UPDATE), old, new)
+        self.queue.move_all(ClusterEvent(EventResource(type(new).__name__), ActionType.UPDATE), old, new)
 
-    def create_group(self, group: PodGroup) -> None:
-        """Create a PodGroup, and notify the queue."""
+    def create_group(self, group: Group) -> None:
+        """Create a group, and notify the queue."""
         self._move(self.cluster.with_added([group]))
         self._changes += 1
         if isinstance(self.queue, PodGroupQueue):
             self.queue.add_group(group)
-        self.queue.move_all(ClusterEvent(EventResource.POD_GROUP, ActionType.ADD), None, group)
+        self.queue.move_all(ClusterEvent(EventResource(type(group).__name__), ActionType.ADD), None, group)
 
-    def delete_group(self, group: PodGroup) -> None:
-        """Delete a PodGroup, and notify the queue; its pods stay."""
+    def delete_group(self, group: Group) -> None:
+        """Delete a group, and notify the queue; its pods stay."""
         self._move(self.cluster.without([group]))
         if isinstance(self.queue, PodGroupQueue):
             self.queue.delete_group(group)
-        self.queue.move_all(ClusterEvent(EventResource.POD_GROUP, ActionType.DELETE), group, None)
+        self.queue.move_all(ClusterEvent(EventResource(type(group).__name__), ActionType.DELETE), group, None)
 
 
 def _rejectors(member: MemberDecision) -> tuple[set[str], set[str]]:
@@ -518,5 +543,5 @@ def _rejectors(member: MemberDecision) -> tuple[set[str], set[str]]:
     if member.refused_by:
         return {member.refused_by}, set()
     if member.is_error or member.fits or member.decision is None:
-        return set(), set()
+        return set(member.group_refused_by), set()
     return rejector_plugins(member.decision)

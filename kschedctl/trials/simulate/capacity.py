@@ -20,8 +20,8 @@ from kschedctl.objects.pod import Pod, PodSchedulingGroup
 from kschedctl.objects.pod_group import PodGroup, PodGroupStatus
 from kschedctl.objects.resources import PODS, pod_requests, scheduler_units
 from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.group_decisions import decide_in_group
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
-from kschedctl.scheduler.cycle.pod_group_cycle import decide_in_group
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint

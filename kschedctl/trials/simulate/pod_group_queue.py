@@ -8,11 +8,11 @@ over: no event brings it forward.
 from collections.abc import Callable
 from datetime import datetime
 
+from kschedctl.cluster.pod_group_trees import Group, GroupForest, entity_key
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.pod_group import PodGroup
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.status import Code
-from kschedctl.trials.simulate.queued_pods import QueuedPodGroupInfo, QueuedPodInfo, QueueEntry, group_key, queue_key
+from kschedctl.trials.simulate.queued_pods import QueuedPodGroupInfo, QueuedPodInfo, QueueEntry, group_key
 from kschedctl.trials.simulate.scheduling_queue import SchedulingQueue
 
 
@@ -21,11 +21,17 @@ class PodGroupQueue(SchedulingQueue):
 
     def __init__(self, scheduler: Scheduler, now: Callable[[], datetime]) -> None:
         super().__init__(scheduler, now)
-        #: The members whose PodGroup does not exist, and those that came back from the current attempt, by the key of
-        #: their group.
+        #: The members whose PodGroup, or a group above it, does not exist, by the key of their PodGroup; and those
+        #: that came back from the current attempt, by the key of its entry.
         self._incomplete: dict[str, list[QueuedPodInfo]] = {}
         self._returned: dict[str, list[QueuedPodInfo]] = {}
         self._trying = ""
+
+    def _root(self, pod: Pod) -> Group | None:
+        """Return the group that is tried for a member: its PodGroup, or the root of its tree."""
+        return GroupForest.of(self.scheduler.cluster, self.scheduler.release).root(
+            pod.namespace, pod.spec.pod_group_name
+        )
 
     def add(self, pod: Pod) -> QueuedPodInfo:
         if not pod.spec.pod_group_name:
@@ -35,12 +41,11 @@ class PodGroupQueue(SchedulingQueue):
         return info
 
     def _add_member(self, info: QueuedPodInfo) -> None:
-        pod = info.pod
-        key = group_key(pod)
-        group = self.scheduler.cluster.get(PodGroup, pod.spec.pod_group_name, pod.namespace)
+        group = self._root(info.pod)
         if group is None:
-            self._incomplete.setdefault(key, []).append(info)
+            self._incomplete.setdefault(group_key(info.pod), []).append(info)
             return
+        key = entity_key(group)
         entry, strategy = self._take_out(key)
         if isinstance(entry, QueuedPodGroupInfo):
             entry.add(info)
@@ -48,8 +53,8 @@ class PodGroupQueue(SchedulingQueue):
         elif self._trying == key:
             self._returned.setdefault(key, []).append(info)
         else:
-            place = group.namespace, group.name, group.spec.priority or 0
-            self._move_to_active(QueuedPodGroupInfo(*place, [info], timestamp=info.timestamp))
+            new = QueuedPodGroupInfo(key, group.spec.priority or 0, [info], timestamp=info.timestamp)
+            self._move_to_active(new)
 
     def pop(self) -> QueueEntry | None:
         entry = super().pop()
@@ -74,8 +79,11 @@ class PodGroupQueue(SchedulingQueue):
         returned = self._returned.pop(entry.key, [])
         if not returned:
             return
-        if self.scheduler.cluster.get(PodGroup, entry.name, entry.namespace) is None:
-            self._incomplete.setdefault(entry.key, []).extend(returned)
+        gone = [info for info in returned if self._root(info.pod) is None]
+        for info in gone:
+            self._incomplete.setdefault(group_key(info.pod), []).append(info)
+        returned = [info for info in returned if info not in gone]
+        if not returned:
             return
         tried = {member.key for member in entry.members}
         entry.members = []
@@ -98,36 +106,51 @@ class PodGroupQueue(SchedulingQueue):
         else:
             self._move_to_active(entry)
 
-    def add_group(self, group: PodGroup) -> None:
-        """Add the members that waited for their PodGroup."""
-        for info in self._incomplete.pop(queue_key(group.namespace, group.name), []):
-            self._add_member(info)
+    def add_group(self, group: Group) -> None:
+        """Add the members that waited for a group."""
+        forest = GroupForest.of(self.scheduler.cluster, self.scheduler.release)
+        for leaf in forest.leaves(group):
+            for info in self._incomplete.pop(entity_key(leaf), []):
+                self._add_member(info)
 
-    def delete_group(self, group: PodGroup) -> None:
-        """Take the members of a deleted PodGroup out of the queue; they wait for a new one."""
-        entry, _ = self._take_out(queue_key(group.namespace, group.name))
-        if entry is not None:
-            self._incomplete.setdefault(entry.key, []).extend(entry.members)
+    def delete_group(self, group: Group) -> None:
+        """Take the members below a deleted group out of the queue; they wait for a new one."""
+        for entry in (*self.retried, *self.unschedulable):
+            if not isinstance(entry, QueuedPodGroupInfo):
+                continue
+            gone = [info for info in entry.members if self._root(info.pod) is None]
+            if not gone:
+                continue
+            _, strategy = self._take_out(entry.key)
+            for info in gone:
+                entry.remove(info.key)
+                self._incomplete.setdefault(group_key(info.pod), []).append(info)
+            if entry.members:
+                self._requeue(entry, strategy)
 
     def _find(self, pod: Pod) -> tuple[QueueEntry, QueuedPodInfo] | None:
         if not pod.spec.pod_group_name:
             return super()._find(pod)
-        key = group_key(pod)
+        key = self._key_of(pod)
         entry = self._active.get(key) or self._backoff.get(key) or self._unschedulable.get(key)
-        for waiting in (self._incomplete, self._returned):
-            info = next((each for each in waiting.get(key, ()) if each.key == pod.key), None)
+        for waiting in (self._incomplete.get(group_key(pod), ()), self._returned.get(key, ())):
+            info = next((each for each in waiting if each.key == pod.key), None)
             if info is not None:
                 return info, info
         member = next((each for each in entry.members if each.key == pod.key), None) if entry is not None else None
         return (entry, member) if entry is not None and member is not None else None
 
+    def _key_of(self, pod: Pod) -> str:
+        root = self._root(pod)
+        return entity_key(root) if root is not None else group_key(pod)
+
     def delete(self, pod: Pod) -> None:
         if not pod.spec.pod_group_name:
             super().delete(pod)
             return
-        key = group_key(pod)
-        for waiting in (self._incomplete, self._returned):
-            waiting[key] = [info for info in waiting.get(key, ()) if info.key != pod.key]
+        key = self._key_of(pod)
+        for waiting, at in ((self._incomplete, group_key(pod)), (self._returned, key)):
+            waiting[at] = [info for info in waiting.get(at, ()) if info.key != pod.key]
         entry, strategy = self._take_out(key)
         if not isinstance(entry, QueuedPodGroupInfo):
             return

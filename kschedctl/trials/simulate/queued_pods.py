@@ -75,31 +75,20 @@ class QueuedPodInfo(_QueueRecord):
 
 
 def group_key(pod: Pod) -> str:
-    """Return the key in the queue of a member's group."""
-    return queue_key(pod.namespace, pod.spec.pod_group_name)
-
-
-def queue_key(namespace: str, name: str) -> str:
-    """Return the key of a group in the queue; it differs from the keys of all pods."""
-    return f"podgroup {namespace}/{name}"
+    """Return the key of a member's PodGroup; it differs from the keys of all pods."""
+    return f"podgroup/{pod.namespace}/{pod.spec.pod_group_name}"
 
 
 @dataclass(slots=True, eq=False)
 class QueuedPodGroupInfo(_QueueRecord):
-    """A pod group in the scheduling queue."""
+    """A pod group in the scheduling queue, or a tree of groups."""
 
-    #: The namespace and name of the PodGroup.
-    namespace: str
-    name: str
-    #: The priority of the PodGroup.
+    #: The key in the queue (``entity_key`` of the group, or of the root of its tree).
+    key: str
+    #: The priority of the group.
     priority: int
     #: The members in the queue, in the order in which they are tried.
     members: list[QueuedPodInfo] = field(default_factory=list)
-
-    @property
-    def key(self) -> str:
-        """The key in the queue."""
-        return queue_key(self.namespace, self.name)
 
     @property
     def size(self) -> int:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.scheduler.cycle.pod_group_cycle import _Cycle, decide_group
+from kschedctl.scheduler.cycle.group_decisions import decide_group
+from kschedctl.scheduler.cycle.pod_group_cycle import _Cycle
 from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.node_statuses import FilterRun, NodeStatuses

@@ -252,7 +252,7 @@ def load_configuration(
     problems, warnings = Problems(), list[str]()
     config, args = _decode(document, release, {**args_types, **ARGS}, problems, where)
     problems.raise_if_any(where)
-    problems.note(*validate(config))
+    problems.note(*validate(config, release))
     for i, profile in enumerate(config.profiles):
         for j, (plugin_config, own) in enumerate(zip(profile.plugin_config, args[i], strict=True)):
             # NodeResourcesFit validates its own args when it is instantiated (``ProfileBuilder``).

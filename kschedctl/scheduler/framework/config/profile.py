@@ -40,6 +40,7 @@ _POINTS: Final[tuple[str, ...]] = (
     ExtensionPoint.QUEUE_SORT,
     ExtensionPoint.PLACEMENT_GENERATE,
     ExtensionPoint.PLACEMENT_SCORE,
+    ExtensionPoint.PLACEMENT_FEASIBLE,
     ExtensionPoint.POD_GROUP_POST_FILTER,
 )
 
@@ -61,6 +62,8 @@ class Profile:
     percentage_of_nodes_to_score: int | None
     #: The weights of the PlacementScore plugins.
     placement_weights: Mapping[str, int] = field(default_factory=dict)
+    #: As ``percentage_of_nodes_to_score``, of the placements of pod groups.
+    percentage_of_placements_to_score: int | None = None
 
 
 def merge_default_plugins(plugins: PluginSet, release: Release, warnings: list[str]) -> PluginSet:
@@ -128,6 +131,10 @@ class ProfileBuilder:
         self._check_names()
         resolved = {point: self._resolve(point) for point in self._points}
         self._check_counts(resolved)
+        if (feasible := ExtensionPoint.PLACEMENT_FEASIBLE) not in resolved:
+            # Without a field of their own, all plugins of the profile run that have the point.
+            names = dict.fromkeys(name for plugins in resolved.values() for name in plugins)
+            resolved[feasible] = tuple(name for name in names if self._implements_point(name, feasible))
         # A name without a weight was recorded as a problem.
         weights = self._weights(ExtensionPoint.SCORE)
         has_placements = ExtensionPoint.PLACEMENT_SCORE in self._points
@@ -143,6 +150,7 @@ class ProfileBuilder:
             placement_weights=MappingProxyType(placement_weights),
             args=MappingProxyType(dict(self._args)),
             percentage_of_nodes_to_score=self._profile.percentage_of_nodes_to_score,
+            percentage_of_placements_to_score=self._profile.percentage_of_placements_to_score,
         )
 
     def _implements_point(self, name: str, point: str) -> bool:
@@ -185,6 +193,7 @@ class ProfileBuilder:
         named, disabled = _plugin_names(plugins.enabled), _plugin_names(plugins.disabled)
         if _ALL in disabled:
             return named
+        disabled += tuple(name for name, at in self._release.disabled_points if at == point)
         overridden, expanded = set(), []
         for plugin in self._multi_point.enabled:
             if not self._implements_point(plugin.name, point) or plugin.name in disabled:
@@ -209,7 +218,8 @@ class ProfileBuilder:
         if not resolved[ExtensionPoint.BIND]:
             text = f'at least one bind plugin is needed for profile with scheduler name "{name}"'
             self._problems.add(f"{path}.bind", text)
-        if len(resolved.get(ExtensionPoint.PLACEMENT_GENERATE, ())) > 1:
+        one_generator = ExtensionPoint.PLACEMENT_FEASIBLE in self._release.absent_config_fields
+        if one_generator and len(resolved.get(ExtensionPoint.PLACEMENT_GENERATE, ())) > 1:
             text = f'at most one placement generate plugin is allowed for profile with scheduler name "{name}"'
             self._problems.add(f"{path}.placementGenerate", text)
 

@@ -85,6 +85,7 @@ class Plugins(ConfigStruct, frozen=True):
     multi_point: PluginSet = PluginSet()
     placement_generate: PluginSet = PluginSet()
     placement_score: PluginSet = PluginSet()
+    placement_feasible: PluginSet = PluginSet()
     pod_group_post_filter: PluginSet = PluginSet()
 
     def at(self, point: str) -> PluginSet:
@@ -106,6 +107,7 @@ class PluginConfig(ConfigStruct, frozen=True):
 class KubeSchedulerProfile(ConfigStruct, frozen=True):
     scheduler_name: str | None = None
     percentage_of_nodes_to_score: Int32 | None = None
+    percentage_of_placements_to_score: Int32 | None = None
     plugins: Plugins = Plugins()
     plugin_config: tuple[PluginConfig, ...] = ()
 
@@ -154,6 +156,7 @@ class KubeSchedulerConfiguration(ConfigStruct, frozen=True):
     enable_profiling: bool = True
     enable_contention_profiling: bool | None = None
     percentage_of_nodes_to_score: Int32 = 0
+    percentage_of_placements_to_score: Int32 | None = None
     pod_initial_backoff_seconds: Int64 = 1
     pod_max_backoff_seconds: Int64 = 10
     profiles: tuple[KubeSchedulerProfile, ...] = (KubeSchedulerProfile(scheduler_name=DEFAULT_SCHEDULER_NAME),)

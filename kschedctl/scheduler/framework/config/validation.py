@@ -14,6 +14,7 @@ from kschedctl.objects.duration import Duration
 from kschedctl.objects.field_errors import duplicate, forbidden, go_json, invalid, required, unsupported
 from kschedctl.objects.names import extended_resource_problems, label_value_problems, qualified_name_problems
 from kschedctl.objects.releases.release import Release
+from kschedctl.objects.releases.rules import TOPOLOGY_AWARE
 from kschedctl.objects.selectors import (
     DOES_NOT_EXIST,
     EXISTS,
@@ -74,7 +75,7 @@ _REMOVED: Final = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GC
 _REMOVED_TEXT: Final = f'was invalid in version "v1" (KubeSchedulerConfiguration is version "{API_VERSION}")'
 
 
-def validate(config: KubeSchedulerConfiguration) -> Iterator[Finding]:
+def validate(config: KubeSchedulerConfiguration, release: Release) -> Iterator[Finding]:
     """Yield the problems for which kube-scheduler rejects the configuration, in kube-scheduler's order."""
     if config.client_connection.burst < 0:
         yield invalid("clientConnection.burst", config.client_connection.burst, "must be non-negative")
@@ -87,12 +88,15 @@ def validate(config: KubeSchedulerConfiguration) -> Iterator[Finding]:
         if not name:
             yield required(f"{path}.schedulerName")
         yield from _check_percentage(profile.percentage_of_nodes_to_score, f"{path}.percentageOfNodesToScore")
-        yield from _check_removed_plugins(profile, path)
+        placements = profile.percentage_of_placements_to_score
+        yield from _check_placements(placements, f"{path}.percentageOfPlacementsToScore", release)
+        yield from _check_removed_plugins(profile, path, release)
         if name in seen:
             yield duplicate(f"{path}.schedulerName", name)
         seen[name] = i
     yield from _check_one_queue_sort(config.profiles)
     yield from _check_percentage(config.percentage_of_nodes_to_score, "percentageOfNodesToScore")
+    yield from _check_placements(config.percentage_of_placements_to_score, "percentageOfPlacementsToScore", release)
     initial, longest = config.pod_initial_backoff_seconds, config.pod_max_backoff_seconds
     if initial <= 0:
         yield invalid("podInitialBackoffSeconds", initial, "must be greater than 0")
@@ -126,10 +130,20 @@ def _check_percentage(percentage: int | None, path: str) -> Iterator[Finding]:
         yield invalid(path, percentage, "not in valid range [0-100]")
 
 
-def _check_removed_plugins(profile: KubeSchedulerProfile, path: str) -> Iterator[Finding]:
-    # kube-scheduler leaves the placements of pod groups out.
+def _check_placements(percentage: int | None, path: str, release: Release) -> Iterator[Finding]:
+    if percentage is not None and not release.enabled(TOPOLOGY_AWARE):
+        text = f"percentageOfPlacementsToScore requires {TOPOLOGY_AWARE} feature gate to be enabled"
+        yield forbidden(path, text)
+    else:
+        yield from _check_percentage(percentage, path)
+
+
+def _check_removed_plugins(profile: KubeSchedulerProfile, path: str, release: Release) -> Iterator[Finding]:
+    unchecked = [ExtensionPoint.PLACEMENT_GENERATE, ExtensionPoint.PLACEMENT_SCORE]
+    if ExtensionPoint.PLACEMENT_FEASIBLE not in release.absent_config_fields:
+        unchecked.clear()
     for point in ExtensionPoint:
-        if point in (ExtensionPoint.PLACEMENT_GENERATE, ExtensionPoint.PLACEMENT_SCORE):
+        if point in unchecked:
             continue
         for i, plugin in enumerate(profile.plugins.at(point).enabled):
             if plugin.name in _REMOVED:

@@ -250,7 +250,7 @@ class DynamicResources(
     def pod_group_post_filter(self, group: PodGroupInfo, trial: PodGroupTrial) -> PodGroupPostFilterResult:
         spec = group.pod_group.spec if group.pod_group is not None else None
         placed = self.handle.release.places_groups and spec is not None and spec.scheduling_constraints is not None
-        if placed or not self._enabled:
+        if placed or group.is_tree or not self._enabled:
             return PodGroupPostFilterResult(Status(Code.UNSCHEDULABLE))
         if all(state.read(State) is None for state in trial.states):
             # The attempt ended before this plugin prepared for any member.

@@ -11,7 +11,7 @@ from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.selectors import SelectorError
+from kschedctl.objects.selectors import SelectorError, matches
 from kschedctl.scheduler.framework.config.types import InterPodAffinityArgs
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Reach
@@ -57,12 +57,6 @@ from kschedctl.scheduler.plugins.inter_pod_affinity.terms import (
     merge_namespaces,
     parse_pod_terms,
 )
-
-
-def _means(quantifier: Callable[[Iterable[bool]], bool], terms: tuple[AffinityTerm, ...], pod: Pod) -> bool:
-    """Report whether all, or any, of the terms match a pod; False without terms."""
-    # Queueing hints match terms without namespace labels, as upstream does.
-    return bool(terms) and quantifier(term.matches(pod, {}) for term in terms)
 
 
 class _FilterState(msgspec.Struct, frozen=True):
@@ -120,21 +114,42 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             terms = parse_pod_terms(pod)
             near, far = terms.required_affinity, terms.required_anti_affinity
             if new is not None and old is not None:
-                met = not _means(all, near, old) and _means(all, near, new)
+                if self._lacks_namespace((*near, *far), old, new):
+                    return True
+                met = not self._means(all, near, old) and self._means(all, near, new)
                 return met or (self._parted(far, old) and not self._parted(far, new))
             if new is not None:
-                return _means(all, near, new)
-            if old is None or self._parted(far, old):
+                return self._lacks_namespace(near, new) or self._means(all, near, new)
+            if old is None or self._lacks_namespace(far, old) or self._parted(far, old):
                 return True
             if not self.handle.release.queue.anti_affinity_of_deleted_pods_wakes:
                 return False
-            return self._parted(parse_pod_terms(old).required_anti_affinity, pod)
+            theirs = parse_pod_terms(old).required_anti_affinity
+            return self._lacks_namespace(theirs, pod) or self._parted(theirs, pod)
         except SelectorError:
             # Upstream queues the pod if a hint returns an error.
             return True
 
+    def _means(self, quantifier: Callable[[Iterable[bool]], bool], terms: tuple[AffinityTerm, ...], pod: Pod) -> bool:
+        """Report whether all, or any, of the terms match a pod; False without terms."""
+        knows = self.handle.release.queue.namespace_selectors_wake
+        labels = self.handle.cluster.namespace_labels.get(pod.namespace, {}) if knows else {}
+        return bool(terms) and quantifier(term.matches(pod, labels) for term in terms)
+
+    def _lacks_namespace(self, terms: tuple[AffinityTerm, ...], *pods: Pod) -> bool:
+        """Report whether a term depends on the labels of the pods' namespace, which does not exist."""
+        if not self.handle.release.queue.namespace_selectors_wake:
+            return False
+        namespace = pods[0].namespace
+        return namespace not in self.handle.cluster.namespace_labels and any(
+            term.namespace_selector
+            and namespace not in term.namespaces
+            and any(matches(term.selector, pod.metadata.labels) for pod in pods if term.selector is not None)
+            for term in terms
+        )
+
     def _parted(self, terms: tuple[AffinityTerm, ...], pod: Pod) -> bool:
-        return _means(any if self.handle.release.queue.any_anti_affinity_term_wakes else all, terms, pod)
+        return self._means(any if self.handle.release.queue.any_anti_affinity_term_wakes else all, terms, pod)
 
     def after_node_change(self, pod: Pod, old: Node | None, new: Node) -> bool:
         """Report whether an added or relabelled node may create, join or leave a domain of the pod's required terms."""

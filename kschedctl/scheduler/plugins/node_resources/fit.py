@@ -4,7 +4,7 @@ A requested resource is insufficient if ``requested > allocatable - used``. If `
 pods does not help: the status is UnschedulableAndUnresolvable, in releases that distinguish this case.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -67,8 +67,10 @@ from kschedctl.scheduler.plugins.node_resources.scoring import (
     ScoredResource,
     StrategyScore,
     allocations,
+    exact_percent,
     least_allocated,
     most_allocated,
+    percent,
     requested_amount,
     requested_to_capacity_ratio,
     spec_only,
@@ -171,13 +173,14 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         self._weights = [resource.weight for resource in strategy.resources]
         self._ratio = strategy.type == RATIO
         self._shape: tuple[tuple[int, int], ...] = ()
+        share = exact_percent if handle.release.fractions_are_exact else percent
         self._kernel: Kernel
         if self._ratio and strategy.requested_to_capacity_ratio is not None:
             # The configuration's scores range from 0 to 10; shape_points multiplies them by 10.
             self._shape = tuple(shape_points(strategy.requested_to_capacity_ratio.shape))
-            self._kernel = requested_to_capacity_ratio(self._shape)
+            self._kernel = requested_to_capacity_ratio(self._shape, share)
         else:
-            self._kernel = most_allocated if strategy.type == "MostAllocated" else least_allocated
+            self._kernel = partial(most_allocated if strategy.type == "MostAllocated" else least_allocated, share=share)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         pods = self.handle.pods_that_wake(EventResource.ASSIGNED_POD)
@@ -215,17 +218,23 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         """Report whether the pod fits on the empty node, and the node changed in its favour.
 
         The node must be new, or offer more of a requested resource, or offer none of a resource that a DeviceClass
-        backs.
+        backs. Where the release says so, the pod is also tried again if its nominated node no longer has room for it.
         """
         wanted = self.wanted(pod)
         backed = backed_resources(self.handle, wanted)
+
+        def lacking(offers: Mapping[str, int]) -> list[str]:
+            names = (name for name, amount in wanted.items() if amount > offers.get(name, 0))
+            return [name for name in names if name not in backed or offers.get(name, 0)]
+
         offers = Nodes((new,)).allocatable[0]
-        lacking = (name for name, amount in wanted.items() if amount > offers.get(name, 0))
-        if any(name not in backed or offers.get(name, 0) for name in lacking):
-            return False
+        before = Nodes((old,)).allocatable[0] if old is not None else {}
+        if lacks := lacking(offers):
+            is_lost = pod.status.nominated_node_name == new.name and not pod.spec.pod_group_name
+            is_lost &= old is not None and not lacking(before) and not set(_NATIVE).isdisjoint(lacks)
+            return is_lost and self.handle.release.queue.shrunk_nominated_node_wakes
         if old is None:
             return True
-        before = Nodes((old,)).allocatable[0]
         if any(offers.get(name, 0) > before.get(name, 0) for name in (PODS, *wanted)):
             return True
         return any(not offers.get(name, 0) for name in backed)
@@ -266,7 +275,6 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         )
         wanted = found.wanted
         columns = self.handle.cluster.resources(self.handle.request_rules)
-        # A slice copies nothing.
         rows: Rows | slice = slice(None) if nodes.rows is self.handle.cluster.nodes.rows else nodes.rows
         backed = backed_resources(self.handle, wanted)
         insufficient = np.zeros((len(wanted), len(nodes)), dtype=np.bool_)
@@ -280,10 +288,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
                 unresolvable[:] = True
                 continue
             allocatable = columns.allocatable[index][rows]
-            free = allocatable - columns.requested[index][rows]
-            if nodes.changed:
-                free -= nodes.delta((self.name, resource), columns.per_class[index])
-            insufficient[i] = amount > free
+            insufficient[i] = amount > allocatable - columns.used(index, nodes, (self.name, resource))
             if resource in backed:
                 # If the node offers none, DynamicResources allocates devices instead.
                 insufficient[i] &= allocatable > 0
@@ -330,8 +335,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         if index is None:
             return Reason(reason_text(resource), InsufficientResource(resource, amount, 0, 0))
         allocatable = int(columns.allocatable[index, row])
-        delta = nodes.delta((self.name, resource), columns.per_class[index])
-        used = int(columns.requested[index, row] + delta[position if len(delta) > 1 else 0])
+        used = int(columns.used(index, nodes, (self.name, resource))[position])
         nominated = nodes.nominated_in(position)
         # Of the nominated pods alone: a column of all pods for each node that is shown would be quadratic.
         wanted_by = columns.per_class[index][nodes.pods.class_id[nominated]]
@@ -344,8 +348,8 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return SUCCESS
 
     def _scored_requests(self, pod: Pod) -> dict[str, int]:
-        # Upstream scores containers' requests only; pod-level resources count in the filter.
-        requests = scoring_requests(pod, spec_only(self.handle.request_rules, pod_level=False))
+        pod_level = self.handle.release.fit_scores_pod_level_resources
+        requests = scoring_requests(pod, spec_only(self.handle.request_rules, pod_level=pod_level))
         return {r.name: requested_amount(requests, r.name) for r in self._args.scoring_strategy.resources}
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:

@@ -58,7 +58,10 @@ def allocations(
         if non_zero and resource in (CPU, MEMORY):
             allocated = columns.non_zero_requested[0 if resource == CPU else 1][rows]
         offered = allocatable != 0
-        out.append(Allocation(allocatable, allocated * offered, (allocated + amount) * offered))
+        requested = allocated + amount
+        if rules.saturate:
+            requested = np.where((allocated > 0) & (requested < 0), np.iinfo(np.int64).max, requested)
+        out.append(Allocation(allocatable, allocated * offered, requested * offered))
     return out
 
 
@@ -71,48 +74,65 @@ def spec_only(rules: RequestRules, *, pod_level: bool) -> RequestRules:
 Kernel = Callable[[Int64Array, Int64Array], Int64Array]
 
 
-def least_allocated(requested: Int64Array, allocatable: Int64Array) -> Int64Array:
+def percent(part: Int64Array, whole: Int64Array) -> Int64Array:
+    """Return the share of a whole in percent, truncated; amounts above 2^63 / 100 overflow."""
+    return truncated_divide(part * MAX_NODE_SCORE, np.maximum(whole, 1))
+
+
+def exact_percent(part: Int64Array, whole: Int64Array) -> Int64Array:
+    """Return the share of a whole in percent, 0 to 100, without overflow (upstream ``scaledFraction``).
+
+    >>> exact_percent(np.array([2**62, -1, 3]), np.array([2**62 + 2**61, 4, 4]))
+    array([66,  0, 75])
+    """
+    part = np.clip(part, 0, np.maximum(whole, 0))
+    out = percent(part, whole)
+    for i in np.flatnonzero(part > np.iinfo(np.int64).max // MAX_NODE_SCORE).tolist():
+        out[i] = int(part[i]) * MAX_NODE_SCORE // int(whole[i])
+    return out
+
+
+def least_allocated(requested: Int64Array, allocatable: Int64Array, share: Kernel = percent) -> Int64Array:
     """Return the free share of a node, in percent; 0 if more is requested than allocatable.
 
     >>> least_allocated(np.array([1000, 5000]), np.array([4000, 4000]))
     array([75,  0])
     """
     free = np.where(requested > allocatable, 0, allocatable - requested)
-    return truncated_divide(free * MAX_NODE_SCORE, np.maximum(allocatable, 1))
+    return share(free, allocatable)
 
 
-def most_allocated(requested: Int64Array, allocatable: Int64Array) -> Int64Array:
+def most_allocated(requested: Int64Array, allocatable: Int64Array, share: Kernel = percent) -> Int64Array:
     """Return the used share of a node, in percent, at most 100.
 
     >>> most_allocated(np.array([1000, 5000]), np.array([4000, 4000]))
     array([ 25, 100])
     """
-    used = np.minimum(requested, allocatable)
-    return truncated_divide(used * MAX_NODE_SCORE, np.maximum(allocatable, 1))
+    return share(np.minimum(requested, allocatable), allocatable)
 
 
-def requested_to_capacity_ratio(shape: Sequence[tuple[int, int]]) -> Kernel:
+def requested_to_capacity_ratio(shape: Sequence[tuple[int, int]], share: Kernel = percent) -> Kernel:
     """Return a kernel that maps the used share to a score by a piecewise linear function.
 
     Args:
         shape: Utilization in percent, ascending, and the score there, 0 to 100.
+        share: Returns the used share in percent.
     """
     utilizations = np.array([utilization for utilization, _ in shape], dtype=np.int64)
     scores = np.array([score for _, score in shape], dtype=np.int64)
 
-    def on_line(percent: Int64Array) -> Int64Array:
-        at = np.searchsorted(utilizations, percent)
+    def on_line(used: Int64Array) -> Int64Array:
+        at = np.searchsorted(utilizations, used)
         right = np.minimum(at, len(shape) - 1)
         left = np.maximum(right - 1, 0)
         run = np.maximum(utilizations[right] - utilizations[left], 1)
-        rise = (scores[right] - scores[left]) * (percent - utilizations[left])
+        rise = (scores[right] - scores[left]) * (used - utilizations[left])
         between = scores[left] + truncated_divide(rise, run)
         return np.where((at == 0) | (at == len(shape)), scores[right], between)
 
     def kernel(requested: Int64Array, allocatable: Int64Array) -> Int64Array:
         over = (allocatable == 0) | (requested > allocatable)
-        percent = truncated_divide(requested * MAX_NODE_SCORE, np.maximum(allocatable, 1))
-        return on_line(np.where(over, MAX_NODE_SCORE, percent))
+        return on_line(np.where(over, MAX_NODE_SCORE, share(requested, allocatable)))
 
     return kernel
 

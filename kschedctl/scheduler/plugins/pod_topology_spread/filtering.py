@@ -48,6 +48,9 @@ class SpreadConstraint(msgspec.Struct, frozen=True):
     min_domains: int
     #: The selector of the counted pods; ``None`` selects no pod.
     selector: Selector | None
+    #: False if the pods of the snapshot do not count: there is no selector, or an empty one in releases where it
+    #: counts none.
+    counts: bool
     #: True if only nodes that match the pod's node selector and affinity count.
     honor_affinity: bool
     #: True if only nodes whose taints the pod tolerates count.
@@ -64,6 +67,7 @@ def parse_constraints(
     action: str,
     *,
     match_label_keys: bool = True,
+    empty_counts: bool = False,
     selector: Selector | None = None,
 ) -> tuple[SpreadConstraint, ...]:
     """Return the constraints with a given ``whenUnsatisfiable``, parsed.
@@ -73,6 +77,7 @@ def parse_constraints(
         pod: The pod, whose labels ``matchLabelKeys`` refers to.
         action: ``DoNotSchedule`` or ``ScheduleAnyway``.
         match_label_keys: True if ``matchLabelKeys`` is honoured.
+        empty_counts: True if a constraint with an empty selector counts the pods of the namespace.
         selector: A selector that replaces the constraints' own selectors.
 
     Raises PluginError if a selector is invalid.
@@ -97,6 +102,7 @@ def parse_constraints(
                 max_skew=constraint.max_skew,
                 min_domains=1 if constraint.min_domains is None else constraint.min_domains,
                 selector=parsed,
+                counts=bool(parsed) or (empty_counts and parsed is not None),
                 honor_affinity=(constraint.node_affinity_policy or "Honor") == "Honor",
                 honor_taints=constraint.node_taints_policy == "Honor",
             )
@@ -107,16 +113,16 @@ def parse_constraints(
 def selected_classes(cluster: Cluster, constraint: SpreadConstraint, namespace: str) -> tuple[Int64Array, Int64Array]:
     """Return the pod classes that a constraint selects.
 
-    Returns: counted: 1 for the classes that count in the snapshot: not those of terminating pods, and none for an
-        empty selector; moved: 1 for the classes whose pods change the count when they are added or removed.
-        Upstream checks neither termination nor the emptiness of the selector there
+    Returns: counted: 1 for the classes that count in the snapshot: not those of terminating pods; moved: 1 for the
+        classes whose pods change the count when they are added or removed. Upstream checks neither termination nor the
+        emptiness of the selector there.
     """
     pods = cluster.pods
     if constraint.selector is None:
         nothing = np.zeros(len(pods.classes), dtype=np.int64)
         return nothing, nothing
     moved = pods.classes_matching(constraint.selector) & pods.classes_in(frozenset({namespace}))
-    counted = moved & ~pods.class_terminating if constraint.selector else np.zeros_like(moved)
+    counted = moved & ~pods.class_terminating if constraint.counts else np.zeros_like(moved)
     return counted.astype(np.int64), moved.astype(np.int64)
 
 

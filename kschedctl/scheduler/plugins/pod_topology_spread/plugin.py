@@ -131,9 +131,15 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
 
     def _constraints(self, pod: Pod, action: str) -> tuple[SpreadConstraint, ...]:
         """Return the pod's constraints, or the defaults with the selector of its Services and controller."""
-        gate = self.handle.release.enabled("MatchLabelKeysInPodTopologySpread")
+        release = self.handle.release
         if pod.spec.topology_spread_constraints:
-            return parse_constraints(pod.spec.topology_spread_constraints, pod, action, match_label_keys=gate)
+            return parse_constraints(
+                pod.spec.topology_spread_constraints,
+                pod,
+                action,
+                match_label_keys=release.enabled("MatchLabelKeysInPodTopologySpread"),
+                empty_counts=release.empty_spread_selector_counts,
+            )
         if not any(constraint.when_unsatisfiable == action for constraint in self._defaults):
             return ()
         selector = default_selector(self.handle.cluster, pod)

@@ -169,7 +169,10 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
     @cached_property
     def binder(self) -> Binder:
         """The binder over the plugin's cluster."""
-        return Binder(self.handle.cluster, self.handle.release.enabled("VolumeAttributesClass"))
+        release = self.handle.release
+        return Binder(
+            self.handle.cluster, release.enabled("VolumeAttributesClass"), exact_sizes=release.volume_sizes_are_exact
+        )
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         changed = ActionType.ADD | ActionType.UPDATE

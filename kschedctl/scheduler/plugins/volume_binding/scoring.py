@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from kschedctl.common.arrays import Int64Array, Mask, round_half_away
-from kschedctl.objects.quantity import value
+from kschedctl.objects.quantity import saturated_value, value
 from kschedctl.objects.resources import EPHEMERAL_STORAGE, format_amount
 from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.scheduler.framework.explanation import Arithmetic, Step, sum_expression
@@ -29,8 +29,9 @@ class ClassTotals:
     counts: By class: True if the class counts on the node.
     """
 
-    def __init__(self, n_nodes: int) -> None:
+    def __init__(self, n_nodes: int, *, exact_sizes: bool) -> None:
         self._n_nodes = n_nodes
+        self._bytes = saturated_value if exact_sizes else value
         self.requested: dict[str, Int64Array] = {}
         self.capacity: dict[str, Int64Array] = {}
         self.counts: dict[str, Mask] = {}
@@ -39,8 +40,8 @@ class ClassTotals:
         """Count the existing volume that a claim would get on each node."""
         names = [volume.spec.storage_class_name for volume in match.candidates]
         # Choice -1 (no volume) picks the last entry.
-        sizes = np.array([*(value(storage_capacity(volume)) for volume in match.candidates), 0], dtype=np.int64)
-        requested = value(requested_storage(match.claim) or 0)
+        sizes = np.array([*(self._bytes(storage_capacity(each)) for each in match.candidates), 0], dtype=np.int64)
+        requested = self._bytes(requested_storage(match.claim) or 0)
         for name in dict.fromkeys(names):
             here = np.array([*(other == name for other in names), False], dtype=np.bool_)[match.choice]
             self._class(name, here)
@@ -51,7 +52,7 @@ class ClassTotals:
         """Count a claim that is provisioned on some nodes; all claims of a class share one capacity."""
         name = check.claim.spec.storage_class_name or ""
         self._class(name, here)
-        self.requested[name][here] += value(requested_storage(check.claim) or 0)
+        self.requested[name][here] += self._bytes(requested_storage(check.claim) or 0)
         self.capacity[name][here] = check.provisioning.available[here]
 
     def _class(self, name: str, here: Mask) -> None:
@@ -84,7 +85,7 @@ def storage_capacity_scores(found: FoundVolumes, kernel: Kernel) -> Int64Array:
 
 
 def _totals(found: FoundVolumes) -> ClassTotals:
-    totals = ClassTotals(len(found.error))
+    totals = ClassTotals(len(found.error), exact_sizes=found.exact_sizes)
     for match in found.matches:
         totals.add_existing(match)
     for check, here in _measured(found):
