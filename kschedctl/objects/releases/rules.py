@@ -60,6 +60,8 @@ class DeviceRules:
     capacity_errors: bool = False
     #: True if mode All fails on a device with too little remaining capacity; else it leaves the device out.
     all_fails_on_used_capacity: bool = False
+    #: True if mode All rejects a node with an incomplete or invalid pool; else such a pool is an error.
+    all_rejects_node: bool = False
     #: True if slices with devices of compatibility groups are ignored, so that their pool is incomplete.
     hides_compatibility_groups: bool = False
     #: True if a request with derived attributes is an error; else they are ignored.
@@ -116,7 +118,7 @@ DEVICES_1_37: Final = replace(
     optional_node_operations=True,
     silent_post_filter=True,
 )
-DEVICES_1_38: Final = DEVICES_1_37
+DEVICES_1_38: Final = replace(DEVICES_1_37, all_rejects_node=True)
 
 
 # The differences between releases in the scheduling of pod groups, as data.
@@ -195,10 +197,7 @@ POD_GROUP_GATES_1_37: Final = {
     TOPOLOGY_AWARE: (GENERIC_WORKLOAD,),
     GROUP_PREEMPTION_POLICY: (GENERIC_WORKLOAD,),
 }
-POD_GROUP_GATES_1_38: Final = {
-    GENERIC_WORKLOAD: (),
-    TOPOLOGY_AWARE: (GENERIC_WORKLOAD,),
-}
+POD_GROUP_GATES_1_38: Final = {GENERIC_WORKLOAD: (), TOPOLOGY_AWARE: (GENERIC_WORKLOAD,)}
 
 
 # The differences between releases in the scheduling queue, as data: events, preemption and batches.

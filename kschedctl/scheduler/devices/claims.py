@@ -28,6 +28,10 @@ class AllocationError(Exception):
     """An error that ends the scheduling cycle, in the scheduler's words."""
 
 
+class NodeRejectedError(Exception):
+    """A reason for which claims cannot be allocated on a node, in the scheduler's words; other nodes are tried."""
+
+
 #: The kinds of objects that describe devices, and what is allocated of them.
 KINDS: Final[frozenset[type[ApiObject]]] = frozenset({ResourceSlice, DeviceTaintRule, ResourceClaim, DeviceClass})
 #: The time that a device may take to become ready, unless the configuration says otherwise.

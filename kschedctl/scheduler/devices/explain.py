@@ -10,7 +10,7 @@ from kschedctl.common.findings import shortened
 from kschedctl.common.wording import listed, similar
 from kschedctl.objects.device import ALL, ResourceClaim
 from kschedctl.scheduler.devices.capacity import CapacityError
-from kschedctl.scheduler.devices.claims import AllocationError
+from kschedctl.scheduler.devices.claims import AllocationError, NodeRejectedError
 from kschedctl.scheduler.devices.requests import Alternative, ClaimPlan
 from kschedctl.scheduler.devices.search import NodeDevices, Search, TooManyStepsError
 from kschedctl.scheduler.framework.operands import Operands, Shortfall
@@ -294,6 +294,6 @@ def _constraint(plans: Sequence[ClaimPlan], site: NodeDevices) -> str:
                     if constraint.match_attribute is not None:
                         return f"matchAttribute {constraint.match_attribute}"
                     return f"distinctAttribute {constraint.distinct_attribute}"
-            except (AllocationError, TooManyStepsError):
+            except (AllocationError, NodeRejectedError, TooManyStepsError):
                 continue
     return ""

@@ -13,7 +13,7 @@ import numpy as np
 from kschedctl.common.arrays import Int64Array
 from kschedctl.objects.device import ALL, ALLOCATION_RESULTS_MAX, EXACT_COUNT, Device, DeviceTaint, ResourceSlice
 from kschedctl.scheduler.devices.capacity import CapacityError, consumption, fits
-from kschedctl.scheduler.devices.claims import AllocationError, DeviceID, PoolID
+from kschedctl.scheduler.devices.claims import AllocationError, DeviceID, NodeRejectedError, PoolID
 from kschedctl.scheduler.devices.constraints import ConstraintState, counters_of, make_constraint
 from kschedctl.scheduler.devices.requests import Alternative, ClaimPlan
 from kschedctl.scheduler.devices.taints import untolerated
@@ -235,6 +235,7 @@ def claim_work(plan: ClaimPlan, site: NodeDevices) -> list[list[RequestWork]]:
     """Return the work of a claim at a site, by request and alternative.
 
     Raises AllocationError if the scheduler ends its cycle with an error before the search.
+    Raises NodeRejectedError if the scheduler rejects the node before the search.
     """
     keeps_alternative = site.inventory.rules.keeps_alternative
     out = []
@@ -276,12 +277,13 @@ def _alternative_work(asked: Alternative, seen: Alternative, site: NodeDevices) 
 
 def _every_device(asked: Alternative, verdict: list[int], site: NodeDevices) -> list[int]:
     where = f"claim {asked.claim}, request {asked.own_name}: asks for all devices, but resource pool"
+    bad_pool = NodeRejectedError if site.inventory.rules.all_rejects_node else AllocationError
     out: list[int] = []
     for pool in site.pools:
         if pool.incomplete:
-            raise AllocationError(f"{where} {pool.id} is currently being updated")
+            raise bad_pool(f"{where} {pool.id} is currently being updated")
         if pool.invalid:
-            raise AllocationError(f"{where} {pool.id} is currently invalid")
+            raise bad_pool(f"{where} {pool.id} is currently invalid")
         out += [
             device
             for device in pool.devices
@@ -380,6 +382,7 @@ class Search:
         """Return the devices of every claim, or ``None`` if there is no solution.
 
         Raises AllocationError if the scheduler ends its cycle with an error.
+        Raises NodeRejectedError if the scheduler rejects the node without a search.
         Raises TooManyStepsError if the search takes more than ``MAX_STEPS`` steps.
         """
         for plan in self._plans:

@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from kschedctl.objects.device import DeviceClass, DeviceConstraint, ResourceClaim, ResourceSlice
 from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.releases.rules import DEVICES_1_34, DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
+from kschedctl.objects.releases.rules import (
+    DEVICES_1_34,
+    DEVICES_1_35,
+    DEVICES_1_36,
+    DEVICES_1_37,
+    DEVICES_1_38,
+    DeviceRules,
+)
 from kschedctl.scheduler.devices.allocator import Allocations, allocate, claim_of_class, new_allocations, places_of
 from kschedctl.scheduler.devices.constraints import make_constraint
 from kschedctl.scheduler.devices.inventory import Inventory
@@ -18,7 +25,7 @@ from tests.example_counts import scaled
 from tests.reference.devices import first_devices
 from tests.scheduler.devices.builders import DRIVER, either, make_claim, make_class, make_device, make_slice, request
 
-RULES = {"1.34": DEVICES_1_34, "1.35": DEVICES_1_35, "1.36": DEVICES_1_36, "1.37": DEVICES_1_37}
+RULES = {"1.34": DEVICES_1_34, "1.35": DEVICES_1_35, "1.36": DEVICES_1_36, "1.37": DEVICES_1_37, "1.38": DEVICES_1_38}
 A100 = f"device.attributes['{DRIVER}'].model == 'a100'"
 EXISTS = [{"operator": "Exists"}]
 ILL = [{"key": "ill", "effect": "NoSchedule"}]
@@ -40,9 +47,9 @@ def _allocations(
 
 def _found(allocations: Allocations, row: int = 0) -> str:
     """The devices of each claim, ``request=device``; or why there are none."""
-    outcome = allocations.outcomes[int(allocations.outcome_of[row])]
-    if outcome.failed:
-        return allocations.error(row)
+    outcome = allocations.outcome_at(row)
+    if outcome.is_own:
+        return allocations.problem(row)
     if outcome.solution is None:
         return outcome.refusal
     site = allocations.site(row)
@@ -310,6 +317,25 @@ def test_what_is_allocated(claim: ResourceClaim, objects: list[ApiObject], found
 )
 def test_releases(version: str, claim: ResourceClaim, objects: list[ApiObject], found: str) -> None:
     assert _found(_allocations([claim], *objects, rules=RULES[version])) == found
+
+
+@pytest.mark.parametrize(
+    ("version", "failed"),
+    [
+        pytest.param("1.37", [True, False], id="1.37: the cycle ends with an error"),
+        pytest.param("1.38", [False, False], id="1.38: the node is rejected, and others are tried"),
+    ],
+)
+def test_all_and_a_pool_that_cannot_be_used(version: str, failed: list[bool]) -> None:
+    slices = [make_slice("a", slices=2, node="a"), make_slice("b", make_device(), make_device(), node="b")]
+    claim = make_claim("c", request(every=True))
+    for node, problem in (("a", "being updated"), ("b", "invalid")):
+        allocations = _allocations(
+            [claim], *slices, make_slice("o", node="ok"), rules=RULES[version], nodes=[node, "ok"]
+        )
+        assert [allocations.outcome_at(row).failed for row in range(2)] == failed
+        where = f"claim default/c, request r: asks for all devices, but resource pool {DRIVER}/{node}"
+        assert [_found(allocations, row) for row in range(2)] == [f"{where} is currently {problem}", "r=gpu-0"]
 
 
 def test_nodes_that_look_alike_are_searched_once() -> None:
