@@ -41,6 +41,8 @@ class DeviceRules:
     taints: bool = False
     #: True if DeviceTaintRule objects are supported (DRADeviceTaintRules).
     taint_rules: bool = False
+    #: True if a DeviceTaintRule without a selector taints no device; else it taints all devices.
+    taint_rules_need_selector: bool = False
     #: True if devices may become ready only after their allocation (DRADeviceBindingConditions).
     binding_conditions: bool = False
     #: True if a pool is evaluated over all nodes: a pool that lacks slices is not used, and a newer generation on
@@ -60,6 +62,9 @@ class DeviceRules:
     capacity_errors: bool = False
     #: True if mode All fails on a device with too little remaining capacity; else it leaves the device out.
     all_fails_on_used_capacity: bool = False
+    #: True if the limit of devices per claim is checked request by request, and the error names the request; else it is
+    #: checked once for the sum.
+    counts_by_request: bool = False
     #: True if mode All rejects a node with an incomplete or invalid pool; else such a pool is an error.
     all_rejects_node: bool = False
     #: True if slices with devices of compatibility groups are ignored, so that their pool is incomplete.
@@ -118,7 +123,9 @@ DEVICES_1_37: Final = replace(
     optional_node_operations=True,
     silent_post_filter=True,
 )
-DEVICES_1_38: Final = replace(DEVICES_1_37, all_rejects_node=True)
+#: The patch release 1.37.1.
+DEVICES_1_37_1: Final = replace(DEVICES_1_37, taint_rules_need_selector=True, counts_by_request=True)
+DEVICES_1_38: Final = replace(DEVICES_1_37_1, all_rejects_node=True)
 
 
 # The differences between releases in the scheduling of pod groups, as data.

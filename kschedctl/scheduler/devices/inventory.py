@@ -243,7 +243,8 @@ class Inventory:
         self.rules = rules
         slices: list[ResourceSlice] = list(cluster.list(ResourceSlice))
         if rules.taint_rules:
-            slices = with_taint_rules(slices, list(cluster.list(DeviceTaintRule)))
+            taint_rules = list(cluster.list(DeviceTaintRule))
+            slices = with_taint_rules(slices, taint_rules, needs_selector=rules.taint_rules_need_selector)
         self.slices = slices
         self.views = gather_pools(slices, cluster.nodes, rules)
         self.devices: list[Device] = [device for one in slices for device in one.spec.devices]

@@ -237,7 +237,7 @@ def claim_work(plan: ClaimPlan, site: NodeDevices) -> list[list[RequestWork]]:
     Raises AllocationError if the scheduler ends its cycle with an error before the search.
     Raises NodeRejectedError if the scheduler rejects the node before the search.
     """
-    keeps_alternative = site.inventory.rules.keeps_alternative
+    rules, keeps_alternative = site.inventory.rules, site.inventory.rules.keeps_alternative
     out = []
     least = 0
     for alternatives in plan.requests:
@@ -251,7 +251,12 @@ def claim_work(plan: ClaimPlan, site: NodeDevices) -> list[list[RequestWork]]:
             seen = alternatives[0] if shares_first and asked.mode == ALL else asked
             work.append(_alternative_work(asked, seen, site))
         out.append(work)
-        least += min(one.n_devices for one in work)
+        n_devices = min(one.n_devices for one in work)
+        if rules.counts_by_request and least + n_devices > ALLOCATION_RESULTS_MAX:
+            limit = f"exceeds the claim limit of {ALLOCATION_RESULTS_MAX}, with {least} already accounted for"
+            where = f"claim {plan.claim.key}, request {alternatives[0].request}"
+            raise AllocationError(f"{where}: adding {n_devices} devices {limit}")
+        least += n_devices
     if least > ALLOCATION_RESULTS_MAX:
         limit = f"exceeds the claim limit of {ALLOCATION_RESULTS_MAX}"
         raise AllocationError(f"claim {plan.claim.key}: number of requested devices {least} {limit}")

@@ -14,6 +14,7 @@ from kschedctl.objects.releases.rules import (
     DEVICES_1_35,
     DEVICES_1_36,
     DEVICES_1_37,
+    DEVICES_1_37_1,
     DEVICES_1_38,
     DeviceRules,
 )
@@ -25,7 +26,14 @@ from tests.example_counts import scaled
 from tests.reference.devices import first_devices
 from tests.scheduler.devices.builders import DRIVER, either, make_claim, make_class, make_device, make_slice, request
 
-RULES = {"1.34": DEVICES_1_34, "1.35": DEVICES_1_35, "1.36": DEVICES_1_36, "1.37": DEVICES_1_37, "1.38": DEVICES_1_38}
+RULES = {
+    "1.34": DEVICES_1_34,
+    "1.35": DEVICES_1_35,
+    "1.36": DEVICES_1_36,
+    "1.37": DEVICES_1_37,
+    "1.37.1": DEVICES_1_37_1,
+    "1.38": DEVICES_1_38,
+}
 A100 = f"device.attributes['{DRIVER}'].model == 'a100'"
 EXISTS = [{"operator": "Exists"}]
 ILL = [{"key": "ill", "effect": "NoSchedule"}]
@@ -312,6 +320,21 @@ def test_what_is_allocated(claim: ResourceClaim, objects: list[ApiObject], found
             [TWO],
             "r=gpu-0",
             id="1.36: and not known",
+        ),
+        pytest.param(
+            "1.37",
+            make_claim("c", request("r", 20), request("s", 13)),
+            [TWO],
+            "claim default/c: number of requested devices 33 exceeds the claim limit of 32",
+            id="1.37: too many devices in all",
+        ),
+        pytest.param(
+            "1.37.1",
+            make_claim("c", request("r", 20), either("s", request("a", 40), request("b", 13)), request(of="none")),
+            [TWO],
+            "claim default/c, request s: adding 13 devices exceeds the claim limit of 32, with 20 already accounted"
+            " for",
+            id="1.37.1: counted request by request",
         ),
     ],
 )
