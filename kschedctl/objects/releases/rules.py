@@ -58,6 +58,11 @@ class DeviceRules:
     keeps_alternative: bool = False
     #: True if errors of selectors name the device and suggest a remedy for missing keys.
     names_device_in_selector_errors: bool = False
+    #: True if selectors read attributes with a list of values; else such an attribute has no readable value.
+    lists_readable: bool = False
+    #: True if an attribute without a readable value is an error in selectors that read it, and in constraints. Else it
+    #: is an error in all selectors for the device, and constraints compare versions as texts.
+    values_are_parsed: bool = False
     #: True if capacity that cannot be computed ends the cycle with an error; else the device is skipped.
     capacity_errors: bool = False
     #: True if mode All fails on a device with too little remaining capacity; else it leaves the device out.
@@ -116,6 +121,7 @@ DEVICES_1_37: Final = replace(
     counters_by_driver=True,
     taint_rules=True,
     names_device_in_selector_errors=True,
+    lists_readable=True,
     capacity_errors=True,
     all_fails_on_used_capacity=True,
     hides_compatibility_groups=True,
@@ -125,7 +131,7 @@ DEVICES_1_37: Final = replace(
 )
 #: The patch release 1.37.1.
 DEVICES_1_37_1: Final = replace(DEVICES_1_37, taint_rules_need_selector=True, counts_by_request=True)
-DEVICES_1_38: Final = replace(DEVICES_1_37_1, all_rejects_node=True)
+DEVICES_1_38: Final = replace(DEVICES_1_37_1, all_rejects_node=True, values_are_parsed=True)
 
 
 # The differences between releases in the scheduling of pod groups, as data.

@@ -39,7 +39,7 @@ def device_kinds(columns: Iterable[Int64Array], n_devices: int) -> Int64Array:
     """Assign a kind to each device by the columns that influence a search.
 
     Args:
-        columns: The codes of the devices, from -1 on.
+        columns: The codes of the devices.
 
     Returns: The kind of each device: the same number for devices with equal codes in all columns.
 
@@ -50,7 +50,8 @@ def device_kinds(columns: Iterable[Int64Array], n_devices: int) -> Int64Array:
     for column in columns:
         if not n_devices or (column == column[0]).all():
             continue
-        kinds = kinds * (int(column.max()) + 2) + column + 1
+        least, most = int(column.min()), int(column.max())
+        kinds = kinds * (most - least + 1) + column - least
         kinds = np.unique(kinds, return_inverse=True)[1].astype(np.int64)
     return kinds
 

@@ -516,6 +516,11 @@ class Search:
         """Add a device to all constraints of its claim, or to none of them."""
         constraints = self._constraints[claim]
         for number, constraint in enumerate(constraints):
+            if self._rules.values_are_parsed and constraint.cannot_compare(asked.request, asked.alternative, device):
+                self._release(constraints[:number], asked)
+                names = [name for name in self._plans[claim].attributes if name is not None]
+                where = f"claim {asked.claim}, request {asked.own_name}: device {self._site.device_id(device)}"
+                raise AllocationError(f"{where}: unsupported attribute value for {names[number]}")
             if not constraint.add(asked.request, asked.alternative, device):
                 self._release(constraints[:number], asked)
                 if must:

@@ -38,6 +38,8 @@ A100 = f"device.attributes['{DRIVER}'].model == 'a100'"
 EXISTS = [{"operator": "Exists"}]
 ILL = [{"key": "ill", "effect": "NoSchedule"}]
 NUMA = f"{DRIVER}/numa"
+FIRMWARE = f"{DRIVER}/firmware"
+LISTED = {"strings": ["a", "b"]}
 SHARED = {"allowMultipleAllocations": True}
 COUNTERS: Any = {"sharedCounters": [{"name": "mem", "counters": {"gi": {"value": "40"}}}]}
 
@@ -69,6 +71,13 @@ def _devices(**each: Any) -> list[dict[str, Any]]:
     """Devices gpu-0, gpu-1, ..., with attributes and fields as lists."""
     n_devices = len(next(iter(each.values())))
     return [make_device(f"gpu-{i}", **{key: values[i] for key, values in each.items()}) for i in range(n_devices)]
+
+
+def _version(text: str) -> dict[str, str]:
+    return {"version": text}
+
+
+HUGE = _version("18446744073709551616.0.0")
 
 
 def _part(name: str, amount: str, **fields: Any) -> dict[str, Any]:
@@ -335,6 +344,72 @@ def test_what_is_allocated(claim: ResourceClaim, objects: list[ApiObject], found
             "claim default/c, request s: adding 13 devices exceeds the claim limit of 32, with 20 already accounted"
             " for",
             id="1.37.1: counted request by request",
+        ),
+        pytest.param(
+            "1.37",
+            make_claim("c", request("r", 1, "true")),
+            [make_slice("s", make_device(firmware=HUGE))],
+            "claim default/c: selector #0 on device gpu.example.com/node/gpu-0: CEL runtime error: attribute firmware:"
+            ' parse semantic version: strconv.ParseUint: parsing "18446744073709551616": value out of range',
+            id="1.37: a version that cannot be parsed fails every selector",
+        ),
+        pytest.param(
+            "1.38",
+            make_claim("c", request("r", 1, f"!('firmware' in device.attributes['{DRIVER}'])")),
+            [make_slice("s", make_device(firmware=HUGE))],
+            "r=gpu-0",
+            id="1.38: it does not count as an attribute",
+        ),
+        pytest.param(
+            "1.38",
+            make_claim("c", request("r", 1, f"has(device.attributes['{DRIVER}'].firmware)")),
+            [make_slice("s", make_device(firmware=HUGE))],
+            "claim default/c: selector #0 on device gpu.example.com/node/gpu-0: CEL runtime error: attribute firmware:"
+            " value is invalid or its type is not supported by this version",
+            id="1.38: it fails the selectors that read it",
+        ),
+        pytest.param(
+            "1.36",
+            make_claim("c", request("r", 1, "true")),
+            [make_slice("s", make_device(firmware=LISTED))],
+            "claim default/c: selector #0: CEL runtime error: attribute firmware: unsupported attribute value",
+            id="1.36: a list cannot be read",
+        ),
+        pytest.param(
+            "1.37",
+            make_claim("c", request("r", 1, f"'b' in device.attributes['{DRIVER}'].firmware")),
+            [make_slice("s", make_device(firmware=LISTED))],
+            "r=gpu-0",
+            id="1.37: a list can be read",
+        ),
+        pytest.param(
+            "1.37",
+            make_claim("c", request("r", 2), match=FIRMWARE),
+            [make_slice("s", *_devices(firmware=[LISTED, LISTED, HUGE, HUGE]))],
+            "r=gpu-2 r=gpu-3",
+            id="1.37: lists are not equal, and versions are compared as texts",
+        ),
+        pytest.param(
+            "1.37",
+            make_claim("c", request("r", 2), match=FIRMWARE),
+            [make_slice("s", *_devices(firmware=[_version("1.0.0+a"), _version("1.0.0+b")]))],
+            CANNOT,
+            id="1.37: the build of a version counts",
+        ),
+        pytest.param(
+            "1.38",
+            make_claim("c", request("r", 2), match=FIRMWARE),
+            [make_slice("s", *_devices(firmware=[_version("1.0.0+a"), _version("1.0.0+b")]))],
+            "r=gpu-0 r=gpu-1",
+            id="1.38: the build of a version does not count",
+        ),
+        pytest.param(
+            "1.38",
+            make_claim("c", request("r", 2), distinct=FIRMWARE),
+            [make_slice("s", *_devices(firmware=[_version("1.0.0-a"), LISTED]))],
+            "claim default/c, request r: device gpu.example.com/node/gpu-1: unsupported attribute value for"
+            " gpu.example.com/firmware",
+            id="1.38: a value that cannot be compared is an error",
         ),
     ],
 )
