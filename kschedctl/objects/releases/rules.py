@@ -65,6 +65,9 @@ class DeviceRules:
     values_are_parsed: bool = False
     #: True if capacity that cannot be computed ends the cycle with an error; else the device is skipped.
     capacity_errors: bool = False
+    #: True if a name of an attribute or capacity without a domain has the driver's domain, in devices, requests and
+    #: consumed capacity. Else names of capacities are compared as they are written.
+    names_have_domains: bool = False
     #: True if mode All fails on a device with too little remaining capacity; else it leaves the device out.
     all_fails_on_used_capacity: bool = False
     #: True if the limit of devices per claim is checked request by request, and the error names the request; else it is
@@ -131,7 +134,7 @@ DEVICES_1_37: Final = replace(
 )
 #: The patch release 1.37.1.
 DEVICES_1_37_1: Final = replace(DEVICES_1_37, taint_rules_need_selector=True, counts_by_request=True)
-DEVICES_1_38: Final = replace(DEVICES_1_37_1, all_rejects_node=True, values_are_parsed=True)
+DEVICES_1_38: Final = replace(DEVICES_1_37_1, all_rejects_node=True, values_are_parsed=True, names_have_domains=True)
 
 
 # The differences between releases in the scheduling of pod groups, as data.

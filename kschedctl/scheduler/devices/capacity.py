@@ -6,10 +6,14 @@ rounded up first, as Quantity.Value does.
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypeVar
 
+from kschedctl.objects.core import QuantityText
 from kschedctl.objects.device import CapacityRequestPolicyRange, CapacityRequirements, DeviceCapacity
 from kschedctl.objects.quantity import NANO, parse_quantity, value
+from kschedctl.objects.releases.rules import DeviceRules
+
+V = TypeVar("V")
 
 _MAX: Final = 2**63 - 1
 _DIGITS: Final = re.compile(r"[+-]?0*([0-9]*)\.?([0-9]*)")
@@ -23,22 +27,42 @@ class CapacityError(Exception):
     """An error in the computation of consumed capacity, in the scheduler's words."""
 
 
+def own_name(name: str, driver: str) -> str:
+    """Return the name of an attribute or capacity without the domain, if the domain is the driver's."""
+    return name.removeprefix(f"{driver}/")
+
+
+def own_names(amounts: Mapping[str, V], driver: str) -> dict[str, V]:
+    """Return values by the names without the driver's domain.
+
+    If a name is there with and without the domain, the value with the domain counts.
+
+    >>> own_names({"gpu.example.com/memory": 1, "memory": 2, "example.org/lanes": 3}, "gpu.example.com")
+    {'memory': 1, 'example.org/lanes': 3}
+    """
+    out = {own_name(name, driver): amount for name, amount in amounts.items()}
+    qualified = {name: amount for name, amount in amounts.items() if own_name(name, driver) != name}
+    return out | {own_name(name, driver): amount for name, amount in qualified.items()}
+
+
 def consumption(
-    request: CapacityRequirements | None, capacities: Mapping[str, DeviceCapacity], *, exact: bool
+    request: CapacityRequirements | None, capacities: Mapping[str, DeviceCapacity], driver: str, rules: DeviceRules
 ) -> dict[str, int] | None:
     """Return the amount that a request takes of each capacity of a device.
 
     Args:
-        exact: True if amounts beyond int64 are errors; otherwise they wrap around as in Quantity.Value.
+        driver: The driver of the device.
 
-    Returns: The consumption by capacity, in nano-units; ``None`` if the request names a capacity that the device
-        lacks.
+    Returns: The consumption by capacity, as the device names it, in nano-units; ``None`` if the request names a
+        capacity that the device lacks.
 
-    Raises CapacityError if ``exact`` is set and an amount is negative or cannot be represented in int64.
+    Raises CapacityError if the release has such errors, and an amount is negative or cannot be represented in int64,
+        or a capacity is requested twice.
     """
-    asked = {} if request is None else request.requests
-    if any(name not in capacities for name in asked):
+    asked = _asked_amounts(request, capacities, driver, rules)
+    if asked is None:
         return None
+    exact = rules.capacity_errors
     out = {}
     for name, capacity in capacities.items():
         wanted, policy = asked.get(name), capacity.request_policy
@@ -55,8 +79,28 @@ def consumption(
             if exact and amount < 0:
                 raise CapacityError("capacity value is negative")
         except CapacityError as error:
-            raise CapacityError(f'capacity "{name}": {error}') from None
+            shown = f"{driver}/{name}" if rules.names_have_domains and "/" not in name else name
+            raise CapacityError(f'capacity "{shown}": {error}') from None
         out[name] = amount
+    return out
+
+
+def _asked_amounts(
+    request: CapacityRequirements | None, capacities: Mapping[str, DeviceCapacity], driver: str, rules: DeviceRules
+) -> Mapping[str, QuantityText] | None:
+    """Return the requested amounts by the device's names of the capacities; ``None`` if the device lacks one."""
+    asked = {} if request is None else request.requests
+    if not rules.names_have_domains:
+        return asked if all(name in capacities for name in asked) else None
+    names = {own_name(name, driver): name for name in capacities}
+    if any(own_name(name, driver) not in names for name in asked):
+        return None
+    out: dict[str, QuantityText] = {}
+    for name, amount in asked.items():
+        own = own_name(name, driver)
+        if names[own] in out:
+            raise CapacityError(f'capacity "{own}" requested both as "{own}" and as "{driver}/{own}"')
+        out[names[own]] = amount
     return out
 
 
@@ -65,21 +109,24 @@ def fits(
     capacities: Mapping[str, DeviceCapacity],
     used: Mapping[str, int],
     own: Mapping[str, int],
+    driver: str,
+    rules: DeviceRules,
 ) -> bool:
     """Report whether a consumption respects the device's request policies and the capacity that is left.
 
     Args:
-        used: The consumption by other claims, in nano-units.
-        own: The consumption by the current search, in nano-units.
+        used: The consumption by other claims, in nano-units; see ``Usage.consumed``.
+        own: The consumption by the current search, in nano-units, by the device's names.
+        driver: The driver of the device.
     """
-    return all(
-        not _violates(consumed[name], capacity)
-        and used.get(name, 0) + own.get(name, 0) + consumed[name] <= parse_quantity(capacity.value)
-        for name, capacity in capacities.items()
-    )
+    for name, capacity in capacities.items():
+        in_use = used.get(own_name(name, driver) if rules.names_have_domains else name, 0) + own.get(name, 0)
+        if _violates(consumed[name], capacity) or in_use + consumed[name] > parse_quantity(capacity.value):
+            return False
+    return True
 
 
-def _round_up(asked: str | int | float, valid: CapacityRequestPolicyRange, *, exact: bool) -> int:
+def _round_up(asked: QuantityText, valid: CapacityRequestPolicyRange, *, exact: bool) -> int:
     """Round a requested amount up to the minimum of a range, or to a whole number of steps above it."""
     amount, least = parse_quantity(asked), parse_quantity(valid.min or 0)
     if amount < least:
@@ -98,7 +145,7 @@ def _round_up(asked: str | int | float, valid: CapacityRequestPolicyRange, *, ex
     return _wrapped(start + step * steps) * NANO
 
 
-def _asked_value(asked: str | int | float, amount: int) -> int:
+def _asked_value(asked: QuantityText, amount: int) -> int:
     """Return Quantity.Value of a decimal amount, including amounts beyond int64.
 
     Binary amounts are capped when they are parsed. An amount of at most 18 digits is multiplied by a power of ten.

@@ -22,6 +22,7 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod, PodResourceClaim
 from kschedctl.objects.quantity import parse_quantity
 from kschedctl.objects.releases.rules import DeviceRules
+from kschedctl.scheduler.devices.capacity import own_names
 
 
 class AllocationError(Exception):
@@ -198,7 +199,8 @@ class Usage:
     whole: set[DeviceID] = field(default_factory=set)
     #: The devices of which a share is allocated.
     shared: set[DeviceID] = field(default_factory=set)
-    #: The allocated capacity of shared devices, in nano-units; only devices whose results list consumed capacity.
+    #: The allocated capacity of shared devices, in nano-units; only devices whose results list consumed capacity. The
+    #: names are those in the results, without the driver's domain if names have domains.
     consumed: dict[DeviceID, dict[str, int]] = field(default_factory=dict)
     #: The claims that hold a device or a share of it, in snapshot order.
     holders: dict[DeviceID, list[ResourceClaim]] = field(default_factory=dict)
@@ -208,11 +210,10 @@ class Usage:
         return device in self.whole or device in self.shared or device in self.consumed
 
 
-def gather_usage(claims: Iterable[ResourceClaim], *, shares: bool) -> Usage:
+def gather_usage(claims: Iterable[ResourceClaim], rules: DeviceRules) -> Usage:
     """Collect the allocations of claims.
 
-    Args:
-        shares: True if a share takes only its capacity; otherwise it takes the whole device.
+    A share takes only its capacity if capacity is consumable; otherwise it takes the whole device.
     """
     usage = Usage()
     for claim in claims:
@@ -223,13 +224,14 @@ def gather_usage(claims: Iterable[ResourceClaim], *, shares: bool) -> Usage:
                 continue
             device = DeviceID(result.driver, result.pool, result.device)
             usage.holders.setdefault(device, []).append(claim)
-            if not shares or result.share_id is None:
+            if not rules.capacity_requests or result.share_id is None:
                 usage.whole.add(device)
                 continue
             usage.shared.add(device)
             if result.consumed_capacity is None:
                 continue
             consumed = usage.consumed.setdefault(device, {})
-            for name, amount in result.consumed_capacity.items():
+            amounts = result.consumed_capacity
+            for name, amount in (own_names(amounts, result.driver) if rules.names_have_domains else amounts).items():
                 consumed[name] = consumed.get(name, 0) + parse_quantity(amount)
     return usage

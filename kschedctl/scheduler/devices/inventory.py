@@ -5,14 +5,15 @@ reads (whether a selector matches, an attribute's value, taints) are columns of 
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace as struct_replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching
@@ -45,6 +46,7 @@ from kschedctl.scheduler.devices.taints import with_taint_rules
 if TYPE_CHECKING:
     from kschedctl.scheduler.devices.selectors import Selector
 
+V = TypeVar("V")
 
 # The pools that each node can use, built from the slices for the node (upstream ``pools_incubating.go``).
 #
@@ -227,6 +229,31 @@ def _unknown_counter(sets: dict[str, CounterSet], slices: Iterable[ResourceSlice
     return ""
 
 
+def _with_single_names(one: ResourceSlice) -> ResourceSlice:
+    """Return a slice whose devices name each attribute and capacity once.
+
+    If a name is there with and without the driver's domain, which is a mistake of the driver, the value with the domain
+    counts.
+    """
+    prefix = f"{one.spec.driver}/"
+
+    def shadowed(names: Iterable[str]) -> list[str]:
+        return [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
+
+    if not any(name in v for d in one.spec.devices for v in (d.attributes, d.capacity) for name in shadowed(v)):
+        return one
+
+    def single(values: Mapping[str, V]) -> dict[str, V]:
+        twice = shadowed(values)
+        return {name: value for name, value in values.items() if name not in twice}
+
+    devices = tuple(
+        struct_replace(device, attributes=single(device.attributes), capacity=single(device.capacity))
+        for device in one.spec.devices
+    )
+    return struct_replace(one, spec=struct_replace(one.spec, devices=devices))
+
+
 _encode = msgspec.msgpack.Encoder().encode
 #: The typed value of an attribute that cannot be compared.
 _NO_VALUE: Final = ("",)
@@ -273,6 +300,8 @@ class Inventory:
         if rules.taint_rules:
             taint_rules = list(cluster.list(DeviceTaintRule))
             slices = with_taint_rules(slices, taint_rules, needs_selector=rules.taint_rules_need_selector)
+        if rules.names_have_domains:
+            slices = list(map(_with_single_names, slices))
         self.slices = slices
         self.views = gather_pools(slices, cluster.nodes, rules)
         self.devices: list[Device] = [device for one in slices for device in one.spec.devices]
@@ -297,7 +326,7 @@ class Inventory:
     @cached_property
     def usage(self) -> Usage:
         """The allocated devices."""
-        return gather_usage(self.cluster.list(ResourceClaim), shares=self.rules.capacity_requests)
+        return gather_usage(self.cluster.list(ResourceClaim), self.rules)
 
     @cached_property
     def view_devices(self) -> list[Int64Array]:

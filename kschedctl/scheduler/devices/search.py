@@ -131,8 +131,8 @@ class SiteCapacity:
 
     def consumption(self, asked: Alternative, number: int) -> dict[str, int] | None:
         """Return the amounts that a request takes of a device; ``None`` if the device lacks a requested capacity."""
-        exact = self.site.inventory.rules.capacity_errors
-        return consumption(asked.capacity, self.site.device(number).capacity, exact=exact)
+        driver = self.site.device_id(number).driver
+        return consumption(asked.capacity, self.site.device(number).capacity, driver, self.site.inventory.rules)
 
     def serves(self, asked: Alternative, number: int) -> bool:
         """Report whether the capacity left on a device is enough for a request."""
@@ -152,7 +152,8 @@ class SiteCapacity:
         if not capacities:
             return asked.capacity is None or not asked.capacity.requests
         taken = self.consumption(asked, number)
-        return taken is not None and fits(taken, capacities, used, own)
+        driver, rules = self.site.device_id(number).driver, self.site.inventory.rules
+        return taken is not None and fits(taken, capacities, used, own, driver, rules)
 
     def is_shared(self, number: int) -> bool:
         """Report whether a share of a device is taken, in which case its counters have been counted."""

@@ -411,6 +411,42 @@ def test_what_is_allocated(claim: ResourceClaim, objects: list[ApiObject], found
             " gpu.example.com/firmware",
             id="1.38: a value that cannot be compared is an error",
         ),
+        pytest.param(
+            "1.37",
+            make_claim("c", request("r", 1, capacity={f"{DRIVER}/memory": "1Gi"})),
+            [make_slice("s", make_device("gpu-0", "40Gi", **SHARED))],
+            CANNOT,
+            id="1.37: a capacity with the driver's domain is another one",
+        ),
+        pytest.param(
+            "1.38",
+            make_claim("c", request("r", 1, capacity={f"{DRIVER}/memory": "1Gi"})),
+            [
+                make_slice("s", make_device("gpu-0", "40Gi", **SHARED)),
+                make_slice("t", make_device("gpu-0", "40Gi", **SHARED), driver="other.example.com"),
+            ],
+            "r=gpu-0",
+            id="1.38: it is the same one",
+        ),
+        pytest.param(
+            "1.38",
+            make_claim("c", request("r", 1, capacity={"memory": "1Gi"})),
+            [
+                make_slice(
+                    "s",
+                    make_device(
+                        "gpu-0", capacity={"memory": {"value": "9Gi"}, f"{DRIVER}/memory": {"value": "40Gi"}}, **SHARED
+                    ),
+                ),
+                make_claim(
+                    "x",
+                    holds=["node/gpu-0"],
+                    result={"shareID": "1", "consumedCapacity": {"memory": "40Gi", f"{DRIVER}/memory": "39Gi"}},
+                ),
+            ],
+            "r=gpu-0",
+            id="1.38: if a capacity has two names, the one with the domain counts",
+        ),
     ],
 )
 def test_releases(version: str, claim: ResourceClaim, objects: list[ApiObject], found: str) -> None:

@@ -4,7 +4,9 @@ import msgspec
 import pytest
 
 from kschedctl.objects.device import CapacityRequirements, DeviceCapacity
+from kschedctl.objects.releases.rules import DEVICES_1_36, DEVICES_1_37, DEVICES_1_38
 from kschedctl.scheduler.devices.capacity import CapacityError, consumption, fits
+from tests.scheduler.devices.builders import DRIVER
 
 NANO = 10**9
 
@@ -35,11 +37,11 @@ VALUES = {"validValues": ["10", "20"], "default": "20"}
     ],
 )
 def test_what_a_request_takes(asked: str | None, policy: dict[str, Any], units: int) -> None:
-    assert consumption(_asked(asked), _capacity(**policy), exact=False) == {"units": units * NANO}
+    assert consumption(_asked(asked), _capacity(**policy), DRIVER, DEVICES_1_36) == {"units": units * NANO}
 
 
 def test_a_capacity_that_a_device_does_not_have_cannot_be_taken() -> None:
-    assert consumption(CapacityRequirements({"other": "1"}), _capacity(), exact=True) is None
+    assert consumption(CapacityRequirements({"other": "1"}), _capacity(), DRIVER, DEVICES_1_37) is None
 
 
 @pytest.mark.parametrize(
@@ -54,9 +56,9 @@ def test_a_capacity_that_a_device_does_not_have_cannot_be_taken() -> None:
 )
 def test_whether_it_fits(asked: str, policy: dict[str, Any], used: int, own: int, fit: bool) -> None:
     capacities = _capacity(**policy)
-    consumed = consumption(_asked(asked), capacities, exact=False)
+    consumed = consumption(_asked(asked), capacities, DRIVER, DEVICES_1_36)
     assert consumed is not None
-    assert fits(consumed, capacities, {"units": used * NANO}, {"units": own * NANO}) is fit
+    assert fits(consumed, capacities, {"units": used * NANO}, {"units": own * NANO}, DRIVER, DEVICES_1_36) is fit
 
 
 @pytest.mark.parametrize(
@@ -73,15 +75,15 @@ def test_whether_it_fits(asked: str, policy: dict[str, Any], used: int, own: int
 )
 def test_amounts_that_cannot_be_reckoned(asked: str, policy: dict[str, Any], problem: str) -> None:
     with pytest.raises(CapacityError) as caught:
-        consumption(_asked(asked), _capacity(**policy), exact=True)
+        consumption(_asked(asked), _capacity(**policy), DRIVER, DEVICES_1_37)
     text = "capacity request cannot be represented in the device's range arithmetic"
     assert str(caught.value) == f'capacity "units": {text}: {problem}'
-    consumption(_asked(asked), _capacity(**policy), exact=False)
+    consumption(_asked(asked), _capacity(**policy), DRIVER, DEVICES_1_36)
 
 
 def test_a_negative_amount() -> None:
     with pytest.raises(CapacityError, match="capacity value is negative"):
-        consumption(_asked("-1"), _capacity(), exact=True)
+        consumption(_asked("-1"), _capacity(), DRIVER, DEVICES_1_37)
 
 
 @pytest.mark.parametrize(
@@ -96,4 +98,36 @@ def test_a_negative_amount() -> None:
 )
 def test_amounts_beyond_int64_where_they_are_no_error(asked: str, units: int) -> None:
     policy: dict[str, Any] = {"validRange": {"min": "1", "step": "1"}}
-    assert consumption(_asked(asked), _capacity(**policy), exact=False) == {"units": units * NANO}
+    assert consumption(_asked(asked), _capacity(**policy), DRIVER, DEVICES_1_36) == {"units": units * NANO}
+
+
+@pytest.mark.parametrize(
+    ("requests", "device", "expected"),
+    [
+        pytest.param({"units": "1"}, "units", {"units": NANO}, id="both without a domain"),
+        pytest.param({f"{DRIVER}/units": "1"}, "units", {"units": NANO}, id="the request has the driver's domain"),
+        pytest.param({"units": "1"}, f"{DRIVER}/units", {f"{DRIVER}/units": NANO}, id="the device has it"),
+        pytest.param({"example.org/units": "1"}, "units", None, id="another domain"),
+        pytest.param(
+            {"units": "1", f"{DRIVER}/units": "2"},
+            "units",
+            f'capacity "units" requested both as "units" and as "{DRIVER}/units"',
+            id="requested with both names",
+        ),
+        pytest.param({"units": "1", f"{DRIVER}/units": "2", "x": "1"}, "units", None, id="and another is not there"),
+    ],
+)
+def test_names_with_the_domain_of_the_driver(
+    requests: dict[str, str], device: str, expected: dict[str, int] | str | None
+) -> None:
+    capacities = {device: DeviceCapacity("10")}
+    try:
+        found: dict[str, int] | str | None = consumption(
+            CapacityRequirements(dict(requests)), capacities, DRIVER, DEVICES_1_38
+        )
+    except CapacityError as error:
+        found = str(error)
+    assert found == expected
+    if isinstance(found, dict):
+        assert fits(found, capacities, {"units": 9 * NANO}, {}, DRIVER, DEVICES_1_38)
+        assert not fits(found, capacities, {"units": 10 * NANO}, {}, DRIVER, DEVICES_1_38)

@@ -190,7 +190,7 @@ SHARE = {"shareID": "s1", "consumedCapacity": {"memory": "10Gi"}}
     ],
 )
 def test_what_an_allocation_uses(claim: ResourceClaim, shares: bool, use: str) -> None:
-    usage = gather_usage([claim], shares=shares)
+    usage = gather_usage([claim], DEVICES_1_36 if shares else DEVICES_1_35)
     found = "whole" if DEVICE in usage.whole else "shared" if DEVICE in usage.shared else "free"
     assert (found, usage.allocated(DEVICE)) == (use, use != "free")
 
@@ -199,6 +199,6 @@ def test_shares_add_up_and_holders_are_known() -> None:
     first = make_claim("a", holds=["node/gpu-0"], result=SHARE)
     second = make_claim("b", holds=["node/gpu-0"], result={"shareID": "s2", "consumedCapacity": {"memory": "5Gi"}})
     third = make_claim("c", holds=["node/gpu-0"], result={"shareID": "s3"})
-    usage = gather_usage([first, second, third], shares=True)
+    usage = gather_usage([first, second, third], DEVICES_1_36)
     assert usage.consumed == {DEVICE: {"memory": 15 * 2**30 * 10**9}}
     assert [claim.name for claim in usage.holders[DEVICE]] == ["a", "b", "c"]
