@@ -68,6 +68,11 @@ class DeviceRules:
     #: True if a name of an attribute or capacity without a domain has the driver's domain, in devices, requests and
     #: consumed capacity. Else names of capacities are compared as they are written.
     names_have_domains: bool = False
+    #: True if a request for a negative capacity is an error even if a policy would raise it, and negative consumed
+    #: capacity in the status of a claim is an error for pods with claims to allocate.
+    refuses_negative_capacity: bool = False
+    #: True if a device that can no longer be shared is in use while a claim has a share of it.
+    shares_block_whole_devices: bool = False
     #: True if mode All fails on a device with too little remaining capacity; else it leaves the device out.
     all_fails_on_used_capacity: bool = False
     #: True if the limit of devices per claim is checked request by request, and the error names the request; else it is
@@ -134,7 +139,14 @@ DEVICES_1_37: Final = replace(
 )
 #: The patch release 1.37.1.
 DEVICES_1_37_1: Final = replace(DEVICES_1_37, taint_rules_need_selector=True, counts_by_request=True)
-DEVICES_1_38: Final = replace(DEVICES_1_37_1, all_rejects_node=True, values_are_parsed=True, names_have_domains=True)
+DEVICES_1_38: Final = replace(
+    DEVICES_1_37_1,
+    all_rejects_node=True,
+    values_are_parsed=True,
+    names_have_domains=True,
+    refuses_negative_capacity=True,
+    shares_block_whole_devices=True,
+)
 
 
 # The differences between releases in the scheduling of pod groups, as data.

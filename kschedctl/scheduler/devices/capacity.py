@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 from kschedctl.objects.core import QuantityText
 from kschedctl.objects.device import CapacityRequestPolicyRange, CapacityRequirements, DeviceCapacity
-from kschedctl.objects.quantity import NANO, parse_quantity, value
+from kschedctl.objects.quantity import NANO, Amount, parse_quantity, value
 from kschedctl.objects.releases.rules import DeviceRules
 
 V = TypeVar("V")
@@ -20,6 +20,7 @@ _DIGITS: Final = re.compile(r"[+-]?0*([0-9]*)\.?([0-9]*)")
 #: Quantity stores amounts of at most this many digits as an int64 and a scale, and shifts by at most as many places.
 _FEW_DIGITS: Final = 18
 _OWN_SCALES: Final = frozenset({1, 2, 3, 6, 9})
+_NEGATIVE: Final = "capacity value is negative"
 _UNREPRESENTABLE: Final = "capacity request cannot be represented in the device's range arithmetic"
 
 
@@ -72,12 +73,14 @@ def consumption(
                 amount = parse_quantity(capacity.value if default is None else default)
             else:
                 amount = parse_quantity(wanted)
+                if rules.refuses_negative_capacity and amount < 0:
+                    raise CapacityError(f"{_NEGATIVE}: request {Amount.parse(wanted)}")
                 if policy is not None and policy.valid_range is not None and policy.valid_range.min is not None:
                     amount = _round_up(wanted, policy.valid_range, exact=exact)
                 elif policy is not None and policy.valid_values:
                     amount = next((each for each in map(parse_quantity, policy.valid_values) if amount <= each), amount)
             if exact and amount < 0:
-                raise CapacityError("capacity value is negative")
+                raise CapacityError(_NEGATIVE)
         except CapacityError as error:
             shown = f"{driver}/{name}" if rules.names_have_domains and "/" not in name else name
             raise CapacityError(f'capacity "{shown}": {error}') from None
@@ -136,10 +139,11 @@ def _round_up(asked: QuantityText, valid: CapacityRequestPolicyRange, *, exact: 
     step, start = value(parse_quantity(valid.step)), value(least)
     if exact:
         if amount > _MAX * NANO:
-            raise CapacityError(f"{_UNREPRESENTABLE}: request {asked} exceeds MaxInt64")
+            raise CapacityError(f"{_UNREPRESENTABLE}: request {Amount.parse(asked)} exceeds MaxInt64")
         steps = -((value(amount) - start) // -step)
         if start >= 0 and steps > (_MAX - start) // step:
-            raise CapacityError(f"{_UNREPRESENTABLE}: rounding request {asked} up to the next step passes MaxInt64")
+            rounding = f"rounding request {Amount.parse(asked)} up to the next step"
+            raise CapacityError(f"{_UNREPRESENTABLE}: {rounding} passes MaxInt64")
         return (start + step * steps) * NANO
     steps = _quotient(_wrapped(_asked_value(asked, amount) - start), step)
     return _wrapped(start + step * steps) * NANO

@@ -229,7 +229,8 @@ def _supply(asked: Alternative, site: NodeDevices) -> RequestSupply:
     of_class = set(_of_class(asked, site, usable))
     verdict = site.verdict(asked)
     matching = [device for device in usable if verdict[device] == 1]
-    free = [device for device in matching if asked.admin_access or not site.in_use[device]]
+    in_use = [device for device in matching if site.in_use[device] or site.has_old_share(device)]
+    free = matching if asked.admin_access else [device for device in matching if device not in in_use]
     tainted = [device for device in free if inventory.rules.taints and site.is_tainted_for(asked, device)]
     rest = set(free) - set(tainted)
     reckons = inventory.rules.capacity_requests

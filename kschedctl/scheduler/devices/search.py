@@ -112,6 +112,11 @@ class NodeDevices:
         found: list[int] = asked.verdict[self._rows].tolist()
         return found
 
+    def has_old_share(self, number: int) -> bool:
+        """Report whether a device is in use because a claim has a share of it, though it can no longer be shared."""
+        blocks = self.inventory.rules.shares_block_whole_devices
+        return blocks and not self.shareable[number] and self.capacity.is_shared(number)
+
     def is_tainted_for(self, asked: Alternative, number: int) -> bool:
         """Report whether a device has a taint that the request does not tolerate."""
         return self.taint_for(asked, number) is not None
@@ -495,6 +500,8 @@ class Search:
         if site.draws_on_counters[device] and not self._rules.partitionable:
             return False
         if (claim in held and not site.shareable[device]) if asked.admin_access else (site.in_use[device] or held):
+            return False
+        if not asked.admin_access and site.has_old_share(device):
             return False
         draws = site.draws_on_counters[device] and not (site.shareable[device] and site.capacity.is_shared(device))
         if draws and not site.counters.take(device):

@@ -40,7 +40,7 @@ ILL = [{"key": "ill", "effect": "NoSchedule"}]
 NUMA = f"{DRIVER}/numa"
 FIRMWARE = f"{DRIVER}/firmware"
 LISTED = {"strings": ["a", "b"]}
-SHARED = {"allowMultipleAllocations": True}
+SHARED: dict[str, Any] = {"allowMultipleAllocations": True}
 COUNTERS: Any = {"sharedCounters": [{"name": "mem", "counters": {"gi": {"value": "40"}}}]}
 
 
@@ -446,6 +446,27 @@ def test_what_is_allocated(claim: ResourceClaim, objects: list[ApiObject], found
             ],
             "r=gpu-0",
             id="1.38: if a capacity has two names, the one with the domain counts",
+        ),
+        pytest.param(
+            "1.37",
+            make_claim(),
+            [make_slice(), make_claim("x", holds=["node/gpu-0"], result={"shareID": "1"})],
+            "r=gpu-0",
+            id="1.37: an old share of a device that is not shared does not count",
+        ),
+        pytest.param(
+            "1.38",
+            make_claim(),
+            [make_slice(), make_claim("x", holds=["node/gpu-0"], result={"shareID": "1"})],
+            CANNOT,
+            id="1.38: it does",
+        ),
+        pytest.param(
+            "1.38",
+            make_claim("c", request(adminAccess=True)),
+            [make_slice(), make_claim("x", holds=["node/gpu-0"], result={"shareID": "1"})],
+            "r=gpu-0",
+            id="1.38: except for admin access",
         ),
     ],
 )

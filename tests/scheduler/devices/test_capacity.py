@@ -19,7 +19,7 @@ def _asked(amount: str | None) -> CapacityRequirements | None:
     return None if amount is None else CapacityRequirements({"units": amount})
 
 
-STEPS = {"validRange": {"min": "10", "step": "5", "max": "40"}}
+STEPS: dict[str, Any] = {"validRange": {"min": "10", "step": "5", "max": "40"}}
 VALUES = {"validValues": ["10", "20"], "default": "20"}
 
 
@@ -84,6 +84,13 @@ def test_amounts_that_cannot_be_reckoned(asked: str, policy: dict[str, Any], pro
 def test_a_negative_amount() -> None:
     with pytest.raises(CapacityError, match="capacity value is negative"):
         consumption(_asked("-1"), _capacity(), DRIVER, DEVICES_1_37)
+
+
+def test_a_negative_amount_that_a_policy_raises() -> None:
+    assert consumption(_asked("-0.5"), _capacity(**STEPS), DRIVER, DEVICES_1_37) == {"units": 10 * NANO}
+    with pytest.raises(CapacityError) as caught:
+        consumption(_asked("-0.5"), _capacity(**STEPS), DRIVER, DEVICES_1_38)
+    assert str(caught.value) == f'capacity "{DRIVER}/units": capacity value is negative: request -500m'
 
 
 @pytest.mark.parametrize(

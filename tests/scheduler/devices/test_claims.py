@@ -6,7 +6,7 @@ import pytest
 
 from kschedctl.objects.device import ResourceClaim
 from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.releases.rules import DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
+from kschedctl.objects.releases.rules import DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DEVICES_1_38, DeviceRules
 from kschedctl.scheduler.devices.claims import (
     ClaimProblemError,
     DeviceID,
@@ -202,3 +202,16 @@ def test_shares_add_up_and_holders_are_known() -> None:
     usage = gather_usage([first, second, third], DEVICES_1_36)
     assert usage.consumed == {DEVICE: {"memory": 15 * 2**30 * 10**9}}
     assert [claim.name for claim in usage.holders[DEVICE]] == ["a", "b", "c"]
+
+
+def test_negative_consumed_capacity() -> None:
+    claims = [
+        make_claim(name, holds=["node/gpu-0"], result={"shareID": name, "consumedCapacity": {"a": "1", "b": amount}})
+        for name, amount in (("y", "-0.5"), ("x", "-1"), ("z", "1"))
+    ]
+    assert gather_usage(claims, DEVICES_1_37).problem == ""
+    assert gather_usage(claims[2:], DEVICES_1_38).problem == ""
+    text = f'claim default/{{}}, device {DRIVER}/node/gpu-0: consumed capacity "b" must not be negative, got {{}}'
+    assert gather_usage(claims[:1], DEVICES_1_38).problem == text.format("y", "-500m")
+    more = " (and 1 more claims with invalid consumed capacity)"
+    assert gather_usage(claims, DEVICES_1_38).problem == text.format("x", "-1") + more
