@@ -71,6 +71,9 @@ class DeviceRules:
     #: True if a request for a negative capacity is an error even if a policy would raise it, and negative consumed
     #: capacity in the status of a claim is an error for pods with claims to allocate.
     refuses_negative_capacity: bool = False
+    #: True if ranges of capacity are computed in thousandths, unless these cannot express minimum, maximum and step
+    #: (DRAFractionalCapacityRange); else in whole units, each rounded up first.
+    fractional_ranges: bool = False
     #: True if a device that can no longer be shared is in use while a claim has a share of it.
     shares_block_whole_devices: bool = False
     #: True if mode All fails on a device with too little remaining capacity; else it leaves the device out.
@@ -145,6 +148,7 @@ DEVICES_1_38: Final = replace(
     values_are_parsed=True,
     names_have_domains=True,
     refuses_negative_capacity=True,
+    fractional_ranges=True,
     shares_block_whole_devices=True,
 )
 

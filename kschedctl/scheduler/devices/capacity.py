@@ -1,7 +1,7 @@
 """Consumable capacity: the consumption of a request on a device, and the check against what is left.
 
 Source: ``consumable_capacity.go``. Amounts are in nano-units. Ranges with steps are computed in whole units, each
-rounded up first, as Quantity.Value does.
+rounded up first, as Quantity.Value does, or in thousandths.
 """
 
 import re
@@ -16,6 +16,7 @@ from kschedctl.objects.releases.rules import DeviceRules
 V = TypeVar("V")
 
 _MAX: Final = 2**63 - 1
+_MILLI: Final = NANO // 1000
 _DIGITS: Final = re.compile(r"[+-]?0*([0-9]*)\.?([0-9]*)")
 #: Quantity stores amounts of at most this many digits as an int64 and a scale, and shifts by at most as many places.
 _FEW_DIGITS: Final = 18
@@ -76,7 +77,7 @@ def consumption(
                 if rules.refuses_negative_capacity and amount < 0:
                     raise CapacityError(f"{_NEGATIVE}: request {Amount.parse(wanted)}")
                 if policy is not None and policy.valid_range is not None and policy.valid_range.min is not None:
-                    amount = _round_up(wanted, policy.valid_range, exact=exact)
+                    amount = _round_up(wanted, policy.valid_range, rules)
                 elif policy is not None and policy.valid_values:
                     amount = next((each for each in map(parse_quantity, policy.valid_values) if amount <= each), amount)
             if exact and amount < 0:
@@ -124,20 +125,41 @@ def fits(
     """
     for name, capacity in capacities.items():
         in_use = used.get(own_name(name, driver) if rules.names_have_domains else name, 0) + own.get(name, 0)
-        if _violates(consumed[name], capacity) or in_use + consumed[name] > parse_quantity(capacity.value):
+        if _violates(consumed[name], capacity, rules) or in_use + consumed[name] > parse_quantity(capacity.value):
             return False
     return True
 
 
-def _round_up(asked: QuantityText, valid: CapacityRequestPolicyRange, *, exact: bool) -> int:
+def _uses_thousandths(valid: CapacityRequestPolicyRange, rules: DeviceRules) -> bool:
+    """Report whether a range with a step is computed in thousandths."""
+    bounds = [parse_quantity(bound) for bound in (valid.min, valid.max, valid.step) if bound is not None]
+    positive = valid.step is not None and parse_quantity(valid.step) > 0
+    return rules.fractional_ranges and positive and all(map(_is_milli, bounds))
+
+
+def _is_milli(nanos: int) -> bool:
+    """Report whether an amount is a number of thousandths that fits into an int64."""
+    return nanos % _MILLI == 0 and -_MAX - 1 <= nanos // _MILLI <= _MAX
+
+
+def _round_up(asked: QuantityText, valid: CapacityRequestPolicyRange, rules: DeviceRules) -> int:
     """Round a requested amount up to the minimum of a range, or to a whole number of steps above it."""
     amount, least = parse_quantity(asked), parse_quantity(valid.min or 0)
     if amount < least:
         return least
     if valid.step is None:
         return amount
+    if _uses_thousandths(valid, rules):
+        step = parse_quantity(valid.step)
+        if not _is_milli(amount):
+            raise CapacityError(f"{_UNREPRESENTABLE}: request {Amount.parse(asked)} is not a representable milli value")
+        rounded = least + step * -((amount - least) // -step)
+        if not _is_milli(rounded):
+            rounding = f"rounding request {Amount.parse(asked)} up to the next step"
+            raise CapacityError(f"{_UNREPRESENTABLE}: {rounding} passes the milli-value range")
+        return rounded
     step, start = value(parse_quantity(valid.step)), value(least)
-    if exact:
+    if rules.capacity_errors:
         if amount > _MAX * NANO:
             raise CapacityError(f"{_UNREPRESENTABLE}: request {Amount.parse(asked)} exceeds MaxInt64")
         steps = -((value(amount) - start) // -step)
@@ -179,7 +201,7 @@ def _wrapped(number: int) -> int:
     return (number + 2**63) % 2**64 - 2**63
 
 
-def _violates(amount: int, capacity: DeviceCapacity) -> bool:
+def _violates(amount: int, capacity: DeviceCapacity, rules: DeviceRules) -> bool:
     policy = capacity.request_policy
     if policy is None or (policy.default is not None and amount == parse_quantity(policy.default)):
         return False
@@ -189,6 +211,8 @@ def _violates(amount: int, capacity: DeviceCapacity) -> bool:
             return True
         if valid.step is None:
             return False
+        if _uses_thousandths(valid, rules):
+            return not _is_milli(amount) or (amount - parse_quantity(valid.min or 0)) % parse_quantity(valid.step) != 0
         step, start = value(parse_quantity(valid.step)), value(parse_quantity(valid.min or 0))
         # Whole units are rounded up. Beyond int64 they wrap around, as in Quantity.Value.
         return _wrapped(_wrapped(-(-amount // NANO)) - start) % step != 0

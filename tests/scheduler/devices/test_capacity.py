@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from kschedctl.objects.device import CapacityRequirements, DeviceCapacity
+from kschedctl.objects.quantity import Amount
 from kschedctl.objects.releases.rules import DEVICES_1_36, DEVICES_1_37, DEVICES_1_38
 from kschedctl.scheduler.devices.capacity import CapacityError, consumption, fits
 from tests.scheduler.devices.builders import DRIVER
@@ -138,3 +139,52 @@ def test_names_with_the_domain_of_the_driver(
     if isinstance(found, dict):
         assert fits(found, capacities, {"units": 9 * NANO}, {}, DRIVER, DEVICES_1_38)
         assert not fits(found, capacities, {"units": 10 * NANO}, {}, DRIVER, DEVICES_1_38)
+
+
+PARTS: dict[str, Any] = {"validRange": {"min": "0.5", "step": "250m", "max": "2"}}
+
+
+@pytest.mark.parametrize(
+    ("asked", "policy", "whole", "parts"),
+    [
+        pytest.param("600m", PARTS, "1", "750m", id="1 and steps of 1, or 500m and steps of 250m"),
+        pytest.param("750m", PARTS, "1", "750m", id="a step as it is"),
+        pytest.param("100m", PARTS, "500m", "500m", id="at least the minimum"),
+        pytest.param("1", {"validRange": {"min": "1u", "step": "500m"}}, "1", "1", id="a minimum below thousandths"),
+        pytest.param(
+            "100P", PARTS, "100P", "request 100P is not a representable milli value", id="too much for thousandths"
+        ),
+        pytest.param(
+            "9223372036854775",
+            {"validRange": {"min": "0", "step": "5P"}},
+            "10P",
+            "rounding request 9223372036854775 up to the next step passes the milli-value range",
+            id="a step too much for thousandths",
+        ),
+        pytest.param("600u", PARTS, "500m", "500m", id="small amounts are raised to the minimum"),
+        pytest.param(
+            "700001u", PARTS, "1", "request 700001u is not a representable milli value", id="below thousandths"
+        ),
+    ],
+)
+def test_ranges_in_parts_of_a_unit(asked: str, policy: dict[str, Any], whole: str, parts: str) -> None:
+    found = []
+    for rules in (DEVICES_1_37, DEVICES_1_38):
+        try:
+            taken = consumption(_asked(asked), _capacity("1E", **policy), DRIVER, rules)
+            assert taken is not None
+            found.append(str(Amount(taken["units"])))
+        except CapacityError as error:
+            found.append(str(error).rpartition("arithmetic: ")[2])
+    assert found == [whole, parts]
+
+
+@pytest.mark.parametrize(
+    ("default", "fit"),
+    [pytest.param("750m", True, id="a number of steps"), pytest.param("800m", True, id="the default is always valid")],
+)
+def test_defaults_in_parts_of_a_unit(default: str, fit: bool) -> None:
+    capacities = _capacity("1", default=default, **PARTS)
+    consumed = consumption(None, capacities, DRIVER, DEVICES_1_38)
+    assert consumed is not None
+    assert fits(consumed, capacities, {}, {}, DRIVER, DEVICES_1_38) is fit
