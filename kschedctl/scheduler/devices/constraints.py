@@ -121,7 +121,7 @@ class DistinctFromLatest(ConstraintState):
         self._n_devices = 0
 
     def _take_code(self, request: str, code: int) -> bool:
-        if self._n_devices and (code in self._latest.values() or code == UNSUPPORTED):
+        if self._n_devices and self._latest and (code in self._latest.values() or code == UNSUPPORTED):
             return False
         self._latest[request] = code
         self._n_devices += 1

@@ -124,6 +124,25 @@ def test_negative_consumed_capacity_is_an_error_since_1_38() -> None:
     assert decide(claiming_pod("used"), cluster, release=RELEASES["1.38"]).error == ""
 
 
+@pytest.mark.parametrize(
+    ("plugin", "args"),
+    [
+        (
+            "NodeResourcesFit",
+            {"scoringStrategy": {"type": "LeastAllocated", "resources": [{"name": "cpu"}, {"name": GPU}]}},
+        ),
+        ("NodeResourcesBalancedAllocation", {"resources": [{"name": "cpu"}, {"name": GPU}]}),
+    ],
+)
+def test_negative_consumed_capacity_is_an_error_where_devices_are_scored(plugin: str, args: dict[str, Any]) -> None:
+    used = make_claim("used", holds=["a/gpu-0"], result={"shareID": "1", "consumedCapacity": {"memory": "-1"}})
+    cluster = make_cluster(NODES, [], make_class(resource=GPU), *SLICES, used)
+    config = make_args(**{plugin: args})
+    error = decide(make_pod(requests={"cpu": "1"}), cluster, release=RELEASES["1.38"], config=config).error
+    assert error.startswith(f'running PreScore plugin "{plugin}": claim default/used, device ')
+    assert decide(make_pod(requests={"cpu": "1"}), cluster, release=RELEASES["1.38"]).error == ""
+
+
 def test_a_pool_that_cannot_be_used_rejects_its_node_for_all_devices() -> None:
     slices = [make_slice("a", node="a", slices=2), make_slice("b", node="b")]
     cluster = make_cluster(NODES, [], make_class(), *slices, make_claim("claim", request(every=True)))
