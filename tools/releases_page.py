@@ -7,8 +7,11 @@ from dataclasses import fields
 from itertools import pairwise
 from typing import Any, Final
 
+from kschedctl.objects.releases.differences import differing_rules
 from kschedctl.objects.releases.release import LATEST, RELEASES, Release
 
+#: The number of upgrades that have a table of their own.
+_UPGRADES: Final = 2
 #: The parts of a release's rules, in the order of the page.
 _PARTS: Final[Mapping[str, Callable[[Release], Any]]] = {
     "One pod": lambda release: release,
@@ -21,7 +24,19 @@ _PARTS: Final[Mapping[str, Callable[[Release], Any]]] = {
 
 def reference() -> str:
     """Return the section as Markdown."""
-    return "\n".join([*_plugins(), *_gates(), *_rules()][1:])
+    return "\n".join([*_upgrades(), *_plugins(), *_gates(), *_rules()][1:])
+
+
+def _upgrades() -> Iterator[str]:
+    """Yield a table per upgrade to one of the newest releases: the rules that can change the decision for a pod."""
+    for older, newer in reversed([*pairwise(RELEASES.values())][-_UPGRADES:]):
+        yield from ("", f"## From {older.version} to {newer.version}", "")
+        yield "The rules that can change the decision for a pod. `diff` names those that change one of yours:"
+        yield f"`kschedctl diff -A --all-pods --kubernetes-version {older.version}..{newer.version}`."
+        yield from ("", "| rule | before | after | to do |", "|---|---|---|---|")
+        for rule in differing_rules(older, newer):
+            cells = (rule.words.name, rule.text(0), rule.text(1), rule.words.advice)
+            yield f"| {' | '.join(cell or '-' for cell in cells)} |"
 
 
 def _plugins() -> Iterator[str]:

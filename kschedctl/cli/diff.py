@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 import typer
 
@@ -12,6 +12,7 @@ from kschedctl.cli.options.declared import OptionGroup
 from kschedctl.cli.options.pods import PodOptions
 from kschedctl.cli.options.shared import OutputOptions, config_option, feature_gates, gates_option, version_option
 from kschedctl.cli.options.whatif import WhatIfOptions
+from kschedctl.objects.releases.names import RELEASE_NAMES
 
 if TYPE_CHECKING:
     from kschedctl.cli.command_result import CommandResult
@@ -96,6 +97,34 @@ class AgainstOptions(OptionGroup):
         )
 
 
+#: The text between the two releases of ``--kubernetes-version FROM..TO``.
+_RANGE: Final = ".."
+
+
+def _releases(version: str, against: str) -> tuple[str, str]:
+    """Return the releases of the first side and of the second one; empty for the default.
+
+    Raises typer.BadParameter if a range of releases is malformed, or given together with ``--against-version``.
+    """
+    if _RANGE in against:
+        raise typer.BadParameter(
+            f"{against} is a range of releases: give it as --kubernetes-version", param_hint="--against-version"
+        )
+    if _RANGE not in version:
+        return version, against
+    first, _, second = version.partition(_RANGE)
+    problem = ""
+    if against:
+        problem = "--against-version is given, too: give FROM..TO, or the release of one side in each option"
+    elif not (first and second) or second.startswith(".") or _RANGE in second:
+        problem = f"{version} is no range of releases: write FROM..TO, such as {'..'.join(RELEASE_NAMES[-2:])}"
+    elif first.removeprefix("v") == second.removeprefix("v"):
+        problem = f"both sides have the rules of {first}: name two releases"
+    if problem:
+        raise typer.BadParameter(problem, param_hint="--kubernetes-version")
+    return first, second
+
+
 @command
 def diff(
     *,
@@ -119,11 +148,13 @@ def diff(
     """Compare scheduling decisions: show which nodes, scores, chosen nodes, victims and messages change for pods.
 
     The first side is the cluster as it is. The second side has the snapshot, configuration and release given with
-    --against, --against-config and --against-version, and the what-ifs; options that are not set are the same on both
-    sides. Without POD and -f, the pending pods are compared, with --all-pods also the running ones; with -l all pods
-    with matching labels. They are those of the current namespace of a running cluster, or of all namespaces of a
-    snapshot; -n and -A name others. Pods that lose their node are scheduled one after another, highest priority first;
-    each other pod is decided independently.
+    --against, --against-config and --against-version, and the what-ifs; options that are not set are the same on
+    both sides. --kubernetes-version FROM..TO gives the releases of both sides: 1.37..1.38. Where these differ, the
+    rules behind each change are named: with the first side's value of a rule, the first side's answer is back.
+    Without POD and -f, the pending pods are compared, with --all-pods also the running ones; with -l all pods with
+    matching labels. They are those of the current namespace of a running cluster, or of all namespaces of a
+    snapshot; -n and -A name others. Pods that lose their node are scheduled one after another, highest priority
+    first; each other pod is decided independently.
 
     Pods for which only reasons, scores or messages change are counted; -o wide and --exit-on any list them.
 
@@ -131,11 +162,14 @@ def diff(
     --exit-on any it is 1 if anything except scores changes, with --exit-on worse only if a pod loses its node, or would
     have got one, and gets none.
     """
+    version, against_version = _releases(cluster.kubernetes_version, against.against_version)
+    cluster = replace(cluster, kubernetes_version=version)
+    against = replace(against, against_version=against_version)
     second = against.values()
     if not (second or what_ifs.given):
         raise typer.BadParameter(
-            "nothing to compare with: give another snapshot, --against-config, --against-version, "
-            "--against-feature-gates or a what-if such as --cordon",
+            "nothing to compare with: give another snapshot, --kubernetes-version FROM..TO, --against-version, "
+            "--against-config, --against-feature-gates or a what-if such as --cordon",
             param_hint="--against",
         )
     before = cluster.request(admission=not which.no_admission)

@@ -72,7 +72,7 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
         Example("Show what changes if some nodes are drained:", "diff -A --drain 'node-*'"),
         Example(
             "Show what another release decides differently:",
-            "diff -A --all-pods --snapshot prod.tar.gz --against-version 1.36",
+            "diff -A --all-pods --snapshot prod.tar.gz --kubernetes-version 1.37..1.38",
         ),
     ),
     "lint": (

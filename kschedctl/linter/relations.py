@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from kschedctl.linter.fix import Fix, setting
-from kschedctl.linter.labels import PodLabels, holds
+from kschedctl.linter.labels import PodLabels, holds, selects_everything
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.node_terms import pinned
-from kschedctl.linter.pods import Replicas, WorkloadPods, holds_for
+from kschedctl.linter.pods import Replicas, TemplatePart, WorkloadPods, holds_for
 from kschedctl.linter.rule import Related
 from kschedctl.linter.values import Steps, at, items, mapping, numbered, text, whole
+from kschedctl.objects.pod import TopologySpreadConstraint
+from kschedctl.objects.releases.release import Release
 from kschedctl.objects.volume import is_shared_or_local
 from kschedctl.objects.well_known import HOSTNAME, POD_TEMPLATE_HASH
 
@@ -29,12 +31,26 @@ def self_terms(pods: WorkloadPods) -> Iterator[tuple[Steps, str]]:
             yield part.steps, part.value.topology_key
 
 
-def is_kept_apart(pods: WorkloadPods) -> bool:
+def has_empty_selector(part: TemplatePart[TopologySpreadConstraint], pods: WorkloadPods) -> bool:
+    """Report whether a spread constraint has a selector without requirements, with those of ``matchLabelKeys``."""
+    keys = [key for _, key in numbered(part.raw.get("matchLabelKeys"), ())]
+    return selects_everything(part.raw.get("labelSelector")) and not any(
+        isinstance(key, str) and pods.labels.may_have(key) for key in keys
+    )
+
+
+def is_idle(part: TemplatePart[TopologySpreadConstraint], pods: WorkloadPods, release: Release) -> bool:
+    """Report whether a spread constraint counts no pods in a release, because its selector is empty."""
+    return not release.empty_spread_selector_counts and has_empty_selector(part, pods)
+
+
+def is_kept_apart(pods: WorkloadPods, release: Release) -> bool:
     """Report whether an anti-affinity term or a spread constraint may match the pods themselves."""
     terms = [part for required in (True, False) for part in pods.terms("podAntiAffinity", required=required)]
     if any(holds_for(part, pods, pods) is not False for part in terms):
         return True
-    return any(holds(part.raw.get("labelSelector"), pods.labels) is not False for part in pods.spread)
+    counting = (part for part in pods.spread if not is_idle(part, pods, release))
+    return any(holds(part.raw.get("labelSelector"), pods.labels) is not False for part in counting)
 
 
 def is_on_one_node(pods: WorkloadPods) -> bool:

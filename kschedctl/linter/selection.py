@@ -24,7 +24,7 @@ def rules_of(word: str, where: str = "") -> list[Rule]:
     Raises InputError if the word selects no rule.
 
     >>> [rule.code for rule in rules_of("KS31")], [rule.code for rule in rules_of("budgets-overlap")]
-    (['KS310', 'KS311', 'KS312', 'KS313', 'KS314'], ['KS303'])
+    (['KS310', 'KS311', 'KS312', 'KS313', 'KS314', 'KS315'], ['KS303'])
     """
     upper = word.upper()
     if upper == ALL:

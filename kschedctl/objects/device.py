@@ -168,12 +168,24 @@ class ResourceClaimTemplate(ApiObject, frozen=True, kw_only=True):
 
 
 class DeviceAttribute(ApiStruct, frozen=True):
-    """An attribute of a device; exactly one of the four values is set."""
+    """An attribute of a device; exactly one of the values is set, and a list only with DRAListTypeAttributes."""
 
     int_value: Int64 | None = field(default=None, name="int")
     bool_value: bool | None = field(default=None, name="bool")
     string_value: str | None = field(default=None, name="string")
     version_value: str | None = field(default=None, name="version")
+    int_values: tuple[Int64, ...] | None = field(default=None, name="ints")
+    bool_values: tuple[bool, ...] | None = field(default=None, name="bools")
+    string_values: tuple[str, ...] | None = field(default=None, name="strings")
+    version_values: tuple[str, ...] | None = field(default=None, name="versions")
+
+    @property
+    def list_value(self) -> tuple[int, ...] | tuple[bool, ...] | tuple[str, ...] | None:
+        """The list, with versions as text; ``None`` if the value is not a list."""
+        for found in (self.int_values, self.bool_values, self.string_values, self.version_values):
+            if found is not None:
+                return found
+        return None
 
 
 class CapacityRequestPolicyRange(ApiStruct, frozen=True):

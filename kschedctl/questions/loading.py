@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -13,11 +14,12 @@ from kschedctl.common.findings import Location
 from kschedctl.controllers.disruption import with_computed_status
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.releases.choice import choose_release
-from kschedctl.objects.releases.release import LATEST
+from kschedctl.objects.releases.release import LATEST, Release
 from kschedctl.objects.releases.rules import GENERIC_WORKLOAD
-from kschedctl.scheduler.framework.config.load import load_configuration
+from kschedctl.scheduler.framework.config.load import SchedulerConfiguration, load_configuration
 from kschedctl.scheduler.framework.config.types import KubeSchedulerConfiguration
 from kschedctl.scheduler.framework.extender import Extender
+from kschedctl.scheduler.framework.registry import Registry
 from kschedctl.scheduler.plugins.registry import full_registry, in_tree_registry
 from kschedctl.sources.snapshot.files import file_bytes
 from kschedctl.sources.snapshot.load import Snapshot, load_snapshot
@@ -109,14 +111,12 @@ def loaded_cluster(
         data, where = file_bytes(config, ConfigError), str(config)
     else:
         data, where = (snapshot.scheduler_config if config is None else config), ""
-    registry, configuration = in_tree_registry(), None
+    registry, configuration, configure = in_tree_registry(), None, None
     if data is not None:
         # Only a configuration can name plugins of other packages.
         registry = full_registry()
-        points = registry.extension_points(choice.release)
-        configuration = load_configuration(
-            data, release=choice.release, implements=points, args_types=registry.args_types, where=where
-        )
+        configure = partial(_configuration, data, registry, where)
+        configuration = configure(choice.release)
     if not admission:
         snapshot = replace(snapshot, changes=(*snapshot.changes, "new pods are not admitted"))
     snapshot = replace(snapshot, cluster=with_computed_status(cluster))
@@ -127,5 +127,14 @@ def loaded_cluster(
 
         whole = (snapshot.written or OriginalObjects()).beside(written)
         extenders = http_extenders(configuration, whole, where=where)
-    loaded = LoadedCluster(snapshot, choice, configuration, registry, admission=admission, extenders=extenders)
+    loaded = LoadedCluster(
+        snapshot, choice, configuration, registry, admission=admission, extenders=extenders, configure=configure
+    )
     return loaded.with_edits(*edits) if edits else loaded
+
+
+def _configuration(
+    data: bytes | Mapping[str, Any], registry: Registry, where: str, release: Release
+) -> SchedulerConfiguration:
+    points = registry.extension_points(release)
+    return load_configuration(data, release=release, implements=points, args_types=registry.args_types, where=where)

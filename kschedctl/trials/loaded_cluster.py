@@ -1,6 +1,6 @@
 """A cluster with a scheduler over it: pods are admitted, decided for, and put into derived clusters."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +21,7 @@ from kschedctl.objects.device import ResourceClaim
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import ReleaseChoice
+from kschedctl.objects.releases.release import Release
 from kschedctl.objects.workload import DaemonSet
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
@@ -63,6 +64,9 @@ class LoadedCluster:
         manifest were edited; pods of the cluster are edited as stored, without another admission.
     extenders : sequence of Extender
         The configuration's extenders, if they are called.
+    configure : callable, optional
+        Reads the configuration again, by the rules of another release; by default the configuration is the same in all
+        releases.
     """
 
     def __init__(
@@ -75,11 +79,14 @@ class LoadedCluster:
         admission: bool = True,
         pod_edits: Sequence[PodEdit] = (),
         extenders: Sequence[Extender] = (),
+        configure: Callable[[Release], SchedulerConfiguration] | None = None,
     ) -> None:
         self.snapshot = snapshot
         self.admission = admission
         self.pod_edits = tuple(pod_edits)
         self.release_choice = release_choice
+        self._is_default = configuration is None
+        self._configure = configure
         self.registry = registry if registry is not None else full_registry()
         self.scheduler = Scheduler(
             snapshot.cluster, release_choice.release, configuration, self.registry, extenders=extenders
@@ -338,14 +345,32 @@ class LoadedCluster:
 
     def over(self, cluster: Cluster) -> Self:
         """Return a scheduler with the same rules over any other cluster."""
+        new = self._with(replace(self.snapshot, cluster=cluster), self.release_choice, self.configuration)
+        new._is_default = self._is_default
+        return new
+
+    def with_release(self, release: Release) -> Self:
+        """Return the same cluster with a scheduler by the rules of another release.
+
+        Changes to try were made by the rules of this release, and are not made again.
+
+        Raises ConfigError if kube-scheduler of that release refuses the configuration.
+        """
+        configuration = None if self._is_default else self.configuration
+        if self._configure is not None:
+            configuration = self._configure(release)
+        return self._with(self.snapshot, replace(self.release_choice, release=release), configuration)
+
+    def _with(self, snapshot: Snapshot, choice: ReleaseChoice, configuration: SchedulerConfiguration | None) -> Self:
         return type(self)(
-            replace(self.snapshot, cluster=cluster),
-            self.release_choice,
-            self.configuration,
+            snapshot,
+            choice,
+            configuration,
             self.registry,
             admission=self.admission,
             pod_edits=self.pod_edits,
             extenders=self.scheduler.extenders,
+            configure=self._configure,
         )
 
     def with_edits(self, *edits: "Edit") -> Self:

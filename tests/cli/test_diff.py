@@ -65,6 +65,50 @@ def test_a_score_that_moves_is_no_change_for_the_exit_code(snapshot: Path) -> No
     assert code == 0
 
 
+RULES = ("--kubernetes-version", "1.34", "--against-version", "1.36")
+
+
+def test_a_range_gives_the_releases_of_both_sides(snapshot: Path) -> None:
+    answer, code = diff(snapshot, "--kubernetes-version", "1.34..1.36")
+    assert [answer[side]["rules"]["kubernetesVersion"] for side in ("before", "after")] == ["1.34", "1.36"]
+    assert (answer["changed"], code) == (diff(snapshot, *RULES)[0]["changed"], 0)
+    assert [pod["rules"] for pod in answer["changed"]] == [["balance-change"]]
+    (rule,) = answer["rules"]
+    assert (rule["field"], rule["since"], rule["pods"]) == ("balanced_allocation_compares", "1.36", 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--kubernetes-version 1.36..", "1.36.. is no range of releases: write FROM..TO, such as "),
+        ("--kubernetes-version ..1.36", "..1.36 is no range of releases: write FROM..TO, such as "),
+        ("--kubernetes-version 1.34...1.36", "1.34...1.36 is no range of releases: write FROM..TO, such as "),
+        ("--kubernetes-version 1.34..1.35..1.36", "1.34..1.35..1.36 is no range of releases: write FROM..TO, such as "),
+        ("--kubernetes-version 1.36..v1.36", "both sides have the rules of 1.36: name two releases"),
+        ("--kubernetes-version 1.34..1.35 --against-version 1.36", "--against-version is given, too: give FROM..TO"),
+        ("--against-version 1.34..1.35", "1.34..1.35 is a range of releases: give it as --kubernetes-version"),
+        ("--kubernetes-version 1.36", "nothing to compare with: give another snapshot, --kubernetes-version FROM..TO"),
+    ],
+)
+def test_a_range_that_is_refused(snapshot: Path, options: str, said: str) -> None:
+    done = CliRunner().invoke(app, ["diff", "--snapshot", str(snapshot), *options.split()], env={"COLUMNS": "0"})
+    assert done.exit_code == 2
+    assert said in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("diff --kubernetes-version 1.36..1.99", "Kubernetes 1.99 is not modelled"),
+        ("pending --kubernetes-version 1.36..1.37", "Kubernetes 1.36..1.37 is a range of releases"),
+    ],
+)
+def test_a_release_that_is_not_known(snapshot: Path, command: str, said: str) -> None:
+    done = CliRunner().invoke(app, [*command.split(), "--snapshot", str(snapshot)])
+    assert done.exit_code != 0
+    assert str(done.exception).startswith(said)
+
+
 @pytest.mark.parametrize(
     ("options", "code", "first", "rows"),
     [

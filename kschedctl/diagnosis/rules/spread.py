@@ -202,7 +202,7 @@ def foreign_spread(situation: Situation) -> Iterator[Diagnosis]:
         return
     for index, counts in hard_constraints(situation):
         selector = situation.pod.spec.topology_spread_constraints[index].label_selector if index >= 0 else None
-        # A constraint without a labelSelector, or with an empty one, counts no pods.
+        # A constraint without a labelSelector counts no pods, and an empty one matches the pod itself.
         if selector is None or counts.self_match or not counts.counts.any():
             continue
         labels = situation.pod.metadata.labels

@@ -13,6 +13,8 @@ from kschedctl.linter.related_objects import PDB, SELECTOR, counts, one_may_go, 
 from kschedctl.linter.relations import scaler_of
 from kschedctl.linter.rule import Problem, Related, Rule, RuleSubject, Stage
 from kschedctl.linter.values import at, items, mapping
+from kschedctl.objects.releases.differences import became_true
+from kschedctl.objects.releases.release import RELEASES
 
 
 @Rule(
@@ -219,6 +221,7 @@ def budget_selects_everything(budget: LintObject, context: LintContext) -> Itera
 
     In policy/v1 ``{}`` selects all pods of the namespace, including those of Jobs and those without a controller. Together
     with any other budget it makes pods impossible to evict (KS303). Without a selector the budget selects nothing.
+    Evictions respect ``{}`` in every release, preemption only since Kubernetes 1.38 (KS315).
 
     The API server accepts both, and nothing is blocked by the budget itself.
 
@@ -387,3 +390,42 @@ def replicas_without_budget(pods: WorkloadPods, context: LintContext) -> Iterato
         help="add a PodDisruptionBudget with maxUnavailable: 1",
         related=scaler_of(count),
     )
+
+
+_LAST, _FIRST = became_true("empty_budget_selector_protects")
+
+
+@Rule(
+    "KS315",
+    "budget-protects-namespace-after-upgrade",
+    Severity.INFO,
+    None,
+    "policy/PodDisruptionBudget",
+    fails="""policy/v1 PodDisruptionBudget web
+maxUnavailable: 1
+selector: {}  # <-
+""",
+    repair={"selector: {}": "selector:\n  matchLabels: {app: web}"},
+    options={"release": RELEASES[_LAST]},
+)
+def budget_protects_namespace_after_upgrade(budget: LintObject, context: LintContext) -> Iterator[Problem]:
+    """A disruption budget has an empty selector, which preemption ignores until an upgrade of Kubernetes.
+
+    Until Kubernetes 1.37 kube-scheduler ignores a budget with ``selector: {}`` when it chooses victims, although the
+    eviction API applies it to every pod of the namespace (KS305). From 1.38 on preemption applies it, too
+    (pkg/scheduler/framework/preemption/util.go): it prefers nodes and victims with which it violates no budget, so it
+    evicts other pods than before. A selector without ``matchLabels`` and ``matchExpressions`` is empty, too. Without a
+    selector, the budget protects no pod in any release.
+
+    Nothing is blocked: preemption evicts protected pods if no others help.
+    ``kschedctl diff --kubernetes-version 1.37..1.38`` shows for which pods others are evicted.
+
+    Repair: select labels of the template.
+    """
+    if not context.release.empty_budget_selector_protects and selects_everything(at(budget.raw, *SELECTOR)):
+        yield Problem(
+            message=f"preemption ignores an empty selector until Kubernetes {_LAST}; from {_FIRST} on the budget "
+            "protects every pod of the namespace",
+            steps=SELECTOR,
+            help="select labels of the template before the upgrade",
+        )

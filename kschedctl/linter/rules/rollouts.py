@@ -560,7 +560,7 @@ def no_spreading(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     Repair: a topology spread constraint on kubernetes.io/hostname or topology.kubernetes.io/zone.
     """
     count = context.replicas(pods) if pods.type not in ("batch/Job", "batch/CronJob") else None
-    if count is None or count.low < 2 or is_kept_apart(pods):
+    if count is None or count.low < 2 or is_kept_apart(pods, context.release):
         return
     yield Problem(
         message=f"{count.shown} replicas, and no anti-affinity or spread constraint separates them",

@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from kschedctl.common.findings import Severity
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import appending, setting
-from kschedctl.linter.labels import differing, holds, selects_everything
+from kschedctl.linter.labels import differing, holds
 from kschedctl.linter.node_terms import pinned
 from kschedctl.linter.pods import DO_NOT_SCHEDULE, WorkloadPods, holds_for
-from kschedctl.linter.relations import is_kept_apart, own_selector, self_terms
+from kschedctl.linter.relations import has_empty_selector, is_idle, is_kept_apart, own_selector, self_terms
 from kschedctl.linter.rule import Problem, Related, Rule, RuleSubject, Stage
 from kschedctl.linter.values import at, is_rendered, numbered
+from kschedctl.objects.releases.differences import became_true
+from kschedctl.objects.releases.release import RELEASES
 from kschedctl.objects.well_known import HOSTNAME, POD_TEMPLATE_HASH
 
 
@@ -33,7 +35,8 @@ def spread_without_selector(pods: WorkloadPods, context: LintContext) -> Iterato
     """A topology spread constraint counts no pods, as it has no label selector, or all pods, as its selector is empty.
 
     Without ``labelSelector`` no pods are counted and the constraint spreads nothing. ``{}`` counts every pod of the
-    namespace (info): the pods are then spread relative to all others, which is rarely intended.
+    namespace since Kubernetes 1.38 (info): the pods are then spread relative to all others, which is rarely intended. In
+    older releases ``{}`` counts no pods; KS129 reports it there, before the upgrade.
 
     The API server accepts the object; without a selector it adds a warning that is easily missed, and the pods run. With an
     empty selector and DoNotSchedule, pods can stay pending because of unrelated pods.
@@ -54,7 +57,7 @@ def spread_without_selector(pods: WorkloadPods, context: LintContext) -> Iterato
                     if own is not None
                     else None,
                 )
-        elif selects_everything(selector) and not part.raw.get("matchLabelKeys"):
+        elif has_empty_selector(part, pods) and context.release.empty_spread_selector_counts:
             yield Problem(
                 message="an empty labelSelector counts every pod of the namespace",
                 steps=(*part.steps, "labelSelector"),
@@ -197,7 +200,7 @@ def spread_domains_out_of_reach(pods: WorkloadPods, context: LintContext) -> Ite
     if count is None:
         return
     for part, one in pods.hard_spread:
-        if one.min_domains is None:
+        if one.min_domains is None or is_idle(part, pods, context.release):
             continue
         values = pinned(pods, one.topology_key)
         if values is None or one.min_domains <= len(values) or not holds(part.raw.get("labelSelector"), pods.labels):
@@ -255,6 +258,8 @@ def spread_counts_tainted_nodes(pods: WorkloadPods, context: LintContext) -> Ite
         # Pods that the constraint does not count change no count (KS110).
         if one.label_selector is None or holds(part.raw.get("labelSelector"), pods.labels) is False:
             continue
+        if is_idle(part, pods, context.release):
+            continue
         steps = (*part.steps, "nodeTaintsPolicy")
         yield Problem(
             message=f"counts tainted nodes: one that the pods do not tolerate keeps the minimum count at 0, so no "
@@ -299,7 +304,7 @@ def spread_across_revisions(pods: WorkloadPods, context: LintContext) -> Iterato
     for part, one in pods.hard_spread:
         if POD_TEMPLATE_HASH in one.match_label_keys:
             continue
-        if holds(part.raw.get("labelSelector"), pods.labels):
+        if holds(part.raw.get("labelSelector"), pods.labels) and not is_idle(part, pods, context.release):
             yield Problem(
                 message="counts the pods of old revisions too, which exist beside the new ones in a rollout",
                 steps=(*part.steps, "labelSelector"),
@@ -438,7 +443,7 @@ def anti_affinity_matches_nobody(pods: WorkloadPods, context: LintContext) -> It
         for part in pods.terms("podAntiAffinity", required=required):
             if not context.matches_nobody(part, pods, "KS117"):
                 continue
-            alone = required and not is_kept_apart(pods)
+            alone = required and not is_kept_apart(pods, context.release)
             missing = "" if part.raw.get("labelSelector") is not None else "; it has no labelSelector"
             yield Problem(
                 message=f"this term matches neither the pods themselves nor any other pod of the manifest set{missing}",
@@ -496,3 +501,57 @@ def affinity_against_itself(pods: WorkloadPods, context: LintContext) -> Iterato
                 help="remove this term or the anti-affinity, or give one of them another topologyKey",
                 related=(Related(pods.obj, repelled, "the anti-affinity term"),),
             )
+
+
+_LAST, _FIRST = became_true("empty_spread_selector_counts")
+
+
+@Rule(
+    "KS129",
+    "spread-over-namespace-after-upgrade",
+    Severity.WARNING,
+    None,
+    RuleSubject.PODS,
+    fails="""v1 Pod web
+labels: {app: web}
+topologySpreadConstraints:
+- maxSkew: 1
+  topologyKey: topology.kubernetes.io/zone
+  whenUnsatisfiable: DoNotSchedule
+  labelSelector: {}  # <-
+""",
+    repair={"labelSelector: {}": "labelSelector:\n    matchLabels: {app: web}"},
+    options={"release": RELEASES[_LAST]},
+)
+def spread_over_namespace_after_upgrade(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
+    """A topology spread constraint has an empty label selector, which counts no pods until an upgrade of Kubernetes.
+
+    Until Kubernetes 1.37 ``labelSelector: {}`` counts no pods, so the constraint never rejects a node and changes no
+    score. From 1.38 on it counts every pod of the namespace, in the filter and in the score
+    (pkg/scheduler/framework/plugins/podtopologyspread/common.go): with ``maxSkew`` 1, and 3 pods of the namespace in one
+    zone and none in the other, the first zone is rejected. A selector without ``matchLabels`` and ``matchExpressions`` is
+    empty, too, unless ``matchLabelKeys`` adds labels of the pods. A missing selector counts no pods in any release
+    (KS109).
+
+    With DoNotSchedule pods can stay pending after the upgrade, because of unrelated pods. With ScheduleAnyway only their
+    nodes change, so the finding is info. ``kschedctl diff --kubernetes-version 1.37..1.38`` shows which pods change. The
+    rule runs for releases in which the selector counts nothing; KS109 reports it in newer ones.
+
+    Repair: select the pods' own labels.
+    """
+    if context.release.empty_spread_selector_counts:
+        return
+    for part in pods.spread:
+        if not has_empty_selector(part, pods):
+            continue
+        own, steps = own_selector(pods), (*part.steps, "labelSelector")
+        hard = part.raw.get("whenUnsatisfiable") == DO_NOT_SCHEDULE
+        yield Problem(
+            message=f"an empty labelSelector counts no pods until Kubernetes {_LAST}, and every pod of the namespace "
+            f"from {_FIRST} on",
+            steps=steps,
+            help="select the pods' own labels before the upgrade",
+            severity=None if hard else Severity.INFO,
+            stop=Stage.WAITS if hard else None,
+            fix=setting(pods.obj, "select the pods' own labels", (steps, own), safe=False) if own is not None else None,
+        )

@@ -7,9 +7,9 @@ from enum import StrEnum
 from typing import Final
 
 from kschedctl.common.errors import UnsupportedError
-from kschedctl.objects.releases.release import LATEST, RELEASES, Release
+from kschedctl.objects.releases.release import LATEST, PATCH_RELEASES, RELEASES, Release
 
-_VERSION: Final = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:[.+-].*)?", re.ASCII)
+_VERSION: Final = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?(?:[.+-].*)?", re.ASCII)
 
 
 class ChosenBy(StrEnum):
@@ -77,6 +77,8 @@ def choose_release(requested: str, server_version: str, kubelet_versions: Iterab
         server_version: The control plane's version; empty if it is unknown.
         kubelet_versions: The kubelet versions of the nodes; the newest one counts.
 
+    A version with a patch number, such as ``v1.37.2``, means the rules of that patch release.
+
     Raises UnsupportedError if the requested version is not modelled.
 
     >>> choose_release("", "v1.35.4", ["v1.34.1"]).release.version
@@ -84,13 +86,17 @@ def choose_release(requested: str, server_version: str, kubelet_versions: Iterab
     >>> choose_release("", "", ["v1.34.1", "v1.29.0"]).why
     'the newest kubelet is v1.34.1'
     """
+    if ".." in requested:
+        raise UnsupportedError(
+            f"Kubernetes {requested} is a range of releases", hint="give one release: only diff compares two"
+        )
     if requested:
         minor = _minor(requested)
         release = RELEASES.get(f"{minor[0]}.{minor[1]}") if minor else None
         if release is None:
             known = ", ".join(RELEASES)
             raise UnsupportedError(f"Kubernetes {requested} is not modelled", hint=f"the versions are {known}")
-        return ReleaseChoice(release, ChosenBy.OPTION)
+        return ReleaseChoice(_patched(release, requested), ChosenBy.OPTION)
     if _minor(server_version):
         return _nearest(ReleaseChoice(LATEST, ChosenBy.CONTROL_PLANE, server_version))
     kubelets = [version for version in kubelet_versions if _minor(version)]
@@ -104,7 +110,17 @@ def _nearest(choice: ReleaseChoice) -> ReleaseChoice:
     wanted = _minor(choice.cluster_version)
     assert wanted is not None
     bounded = min(max(wanted, min(minors)), max(minors))
-    return replace(choice, release=minors[bounded], nearest=bounded != wanted)
+    if bounded != wanted:
+        return replace(choice, release=minors[bounded], nearest=True)
+    return replace(choice, release=_patched(minors[wanted], choice.cluster_version))
+
+
+def _patched(release: Release, version: str) -> Release:
+    """Return the rules of the patch release that a version names, or those of the minor release."""
+    match = _VERSION.fullmatch(version.strip())
+    patch = int(match[3] or 0) if match else 0
+    known = [rules for number, rules in PATCH_RELEASES.get(release.version, ()) if number <= patch]
+    return known[-1] if known else release
 
 
 def _minor(version: str) -> tuple[int, int] | None:

@@ -16,6 +16,7 @@ from kschedctl.objects.releases.rules import (
     DEVICES_1_35,
     DEVICES_1_36,
     DEVICES_1_37,
+    DEVICES_1_37_1,
     DEVICES_1_38,
     GENERIC_WORKLOAD,
     POD_GROUP_GATES_1_36,
@@ -517,6 +518,11 @@ _V1_38: Final = replace(
 #: The modelled releases, oldest first.
 RELEASES: Final[Mapping[str, Release]] = MappingProxyType(
     {r.version: r for r in (_V1_33, _V1_34, _V1_35, _V1_36, _V1_37, _V1_38)}
+)
+#: The patch releases that changed rules, by minor release: the number of the patch release and the rules from there on,
+#: oldest first. Before the first of them, and where the patch release is not known, the rules of ``RELEASES`` count.
+PATCH_RELEASES: Final[Mapping[str, tuple[tuple[int, Release], ...]]] = MappingProxyType(
+    {"1.37": ((1, replace(_V1_37, devices=DEVICES_1_37_1)),)}
 )
 #: The newest release that Kubernetes has published: the rules for a cluster whose version is not known.
 LATEST: Final = _V1_37

@@ -53,6 +53,8 @@ class DeviceRules:
     taints: bool = False
     #: True if DeviceTaintRule objects are supported (DRADeviceTaintRules).
     taint_rules: bool = False
+    #: True if a DeviceTaintRule without a selector taints no device; else it taints all devices.
+    taint_rules_need_selector: bool = False
     #: True if devices may become ready only after their allocation (DRADeviceBindingConditions).
     binding_conditions: bool = False
     #: True if a pool is evaluated over all nodes: a pool that lacks slices is not used, and a newer generation on
@@ -68,10 +70,31 @@ class DeviceRules:
     keeps_alternative: bool = False
     #: True if errors of selectors name the device and suggest a remedy for missing keys.
     names_device_in_selector_errors: bool = False
+    #: True if selectors read attributes with a list of values; else such an attribute has no readable value.
+    lists_readable: bool = False
+    #: True if an attribute without a readable value is an error in selectors that read it, and in constraints. Else it
+    #: is an error in all selectors for the device, and constraints compare versions as texts.
+    values_are_parsed: bool = False
     #: True if capacity that cannot be computed ends the cycle with an error; else the device is skipped.
     capacity_errors: bool = False
+    #: True if a name of an attribute or capacity without a domain has the driver's domain, in devices, requests and
+    #: consumed capacity. Else names of capacities are compared as they are written.
+    names_have_domains: bool = False
+    #: True if a request for a negative capacity is an error even if a policy would raise it, and negative consumed
+    #: capacity in the status of a claim is an error for pods with claims to allocate.
+    refuses_negative_capacity: bool = False
+    #: True if ranges of capacity are computed in thousandths, unless these cannot express minimum, maximum and step
+    #: (DRAFractionalCapacityRange); else in whole units, each rounded up first.
+    fractional_ranges: bool = False
+    #: True if a device that can no longer be shared is in use while a claim has a share of it.
+    shares_block_whole_devices: bool = False
     #: True if mode All fails on a device with too little remaining capacity; else it leaves the device out.
     all_fails_on_used_capacity: bool = False
+    #: True if the limit of devices per claim is checked request by request, and the error names the request; else it is
+    #: checked once for the sum.
+    counts_by_request: bool = False
+    #: True if mode All rejects a node with an incomplete or invalid pool; else such a pool is an error.
+    all_rejects_node: bool = False
     #: True if slices with devices of compatibility groups are ignored, so that their pool is incomplete.
     hides_compatibility_groups: bool = False
     #: True if a request with derived attributes is an error; else they are ignored.
@@ -121,6 +144,7 @@ DEVICES_1_37: Final = replace(
     counters_by_driver=True,
     taint_rules=True,
     names_device_in_selector_errors=True,
+    lists_readable=True,
     capacity_errors=True,
     all_fails_on_used_capacity=True,
     hides_compatibility_groups=True,
@@ -128,7 +152,17 @@ DEVICES_1_37: Final = replace(
     optional_node_operations=True,
     silent_post_filter=True,
 )
-DEVICES_1_38: Final = DEVICES_1_37
+#: The patch release 1.37.1.
+DEVICES_1_37_1: Final = replace(DEVICES_1_37, taint_rules_need_selector=True, counts_by_request=True)
+DEVICES_1_38: Final = replace(
+    DEVICES_1_37_1,
+    all_rejects_node=True,
+    values_are_parsed=True,
+    names_have_domains=True,
+    refuses_negative_capacity=True,
+    fractional_ranges=True,
+    shares_block_whole_devices=True,
+)
 
 
 # The differences between releases in the scheduling of pod groups, as data.

@@ -13,13 +13,25 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.placed_pods import pending_pods, queue_order
 from kschedctl.cluster.records import PENDING
-from kschedctl.common.errors import ManifestError
+from kschedctl.common.errors import InputError, ManifestError
 from kschedctl.common.wording import counted, listed
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.pod import Pod
-from kschedctl.questions.diff.answer import AnswerPart, Diff, OutcomeData, PodChangeData, SideData, SideOutcome
+from kschedctl.objects.releases.differences import differing_rules, with_values_of
+from kschedctl.objects.releases.release import Release
+from kschedctl.questions.diff.answer import (
+    OUTCOME_PARTS,
+    AnswerPart,
+    Diff,
+    OutcomeData,
+    PodChangeData,
+    ReleaseRuleData,
+    SideData,
+    SideOutcome,
+)
 from kschedctl.questions.diff.changed_nodes import NodeCause, changed_nodes, node_cures
 from kschedctl.questions.diff.nodes import NodeChanges, NodeColumns
+from kschedctl.questions.diff.rules import Rules, RuleSearch
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.provenance import PodSubject, envelope, provenance
 from kschedctl.questions.run_results import group_loss_data
@@ -35,6 +47,8 @@ from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineEvent
 
 #: The 3 most frequent changes of reasons are named; the nodes of the others are counted.
 _MOST_REASONS: Final = 3
+#: The rules behind changes that the first line names.
+_MOST_RULES: Final = 3
 _NUMBER: Final = re.compile("[0-9]+")
 _NODES_SAY: Final = re.compile(r"[0-9]+/[0-9]+ nodes are available: (.*?)\.(?: |$)")
 #: The name of the rejecting stage for a node that no filter inspects.
@@ -61,6 +75,14 @@ def summary(changed: Sequence[PodChangeData], n_pods: int) -> str:
     ]
     (first, does), *rest = [(number, words) for number, words in counts if number]
     return ", ".join([f"{first} of {of} {does}", *(f"{number} {words}" for number, words in rest)]) + "."
+
+
+def _named(rules: Sequence[ReleaseRuleData]) -> Iterator[str]:
+    """Yield a sentence with the rules behind the changes; none without rules."""
+    if rules:
+        names = [each.name for each in rules]
+        noun = "The rule" if len(rules) == 1 else "The rules"
+        yield f"{noun} behind it: {listed(names, most=_MOST_RULES)}."
 
 
 def describe(old: OutcomeData, new: OutcomeData, parts: Sequence[AnswerPart], nodes: NodeChanges) -> Iterator[str]:
@@ -258,7 +280,8 @@ def diff(cluster: LoadedCluster, request: DiffRequest, handle: AnalysisHandle) -
     clusters = cluster, request.other
     before, after = (_Side(*each) for each in zip(clusters, request.configs, request.new_pods, strict=True))
     pending: dict[Key, Decision] = {}
-    found = _changes(before, after, request.pods, handle, pending)
+    rules = _Rules.of(before, after, use_known=len(request.pods) > _FEW)
+    found = _changes(before, after, request.pods, handle, pending, rules)
     causes: list[NodeCause] = []
     if cluster.snapshot.paths != request.other.snapshot.paths and pending:
         with handle.busy("comparing nodes"):
@@ -272,12 +295,15 @@ def diff(cluster: LoadedCluster, request: DiffRequest, handle: AnalysisHandle) -
             if pod.after.outcome is SideOutcome.SCHEDULED:
                 entries.append(TimelineEntry(_ANY_TIME, pod.key, TimelineEvent.SCHEDULED, pod.after.nodes[0], ""))
     entries.sort(key=lambda entry: entry.event is TimelineEvent.SCHEDULED)
-    release = request.other.release_choice.release
+    release, behind = request.other.release_choice.release, rules.data(changed)
     return Diff(
         before=before.data(),
         after=after.data(),
-        summary=" ".join((summary(changed, len(request.pods)), *(f"{each.text}." for each in causes[:_MOST_CAUSES]))),
+        summary=" ".join(
+            (summary(changed, len(request.pods)), *(f"{each.text}." for each in causes[:_MOST_CAUSES]), *_named(behind))
+        ),
         causes=tuple(each.data() for each in causes),
+        rules=behind,
         suggestions=tuple(islice(node_cures(request.other, causes), _MOST_CURES)),
         pods=len(request.pods),
         changed=changed,
@@ -332,8 +358,12 @@ class _Side:
             return key
         return None if index is None else self.cluster.kind(pods.pod(index))
 
-    def answer(self, key: Key, cluster: LoadedCluster | None = None) -> SideAnswer:
-        """Return the answer for a pod, in a cluster derived from the side's if one is given."""
+    def answer(self, key: Key, cluster: LoadedCluster | None = None, *, trial: bool = False) -> SideAnswer:
+        """Return the answer for a pod, in a cluster derived from the side's if one is given.
+
+        Args:
+            trial: True if the answer is not part of the comparison, so that what it depends on is not reported.
+        """
         given, cluster = self.new_pods.get(key), cluster or self.cluster
         index = cluster.pods.index.get(key)
         if given is None and index is None:
@@ -344,6 +374,8 @@ class _Side:
         if admitted.spec.scheduler_name not in cluster.configuration.profiles:
             return SideAnswer(None, node_name)
         decision = cluster.decide_admitted(admitted)
+        if trial:
+            return SideAnswer(decision, node_name)
         self.missing |= dict.fromkeys(cluster.missing(pod, decision))
         self.not_modelled |= dict.fromkeys(decision.not_modelled)
         return SideAnswer(decision, node_name)
@@ -354,8 +386,93 @@ class _Side:
         return SideData(**shared, config=self.config)
 
 
+@dataclass(slots=True)
+class _Rules:
+    """The search for the rules behind changes, on the second side."""
+
+    after: _Side
+    older: Release
+    search: RuleSearch
+    #: True to accept rules that were found for another pod.
+    use_known: bool
+    #: The second side's cluster with the old values of all rules, of one, or of others that were found together.
+    clusters: dict[tuple[str, ...], LoadedCluster] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, before: _Side, after: _Side, *, use_known: bool) -> "_Rules":
+        older, newer = (side.cluster.release_choice.release for side in (before, after))
+        rules = differing_rules(older, newer)
+        if older.pod_groups is None and newer.pod_groups is None:
+            rules = tuple(rule for rule in rules if not rule.path.startswith("pod_group_rules."))
+        return cls(after, older, RuleSearch(rules), use_known)
+
+    def explained(self, key: Key, change: PodChangeData, after: SideAnswer) -> PodChangeData:
+        """Return a change with the rules behind it.
+
+        The old answer is that of the second side with all old rules, as the sides may differ in more than their rules.
+        """
+        old = self._answer(key, self.search.rules) if self.search.rules else None
+        parts = OUTCOME_PARTS if change.changes_outcome else frozenset(AnswerPart)
+        if old is None or parts.isdisjoint(differing_parts(old, after)[1]):
+            return change
+
+        def brings_back(rules: Rules) -> bool:
+            new = self._answer(key, rules) if rules != self.search.rules else old
+            return new is not None and parts.isdisjoint(differing_parts(old, new)[1])
+
+        found = self.search.behind(brings_back, use_known=self.use_known)
+        names = tuple(rule.words.name for rule in found.rules)
+        return replace(change, rules=names, rules_together=found.together)
+
+    def data(self, changed: Iterable[PodChangeData]) -> tuple[ReleaseRuleData, ...]:
+        """Return the rules behind changes, those of most pods first."""
+        pods = Counter(name for change in changed for name in change.rules)
+        return tuple(
+            ReleaseRuleData(
+                name=rule.words.name,
+                field=rule.path,
+                before=rule.text(0),
+                after=rule.text(1),
+                since=rule.since,
+                advice=rule.words.advice,
+                pods=pods[rule.words.name],
+            )
+            for rule in sorted(self.search.rules, key=lambda rule: -pods[rule.words.name])
+            if pods[rule.words.name]
+        )
+
+    def _answer(self, key: Key, rules: Rules) -> SideAnswer | None:
+        """Return the second side's answer with the old values of some rules; ``None`` if it then refuses the pod."""
+        paths = tuple(rule.path for rule in rules)
+        try:
+            cluster = self.clusters.get(paths) or self.after.cluster.with_release(self._mixed(rules))
+            if len(rules) in (1, len(self.search.rules)):
+                self.clusters[paths] = cluster
+            return self.after.answer(key, cluster, trial=True)
+        except InputError:
+            return None
+
+    def _mixed(self, rules: Rules) -> Release:
+        """Return the newer release with the old values of some rules.
+
+        Fields that are no rule about a pod, such as the names of gates, are those of the older release if most of the
+        values are, unless it has no rules of pod groups.
+        """
+        newer = self.after.cluster.release_choice.release
+        if rules == self.search.rules:
+            return self.older
+        if len(rules) == 1 or self.older.pod_group_rules is None:
+            return with_values_of(newer, self.older, rules)
+        return with_values_of(self.older, newer, tuple(each for each in self.search.rules if each not in rules))
+
+
 def _changes(
-    before: _Side, after: _Side, pods: tuple[Key, ...], handle: AnalysisHandle, pending: dict[Key, Decision]
+    before: _Side,
+    after: _Side,
+    pods: tuple[Key, ...],
+    handle: AnalysisHandle,
+    pending: dict[Key, Decision],
+    rules: "_Rules",
 ) -> dict[Key, PodChangeData]:
     """Return the changes of pods, and add the decisions for those that fit only on the first side to ``pending``."""
     # The pods that lose their node are in the scheduler's queue order, as they compete for capacity.
@@ -391,7 +508,11 @@ def _changes(
             kinds = before.kind(key), after.kind(key)
             if kinds not in known:
                 new = after.answer(key)
-                change = known[kinds] = compare(before.answer(key), new, seen)
+                change = compare(before.answer(key), new, seen)
+                if change is not None:
+                    handle.check()
+                    change = rules.explained(key, change, new)
+                known[kinds] = change
                 if change is not None and new.decision is not None and _fits_no_more(change):
                     pending[key] = new.decision
             change = known[kinds]
@@ -409,15 +530,8 @@ def _fits_no_more(change: PodChangeData) -> bool:
     return is_worse and change.after.outcome is SideOutcome.UNSCHEDULABLE
 
 
-def compare(before: SideAnswer, after: SideAnswer, seen: set[tuple[str, ...]] | None = None) -> PodChangeData | None:
-    """Compare the answers of two sides; return ``None`` if nothing changes.
-
-    Args:
-        seen: The summaries of earlier changes, whose nodes are not listed again; by default nodes are always
-            listed.
-
-    Returns: The change, without the pod's name.
-    """
+def differing_parts(before: SideAnswer, after: SideAnswer) -> tuple[NodeChanges, tuple[AnswerPart, ...]]:
+    """Return the nodes whose results differ between two sides, and the parts of the answers that do."""
     old, new = before.outcome, after.outcome
     nodes = NodeChanges(None, None)
     if before.decision is not None and after.decision is not None:
@@ -431,7 +545,20 @@ def compare(before: SideAnswer, after: SideAnswer, seen: set[tuple[str, ...]] | 
         AnswerPart.SCORES: nodes.fitting.any(),
         AnswerPart.MESSAGE: old.message != new.message,
     }
-    parts = tuple(part for part, changed in differs.items() if changed)
+    return nodes, tuple(part for part, changed in differs.items() if changed)
+
+
+def compare(before: SideAnswer, after: SideAnswer, seen: set[tuple[str, ...]] | None = None) -> PodChangeData | None:
+    """Compare the answers of two sides; return ``None`` if nothing changes.
+
+    Args:
+        seen: The summaries of earlier changes, whose nodes are not listed again; by default nodes are always
+            listed.
+
+    Returns: The change, without the pod's name.
+    """
+    old, new = before.outcome, after.outcome
+    nodes, parts = differing_parts(before, after)
     if not parts:
         return None
     summary = tuple(describe(old, new, parts, nodes))

@@ -85,6 +85,15 @@ class PodChangeData(Data, frozen=True):
         "The nodes whose result changes; null if they are left out because many pods are compared: request this "
         "pod alone to get them.",
     ]
+    rules: Annotated[
+        tuple[str, ...],
+        "The names of the rules behind the change, if the rules of the sides differ: with the first side's value of "
+        "each, the second side answers as with all rules of the first. If the node, the outcome or the victims "
+        "change, these are the rules behind that.",
+    ] = ()
+    rules_together: Annotated[
+        bool, "True if only the first side's values of all these rules together have that effect."
+    ] = False
 
     @property
     def key(self) -> str:
@@ -95,6 +104,18 @@ class PodChangeData(Data, frozen=True):
     def changes_outcome(self) -> bool:
         """True if the pod's node, outcome or victims change, and not only reasons, scores or messages."""
         return not OUTCOME_PARTS.isdisjoint(self.parts)
+
+
+class ReleaseRuleData(Data, frozen=True):
+    """A rule of kube-scheduler that differs between the sides, and changes the answer for a pod."""
+
+    name: Annotated[str, "The name of the rule."]
+    field: Annotated[str, "The field of the release that has the rule; features.NAME for a feature gate."]
+    before: Annotated[str, "The rule of the first side, in words."]
+    after: Annotated[str, "The rule of the second side, in words."]
+    since: Annotated[str, "The release that changed the rule last; empty if an option sets it."]
+    advice: Annotated[str, "The action before an upgrade; empty if there is nothing to do."]
+    pods: Annotated[int, "The number of pods for which the rule is behind the change."]
 
 
 class SideData(Envelope, frozen=True, kw_only=True):
@@ -116,6 +137,11 @@ class Diff(CompoundAnswer, frozen=True, kw_only=True):
     causes: Annotated[
         tuple[DiagnosisData, ...],
         "The changes of nodes for which pods fit on no node of the second side, if the sides are different snapshots.",
+    ] = ()
+    rules: Annotated[
+        tuple[ReleaseRuleData, ...],
+        "The rules behind the changes, if the rules of the sides differ, by number of pods. Pods that lose their node "
+        "are not examined, as they compete with one another.",
     ] = ()
     suggestions: Annotated[
         tuple[CureData, ...], "The ways to take these changes back, each tried unless it says otherwise."

@@ -15,6 +15,7 @@ from kschedctl.questions.diff.answer import (
     NodeChangeData,
     NodeOutcomeData,
     PodChangeData,
+    ReleaseRuleData,
     SideData,
     SideOutcome,
 )
@@ -165,6 +166,8 @@ def _node_changes(diff: Diff) -> dict[str, NodeChange]:
 
 
 _MOST_NAMED: Final = 3
+#: The rules behind a change that its row names.
+_MOST_RULES: Final = 6
 #: The parts of an answer, most important first.
 _IMPORTANCE: Final = tuple(AnswerPart)
 
@@ -225,6 +228,7 @@ def document(diff: Diff, view: View) -> Document:
         if more := len(diff.changed) - len(shown):
             text = f"and {counted(more, 'pod')} with other reasons, scores or messages only: -o wide"
             yield Paragraph(text, Tone.FAINT, 2)
+    yield from _rules_section(diff.rules)
     yield from group_losses_section(diff.groups)
     if view.wide:
         for group in groups:
@@ -243,10 +247,10 @@ def _next_questions(diff: Diff, view: DiffView) -> Iterator[Question]:
 
 
 def group_alike(changed: Sequence[PodChangeData]) -> list[list[PodChangeData]]:
-    """Group pods with the same changes: lost nodes first, then by importance of the change and number of pods."""
-    groups: dict[tuple[str, ...], list[PodChangeData]] = {}
+    """Group pods with the same changes by the same rules: lost nodes first, then by importance and number of pods."""
+    groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[PodChangeData]] = {}
     for pod in changed:
-        groups.setdefault(pod.summary, []).append(pod)
+        groups.setdefault((pod.summary, pod.rules), []).append(pod)
 
     def rank(group: list[PodChangeData]) -> tuple[bool, int, int]:
         return not group[0].worse, _IMPORTANCE.index(group[0].parts[0]), -len(group)
@@ -269,7 +273,29 @@ def _side_section(name: str, texts: Sequence[str], side: SideData) -> Document:
 def _row(group: Sequence[PodChangeData], *, wide: bool) -> tuple[Lines, Lines, Lines]:
     names = [pod.key for pod in group]
     shown = tuple(names) if wide else (listed(names, most=_MOST_NAMED),)
-    return (str(len(group)),), shown, tuple(group[0].summary)
+    return (str(len(group)),), shown, (*group[0].summary, *_rules_line(group[0]))
+
+
+def _rules_line(pod: PodChangeData) -> Iterator[str]:
+    """Yield the rules behind a change, for a cell; nothing without rules."""
+    if len(pod.rules) == 1:
+        yield f"rule: {pod.rules[0]}"
+    elif pod.rules:
+        how = "only together" if pod.rules_together else "each is needed"
+        yield f"rules: {listed(pod.rules, most=_MOST_RULES)} ({how})"
+
+
+def _rules_section(rules: Sequence[ReleaseRuleData]) -> Document:
+    """Lay out the rules behind the changes, with what to do; nothing if there are none."""
+    if not rules:
+        return
+    yield Heading("Rules behind the changes")
+    rows = []
+    for rule in rules:
+        told = (f"before: {rule.before}", f"after: {rule.after}", *([f"to do: {rule.advice}"] if rule.advice else ()))
+        since = f"since {rule.since}" if rule.since else "set by an option"
+        rows.append((str(rule.pods), (rule.name, since), told))
+    yield table(("pods", "rule", "behaviour"), rows, numeric=(0,))
 
 
 def _in_full_section(group: Sequence[PodChangeData]) -> Document:

@@ -24,7 +24,7 @@ from kschedctl.objects.device import (
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.quantity import quantity_text
 from kschedctl.objects.selectors import IN, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from kschedctl.scheduler.devices.claims import AllocationError, available_on
+from kschedctl.scheduler.devices.claims import AllocationError, NodeRejectedError, available_on
 from kschedctl.scheduler.devices.requests import Alternative, ClaimPlan, plan_claims, relevant_columns
 from kschedctl.scheduler.devices.search import Allocated, NodeDevices, Search, TooManyStepsError
 
@@ -39,7 +39,7 @@ def device_kinds(columns: Iterable[Int64Array], n_devices: int) -> Int64Array:
     """Assign a kind to each device by the columns that influence a search.
 
     Args:
-        columns: The codes of the devices, from -1 on.
+        columns: The codes of the devices.
 
     Returns: The kind of each device: the same number for devices with equal codes in all columns.
 
@@ -50,7 +50,8 @@ def device_kinds(columns: Iterable[Int64Array], n_devices: int) -> Int64Array:
     for column in columns:
         if not n_devices or (column == column[0]).all():
             continue
-        kinds = kinds * (int(column.max()) + 2) + column + 1
+        least, most = int(column.min()), int(column.max())
+        kinds = kinds * (most - least + 1) + column - least
         kinds = np.unique(kinds, return_inverse=True)[1].astype(np.int64)
     return kinds
 
@@ -125,6 +126,13 @@ class SearchOutcome:
     failed: bool = False
     #: True if the search was given up after too many steps.
     gave_up: bool = False
+    #: True if the node is rejected for a pool of its own, which the reason names; see ``Allocations.problem``.
+    names_pool: bool = False
+
+    @property
+    def is_own(self) -> bool:
+        """True if the text of the outcome names the node's own devices, so that each node has another one."""
+        return self.failed or self.names_pool
 
 
 @dataclass(slots=True)
@@ -139,25 +147,29 @@ class Allocations:
     plans: tuple[ClaimPlan, ...]
     _inventory: Inventory
     _kinds: Int64Array
-    _errors: dict[int, str] = field(default_factory=dict)
+    _problems: dict[int, str] = field(default_factory=dict)
 
     def site(self, row: int) -> NodeDevices:
         """Return the devices that a node can use, with nothing taken."""
         return NodeDevices(self._inventory, row, self._kinds)
 
-    def error(self, row: int) -> str:
-        """Return the error that the search ends with on a node; it names the node's own devices."""
-        if row not in self._errors:
+    def outcome_at(self, position: int) -> SearchOutcome:
+        """Return the outcome on a node by its position among the nodes."""
+        return self.outcomes[int(self.outcome_of[position])]
+
+    def problem(self, row: int) -> str:
+        """Return the error or rejection that the search ends with on a node; it names the node's own devices."""
+        if row not in self._problems:
             try:
                 Search(self.plans, self.site(row)).run()
-            except AllocationError as error:
-                self._errors[row] = str(error)
+            except (AllocationError, NodeRejectedError) as error:
+                self._problems[row] = str(error)
             except TooManyStepsError:
                 name = self._inventory.cluster.nodes.names[row]
-                self._errors[row] = f"node {name}: timed out trying to allocate devices"
+                self._problems[row] = f"node {name}: timed out trying to allocate devices"
             else:
                 raise AssertionError("nodes that look alike differ in the outcome of the search")
-        return self._errors[row]
+        return self._problems[row]
 
 
 def allocate(claims: Sequence[ResourceClaim], inventory: Inventory, rows: Int64Array) -> Allocations:
@@ -180,6 +192,8 @@ def _search_outcome(plans: Sequence[ClaimPlan], site: NodeDevices) -> SearchOutc
         solution = Search(plans, site).run()
     except AllocationError:
         return SearchOutcome(failed=True)
+    except NodeRejectedError:
+        return SearchOutcome(names_pool=True)
     except TooManyStepsError:
         return SearchOutcome(failed=True, gave_up=True)
     if solution is not None:
@@ -219,7 +233,7 @@ def new_allocations(allocations: Allocations, position: int) -> tuple[ClaimAlloc
     Args:
         allocations: The allocation of claims on each of some nodes.
     """
-    solution = allocations.outcomes[int(allocations.outcome_of[position])].solution
+    solution = allocations.outcome_at(position).solution
     if solution is None:
         return ()
     site = allocations.site(int(allocations.rows[position]))
@@ -351,11 +365,12 @@ def _explained_place(found: Allocations, positions: Int64Array, outcome: SearchO
     if outcome.solution is not None:
         return Place(rows, new_allocations(found, first))
     if outcome.failed:
-        return Place(rows, refusal=found.error(int(rows[0])))
+        return Place(rows, refusal=found.problem(int(rows[0])))
     # Most pods have no claims that fail.
     from kschedctl.scheduler.devices.explain import explain_allocation
 
-    return Place(rows, refusal=outcome.refusal, reason=explain_allocation(found.plans, found.site(int(rows[0]))))
+    refusal = found.problem(int(rows[0])) if outcome.names_pool else outcome.refusal
+    return Place(rows, refusal=refusal, reason=explain_allocation(found.plans, found.site(int(rows[0]))))
 
 
 def _explanation_key(place: Place) -> Hashable:

@@ -20,12 +20,17 @@ from kschedctl.objects.device import (
 )
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod, PodResourceClaim
-from kschedctl.objects.quantity import parse_quantity
+from kschedctl.objects.quantity import Amount, parse_quantity
 from kschedctl.objects.releases.rules import DeviceRules
+from kschedctl.scheduler.devices.capacity import own_names
 
 
 class AllocationError(Exception):
     """An error that ends the scheduling cycle, in the scheduler's words."""
+
+
+class NodeRejectedError(Exception):
+    """A reason for which claims cannot be allocated on a node, in the scheduler's words; other nodes are tried."""
 
 
 #: The kinds of objects that describe devices, and what is allocated of them.
@@ -194,38 +199,62 @@ class Usage:
     whole: set[DeviceID] = field(default_factory=set)
     #: The devices of which a share is allocated.
     shared: set[DeviceID] = field(default_factory=set)
-    #: The allocated capacity of shared devices, in nano-units; only devices whose results list consumed capacity.
+    #: The allocated capacity of shared devices, in nano-units; only devices whose results list consumed capacity. The
+    #: names are those in the results, without the driver's domain if names have domains.
     consumed: dict[DeviceID, dict[str, int]] = field(default_factory=dict)
     #: The claims that hold a device or a share of it, in snapshot order.
     holders: dict[DeviceID, list[ResourceClaim]] = field(default_factory=dict)
+    #: The problems of claims whose consumed capacity is negative, in the scheduler's words.
+    negative: list[str] = field(default_factory=list)
+
+    @property
+    def problem(self) -> str:
+        """The error for pods with claims to allocate; empty if there is none."""
+        if not self.negative:
+            return ""
+        more = f" (and {len(self.negative) - 1} more claims with invalid consumed capacity)"
+        return min(self.negative) + (more if len(self.negative) > 1 else "")
 
     def allocated(self, device: DeviceID) -> bool:
         """Report whether a device is allocated, as a whole or in part."""
         return device in self.whole or device in self.shared or device in self.consumed
 
 
-def gather_usage(claims: Iterable[ResourceClaim], *, shares: bool) -> Usage:
+def gather_usage(claims: Iterable[ResourceClaim], rules: DeviceRules) -> Usage:
     """Collect the allocations of claims.
 
-    Args:
-        shares: True if a share takes only its capacity; otherwise it takes the whole device.
+    A share takes only its capacity if capacity is consumable; otherwise it takes the whole device.
     """
     usage = Usage()
     for claim in claims:
         if claim.status.allocation is None:
             continue
+        problem = _negative_capacity(claim) if rules.capacity_requests and rules.refuses_negative_capacity else ""
+        if problem:
+            usage.negative.append(problem)
         for result in claim.status.allocation.devices.results:
             if result.admin_access:
                 continue
             device = DeviceID(result.driver, result.pool, result.device)
             usage.holders.setdefault(device, []).append(claim)
-            if not shares or result.share_id is None:
+            if not rules.capacity_requests or result.share_id is None:
                 usage.whole.add(device)
                 continue
             usage.shared.add(device)
             if result.consumed_capacity is None:
                 continue
             consumed = usage.consumed.setdefault(device, {})
-            for name, amount in result.consumed_capacity.items():
+            amounts = result.consumed_capacity
+            for name, amount in (own_names(amounts, result.driver) if rules.names_have_domains else amounts).items():
                 consumed[name] = consumed.get(name, 0) + parse_quantity(amount)
     return usage
+
+
+def _negative_capacity(claim: ResourceClaim) -> str:
+    """Return the problem if a claim consumes a negative capacity; empty if there is none."""
+    for result in () if claim.status.allocation is None else claim.status.allocation.devices.results:
+        for name, amount in sorted((result.consumed_capacity or {}).items()):
+            if parse_quantity(amount) < 0:
+                where = f"claim {claim.key}, device {DeviceID(result.driver, result.pool, result.device)}"
+                return f'{where}: consumed capacity "{name}" must not be negative, got {Amount.parse(amount)}'
+    return ""

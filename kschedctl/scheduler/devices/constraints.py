@@ -1,14 +1,20 @@
 """Constraints over the devices of a claim: an attribute has the same value on all devices, or distinct values.
 
-Values are compared by their codes: equal typed values have equal codes, and -1 is a device without the attribute.
+Values are compared by their codes: equal typed values have equal codes.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from kschedctl.objects.device import CounterSet, Device, DeviceAttribute, DeviceConstraint
 from kschedctl.objects.quantity import parse_quantity
 from kschedctl.objects.releases.rules import DeviceRules
+
+#: The code of a device without the attribute.
+ABSENT: Final = -1
+#: The code of values that cannot be compared: lists, and values of an unknown type.
+UNSUPPORTED: Final = -2
 
 
 def lookup_attribute(driver: str, device: Device, name: str) -> DeviceAttribute | None:
@@ -48,12 +54,16 @@ class ConstraintState(ABC):
             or bool(alternative and f"{request}/{alternative}" in self._requests)
         )
 
+    def cannot_compare(self, request: str, alternative: str, device: int) -> bool:
+        """Report whether the constraint covers a request, and the device has a value that cannot be compared."""
+        return self._codes[device] == UNSUPPORTED and self.applies(request, alternative)
+
     def add(self, request: str, alternative: str, device: int) -> bool:
         """Add a device; return false if it violates the constraint."""
         if not self.applies(request, alternative):
             return True
         code = self._codes[device]
-        return code >= 0 and self._take_code(request, code)
+        return code != ABSENT and self._take_code(request, code)
 
     def remove(self, request: str, alternative: str) -> None:
         """Remove the last added device of a request."""
@@ -68,7 +78,7 @@ class ConstraintState(ABC):
 
 
 class MatchAttribute(ConstraintState):
-    """A constraint that all devices have the same value."""
+    """A constraint that all devices have the same value; one that cannot be compared is equal to none."""
 
     def __init__(self, requests: Sequence[str], codes: Sequence[int]) -> None:
         super().__init__(requests, codes)
@@ -76,7 +86,7 @@ class MatchAttribute(ConstraintState):
         self._n_devices = 0
 
     def _take_code(self, request: str, code: int) -> bool:
-        if self._n_devices and code != self._code:
+        if self._n_devices and (code != self._code or code == UNSUPPORTED):
             return False
         self._code = code
         self._n_devices += 1
@@ -111,7 +121,7 @@ class DistinctFromLatest(ConstraintState):
         self._n_devices = 0
 
     def _take_code(self, request: str, code: int) -> bool:
-        if self._n_devices and code in self._latest.values():
+        if self._n_devices and self._latest and (code in self._latest.values() or code == UNSUPPORTED):
             return False
         self._latest[request] = code
         self._n_devices += 1
@@ -130,7 +140,7 @@ class DistinctFromAll(ConstraintState):
         self._taken: list[int] = []
 
     def _take_code(self, request: str, code: int) -> bool:
-        if code in self._taken:
+        if code in self._taken or (self._taken and code == UNSUPPORTED):
             return False
         self._taken.append(code)
         return True

@@ -10,7 +10,7 @@ from kschedctl.common.findings import shortened
 from kschedctl.common.wording import listed, similar
 from kschedctl.objects.device import ALL, ResourceClaim
 from kschedctl.scheduler.devices.capacity import CapacityError
-from kschedctl.scheduler.devices.claims import AllocationError
+from kschedctl.scheduler.devices.claims import AllocationError, NodeRejectedError
 from kschedctl.scheduler.devices.requests import Alternative, ClaimPlan
 from kschedctl.scheduler.devices.search import NodeDevices, Search, TooManyStepsError
 from kschedctl.scheduler.framework.operands import Operands, Shortfall
@@ -229,7 +229,8 @@ def _supply(asked: Alternative, site: NodeDevices) -> RequestSupply:
     of_class = set(_of_class(asked, site, usable))
     verdict = site.verdict(asked)
     matching = [device for device in usable if verdict[device] == 1]
-    free = [device for device in matching if asked.admin_access or not site.in_use[device]]
+    in_use = [device for device in matching if site.in_use[device] or site.has_old_share(device)]
+    free = matching if asked.admin_access else [device for device in matching if device not in in_use]
     tainted = [device for device in free if inventory.rules.taints and site.is_tainted_for(asked, device)]
     rest = set(free) - set(tainted)
     reckons = inventory.rules.capacity_requests
@@ -294,6 +295,6 @@ def _constraint(plans: Sequence[ClaimPlan], site: NodeDevices) -> str:
                     if constraint.match_attribute is not None:
                         return f"matchAttribute {constraint.match_attribute}"
                     return f"distinctAttribute {constraint.distinct_attribute}"
-            except (AllocationError, TooManyStepsError):
+            except (AllocationError, NodeRejectedError, TooManyStepsError):
                 continue
     return ""

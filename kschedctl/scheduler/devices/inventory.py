@@ -5,14 +5,15 @@ reads (whether a selector matches, an attribute's value, taints) are columns of 
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace as struct_replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching
@@ -21,6 +22,7 @@ from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.objects.device import (
     CounterSet,
     Device,
+    DeviceAttribute,
     DeviceClass,
     DeviceFeatures,
     DeviceSelector,
@@ -31,12 +33,20 @@ from kschedctl.objects.device import (
 )
 from kschedctl.objects.releases.rules import DeviceRules
 from kschedctl.scheduler.devices.claims import KINDS, DeviceID, PoolID, Usage, gather_usage
-from kschedctl.scheduler.devices.constraints import CounterName, attribute_value, available_counters, lookup_attribute
+from kschedctl.scheduler.devices.constraints import (
+    ABSENT,
+    UNSUPPORTED,
+    CounterName,
+    attribute_value,
+    available_counters,
+    lookup_attribute,
+)
 from kschedctl.scheduler.devices.taints import with_taint_rules
 
 if TYPE_CHECKING:
     from kschedctl.scheduler.devices.selectors import Selector
 
+V = TypeVar("V")
 
 # The pools that each node can use, built from the slices for the node (upstream ``pools_incubating.go``).
 #
@@ -219,7 +229,52 @@ def _unknown_counter(sets: dict[str, CounterSet], slices: Iterable[ResourceSlice
     return ""
 
 
+def _with_single_names(one: ResourceSlice) -> ResourceSlice:
+    """Return a slice whose devices name each attribute and capacity once.
+
+    If a name is there with and without the driver's domain, which is a mistake of the driver, the value with the domain
+    counts.
+    """
+    prefix = f"{one.spec.driver}/"
+
+    def shadowed(names: Iterable[str]) -> list[str]:
+        return [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
+
+    if not any(name in v for d in one.spec.devices for v in (d.attributes, d.capacity) for name in shadowed(v)):
+        return one
+
+    def single(values: Mapping[str, V]) -> dict[str, V]:
+        twice = shadowed(values)
+        return {name: value for name, value in values.items() if name not in twice}
+
+    devices = tuple(
+        struct_replace(device, attributes=single(device.attributes), capacity=single(device.capacity))
+        for device in one.spec.devices
+    )
+    return struct_replace(one, spec=struct_replace(one.spec, devices=devices))
+
+
 _encode = msgspec.msgpack.Encoder().encode
+#: The typed value of an attribute that cannot be compared.
+_NO_VALUE: Final = ("",)
+
+
+def _typed(attribute: DeviceAttribute, rules: DeviceRules) -> Hashable:
+    """Return the value of an attribute as constraints compare it."""
+    found = attribute_value(attribute)
+    if found is None:
+        return _NO_VALUE
+    if attribute.version_value is None or found is not attribute.version_value:
+        return type(found), found
+    if not rules.values_are_parsed:
+        return "version", found
+    # Few constraints are about versions.
+    from kschedctl.scheduler.devices.cel.values import CelError, parse_semver
+
+    try:
+        return parse_semver(attribute.version_value)
+    except CelError:
+        return _NO_VALUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +298,10 @@ class Inventory:
         self.rules = rules
         slices: list[ResourceSlice] = list(cluster.list(ResourceSlice))
         if rules.taint_rules:
-            slices = with_taint_rules(slices, list(cluster.list(DeviceTaintRule)))
+            taint_rules = list(cluster.list(DeviceTaintRule))
+            slices = with_taint_rules(slices, taint_rules, needs_selector=rules.taint_rules_need_selector)
+        if rules.names_have_domains:
+            slices = list(map(_with_single_names, slices))
         self.slices = slices
         self.views = gather_pools(slices, cluster.nodes, rules)
         self.devices: list[Device] = [device for one in slices for device in one.spec.devices]
@@ -268,7 +326,7 @@ class Inventory:
     @cached_property
     def usage(self) -> Usage:
         """The allocated devices."""
-        return gather_usage(self.cluster.list(ResourceClaim), shares=self.rules.capacity_requests)
+        return gather_usage(self.cluster.list(ResourceClaim), self.rules)
 
     @cached_property
     def view_devices(self) -> list[Int64Array]:
@@ -347,24 +405,25 @@ class Inventory:
         """Return codes of a value for each device: int64, shape (n_devices,); -1 where the value is ``None``.
 
         Args:
-            value: Returns the value of a device by its number; called once per device.
+            value: Returns the value of a device by its number; called once per device. ``_NO_VALUE`` has the code -2.
         """
         found = self._columns.get(key)
         if found is None:
-            codes: dict[Hashable, int] = {None: -1}
-            numbers = [codes.setdefault(value(i), len(codes) - 1) for i in range(len(self.devices))]
+            codes: dict[Hashable, int] = {None: ABSENT, _NO_VALUE: UNSUPPORTED}
+            numbers = [codes.setdefault(value(i), len(codes) - 2) for i in range(len(self.devices))]
             found = self._columns[key] = np.array(numbers, dtype=np.int64)
         return found
 
     def attribute(self, name: str) -> Int64Array:
-        """Return codes of an attribute's typed value: int64, shape (n_devices,); -1 for a device without it."""
+        """Return codes of an attribute's typed value: int64, shape (n_devices,).
+
+        The code is ``ABSENT`` for a device without the attribute, and ``UNSUPPORTED`` for a value that cannot be
+        compared.
+        """
 
         def value(number: int) -> Hashable:
             attribute = lookup_attribute(self.drivers[number], self.devices[number], name)
-            found = None if attribute is None else attribute_value(attribute)
-            if attribute is None or found is None:
-                return None
-            return type(found), attribute.version_value is not None and attribute.string_value is None, found
+            return None if attribute is None else _typed(attribute, self.rules)
 
         return self.column(("attribute", name), value)
 
@@ -419,9 +478,7 @@ class Inventory:
             # The evaluation of CEL is a third of this package; few clusters have devices.
             from kschedctl.scheduler.devices.selectors import Selector
 
-            found = self._selectors[expression] = Selector(
-                expression, sees_multiple_allocations=self.rules.multiple_allocations_visible
-            )
+            found = self._selectors[expression] = Selector(expression, self.rules)
         return found
 
     def matches(self, selectors: Sequence[DeviceSelector], of: str) -> tuple[Int64Array, list[str]]:
@@ -473,8 +530,10 @@ class Inventory:
     def unreadable(self) -> frozenset[int]:
         """The numbers of the devices with an attribute that has no readable value; each is evaluated by itself.
 
-        Such an attribute fails every selector, whichever fields the selector reads.
+        Such an attribute fails every selector, whichever fields the selector reads, unless values are parsed.
         """
+        if self.rules.values_are_parsed:
+            return frozenset()
         from kschedctl.scheduler.devices.selectors import is_readable
 
         return frozenset(
@@ -484,7 +543,7 @@ class Inventory:
                 one.string_value is None and one.int_value is None and one.bool_value is None
                 for one in device.attributes.values()
             )
-            and any(not is_readable(one) for one in device.attributes.values())
+            and any(not is_readable(one, self.rules) for one in device.attributes.values())
         )
 
     def device_class(self, name: str) -> DeviceClass | None:

@@ -175,6 +175,8 @@ def relevant_columns(plans: Sequence[ClaimPlan], inventory: Inventory) -> dict[H
         asks = any(alternative.capacity is not None for plan in plans for r in plan.requests for alternative in r)
         if asks or inventory.reckons_capacity.any():
             out["capacity"] = inventory.content("capacity")
+        if asks and rules.names_have_domains:
+            out["driver"] = inventory.column("driver", lambda number: inventory.drivers[number])
         out["shares"] = inventory.shares
     out["counters"] = inventory.content("consumes_counters")
     return out

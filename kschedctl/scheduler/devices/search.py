@@ -13,7 +13,7 @@ import numpy as np
 from kschedctl.common.arrays import Int64Array
 from kschedctl.objects.device import ALL, ALLOCATION_RESULTS_MAX, EXACT_COUNT, Device, DeviceTaint, ResourceSlice
 from kschedctl.scheduler.devices.capacity import CapacityError, consumption, fits
-from kschedctl.scheduler.devices.claims import AllocationError, DeviceID, PoolID
+from kschedctl.scheduler.devices.claims import AllocationError, DeviceID, NodeRejectedError, PoolID
 from kschedctl.scheduler.devices.constraints import ConstraintState, counters_of, make_constraint
 from kschedctl.scheduler.devices.requests import Alternative, ClaimPlan
 from kschedctl.scheduler.devices.taints import untolerated
@@ -112,6 +112,11 @@ class NodeDevices:
         found: list[int] = asked.verdict[self._rows].tolist()
         return found
 
+    def has_old_share(self, number: int) -> bool:
+        """Report whether a device is in use because a claim has a share of it, though it can no longer be shared."""
+        blocks = self.inventory.rules.shares_block_whole_devices
+        return blocks and not self.shareable[number] and self.capacity.is_shared(number)
+
     def is_tainted_for(self, asked: Alternative, number: int) -> bool:
         """Report whether a device has a taint that the request does not tolerate."""
         return self.taint_for(asked, number) is not None
@@ -131,8 +136,8 @@ class SiteCapacity:
 
     def consumption(self, asked: Alternative, number: int) -> dict[str, int] | None:
         """Return the amounts that a request takes of a device; ``None`` if the device lacks a requested capacity."""
-        exact = self.site.inventory.rules.capacity_errors
-        return consumption(asked.capacity, self.site.device(number).capacity, exact=exact)
+        driver = self.site.device_id(number).driver
+        return consumption(asked.capacity, self.site.device(number).capacity, driver, self.site.inventory.rules)
 
     def serves(self, asked: Alternative, number: int) -> bool:
         """Report whether the capacity left on a device is enough for a request."""
@@ -152,7 +157,8 @@ class SiteCapacity:
         if not capacities:
             return asked.capacity is None or not asked.capacity.requests
         taken = self.consumption(asked, number)
-        return taken is not None and fits(taken, capacities, used, own)
+        driver, rules = self.site.device_id(number).driver, self.site.inventory.rules
+        return taken is not None and fits(taken, capacities, used, own, driver, rules)
 
     def is_shared(self, number: int) -> bool:
         """Report whether a share of a device is taken, in which case its counters have been counted."""
@@ -235,8 +241,9 @@ def claim_work(plan: ClaimPlan, site: NodeDevices) -> list[list[RequestWork]]:
     """Return the work of a claim at a site, by request and alternative.
 
     Raises AllocationError if the scheduler ends its cycle with an error before the search.
+    Raises NodeRejectedError if the scheduler rejects the node before the search.
     """
-    keeps_alternative = site.inventory.rules.keeps_alternative
+    rules, keeps_alternative = site.inventory.rules, site.inventory.rules.keeps_alternative
     out = []
     least = 0
     for alternatives in plan.requests:
@@ -250,7 +257,12 @@ def claim_work(plan: ClaimPlan, site: NodeDevices) -> list[list[RequestWork]]:
             seen = alternatives[0] if shares_first and asked.mode == ALL else asked
             work.append(_alternative_work(asked, seen, site))
         out.append(work)
-        least += min(one.n_devices for one in work)
+        n_devices = min(one.n_devices for one in work)
+        if rules.counts_by_request and least + n_devices > ALLOCATION_RESULTS_MAX:
+            limit = f"exceeds the claim limit of {ALLOCATION_RESULTS_MAX}, with {least} already accounted for"
+            where = f"claim {plan.claim.key}, request {alternatives[0].request}"
+            raise AllocationError(f"{where}: adding {n_devices} devices {limit}")
+        least += n_devices
     if least > ALLOCATION_RESULTS_MAX:
         limit = f"exceeds the claim limit of {ALLOCATION_RESULTS_MAX}"
         raise AllocationError(f"claim {plan.claim.key}: number of requested devices {least} {limit}")
@@ -276,12 +288,13 @@ def _alternative_work(asked: Alternative, seen: Alternative, site: NodeDevices) 
 
 def _every_device(asked: Alternative, verdict: list[int], site: NodeDevices) -> list[int]:
     where = f"claim {asked.claim}, request {asked.own_name}: asks for all devices, but resource pool"
+    bad_pool = NodeRejectedError if site.inventory.rules.all_rejects_node else AllocationError
     out: list[int] = []
     for pool in site.pools:
         if pool.incomplete:
-            raise AllocationError(f"{where} {pool.id} is currently being updated")
+            raise bad_pool(f"{where} {pool.id} is currently being updated")
         if pool.invalid:
-            raise AllocationError(f"{where} {pool.id} is currently invalid")
+            raise bad_pool(f"{where} {pool.id} is currently invalid")
         out += [
             device
             for device in pool.devices
@@ -380,6 +393,7 @@ class Search:
         """Return the devices of every claim, or ``None`` if there is no solution.
 
         Raises AllocationError if the scheduler ends its cycle with an error.
+        Raises NodeRejectedError if the scheduler rejects the node without a search.
         Raises TooManyStepsError if the search takes more than ``MAX_STEPS`` steps.
         """
         for plan in self._plans:
@@ -487,6 +501,8 @@ class Search:
             return False
         if (claim in held and not site.shareable[device]) if asked.admin_access else (site.in_use[device] or held):
             return False
+        if not asked.admin_access and site.has_old_share(device):
+            return False
         draws = site.draws_on_counters[device] and not (site.shareable[device] and site.capacity.is_shared(device))
         if draws and not site.counters.take(device):
             return False
@@ -508,6 +524,11 @@ class Search:
         """Add a device to all constraints of its claim, or to none of them."""
         constraints = self._constraints[claim]
         for number, constraint in enumerate(constraints):
+            if self._rules.values_are_parsed and constraint.cannot_compare(asked.request, asked.alternative, device):
+                self._release(constraints[:number], asked)
+                names = [name for name in self._plans[claim].attributes if name is not None]
+                where = f"claim {asked.claim}, request {asked.own_name}: device {self._site.device_id(device)}"
+                raise AllocationError(f"{where}: unsupported attribute value for {names[number]}")
             if not constraint.add(asked.request, asked.alternative, device):
                 self._release(constraints[:number], asked)
                 if must:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from kschedctl.objects.device import Device, DeviceAttribute
 from kschedctl.objects.quantity import parse_quantity
+from kschedctl.objects.releases.rules import DeviceRules
 from kschedctl.scheduler.devices.cel.environment import (
     ATTRIBUTES,
     CAPACITY,
@@ -27,7 +28,7 @@ from kschedctl.scheduler.devices.cel.syntax import (
     Node,
     Select,
 )
-from kschedctl.scheduler.devices.cel.values import CelError, Quantity, native_bool, parse_semver
+from kschedctl.scheduler.devices.cel.values import CelError, LazyMap, Quantity, Semver, native_bool, parse_semver
 from kschedctl.scheduler.devices.constraints import attribute_value
 
 #: A selector's result for a device: whether it matches, or the error in the scheduler's words.
@@ -43,15 +44,14 @@ class Selector:
         an expression.
 
     Args:
-        sees_multiple_allocations: True if the expression sees a device's ``allowMultipleAllocations``; otherwise
-            the field is false.
+        rules: The rules of a release: the fields and values of a device that the expression sees.
     """
 
-    def __init__(self, expression: str, *, sees_multiple_allocations: bool) -> None:
+    def __init__(self, expression: str, rules: DeviceRules) -> None:
         self.problem = self.not_modelled = ""
         self._program: Callable[..., Any] | None = None
         self._paths: tuple[tuple[str, ...], ...] = ()
-        self._sees = sees_multiple_allocations
+        self._rules = rules
         try:
             node = check(expression)
             self._program = compile_program(node)
@@ -97,25 +97,29 @@ class Selector:
             match path:
                 case ("device.attributes", domain, name):
                     attribute = _value_at(driver, device.attributes, domain, name)
-                    found = None if attribute is None else attribute_value(attribute)
-                    out[_shown_name(driver, domain, name)] = None if found is None else shown(found)
+                    out[_shown_name(driver, domain, name)] = None if attribute is None else _shown_value(attribute)
                 case ("device.capacity", domain, name):
                     capacity = _value_at(driver, device.capacity, domain, name)
                     out[_shown_name(driver, domain, name)] = None if capacity is None else str(capacity.value)
                 case ("device.driver",):
                     out["driver"] = driver
                 case ("device.allowMultipleAllocations",):
-                    out["allowMultipleAllocations"] = shown(self._sees and bool(device.allow_multiple_allocations))
+                    out["allowMultipleAllocations"] = shown(self._allows_multiple(device))
         return out
+
+    def _allows_multiple(self, device: Device) -> bool:
+        return self._rules.multiple_allocations_visible and bool(device.allow_multiple_allocations)
 
     def _variables(self, driver: str, device: Device) -> dict[str, Any]:
         return {
             DRIVER: driver,
-            ATTRIBUTES: _by_domain(driver, {n: _attribute(n, value) for n, value in device.attributes.items()}),
+            ATTRIBUTES: _by_domain(
+                driver, {n: _attribute(n, value, self._rules) for n, value in device.attributes.items()}
+            ),
             CAPACITY: _by_domain(
                 driver, {name: Quantity(parse_quantity(c.value)) for name, c in device.capacity.items()}
             ),
-            MULTIPLE_ALLOCATIONS: self._sees and bool(device.allow_multiple_allocations),
+            MULTIPLE_ALLOCATIONS: self._allows_multiple(device),
         }
 
 
@@ -133,26 +137,47 @@ def _by_domain(driver: str, values: Mapping[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, value in values.items():
         domain, slash, identifier = name.partition("/")
-        out.setdefault(domain if slash else driver, {})[identifier if slash else name] = value
+        out.setdefault(domain if slash else driver, LazyMap())[identifier if slash else name] = value
     return _Domains(out)
 
 
-def _attribute(name: str, attribute: DeviceAttribute) -> Any:
-    if attribute.version_value is not None:
-        try:
-            return parse_semver(attribute.version_value)
-        except CelError as error:
-            raise CelError(f"attribute {name}: parse semantic version: {error}") from None
+def _attribute(name: str, attribute: DeviceAttribute, rules: DeviceRules) -> Any:
+    """Return the value of an attribute; the error that reading it raises, if values are parsed.
+
+    Raises CelError if the attribute has no readable value, and values are not parsed.
+    """
+    try:
+        return _readable_value(attribute, rules)
+    except CelError as error:
+        if not rules.values_are_parsed:
+            raise CelError(f"attribute {name}: {error}") from None
+        text = "value is invalid or its type is not supported by this version"
+        return CelError(f"attribute {name.rpartition('/')[2]}: {text}")
+
+
+def _readable_value(attribute: DeviceAttribute, rules: DeviceRules) -> Any:
+    listed = attribute.list_value if rules.lists_readable else None
+    if listed is not None:
+        if attribute.version_values is None:
+            return list(listed)
+        return [_version(text) for text in attribute.version_values]
     value = attribute_value(attribute)
     if value is None:
-        raise CelError(f"attribute {name}: unsupported attribute value")
-    return value
+        raise CelError("unsupported attribute value")
+    return _version(attribute.version_value) if value is attribute.version_value else value
 
 
-def is_readable(attribute: DeviceAttribute) -> bool:
-    """Report whether an attribute has a value that selectors can read."""
+def _version(text: str) -> Semver:
     try:
-        _attribute("", attribute)
+        return parse_semver(text)
+    except CelError as error:
+        raise CelError(f"parse semantic version: {error}") from None
+
+
+def is_readable(attribute: DeviceAttribute, rules: DeviceRules) -> bool:
+    """Report whether an attribute has a value that selectors can read, in releases that do not parse values."""
+    try:
+        _readable_value(attribute, rules)
     except CelError:
         return False
     return True
@@ -193,10 +218,20 @@ def _shown_name(driver: str, domain: str, name: str) -> str:
     return name if domain == driver else f"{domain}/{name}"
 
 
+def _shown_value(attribute: DeviceAttribute) -> str | None:
+    """Return the text of an attribute's value, such as ``1.2.0`` or ``[a, b]``; ``None`` if there is no value."""
+    if attribute.list_value is not None:
+        return f"[{', '.join(map(shown, attribute.list_value))}]"
+    found = attribute_value(attribute)
+    return None if found is None else shown(found)
+
+
 def _hashable(attribute: DeviceAttribute | None) -> Hashable:
     if attribute is None:
         return None
-    return attribute.int_value, attribute.bool_value, attribute.string_value, attribute.version_value
+    listed = attribute.list_value
+    value = attribute.int_value, attribute.bool_value, attribute.string_value, attribute.version_value
+    return value if listed is None else (*value, attribute.version_values is None, listed)
 
 
 def _paths(node: Node) -> set[tuple[str, ...]]:

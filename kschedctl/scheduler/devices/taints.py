@@ -18,11 +18,17 @@ from kschedctl.objects.device import (
 _EFFECTS: Final = ("NoSchedule", "NoExecute")
 
 
-def with_taint_rules(slices: Sequence[ResourceSlice], rules: Sequence[DeviceTaintRule]) -> list[ResourceSlice]:
+def with_taint_rules(
+    slices: Sequence[ResourceSlice], rules: Sequence[DeviceTaintRule], *, needs_selector: bool
+) -> list[ResourceSlice]:
     """Return slices whose devices have the taints of all matching rules (upstream ``resourceslice/tracker``).
 
-    A rule with an empty selector, or without one, matches every device.
+    Args:
+        needs_selector: True if a rule without a selector matches no device; otherwise it matches every device, as a
+            rule with an empty selector does.
     """
+    if needs_selector:
+        rules = [rule for rule in rules if rule.spec.device_selector is not None]
     if not rules:
         return list(slices)
     return [

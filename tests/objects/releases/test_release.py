@@ -4,7 +4,7 @@ from kschedctl.common.errors import UnsupportedError
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.objects.releases.feature_gates import known_gates
 from kschedctl.objects.releases.names import RELEASE_NAMES
-from kschedctl.objects.releases.release import LATEST, RELEASES, Release
+from kschedctl.objects.releases.release import LATEST, PATCH_RELEASES, RELEASES, Release
 
 SCORING = "StorageCapacityScoring"
 LIMITS = "VolumeLimitScaling"
@@ -97,6 +97,25 @@ NEWEST = LATEST.version
 def test_choice(requested: str, server: str, kubelets: list[str], version: str, why: str) -> None:
     choice = choose_release(requested, server, kubelets)
     assert (choice.release.version, choice.why, choice.warning) == (version, why, "")
+
+
+@pytest.mark.parametrize(
+    ("requested", "server", "kubelets", "patched"),
+    [
+        pytest.param("1.37", "v1.37.2", [], False, id="a minor release means its first patch release"),
+        pytest.param("1.37.0", "", [], False, id="before the change"),
+        pytest.param("1.37-gke.100", "", [], False, id="a version without a patch number"),
+        pytest.param("v1.37.1", "", [], True, id="with the change"),
+        pytest.param("", "v1.37.12-gke.100", [], True, id="after it, in the control plane"),
+        pytest.param("", "v1.37.0", ["v1.37.2"], False, id="the control plane counts more than the kubelets"),
+        pytest.param("", "", ["v1.36.9", "v1.37.2"], True, id="the newest kubelet"),
+    ],
+)
+def test_patch_releases(requested: str, server: str, kubelets: list[str], patched: bool) -> None:
+    ((number, rules),) = PATCH_RELEASES["1.37"]
+    release = choose_release(requested, server, kubelets).release
+    assert (number, release.version) == (1, "1.37")
+    assert release is (rules if patched else RELEASES["1.37"])
 
 
 @pytest.mark.parametrize(("server", "version"), [("v1.29.1", "1.33"), ("v1.99.0", NEWEST), ("v2.0.0", NEWEST)])

@@ -14,7 +14,7 @@ DRIVER = "gpu.example.com"
 
 
 def make_device(name: str = "gpu-0", memory: str = "", **fields: Any) -> dict[str, Any]:
-    """Return a device in manifest form; attributes are plain values such as ``model="a100"``."""
+    """Return a device in manifest form; attributes are plain values such as ``model="a100"``, or in manifest form."""
     known = _DEVICE_FIELDS
     attributes = {key: _value(value) for key, value in fields.items() if key not in known}
     own = {key: value for key, value in fields.items() if key in known}
@@ -26,6 +26,8 @@ _DEVICE_FIELDS = {field.encode_name for field in msgspec.structs.fields(Device)}
 
 
 def _value(value: object) -> dict[str, object]:
+    if isinstance(value, dict):
+        return value
     kind = "bool" if isinstance(value, bool) else "int" if isinstance(value, int) else "string"
     return {kind: value}
 

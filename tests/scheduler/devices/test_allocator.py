@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 
 from kschedctl.objects.device import DeviceClass, DeviceConstraint, ResourceClaim, ResourceSlice
 from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.releases.rules import DEVICES_1_34, DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
+from kschedctl.objects.releases.rules import (
+    DEVICES_1_34,
+    DEVICES_1_35,
+    DEVICES_1_36,
+    DEVICES_1_37,
+    DEVICES_1_37_1,
+    DEVICES_1_38,
+    DeviceRules,
+)
 from kschedctl.scheduler.devices.allocator import Allocations, allocate, claim_of_class, new_allocations, places_of
 from kschedctl.scheduler.devices.constraints import make_constraint
 from kschedctl.scheduler.devices.inventory import Inventory
@@ -18,12 +26,21 @@ from tests.example_counts import scaled
 from tests.reference.devices import first_devices
 from tests.scheduler.devices.builders import DRIVER, either, make_claim, make_class, make_device, make_slice, request
 
-RULES = {"1.34": DEVICES_1_34, "1.35": DEVICES_1_35, "1.36": DEVICES_1_36, "1.37": DEVICES_1_37}
+RULES = {
+    "1.34": DEVICES_1_34,
+    "1.35": DEVICES_1_35,
+    "1.36": DEVICES_1_36,
+    "1.37": DEVICES_1_37,
+    "1.37.1": DEVICES_1_37_1,
+    "1.38": DEVICES_1_38,
+}
 A100 = f"device.attributes['{DRIVER}'].model == 'a100'"
 EXISTS = [{"operator": "Exists"}]
 ILL = [{"key": "ill", "effect": "NoSchedule"}]
 NUMA = f"{DRIVER}/numa"
-SHARED = {"allowMultipleAllocations": True}
+FIRMWARE = f"{DRIVER}/firmware"
+LISTED = {"strings": ["a", "b"]}
+SHARED: dict[str, Any] = {"allowMultipleAllocations": True}
 COUNTERS: Any = {"sharedCounters": [{"name": "mem", "counters": {"gi": {"value": "40"}}}]}
 
 
@@ -40,9 +57,9 @@ def _allocations(
 
 def _found(allocations: Allocations, row: int = 0) -> str:
     """The devices of each claim, ``request=device``; or why there are none."""
-    outcome = allocations.outcomes[int(allocations.outcome_of[row])]
-    if outcome.failed:
-        return allocations.error(row)
+    outcome = allocations.outcome_at(row)
+    if outcome.is_own:
+        return allocations.problem(row)
     if outcome.solution is None:
         return outcome.refusal
     site = allocations.site(row)
@@ -54,6 +71,13 @@ def _devices(**each: Any) -> list[dict[str, Any]]:
     """Devices gpu-0, gpu-1, ..., with attributes and fields as lists."""
     n_devices = len(next(iter(each.values())))
     return [make_device(f"gpu-{i}", **{key: values[i] for key, values in each.items()}) for i in range(n_devices)]
+
+
+def _version(text: str) -> dict[str, str]:
+    return {"version": text}
+
+
+HUGE = _version("18446744073709551616.0.0")
 
 
 def _part(name: str, amount: str, **fields: Any) -> dict[str, Any]:
@@ -306,10 +330,167 @@ def test_what_is_allocated(claim: ResourceClaim, objects: list[ApiObject], found
             "r=gpu-0",
             id="1.36: and not known",
         ),
+        pytest.param(
+            "1.37",
+            make_claim("c", request("r", 20), request("s", 13)),
+            [TWO],
+            "claim default/c: number of requested devices 33 exceeds the claim limit of 32",
+            id="1.37: too many devices in all",
+        ),
+        pytest.param(
+            "1.37.1",
+            make_claim("c", request("r", 20), either("s", request("a", 40), request("b", 13)), request(of="none")),
+            [TWO],
+            "claim default/c, request s: adding 13 devices exceeds the claim limit of 32, with 20 already accounted"
+            " for",
+            id="1.37.1: counted request by request",
+        ),
+        pytest.param(
+            "1.37",
+            make_claim("c", request("r", 1, "true")),
+            [make_slice("s", make_device(firmware=HUGE))],
+            "claim default/c: selector #0 on device gpu.example.com/node/gpu-0: CEL runtime error: attribute firmware:"
+            ' parse semantic version: strconv.ParseUint: parsing "18446744073709551616": value out of range',
+            id="1.37: a version that cannot be parsed fails every selector",
+        ),
+        pytest.param(
+            "1.38",
+            make_claim("c", request("r", 1, f"!('firmware' in device.attributes['{DRIVER}'])")),
+            [make_slice("s", make_device(firmware=HUGE))],
+            "r=gpu-0",
+            id="1.38: it does not count as an attribute",
+        ),
+        pytest.param(
+            "1.38",
+            make_claim("c", request("r", 1, f"has(device.attributes['{DRIVER}'].firmware)")),
+            [make_slice("s", make_device(firmware=HUGE))],
+            "claim default/c: selector #0 on device gpu.example.com/node/gpu-0: CEL runtime error: attribute firmware:"
+            " value is invalid or its type is not supported by this version",
+            id="1.38: it fails the selectors that read it",
+        ),
+        pytest.param(
+            "1.36",
+            make_claim("c", request("r", 1, "true")),
+            [make_slice("s", make_device(firmware=LISTED))],
+            "claim default/c: selector #0: CEL runtime error: attribute firmware: unsupported attribute value",
+            id="1.36: a list cannot be read",
+        ),
+        pytest.param(
+            "1.37",
+            make_claim("c", request("r", 1, f"'b' in device.attributes['{DRIVER}'].firmware")),
+            [make_slice("s", make_device(firmware=LISTED))],
+            "r=gpu-0",
+            id="1.37: a list can be read",
+        ),
+        pytest.param(
+            "1.37",
+            make_claim("c", request("r", 2), match=FIRMWARE),
+            [make_slice("s", *_devices(firmware=[LISTED, LISTED, HUGE, HUGE]))],
+            "r=gpu-2 r=gpu-3",
+            id="1.37: lists are not equal, and versions are compared as texts",
+        ),
+        pytest.param(
+            "1.37",
+            make_claim("c", request("r", 2), match=FIRMWARE),
+            [make_slice("s", *_devices(firmware=[_version("1.0.0+a"), _version("1.0.0+b")]))],
+            CANNOT,
+            id="1.37: the build of a version counts",
+        ),
+        pytest.param(
+            "1.38",
+            make_claim("c", request("r", 2), match=FIRMWARE),
+            [make_slice("s", *_devices(firmware=[_version("1.0.0+a"), _version("1.0.0+b")]))],
+            "r=gpu-0 r=gpu-1",
+            id="1.38: the build of a version does not count",
+        ),
+        pytest.param(
+            "1.38",
+            make_claim("c", request("r", 2), distinct=FIRMWARE),
+            [make_slice("s", *_devices(firmware=[_version("1.0.0-a"), LISTED]))],
+            "claim default/c, request r: device gpu.example.com/node/gpu-1: unsupported attribute value for"
+            " gpu.example.com/firmware",
+            id="1.38: a value that cannot be compared is an error",
+        ),
+        pytest.param(
+            "1.37",
+            make_claim("c", request("r", 1, capacity={f"{DRIVER}/memory": "1Gi"})),
+            [make_slice("s", make_device("gpu-0", "40Gi", **SHARED))],
+            CANNOT,
+            id="1.37: a capacity with the driver's domain is another one",
+        ),
+        pytest.param(
+            "1.38",
+            make_claim("c", request("r", 1, capacity={f"{DRIVER}/memory": "1Gi"})),
+            [
+                make_slice("s", make_device("gpu-0", "40Gi", **SHARED)),
+                make_slice("t", make_device("gpu-0", "40Gi", **SHARED), driver="other.example.com"),
+            ],
+            "r=gpu-0",
+            id="1.38: it is the same one",
+        ),
+        pytest.param(
+            "1.38",
+            make_claim("c", request("r", 1, capacity={"memory": "1Gi"})),
+            [
+                make_slice(
+                    "s",
+                    make_device(
+                        "gpu-0", capacity={"memory": {"value": "9Gi"}, f"{DRIVER}/memory": {"value": "40Gi"}}, **SHARED
+                    ),
+                ),
+                make_claim(
+                    "x",
+                    holds=["node/gpu-0"],
+                    result={"shareID": "1", "consumedCapacity": {"memory": "40Gi", f"{DRIVER}/memory": "39Gi"}},
+                ),
+            ],
+            "r=gpu-0",
+            id="1.38: if a capacity has two names, the one with the domain counts",
+        ),
+        pytest.param(
+            "1.37",
+            make_claim(),
+            [make_slice(), make_claim("x", holds=["node/gpu-0"], result={"shareID": "1"})],
+            "r=gpu-0",
+            id="1.37: an old share of a device that is not shared does not count",
+        ),
+        pytest.param(
+            "1.38",
+            make_claim(),
+            [make_slice(), make_claim("x", holds=["node/gpu-0"], result={"shareID": "1"})],
+            CANNOT,
+            id="1.38: it does",
+        ),
+        pytest.param(
+            "1.38",
+            make_claim("c", request(adminAccess=True)),
+            [make_slice(), make_claim("x", holds=["node/gpu-0"], result={"shareID": "1"})],
+            "r=gpu-0",
+            id="1.38: except for admin access",
+        ),
     ],
 )
 def test_releases(version: str, claim: ResourceClaim, objects: list[ApiObject], found: str) -> None:
     assert _found(_allocations([claim], *objects, rules=RULES[version])) == found
+
+
+@pytest.mark.parametrize(
+    ("version", "failed"),
+    [
+        pytest.param("1.37", [True, False], id="1.37: the cycle ends with an error"),
+        pytest.param("1.38", [False, False], id="1.38: the node is rejected, and others are tried"),
+    ],
+)
+def test_all_and_a_pool_that_cannot_be_used(version: str, failed: list[bool]) -> None:
+    slices = [make_slice("a", slices=2, node="a"), make_slice("b", make_device(), make_device(), node="b")]
+    claim = make_claim("c", request(every=True))
+    for node, problem in (("a", "being updated"), ("b", "invalid")):
+        allocations = _allocations(
+            [claim], *slices, make_slice("o", node="ok"), rules=RULES[version], nodes=[node, "ok"]
+        )
+        assert [allocations.outcome_at(row).failed for row in range(2)] == failed
+        where = f"claim default/c, request r: asks for all devices, but resource pool {DRIVER}/{node}"
+        assert [_found(allocations, row) for row in range(2)] == [f"{where} is currently {problem}", "r=gpu-0"]
 
 
 def test_nodes_that_look_alike_are_searched_once() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from kschedctl.objects.device import ResourceClaim
 from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.releases.rules import DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
+from kschedctl.objects.releases.rules import DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DEVICES_1_38, DeviceRules
 from kschedctl.scheduler.devices.claims import (
     ClaimProblemError,
     DeviceID,
@@ -190,7 +190,7 @@ SHARE = {"shareID": "s1", "consumedCapacity": {"memory": "10Gi"}}
     ],
 )
 def test_what_an_allocation_uses(claim: ResourceClaim, shares: bool, use: str) -> None:
-    usage = gather_usage([claim], shares=shares)
+    usage = gather_usage([claim], DEVICES_1_36 if shares else DEVICES_1_35)
     found = "whole" if DEVICE in usage.whole else "shared" if DEVICE in usage.shared else "free"
     assert (found, usage.allocated(DEVICE)) == (use, use != "free")
 
@@ -199,6 +199,19 @@ def test_shares_add_up_and_holders_are_known() -> None:
     first = make_claim("a", holds=["node/gpu-0"], result=SHARE)
     second = make_claim("b", holds=["node/gpu-0"], result={"shareID": "s2", "consumedCapacity": {"memory": "5Gi"}})
     third = make_claim("c", holds=["node/gpu-0"], result={"shareID": "s3"})
-    usage = gather_usage([first, second, third], shares=True)
+    usage = gather_usage([first, second, third], DEVICES_1_36)
     assert usage.consumed == {DEVICE: {"memory": 15 * 2**30 * 10**9}}
     assert [claim.name for claim in usage.holders[DEVICE]] == ["a", "b", "c"]
+
+
+def test_negative_consumed_capacity() -> None:
+    claims = [
+        make_claim(name, holds=["node/gpu-0"], result={"shareID": name, "consumedCapacity": {"a": "1", "b": amount}})
+        for name, amount in (("y", "-0.5"), ("x", "-1"), ("z", "1"))
+    ]
+    assert gather_usage(claims, DEVICES_1_37).problem == ""
+    assert gather_usage(claims[2:], DEVICES_1_38).problem == ""
+    text = f'claim default/{{}}, device {DRIVER}/node/gpu-0: consumed capacity "b" must not be negative, got {{}}'
+    assert gather_usage(claims[:1], DEVICES_1_38).problem == text.format("y", "-500m")
+    more = " (and 1 more claims with invalid consumed capacity)"
+    assert gather_usage(claims, DEVICES_1_38).problem == text.format("x", "-1") + more

@@ -242,7 +242,7 @@ def test_tolerations(effect: str, toleration: dict[str, Any] | None, kept_away: 
 @pytest.mark.parametrize(
     ("selector", "tainted"),
     [
-        pytest.param(None, "gpu-0 gpu-1", id="no selector: every device"),
+        pytest.param(None, "gpu-0 gpu-1", id="no selector: every device, and none since 1.37.1"),
         pytest.param({}, "gpu-0 gpu-1", id="an empty one likewise"),
         pytest.param({"driver": DRIVER}, "gpu-0 gpu-1", id="a driver"),
         pytest.param({"driver": "other"}, "", id="another driver"),
@@ -252,5 +252,7 @@ def test_tolerations(effect: str, toleration: dict[str, Any] | None, kept_away: 
 def test_rules_that_taint_devices(selector: dict[str, str] | None, tainted: str) -> None:
     taint = {"key": "ill", "effect": "NoSchedule"}
     rule = msgspec.convert({"spec": {"deviceSelector": selector, "taint": taint}}, DeviceTaintRule)
-    (found,) = with_taint_rules([make_slice("s", make_device("gpu-0"), make_device("gpu-1"))], [rule])
+    slices = [make_slice("s", make_device("gpu-0"), make_device("gpu-1"))]
+    (found,) = with_taint_rules(slices, [rule], needs_selector=False)
     assert " ".join(device.name for device in found.spec.devices if device.taints) == tainted
+    assert with_taint_rules(slices, [rule], needs_selector=True) == (slices if selector is None else [found])

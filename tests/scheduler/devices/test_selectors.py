@@ -2,6 +2,7 @@ import msgspec
 import pytest
 
 from kschedctl.objects.device import Device
+from kschedctl.objects.releases.rules import DEVICES_1_35, DEVICES_1_36
 from kschedctl.scheduler.devices.requests import with_hint
 from kschedctl.scheduler.devices.selectors import Selector
 from tests.scheduler.devices.builders import DRIVER, make_device
@@ -26,16 +27,49 @@ UUIDS = [msgspec.convert(make_device(f"gpu-{i}", "40Gi", uuid=f"GPU-{i}", model=
     ],
 )
 def test_a_selector_is_asked_once_for_what_looks_the_same_to_it(expression: str, n_different: int) -> None:
-    selector = Selector(expression, sees_multiple_allocations=True)
+    selector = Selector(expression, DEVICES_1_36)
     assert len(set(selector.looks([DRIVER] * 4, UUIDS))) == n_different
 
 
 @pytest.mark.parametrize(("sees", "answer"), [(True, True), (False, False)])
 def test_sharing_is_visible_to_some_releases(sees: bool, answer: bool) -> None:
     device = msgspec.convert(make_device(allowMultipleAllocations=True), Device)
-    assert Selector("device.allowMultipleAllocations", sees_multiple_allocations=sees).answer(DRIVER, device) is answer
+    assert (
+        Selector("device.allowMultipleAllocations", DEVICES_1_36 if sees else DEVICES_1_35).answer(DRIVER, device)
+        is answer
+    )
 
 
 def test_help_against_absent_keys() -> None:
     assert with_hint("CEL runtime error: no such overload") == "CEL runtime error: no such overload"
     assert with_hint("CEL runtime error: no such key: x").endswith("for optional fields")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        pytest.param("1.0.0-rc.1+a.0", "", id="a version"),
+        pytest.param("18446744073709551615.0.0", "", id="the largest number of 64 bits"),
+        pytest.param("", "Version string empty", id="nothing"),
+        pytest.param("1.0", "No Major.Minor.Patch elements found", id="two numbers"),
+        pytest.param("a.0.0", 'Invalid character(s) found in major number "a"', id="a letter"),
+        pytest.param("1..0", 'strconv.ParseUint: parsing "": invalid syntax', id="no number"),
+        pytest.param("1.01.0", 'Minor number must not contain leading zeroes "01"', id="a leading zero"),
+        pytest.param(
+            "1.0.18446744073709551616+b",
+            'strconv.ParseUint: parsing "18446744073709551616": value out of range',
+            id="a number beyond 64 bits",
+        ),
+        pytest.param("1.0.0-", "Prerelease is empty", id="an empty prerelease"),
+        pytest.param("1.0.0-a_b", 'Invalid character(s) found in prerelease "a_b"', id="a prerelease"),
+        pytest.param(
+            "1.0.0-01", 'Numeric PreRelease version must not contain leading zeroes "01"', id="a number in a prerelease"
+        ),
+        pytest.param("1.0.0+a.", "Build meta data is empty", id="an empty build"),
+        pytest.param("1.0.0+a_b", 'Invalid character(s) found in build meta data "a_b"', id="a build"),
+    ],
+)
+def test_versions(text: str, problem: str) -> None:
+    device = msgspec.convert(make_device(firmware={"version": text}), Device)
+    answer = Selector("true", DEVICES_1_36).answer(DRIVER, device)
+    assert answer == (f"CEL runtime error: attribute firmware: parse semantic version: {problem}" if problem else True)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from kschedctl.scheduler.devices.cel.values import (
     CelError,
+    LazyMap,
     NoSuchOverloadError,
     Opt,
     TypeValue,
@@ -122,7 +123,8 @@ def _contained(value: Any, container: Any) -> bool:
     if isinstance(container, list):
         return any(equal(value, element) for element in container)
     if isinstance(container, dict):
-        return any(equal(value, key) for key in container)
+        keys = container.readable_keys() if isinstance(container, LazyMap) else container
+        return any(equal(value, key) for key in keys)
     raise NoSuchOverloadError
 
 

@@ -261,10 +261,21 @@ def _select(node: Select) -> Evaluation:
     def test(scope: Scope) -> bool:
         value = operand(scope)
         if isinstance(value, Opt):
-            return value.present and isinstance(value.value, dict) and field in value.value
-        return isinstance(value, dict) and field in value
+            return value.present and _has_field(value.value, field)
+        return _has_field(value, field)
 
     return test
+
+
+def _has_field(value: Any, field: str) -> bool:
+    """Report whether a map has a key.
+
+    Raises CelError if the value of the key cannot be read.
+    """
+    if not isinstance(value, dict) or field not in value:
+        return False
+    value[field]
+    return True
 
 
 def _call(node: Call) -> Evaluation:

@@ -9,11 +9,9 @@ from functools import total_ordering
 from ipaddress import IPv4Address, IPv6Address, ip_network
 from typing import Any, Final
 
-_SEMVER: Final = re.compile(
-    r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)"
-    r"(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?",
-    re.ASCII,
-)
+_IDENTIFIER: Final = re.compile(r"[0-9A-Za-z-]*", re.ASCII)
+_DIGITS: Final = re.compile(r"[0-9]*", re.ASCII)
+_MAX_UINT: Final = 2**64 - 1
 
 
 class CelError(Exception):
@@ -127,40 +125,76 @@ class Timestamp:
     offset: int = field(default=0, compare=False)
 
 
+class LazyMap(dict[str, Any]):
+    """A map with values that cannot be read: in place of such a value is the error that reading it raises."""
+
+    def __getitem__(self, key: str) -> Any:
+        value = super().__getitem__(key)
+        if isinstance(value, CelError):
+            raise value
+        return value
+
+    def readable_keys(self) -> list[str]:
+        """Return the keys of the values that can be read; the operator ``in`` finds no others."""
+        return [key for key in self if not isinstance(self.get(key), CelError)]
+
+
 def parse_semver(text: str) -> Semver:
     """Parse a semantic version.
 
-    Raises CelError if the text is not a semantic version.
+    Raises CelError in the words of github.com/blang/semver if the text is not a semantic version, or if one of its
+        numbers does not fit into 64 bits.
     """
-    match = _SEMVER.fullmatch(text)
-    if match is None or any(_leading_zero(part) for part in (match[4] or "").split(".")):
-        raise CelError(_semver_problem(text))
-    return Semver((int(match[1]), int(match[2]), int(match[3])), tuple(match[4].split(".")) if match[4] else ())
+    if not text:
+        raise CelError("Version string empty")
+    parts = text.split(".", 2)
+    if len(parts) != 3:
+        raise CelError("No Major.Minor.Patch elements found")
+    major, minor = _semver_number("major", parts[0]), _semver_number("minor", parts[1])
+    before_build, plus, build = parts[2].partition("+")
+    core, dash, pre = before_build.partition("-")
+    patch = _semver_number("patch", core)
+    identifiers = tuple(pre.split(".")) if dash else ()
+    for part in identifiers:
+        _check_prerelease(part)
+    for part in build.split(".") if plus else ():
+        if not part:
+            raise CelError("Build meta data is empty")
+        if not _IDENTIFIER.fullmatch(part):
+            raise CelError(f'Invalid character(s) found in build meta data "{part}"')
+    return Semver((major, minor, patch), identifiers)
+
+
+def _semver_number(name: str, part: str) -> int:
+    if not _DIGITS.fullmatch(part):
+        raise CelError(f'Invalid character(s) found in {name} number "{part}"')
+    if _leading_zero(part):
+        raise CelError(f'{name.capitalize()} number must not contain leading zeroes "{part}"')
+    return _uint64(part)
+
+
+def _check_prerelease(part: str) -> None:
+    if not part:
+        raise CelError("Prerelease is empty")
+    if _DIGITS.fullmatch(part):
+        if _leading_zero(part):
+            raise CelError(f'Numeric PreRelease version must not contain leading zeroes "{part}"')
+        _uint64(part)
+    elif not _IDENTIFIER.fullmatch(part):
+        raise CelError(f'Invalid character(s) found in prerelease "{part}"')
+
+
+def _uint64(digits: str) -> int:
+    if not digits:
+        raise CelError('strconv.ParseUint: parsing "": invalid syntax')
+    # More than 20 digits do not fit. Python refuses to convert thousands of them.
+    if len(digits) > 20 or int(digits) > _MAX_UINT:
+        raise CelError(f'strconv.ParseUint: parsing "{digits}": value out of range')
+    return int(digits)
 
 
 def _leading_zero(part: str) -> bool:
-    return len(part) > 1 and part.isdecimal() and part.startswith("0")
-
-
-def _semver_problem(text: str) -> str:
-    """Return the problem with a version in the words of github.com/blang/semver."""
-    if not text:
-        return "Version string empty"
-    parts = text.split(".", 2)
-    if len(parts) != 3:
-        return "No Major.Minor.Patch elements found"
-    behind_minor = re.split(r"[-+]", parts[2], maxsplit=1)
-    for name, part in zip(("major", "minor", "patch"), (*parts[:2], behind_minor[0]), strict=True):
-        if not part.isdecimal():
-            return f'Invalid character(s) found in {name} number "{part}"'
-        if _leading_zero(part):
-            return f'{name.capitalize()} number must not contain leading zeroes "{part}"'
-    for part in behind_minor[-1].split("."):
-        if _leading_zero(part):
-            return f'Numeric PreRelease version must not contain leading zeroes "{part}"'
-        if not re.fullmatch(r"[0-9A-Za-z-]+", part):
-            return f'Invalid character(s) found in prerelease "{part}"'
-    return f'Invalid character(s) found in prerelease "{parts[2]}"'
+    return len(part) > 1 and part.startswith("0")
 
 
 def type_name(value: object) -> str:

@@ -13,14 +13,7 @@ from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.objects.device import ResourceClaim, ResourceClaimConsumerReference
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.rules import DeviceRules
-from kschedctl.scheduler.devices.allocator import (
-    CANNOT_ALLOCATE,
-    INVALID_POOLS,
-    ClaimAllocation,
-    allocate,
-    new_allocations,
-    stored_allocation,
-)
+from kschedctl.scheduler.devices.allocator import ClaimAllocation, allocate, new_allocations, stored_allocation
 from kschedctl.scheduler.devices.claims import available_on
 from kschedctl.scheduler.devices.explain import device_remedies, explain_allocation
 from kschedctl.scheduler.devices.extended_resources import CLAIM_NAME, can_be_backed, new_claim
@@ -201,10 +194,11 @@ def _statuses(
     outcome_of[here] = found.outcome_of[state.place_of[rows[here]]]
     for i, outcome in enumerate(found.outcomes):
         at = outcome_of == i
-        if outcome.failed:
-            # The error contains the node's devices, so there is one per node.
+        if outcome.is_own:
+            # The text contains the node's devices or pool, so there is one per node.
+            code = Code.ERROR if outcome.failed else Code.UNSCHEDULABLE_AND_UNRESOLVABLE
             for position in np.flatnonzero(at).tolist():
-                yield position, Code.ERROR, found.error(int(rows[position]))
+                yield position, code, found.problem(int(rows[position]))
         elif outcome.refusal:
             yield at, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, outcome.refusal
 
@@ -221,9 +215,10 @@ def _operands(state: State, cluster: Cluster, rules: DeviceRules, row: int, text
         offered, known = cluster.nodes.allocatable[row], state.extended.classes
         names = (name for name in state.extended.amounts if can_be_backed(name))
         return UnavailableExtendedResource(tuple(name for name in names if name not in offered and name not in known))
-    if text in (CANNOT_ALLOCATE, INVALID_POOLS) and verdict.allocations is not None:
-        return explain_allocation(verdict.allocations.plans, verdict.allocations.site(row))
-    return None
+    found = verdict.allocations
+    if found is None or found.outcome_at(int(state.place_of[row])).failed:
+        return None
+    return explain_allocation(found.plans, found.site(row))
 
 
 # The allocations of a pod's claims on a node: existing ones, and those that Filter found.

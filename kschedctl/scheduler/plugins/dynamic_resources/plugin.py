@@ -183,6 +183,12 @@ class DynamicResources(
             return PreFilterResult(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (str(problem),)))
         except AllocationError as error:
             raise PluginError(str(error)) from None
+        leftover = extended.leftover if extended is not None else None
+        to_allocate = [*claims, *([leftover] if leftover is not None else [])]
+        if any(claim.status.allocation is None for claim in to_allocate) or (extended is not None and leftover is None):
+            unknown_usage = self.inventory.usage.problem
+            if unknown_usage:
+                raise PluginError(f"gather allocation state: {unknown_usage}")
         n_nodes = len(cluster.nodes)
         state.write(
             State(

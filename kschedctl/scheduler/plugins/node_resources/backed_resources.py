@@ -16,6 +16,7 @@ from kschedctl.scheduler.devices.extended_resources import (
 )
 from kschedctl.scheduler.framework.dependencies import Dependencies, Reach
 from kschedctl.scheduler.framework.interface import Handle
+from kschedctl.scheduler.framework.status import SUCCESS, Code, Status
 from kschedctl.scheduler.plugins.node_resources.scoring import Allocation
 
 #: The dependencies of the plugins of node resources: the node, its pods and its devices.
@@ -68,6 +69,22 @@ def backed_allocations(
             )
         )
     return out
+
+
+def usage_status(handle: Handle, resources: Iterable[str]) -> Status:
+    """Return the status of the devices' usage, which is read if a DeviceClass backs one of the scored resources.
+
+    It is an error if the consumed capacity of a claim is negative, and the release refuses that.
+    """
+    if not handle.release.devices.refuses_negative_capacity or not backed_resources(handle, resources):
+        return SUCCESS
+    # Few clusters have devices.
+    from kschedctl.scheduler.devices.inventory import Inventory
+
+    cluster, rules = handle.cluster, handle.release.devices
+    inventory = cluster.derived(Inventory, rules, lambda: Inventory(cluster, rules), of=KINDS)
+    problem = inventory.usage.problem
+    return Status(Code.ERROR, (problem,)) if problem else SUCCESS
 
 
 def crashing_resources(handle: Handle, wanted: Mapping[str, int]) -> list[str]:

@@ -21,8 +21,13 @@ from kschedctl.scheduler.framework.cycle_state import CycleState, NotModelled
 from kschedctl.scheduler.framework.dependencies import Dependencies
 from kschedctl.scheduler.framework.explanation import Arithmetic
 from kschedctl.scheduler.framework.interface import MAX_NODE_SCORE, Handle, PreScorePlugin, ScorePlugin
-from kschedctl.scheduler.framework.status import SKIP, SUCCESS, Status
-from kschedctl.scheduler.plugins.node_resources.backed_resources import READS, backed_allocations, crashing_resources
+from kschedctl.scheduler.framework.status import SKIP, Status
+from kschedctl.scheduler.plugins.node_resources.backed_resources import (
+    READS,
+    backed_allocations,
+    crashing_resources,
+    usage_status,
+)
 from kschedctl.scheduler.plugins.node_resources.fit import signed_requests
 from kschedctl.scheduler.plugins.node_resources.scoring import (
     Allocation,
@@ -113,7 +118,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
             feature = f"{self.name} over {resource}, which a DeviceClass with selectors provides"
             state.not_modelled.append(NotModelled(feature, "kube-scheduler crashes here"))
         state.write(_State(wanted))
-        return SUCCESS
+        return usage_status(self.handle, wanted)
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
         found = state.read(_State)

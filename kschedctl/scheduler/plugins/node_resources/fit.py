@@ -57,8 +57,13 @@ from kschedctl.scheduler.framework.interface import (
 from kschedctl.scheduler.framework.operands import Operands, Shortfall
 from kschedctl.scheduler.framework.pod_groups import PodGroupAssignments, PodGroupInfo
 from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
-from kschedctl.scheduler.framework.status import SUCCESS, Code, Reason, Rejections, Status
-from kschedctl.scheduler.plugins.node_resources.backed_resources import READS, backed_allocations, backed_resources
+from kschedctl.scheduler.framework.status import Code, Reason, Rejections, Status
+from kschedctl.scheduler.plugins.node_resources.backed_resources import (
+    READS,
+    backed_allocations,
+    backed_resources,
+    usage_status,
+)
 from kschedctl.scheduler.plugins.node_resources.remedies import request_remedies
 from kschedctl.scheduler.plugins.node_resources.scoring import (
     RATIO,
@@ -344,8 +349,9 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return Reason(reason_text(resource), InsufficientResource(resource, amount, used, allocatable, kept, pods))
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
-        state.write(_ScoreState(self._scored_requests(pod)))
-        return SUCCESS
+        wanted = self._scored_requests(pod)
+        state.write(_ScoreState(wanted))
+        return usage_status(self.handle, wanted)
 
     def _scored_requests(self, pod: Pod) -> dict[str, int]:
         pod_level = self.handle.release.fit_scores_pod_level_resources

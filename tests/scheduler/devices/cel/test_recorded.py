@@ -5,6 +5,7 @@ import msgspec
 import pytest
 
 from kschedctl.objects.device import Device
+from kschedctl.objects.releases.rules import DEVICES_1_36
 from kschedctl.scheduler.devices.cel import environment
 from kschedctl.scheduler.devices.cel.syntax import Message
 from kschedctl.scheduler.devices.selectors import Selector
@@ -48,7 +49,7 @@ def _recorded() -> list[Any]:
 
 @pytest.mark.parametrize(("expression", "answer"), _recorded())
 def test_selectors_answer_as_the_scheduler_does(expression: str, answer: bool | str) -> None:
-    selector = Selector(expression, sees_multiple_allocations=True)
+    selector = Selector(expression, DEVICES_1_36)
     assert selector.not_modelled == ""
     assert (selector.answer(DRIVER, DEVICE) == answer) is (expression not in OTHER_WORDS)
 
@@ -66,7 +67,7 @@ def test_libraries_answer_as_the_scheduler_does() -> None:
     """Literals that are wrong are refused by an API server, so that they are worded otherwise."""
     others = {}
     for line in _of_libraries():
-        selector = Selector(line["expression"], sees_multiple_allocations=True)
+        selector = Selector(line["expression"], DEVICES_1_36)
         assert bool(selector.not_modelled) is _is_not_modelled(line["expression"]), line["expression"]
         answer = selector.answer(DRIVER, DEVICE)
         if not selector.not_modelled and answer != line["answer"]:
@@ -81,7 +82,7 @@ def test_costs_are_those_of_the_scheduler() -> None:
     different = {}
     n_compared = 0
     for line in _of_libraries():
-        selector = Selector(line["expression"], sees_multiple_allocations=True)
+        selector = Selector(line["expression"], DEVICES_1_36)
         if isinstance(line["answer"], str) or selector.not_modelled:
             continue
         n_compared += 1
@@ -106,7 +107,7 @@ def test_costs_are_those_of_the_scheduler() -> None:
     ],
 )
 def test_an_evaluation_ends_at_the_limit_of_its_cost(expression: str, answer: bool | str) -> None:
-    assert Selector(expression, sees_multiple_allocations=True).answer(DRIVER, DEVICE) == answer
+    assert Selector(expression, DEVICES_1_36).answer(DRIVER, DEVICE) == answer
 
 
 @pytest.mark.parametrize(
@@ -119,7 +120,7 @@ def test_an_evaluation_ends_at_the_limit_of_its_cost(expression: str, answer: bo
     ],
 )
 def test_what_is_not_modelled_is_said_and_matches_nothing(expression: str, said: str) -> None:
-    selector = Selector(expression, sees_multiple_allocations=True)
+    selector = Selector(expression, DEVICES_1_36)
     assert selector.not_modelled.startswith(said)
     assert selector.answer(DRIVER, DEVICE) is False
 

@@ -114,6 +114,47 @@ def test_an_error_of_a_selector_ends_the_cycle(version: str, said: str) -> None:
     assert decision.error == f'running "DynamicResources" filter plugin: claim default/claim: {said}'
 
 
+def test_negative_consumed_capacity_is_an_error_since_1_38() -> None:
+    used = make_claim("used", holds=["a/gpu-0"], result={"shareID": "1", "consumedCapacity": {"memory": "-1"}})
+    cluster = make_cluster(NODES, [], make_class(), *SLICES, make_claim(), used)
+    assert decide(claiming_pod("claim"), cluster, release=RELEASES["1.37"]).error == ""
+    found = f'claim default/used, device {DRIVER}/a/gpu-0: consumed capacity "memory" must not be negative, got -1'
+    error = decide(claiming_pod("claim"), cluster, release=RELEASES["1.38"]).error
+    assert error == f'running PreFilter plugin "DynamicResources": gather allocation state: {found}'
+    assert decide(claiming_pod("used"), cluster, release=RELEASES["1.38"]).error == ""
+
+
+@pytest.mark.parametrize(
+    ("plugin", "args"),
+    [
+        (
+            "NodeResourcesFit",
+            {"scoringStrategy": {"type": "LeastAllocated", "resources": [{"name": "cpu"}, {"name": GPU}]}},
+        ),
+        ("NodeResourcesBalancedAllocation", {"resources": [{"name": "cpu"}, {"name": GPU}]}),
+    ],
+)
+def test_negative_consumed_capacity_is_an_error_where_devices_are_scored(plugin: str, args: dict[str, Any]) -> None:
+    used = make_claim("used", holds=["a/gpu-0"], result={"shareID": "1", "consumedCapacity": {"memory": "-1"}})
+    cluster = make_cluster(NODES, [], make_class(resource=GPU), *SLICES, used)
+    config = make_args(**{plugin: args})
+    error = decide(make_pod(requests={"cpu": "1"}), cluster, release=RELEASES["1.38"], config=config).error
+    assert error.startswith(f'running PreScore plugin "{plugin}": claim default/used, device ')
+    assert decide(make_pod(requests={"cpu": "1"}), cluster, release=RELEASES["1.38"]).error == ""
+
+
+def test_a_pool_that_cannot_be_used_rejects_its_node_for_all_devices() -> None:
+    slices = [make_slice("a", node="a", slices=2), make_slice("b", node="b")]
+    cluster = make_cluster(NODES, [], make_class(), *slices, make_claim("claim", request(every=True)))
+    decision = decide(claiming_pod("claim"), cluster, release=RELEASES["1.38"])
+    assert fitting(decision, PLUGIN) == "b"
+    text = (
+        "claim default/claim, request r: asks for all devices, but resource pool gpu.example.com/a is currently being"
+    )
+    assert said(decision, PLUGIN, "a") == Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (f"{text} updated",))
+    assert reason(decision, PLUGIN, "a").operands is not None
+
+
 def test_a_selector_that_is_not_modelled_is_said() -> None:
     claim = make_claim("claim", request("r", 1, "[1].distinct() == [1]"))
     decision = decide(claiming_pod("claim"), make_cluster(NODES, [], make_class(), *SLICES, claim))
