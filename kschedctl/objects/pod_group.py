@@ -1,7 +1,7 @@
 """Groups of pods (scheduling.k8s.io): PodGroup, Workload and CompositePodGroup, as far as scheduling reads them.
 
-The versions v1alpha2 (Kubernetes 1.36), v1alpha3 and v1beta1 (1.37) differ in a few fields. The types have the fields
-of all versions; properties hide the differences.
+The versions v1alpha2 (Kubernetes 1.36), v1alpha3 and v1beta1 (since 1.37) differ in a few fields. The types have the
+fields of all versions; properties hide the differences.
 """
 
 from kschedctl.objects.core import Condition
@@ -28,6 +28,8 @@ class TopologyConstraint(ApiStruct, frozen=True):
 
 
 class PodGroupSchedulingConstraints(ApiStruct, frozen=True):
+    """The constraints of a PodGroup or a CompositePodGroup."""
+
     topology: tuple[TopologyConstraint, ...] = ()
 
 
@@ -62,25 +64,17 @@ class PodGroupTemplateReference(ApiStruct, frozen=True):
     workload: WorkloadPodGroupTemplateReference | None = None
 
 
-class PodGroupTemplateSpec(ApiStruct, frozen=True):
-    """The fields that a PodGroup and a template of a Workload share.
+class GroupTemplateSpec(ApiStruct, frozen=True):
+    """The fields that PodGroups, CompositePodGroups and the templates of a Workload share.
 
     ``disruptionMode`` is a string in v1alpha2 (``Pod`` or ``PodGroup``) and an object in later versions.
     """
 
-    scheduling_policy: PodGroupSchedulingPolicy = PodGroupSchedulingPolicy()
     scheduling_constraints: PodGroupSchedulingConstraints | None = None
-    resource_claims: tuple[PodGroupResourceClaim, ...] = ()
     disruption_mode: str | DisruptionMode | None = None
     priority_class_name: str = ""
     priority: Int32 | None = None
     preemption_policy: str = ""
-
-    @property
-    def min_count(self) -> int | None:
-        """``minCount`` of the gang; ``None`` for the basic policy."""
-        gang = self.scheduling_policy.gang
-        return gang.min_count if gang is not None else None
 
     @property
     def topology_keys(self) -> tuple[str, ...]:
@@ -93,6 +87,19 @@ class PodGroupTemplateSpec(ApiStruct, frozen=True):
         """True if evicting one member evicts all (mode ``PodGroup`` of v1alpha2, ``all`` of later versions)."""
         mode = self.disruption_mode
         return mode.all is not None if isinstance(mode, DisruptionMode) else mode == "PodGroup"
+
+
+class PodGroupTemplateSpec(GroupTemplateSpec, frozen=True):
+    """The fields that a PodGroup and a template of a Workload share."""
+
+    scheduling_policy: PodGroupSchedulingPolicy = PodGroupSchedulingPolicy()
+    resource_claims: tuple[PodGroupResourceClaim, ...] = ()
+
+    @property
+    def min_count(self) -> int | None:
+        """``minCount`` of the gang; ``None`` for the basic policy."""
+        gang = self.scheduling_policy.gang
+        return gang.min_count if gang is not None else None
 
 
 class PodGroupSpec(PodGroupTemplateSpec, frozen=True):
@@ -133,15 +140,6 @@ class TypedLocalObjectReference(ApiStruct, frozen=True):
     name: str = ""
 
 
-class CompositeGangSchedulingPolicy(ApiStruct, frozen=True):
-    min_group_count: Int32 = 0
-
-
-class CompositePodGroupSchedulingPolicy(ApiStruct, frozen=True):
-    basic: Chosen | None = None
-    gang: CompositeGangSchedulingPolicy | None = None
-
-
 class WorkloadSpec(ApiStruct, frozen=True):
     controller_ref: TypedLocalObjectReference | None = None
     pod_group_templates: tuple[PodGroupTemplate, ...] = ()
@@ -153,12 +151,44 @@ class Workload(ApiObject, frozen=True, kw_only=True):
     spec: WorkloadSpec = WorkloadSpec()
 
 
-class CompositePodGroupSpec(ApiStruct, frozen=True):
+class CompositeGangSchedulingPolicy(ApiStruct, frozen=True):
+    min_group_count: Int32 = 0
+
+
+class CompositePodGroupSchedulingPolicy(ApiStruct, frozen=True):
+    """The policy of a group of groups: ``gang``, all or nothing from ``minGroupCount`` groups on, or ``basic``."""
+
+    basic: Chosen | None = None
+    gang: CompositeGangSchedulingPolicy | None = None
+
+
+class CompositePodGroupSpec(GroupTemplateSpec, frozen=True):
     parent_composite_pod_group_name: str = ""
+    workload_ref: WorkloadReference | None = None
     scheduling_policy: CompositePodGroupSchedulingPolicy = CompositePodGroupSchedulingPolicy()
+
+    @property
+    def min_group_count(self) -> int | None:
+        """``minGroupCount`` of the gang; ``None`` for the basic policy."""
+        gang = self.scheduling_policy.gang
+        return gang.min_group_count if gang is not None else None
+
+    @property
+    def workload_name(self) -> str:
+        """The Workload that the group was made from; empty if none."""
+        return self.workload_ref.workload_name if self.workload_ref is not None else ""
 
 
 class CompositePodGroup(ApiObject, frozen=True, kw_only=True):
-    """A group of groups (v1alpha3); it is read, and its effect on scheduling is not modelled."""
+    """A group whose members are PodGroups and CompositePodGroups, which name it as their parent.
+
+    In v1alpha3 since 1.37, in v1beta1 since 1.38.
+    """
 
     spec: CompositePodGroupSpec = CompositePodGroupSpec()
+    status: PodGroupStatus = PodGroupStatus()
+
+    @property
+    def key(self) -> str:
+        """The group's ``namespace/name``."""
+        return f"{self.metadata.namespace}/{self.metadata.name}"

@@ -75,7 +75,7 @@ CHOICES: Final = frozenset(
         (custom_resources.GangStatus, "phase"),
         (custom_resources.VolcanoQueueStatus, "state"),
         (pod.PodSpec, "preemption_policy"),
-        (pod_group.PodGroupTemplateSpec, "preemption_policy"),
+        (pod_group.GroupTemplateSpec, "preemption_policy"),
         (pod.PodStatus, "phase"),
         (pod.TopologySpreadConstraint, "when_unsatisfiable"),
         (pod.TopologySpreadConstraint, "node_affinity_policy"),
@@ -220,7 +220,7 @@ class _Renaming:
             (pod.TopologySpreadConstraint, "match_label_keys"): self._each(names.key),
             (pod.PodSpec, "node_name"): self._category("node"),
             (pod.PodStatus, "conditions"): self._conditions,
-            (pod_group.PodGroupTemplateSpec, "disruption_mode"): lambda mode: (
+            (pod_group.GroupTemplateSpec, "disruption_mode"): lambda mode: (
                 names.choice(mode) if isinstance(mode, str) else mode
             ),
             (pod_group.TopologyConstraint, "key"): names.key,

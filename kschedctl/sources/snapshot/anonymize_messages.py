@@ -8,8 +8,10 @@ from msgspec.structs import replace
 from kschedctl.objects.core import Condition
 from kschedctl.sources.snapshot.pseudonyms import Pseudonyms
 
-#: The conditions that the scheduler writes, of pods and of pod groups.
-_SCHEDULED: Final = frozenset({"PodScheduled", "PodGroupScheduled", "PodGroupInitiallyScheduled"})
+#: The conditions that the scheduler writes, of pods, of pod groups and of groups of them.
+_SCHEDULED: Final = frozenset(
+    {"PodScheduled", "PodGroupScheduled", "PodGroupInitiallyScheduled", "CompositePodGroupInitiallyScheduled"}
+)
 #: The reasons whose messages have known words; messages of errors and of other programs can contain anything.
 _SCHEDULER_REASONS: Final = frozenset({"Unschedulable", "SchedulingGated"})
 _SCHEDULER_TEXTS: Final = re.compile(

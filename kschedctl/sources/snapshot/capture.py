@@ -98,9 +98,10 @@ READ_CONDITIONS: Final = frozenset(
         "PodResizeInProgress",
         "DisruptionTarget",
         "Ready",
-        # Of pod groups, in Kubernetes 1.36 and as of 1.37.
+        # Of pod groups, in Kubernetes 1.36 and as of 1.37, and of groups of them.
         "PodGroupScheduled",
         "PodGroupInitiallyScheduled",
+        "CompositePodGroupInitiallyScheduled",
         # Of workloads: an API server refuses pods; a Job has ended.
         "ReplicaFailure",
         "Complete",
