@@ -11,6 +11,7 @@ release adds and the kinds that it no longer serves, and has one type per line, 
 """
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -34,6 +35,8 @@ _PREFIXES: Final = re.compile(
 _OBJECT_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 #: The oldest release whose API is read. Kinds that it no longer serves are in ``api_gone`` alone.
 FIRST: Final = "1.36"
+#: Versions of modules that releases need and that are not published, each with the one to use in its place.
+_UNPUBLISHED: Final = {"sigs.k8s.io/structured-merge-diff/v7@v7.0.1": "sigs.k8s.io/structured-merge-diff/v7@v7.0.0"}
 
 
 def read_versions() -> list[str]:
@@ -62,14 +65,17 @@ def _go_types(version: str) -> dict[str, dict[str, dict[str, str]]]:
     with tempfile.TemporaryDirectory() as folder:
         for source in (ROOT / "tools/go_types").iterdir():
             shutil.copy(source, folder)
+        for old, new in _UNPUBLISHED.items():
+            _go("mod", "edit", f"-replace={old}={new}", folder=folder)
         _go("get", f"k8s.io/client-go@v0.{version.partition('.')[2]}", folder=folder)
-        types = json.loads(_go("run", ".", folder=folder))
+        types = json.loads(_go("run", "-mod=mod", ".", folder=folder))
     return {_PACKAGES.sub("", name): fields for name, fields in types.items()}
 
 
 def _go(*arguments: str, folder: str | None = None) -> str:
-    """Run a command of Go, and return its output."""
-    return subprocess.run(["go", *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
+    """Run a command of Go, in the version that the module needs, and return its output."""
+    env = os.environ | {"GOTOOLCHAIN": "auto"}
+    return subprocess.run(["go", *arguments], cwd=folder, env=env, check=True, capture_output=True, text=True).stdout
 
 
 def _kinds(schemas: Mapping[str, Any]) -> dict[str, str]:

@@ -70,6 +70,7 @@ GONE: Final[dict[str, dict[str, tuple[int, str]]]] = {
     "flowcontrol.apiserver.k8s.io/v1beta3": {ALL: (32, "flowcontrol.apiserver.k8s.io/v1")},
     "resource.k8s.io/v1alpha1": {ALL: (27, "resource.k8s.io/v1")},
     "resource.k8s.io/v1alpha2": {ALL: (31, "resource.k8s.io/v1")},
+    "resource.k8s.io/v1beta1": {ALL: (38, "resource.k8s.io/v1")},
     "settings.k8s.io/v1alpha1": {"PodPreset": (20, "")},
 }
 #: By API version and kind: the first minor release with it, and the version in the release before.
@@ -83,6 +84,7 @@ NEW: Final[dict[str, dict[str, tuple[int, str]]]] = {
     "scheduling.k8s.io/v1beta1": {
         "PodGroup": (37, "scheduling.k8s.io/v1alpha2"),
         "Workload": (37, "scheduling.k8s.io/v1alpha2"),
+        "CompositePodGroup": (38, "scheduling.k8s.io/v1alpha3"),
     },
     "certificates.k8s.io/v1": {
         "ClusterTrustBundle": (37, "certificates.k8s.io/v1beta1"),

@@ -322,6 +322,30 @@ def test_a_version_is_served_by_some_releases(version: str, release_: str, messa
     assert [(each.message, each.help) for each in answers] == expected
 
 
+@pytest.mark.parametrize(
+    ("object_", "release_", "message", "hint"),
+    [
+        ("scheduling.k8s.io/v1beta1 CompositePodGroup all", "1.38", "", ""),
+        (
+            "scheduling.k8s.io/v1beta1 CompositePodGroup all",
+            "1.37",
+            "CompositePodGroup of scheduling.k8s.io/v1beta1 is not served before Kubernetes 1.38",
+            "use scheduling.k8s.io/v1alpha3",
+        ),
+        ("resource.k8s.io/v1beta1 DeviceClass gpu", "1.37", "", ""),
+        (
+            "resource.k8s.io/v1beta1 DeviceClass gpu",
+            "1.38",
+            "DeviceClass of resource.k8s.io/v1beta1 is no longer served as of Kubernetes 1.38",
+            "use resource.k8s.io/v1",
+        ),
+    ],
+)
+def test_what_1_38_serves(object_: str, release_: str, message: str, hint: str) -> None:
+    answers = lint(manifests(f"{object_}\n"), "KS905", release=RELEASES[release_])
+    assert [(each.message, each.help) for each in answers] == ([(message, hint)] if message else [])
+
+
 def test_members_are_tried_against_a_cluster_one_by_one() -> None:
     text = f"{GROUP}---\nbatch/v1 Job train\nparallelism: 4\n{MEMBER}resources: {{requests: {{cpu: 1, memory: 1Mi}}}}\n"
     on = {"GenericWorkload": True}

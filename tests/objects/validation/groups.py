@@ -27,6 +27,7 @@ GATES: Final[Mapping[str, tuple[str, ...]]] = {
         "CompositePodGroup",
         "DRAWorkloadResourceClaims",
     ),
+    "1.38": ("GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup", "DRAWorkloadResourceClaims"),
 }
 _GANG: Final = {"schedulingPolicy": {"gang": {"minCount": 2}}}
 _BASIC: Final[dict[str, Any]] = {"schedulingPolicy": {"basic": {}}}
@@ -52,6 +53,15 @@ def _bases(version: str) -> dict[str, dict[str, Any]]:
     }
 
 
+def _composite(version: str) -> dict[str, Any]:
+    return _base(
+        version,
+        "CompositePodGroup",
+        schedulingPolicy={"gang": {"minGroupCount": 1}},
+        workloadRef={"workloadName": "web", "templateName": "top"},
+    )
+
+
 #: A valid object of each kind, by release.
 GROUP_BASES: Final[Mapping[str, Mapping[str, dict[str, Any]]]] = {
     "1.36": {**_bases("v1alpha2"), "v1/Pod": BASES["Pod"]},
@@ -59,12 +69,15 @@ GROUP_BASES: Final[Mapping[str, Mapping[str, dict[str, Any]]]] = {
         **_bases("v1alpha3"),
         **_bases("v1beta1"),
         "v1beta1/Workload of composites": _base("v1beta1", "Workload", compositePodGroupTemplates=_TREE),
-        "v1alpha3/CompositePodGroup": _base(
-            "v1alpha3",
-            "CompositePodGroup",
-            schedulingPolicy={"gang": {"minGroupCount": 1}},
-            workloadRef={"workloadName": "web", "templateName": "top"},
-        ),
+        "v1alpha3/CompositePodGroup": _composite("v1alpha3"),
+        "v1/Pod": BASES["Pod"],
+    },
+    "1.38": {
+        **_bases("v1alpha3"),
+        **_bases("v1beta1"),
+        "v1beta1/Workload of composites": _base("v1beta1", "Workload", compositePodGroupTemplates=_TREE),
+        "v1alpha3/CompositePodGroup": _composite("v1alpha3"),
+        "v1beta1/CompositePodGroup": _composite("v1beta1"),
         "v1/Pod": BASES["Pod"],
     },
 }
