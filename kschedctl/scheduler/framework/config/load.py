@@ -274,8 +274,10 @@ def load_configuration(
         if ignored and isinstance(fit, NodeResourcesFitArgs):
             # Resources managed by extenders replace the configured ones.
             effective["NodeResourcesFit"] = msgspec.structs.replace(fit, ignored_resources=ignored)
+        share = profile.percentage_of_placements_to_score
+        share = config.percentage_of_placements_to_score if share is None else share
         builder = ProfileBuilder(
-            profile,
+            msgspec.structs.replace(profile, percentage_of_placements_to_score=share),
             effective,
             f"profiles[{i}]",
             release=release,

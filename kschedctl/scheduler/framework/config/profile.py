@@ -62,7 +62,8 @@ class Profile:
     percentage_of_nodes_to_score: int | None
     #: The weights of the PlacementScore plugins.
     placement_weights: Mapping[str, int] = field(default_factory=dict)
-    #: As ``percentage_of_nodes_to_score``, of the placements of pod groups.
+    #: The percentage of the placements of a pod group that are tried, the profile's own or that of the configuration;
+    #: 0 for the share that kube-scheduler computes, ``None`` to try all.
     percentage_of_placements_to_score: int | None = None
 
 
