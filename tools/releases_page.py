@@ -4,6 +4,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
+from enum import Enum
 from itertools import pairwise
 from typing import Any, Final
 
@@ -90,7 +91,7 @@ def _differing(part: Callable[[Release], Any]) -> dict[str, dict[str, str]]:
     found = {}
     for field in fields(kind):
         values = {version: getattr(part(release), field.name, None) for version, release in RELEASES.items()}
-        if field.name != "version" and any(isinstance(value, bool | str) for value in values.values()):
+        if field.name != "version" and any(isinstance(value, bool | str | Enum) for value in values.values()):
             found[_sentence(kind, field.name)] = {version: _value(value) for version, value in values.items()}
     return {text: values for text, values in found.items() if len({*values.values()}) > 1}
 
@@ -106,6 +107,8 @@ def _sentence(kind: type, name: str) -> str:
 def _value(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Enum):
+        return value.name.lower().replace("_", " ")
     return f"`{value}`" if value else "-"
 
 

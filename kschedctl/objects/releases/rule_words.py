@@ -27,7 +27,6 @@ class RuleWords:
 
 #: The advice for rules that change only texts.
 _TEXTS: Final = "nothing, unless a program matches the text"
-_OWN_LABELS: Final = "select the pods' own labels: lint finds empty selectors (KS129, KS315)"
 
 RULE_WORDS: Final[Mapping[str, RuleWords]] = MappingProxyType(
     {
@@ -78,11 +77,10 @@ RULE_WORDS: Final[Mapping[str, RuleWords]] = MappingProxyType(
             "Portworx volumes count for the limits of CSI volumes only on nodes with the migration annotation",
             "Portworx volumes count for the limits of CSI volumes on every node",
         ),
-        "bind_mount_options_are_declared": RuleWords(
-            "bind-mount-options",
-            "pods with bindMountOptions require a node that declares this feature",
-            "pods with bindMountOptions run on any node",
-            advice="upgrade the kubelets before pods use bindMountOptions",
+        "declared_features": RuleWords(
+            "features-to-declare",
+            "pods that need these features run only on nodes that declare them",
+            advice="upgrade the kubelets of nodes for pods that need one",
         ),
         "resizes_count_in_totals": RuleWords(
             "resizes-in-totals",
@@ -100,10 +98,15 @@ RULE_WORDS: Final[Mapping[str, RuleWords]] = MappingProxyType(
             "the message of a successful preemption says nothing about the node",
             advice=_TEXTS,
         ),
-        "unstarted_in_order": RuleWords(
-            "unstarted-victims",
-            "of pods that have not started, the first that came to the node is the most important",
-            "of pods that have not started, the last that came to the node is the most important",
+        "victim_ties": RuleWords(
+            "order-of-equal-victims",
+            "pods of the same priority and start are victims in this order",
+            advice="give pods that must stay a higher priority",
+        ),
+        "needless_preemption_fails": RuleWords(
+            "preemption-without-victims",
+            "preemption fails with an error on a node that the pod fits on without evictions",
+            "preemption ignores a node that the pod fits on without evictions",
         ),
         "counts_up_to_violated_budget": RuleWords(
             "several-budgets",
@@ -126,13 +129,34 @@ RULE_WORDS: Final[Mapping[str, RuleWords]] = MappingProxyType(
             "empty-spread-selector",
             "a topology spread constraint with labelSelector {} counts every pod of the namespace",
             "a topology spread constraint with labelSelector {} counts no pods, and never rejects a node",
-            advice=_OWN_LABELS,
+            advice="select the pods' own labels, or remove the constraint, which has no effect: lint finds it (KS129)",
         ),
         "empty_budget_selector_protects": RuleWords(
             "empty-budget-selector",
             "a disruption budget with selector {} protects every pod of its namespace from preemption",
             "a disruption budget with selector {} protects no pod from preemption",
-            advice=_OWN_LABELS,
+            advice="select the pods' own labels: lint finds the budget (KS315)",
+        ),
+        "fit_scores_pod_level_resources": RuleWords(
+            "scores-of-pod-level-resources",
+            "NodeResourcesFit scores a pod by its spec.resources",
+            "NodeResourcesFit scores a pod by the requests of its containers, or 100m cpu and 200Mi memory for each",
+        ),
+        "sums_saturate": RuleWords(
+            "sums-of-requests",
+            "a sum of requests on a node stays at 2^63-1",
+            "a sum of requests on a node wraps around at 2^63, so that the node seems to have capacity",
+            advice="correct requests near 8Ei",
+        ),
+        "fractions_are_exact": RuleWords(
+            "exact-fractions",
+            "scores of NodeResourcesFit are exact for any amount",
+            "scores of NodeResourcesFit overflow for amounts above 2^63/100, some 92 PB",
+        ),
+        "volume_sizes_are_exact": RuleWords(
+            "exact-volume-sizes",
+            "a claim is compared exactly with the free storage of a node",
+            "a claim of 10Ei fits 9Ei of free storage, as both count as 2^63-1 bytes",
         ),
         "claim_in_use": RuleWords(
             "claim-in-use", "the message about a ReadWriteOncePod claim that another pod uses", advice=_TEXTS
@@ -297,6 +321,54 @@ RULE_WORDS: Final[Mapping[str, RuleWords]] = MappingProxyType(
             "scoring fails for a pod whose claims were allocated before",
             "a pod whose claims were allocated before is scored as any other",
         ),
+        "devices.lists_readable": RuleWords(
+            "list-attributes",
+            "selectors read attributes with a list of values",
+            "an attribute with a list of values has no readable value",
+        ),
+        "devices.taint_rules_need_selector": RuleWords(
+            "taint-rules-without-selector",
+            "a DeviceTaintRule without deviceSelector taints no device",
+            "a DeviceTaintRule without deviceSelector taints every device",
+            advice="write deviceSelector: {} where every device is meant (so decides 1.37 since 1.37.1)",
+        ),
+        "devices.values_are_parsed": RuleWords(
+            "device-versions",
+            "versions of devices are compared by semver, and a value that cannot be read fails what reads it",
+            "versions of devices are compared as texts, and one that cannot be read fails every selector",
+        ),
+        "devices.names_have_domains": RuleWords(
+            "names-with-domains",
+            "a name of a capacity or attribute without a domain has the driver's: memory is gpu.example.com/memory",
+            "names of capacities are compared as they are written",
+            advice="request each capacity once, by one of its names",
+        ),
+        "devices.refuses_negative_capacity": RuleWords(
+            "negative-capacity",
+            "negative capacity is an error, requested or consumed",
+            "a policy can raise a negative request, and negative consumed capacity is accepted",
+        ),
+        "devices.fractional_ranges": RuleWords(
+            "fractional-ranges",
+            "ranges of capacity are computed in thousandths",
+            "the limits and steps of ranges of capacity, and requests, are rounded up to whole units",
+        ),
+        "devices.shares_block_whole_devices": RuleWords(
+            "devices-no-longer-shared",
+            "a device that can no longer be shared is in use while a claim has a share of it",
+            "a device that can no longer be shared can be allocated although a claim has a share of it",
+        ),
+        "devices.counts_by_request": RuleWords(
+            "device-limit",
+            "the limit of 32 devices is checked request by request, and the error names the request",
+            "the limit of 32 devices is checked once for a claim",
+            advice=_TEXTS,
+        ),
+        "devices.all_rejects_node": RuleWords(
+            "all-with-bad-pools",
+            "allocation mode All rejects the nodes of an incomplete or invalid pool, and other nodes are tried",
+            "allocation mode All ends the scheduling cycle with an error at an incomplete or invalid pool",
+        ),
         # Pod groups.
         "pod_group_rules.checks_members": RuleWords(
             "members-are-checked",
@@ -319,8 +391,8 @@ RULE_WORDS: Final[Mapping[str, RuleWords]] = MappingProxyType(
         ),
         "pod_group_rules.victims_have_group_priority": RuleWords(
             "victims-of-groups",
-            "a pod of a group is a victim by the priority of its group, with all members if the disruption mode is all",
-            "a pod of a group is a victim by its own priority, without the others",
+            "a pod of a group is a victim by the priority of its group",
+            "a pod of a group is a victim by its own priority",
         ),
         "pod_group_rules.victims_are_counted": RuleWords(
             "victims-of-the-own-group",
@@ -337,6 +409,78 @@ RULE_WORDS: Final[Mapping[str, RuleWords]] = MappingProxyType(
             "preemption-with-topology",
             "a group with topology constraints can preempt",
             "a group with topology constraints does not preempt",
+        ),
+        "pod_group_rules.pods_preempt_whole_groups": RuleWords(
+            "victims-of-whole-groups",
+            "a pod that preempts a member of a group with disruption mode all preempts all members",
+            "a pod preempts single members of a group, whatever its disruption mode",
+        ),
+        "pod_group_rules.units_have_group_priority": RuleWords(
+            "priority-of-whole-groups",
+            "a group that is evicted as a whole counts by its own priority",
+            "a group that is evicted as a whole counts by the priority of its pods",
+        ),
+        "pod_group_rules.single_members_rank_as_group": RuleWords(
+            "rank-of-single-members",
+            "a pod of a group with disruption mode single is a more important victim than a pod without a group",
+            "a pod of a group with disruption mode single ranks as a pod without a group",
+        ),
+        "pod_group_rules.no_group": RuleWords("no-group", "the message for a pod without its PodGroup", advice=_TEXTS),
+        "pod_group_rules.too_few": RuleWords("too-few", "the message for a group with too few pods", advice=_TEXTS),
+        "pod_group_rules.threshold": RuleWords(
+            "group-threshold", "the message for a group with too few pods on nodes", advice=_TEXTS
+        ),
+        "pod_group_rules.nothing_fits": RuleWords(
+            "group-without-nodes", "the message for a group of which no pod fits", advice=_TEXTS
+        ),
+        "pod_group_rules.prefixes_messages": RuleWords(
+            "group-prefix",
+            "messages of groups begin with pod group is unschedulable",
+            "messages of groups have no such beginning",
+            advice=_TEXTS,
+        ),
+        "pod_group_rules.members_name_parent": RuleWords(
+            "members-name-group",
+            "a member that fails for its group's sake names the group only",
+            "a member that fails for its group's sake has the message of the group",
+            advice=_TEXTS,
+        ),
+        "pod_group_rules.checks_hierarchy": RuleWords(
+            "check-of-groups",
+            "members are compared with the first one and their tree's root, and the group's preemption policy counts",
+            "members are compared with their group, whose preemption policy needs a feature gate",
+            advice="give all members of a group its PriorityClass and preemption policy",
+        ),
+        "pod_group_rules.ignores_empty_domains": RuleWords(
+            "empty-domains",
+            "nodes with an empty value of the topology label are in no domain",
+            "nodes with an empty value of the topology label are a domain",
+        ),
+        "pod_group_rules.nominated_placement_first": RuleWords(
+            "nominated-placement",
+            "the placement with the nominated node is tried first, and taken if a member fits",
+            "all placements are tried, whatever node is nominated",
+        ),
+        "pod_group_rules.samples_placements": RuleWords(
+            "sampled-placements",
+            "the search ends at a share of the placements (percentageOfPlacementsToScore)",
+            "all placements are tried",
+        ),
+        "pod_group_rules.ranks_nodes": RuleWords(
+            "cheapest-victims-first",
+            "a group that preempts takes the nodes with the cheapest victims, whatever their scores",
+            "a group that preempts takes the nodes with the highest scores",
+        ),
+        "pod_group_rules.no_victims_is_final": RuleWords(
+            "group-without-victims",
+            "a group without a possible victim has no message of other plugins",
+            "a group without a possible victim has the messages of other plugins, too",
+            advice=_TEXTS,
+        ),
+        "pod_group_rules.clears_lower_nominations": RuleWords(
+            "nominations-of-groups",
+            "pods of lower priority lose their nomination to the nodes that a preempting group takes",
+            "pods of lower priority keep their nomination to the nodes that a preempting group takes",
         ),
     }
 )
