@@ -6,6 +6,7 @@ marked undecided, and printed with the files that name them.
 
 import argparse
 import json
+import os
 import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -80,21 +81,31 @@ def _in_order(releases: set[str]) -> list[str]:
     return sorted(releases, key=lambda version: [*map(int, version.split("."))])
 
 
-def _named(version: str) -> dict[str, list[str]]:
-    """Return the words with a capital letter in the sources of kube-scheduler's decisions, each with its files."""
+def _named(version: str, module_folder: Path) -> dict[str, list[str]]:
+    """Return the words with a capital letter in the sources of kube-scheduler's decisions, each with its files.
+
+    Parameters
+    ----------
+    version : str
+        The version of Kubernetes.
+    module_folder : Path
+        The folder of the release's reference scheduler, whose go.mod names the Go that the release needs.
+    """
     found: dict[str, list[str]] = {}
-    for module, path, text in _sources(version):
+    for module, path, text in _sources(version, module_folder):
         for word in set(_WORD.findall(text)):
             found.setdefault(word, []).append(f"{module}/{path}")
     return found
 
 
-def _sources(version: str) -> Iterator[tuple[str, Path, str]]:
+def _sources(version: str, module_folder: Path) -> Iterator[tuple[str, Path, str]]:
     """Yield the files of ``_SOURCES`` without tests: module, path and text."""
     for module, folders in _SOURCES.items():
         number = version if module == "kubernetes" else f"0.{version.partition('.')[2]}"
         command = ["go", "mod", "download", "-json", f"k8s.io/{module}@v{number}"]
-        root = Path(json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["Dir"])
+        environment = os.environ | {"GOTOOLCHAIN": "auto", "GOWORK": "off"}
+        ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd=module_folder, env=environment)
+        root = Path(json.loads(ran.stdout)["Dir"])
         for path in (path for folder in folders for path in sorted((root / folder).rglob("*.go"))):
             if not path.name.endswith("_test.go") and "testing" not in path.parts:
                 yield module, path.relative_to(root), path.read_text()
@@ -102,9 +113,10 @@ def _sources(version: str) -> Iterator[tuple[str, Path, str]]:
 
 def run(args: argparse.Namespace) -> int:
     """Write a release's column; print the gates that must be assessed, and the changed defaults."""
-    listed = subprocess.run([build(args.release), "-gates"], capture_output=True, text=True, check=True).stdout
+    program = build(args.release)
+    listed = subprocess.run([program, "-gates"], capture_output=True, text=True, check=True).stdout
     gates = dict(line.split() for line in listed.splitlines())
-    named = _named(versions()[args.release])
+    named = _named(versions()[args.release], program.parent)
     made = with_column(TABLE.read_text(), args.release, gates, named)
     TABLE.write_text(made)
     undecided = [name for name, row in _rows(made).items() if row[_DECIDES] == UNDECIDED]
