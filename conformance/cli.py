@@ -20,7 +20,7 @@ from conformance.sequences import is_sequence
 from conformance.shrink import shrink
 from conformance.suggestions import told
 from kschedctl.common.errors import InputError
-from kschedctl.objects.releases.release import LATEST, RELEASES
+from kschedctl.objects.releases.release import RELEASES
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--seed", type=int, default=1)
     sub.add_argument("--count", type=int, default=150, help="cases per theme (150)")
     sub.add_argument("--nodes", type=int, default=0, help="clusters of this many nodes instead of a handful")
-    sub.add_argument("--release", default=LATEST.version, choices=[*RELEASES], help="whose API, where it differs")
+    sub.add_argument("--release", choices=[*RELEASES], help="whose API, where it differs; the latest without it")
     sub.add_argument("--to", type=Path, required=True, metavar="DIR", help="DIR/THEME.jsonl.gz")
     sub = command("record", _record, "Write what the judge answers, without what hangs on chance.", cases=True)
     sub.add_argument("--to", type=Path, metavar="DIR", help="where; for recorded cases their own place without it")
@@ -115,7 +115,7 @@ def _themes(args: argparse.Namespace, *, sequences: bool = True) -> Iterator[tup
         for theme in recordings.all_sequence_themes()
         if (source := recordings.sequence_source(args.release, theme)) is not None
     }
-    known = generate.themes(args.release) if args.seed is not None else recordings.themes()
+    known = generate.themes(args.release) if args.seed is not None else recordings.themes(args.release)
     if sequences and args.seed is None:
         known += recorded
     for theme in args.theme or known:
@@ -136,7 +136,7 @@ def _build(args: argparse.Namespace) -> int:
 
 
 def _generate(args: argparse.Namespace) -> int:
-    known = generate.themes(args.release)
+    known = generate.themes(args.release) if args.release else [*generate.THEMES]
     for theme in args.theme or known:
         if theme not in known:
             raise InputError(f"{args.release} has no theme {theme}; there are {', '.join(known)}")
@@ -214,6 +214,8 @@ def _compare_themes(args: argparse.Namespace, judge: Judge, side: Side) -> int:
 def _changes(args: argparse.Namespace) -> int:
     found: list[Difference] = []
     for theme in args.theme or recordings.themes():
+        if not all(recordings.has_answers(theme, version) for version in (args.release, args.other)):
+            continue
         newer, older = (recordings.recorded_answers(theme, version) for version in (args.release, args.other))
         cases = [case for case in _recorded_cases(theme) if case["id"] in newer.keys() & older.keys()]
         pairs = ((case, newer[case["id"]], older[case["id"]]) for case in cases)

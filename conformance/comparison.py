@@ -45,7 +45,9 @@ PARTS: Final[Mapping[str, Callable[[Answer], object]]] = {
 }
 
 #: The compared fields of an attempt; ``picks`` are recorded for information only.
-_ATTEMPT: Final = ("pod", "node", "message", "nominated", "group", "outcome", "condition", "members", "victims")
+_ATTEMPT: Final = (
+    "pod", "node", "message", "nominated", "group", "outcome", "condition", "conditions", "members", "victims",
+)  # fmt: skip
 
 
 def attempts(answer: Answer) -> list[dict[str, Any]]:

@@ -40,6 +40,14 @@ _NAMES: Final = tuple(
         (r"#\d+", "#*"),
         (r"devices \d+ exceeds the claim limit of \d+", "devices * exceeds the claim limit of *"),
         (r"allocations \d+ is", "allocations * is"),
+        (
+            r"adding \d+ devices exceeds the claim limit of \d+, with \d+",
+            "adding * devices exceeds the claim limit of *, with *",
+        ),
+        (r"(is negative: request ).*", r"\1*"),
+        (r"device \S+: unsupported attribute value for \S+", "device *: unsupported attribute value for *"),
+        (r"device \S+: consumed capacity", "device *: consumed capacity"),
+        (r"must not be negative, got \S+", "must not be negative, got *"),
     )
 )
 

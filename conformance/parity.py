@@ -31,7 +31,7 @@ class Count(NamedTuple):
 
 
 #: The rows of the sequences, by theme.
-_SEQUENCES: Final = {"sequence": "single pods", "groups": "with pod groups"}
+_SEQUENCES: Final = {"sequence": "single pods", "groups": "with pod groups", "trees": "with trees of pod groups"}
 
 
 def counts() -> list[Count]:

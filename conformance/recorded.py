@@ -9,7 +9,7 @@ import msgspec
 
 from conformance import gaps
 from conformance.comparison import PARTS, differences
-from conformance.recordings import cases, compared, our_answer, our_decision, recorded_answers, themes
+from conformance.recordings import cases, compared, has_answers, our_answer, our_decision, recorded_answers, themes
 from kschedctl.common.errors import InputError, KschedctlError
 from kschedctl.objects.releases.release import LATEST, RELEASES
 from kschedctl.questions.batch.cases import Case
@@ -47,7 +47,7 @@ def show(args: argparse.Namespace) -> int:
 def _compare(names: list[str], versions: list[str], n_most: int = 0) -> Found:
     found: Found = {}
     for version in versions:
-        for theme in names:
+        for theme in (name for name in names if has_answers(name, version)):
             parts: Counter[str] = Counter()
             n_cases = n_equal = n_shown = 0
             for case, recorded, ours in compared(theme, version):

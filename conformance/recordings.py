@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from conformance import jsonlines
+from conformance import generate, jsonlines
 from conformance.builds import versions
 from conformance.comparison import Answer
 from conformance.jsonlines import Object
@@ -22,9 +22,13 @@ RECORDINGS: Final = Path(__file__).parents[1] / "fixtures" / "conformance"
 SEQUENCES: Final = RECORDINGS / "sequences"
 
 
-def themes() -> list[str]:
-    """Return the themes that have recorded cases."""
-    return sorted(path.name.removesuffix(".jsonl.gz") for path in (RECORDINGS / "cases").glob("*.jsonl.gz"))
+def themes(version: str | None = None) -> list[str]:
+    """Return the themes that have recorded cases; with a release only those whose cases it can answer."""
+    found = sorted(path.name.removesuffix(".jsonl.gz") for path in (RECORDINGS / "cases").glob("*.jsonl.gz"))
+    if version is None:
+        return found
+    known = generate.themes(version)
+    return [theme for theme in found if theme in known or theme not in generate.THEMES]
 
 
 @cache
@@ -40,7 +44,9 @@ def has_answers(theme: str, version: str) -> bool:
 
 
 def recorded_answers(theme: str, version: str) -> dict[str, Any]:
-    """Return a release's recorded answers to a theme, by case."""
+    """Return a release's recorded answers to a theme, by case; none if the release cannot answer it."""
+    if not has_answers(theme, version):
+        return {}
     return {found["id"]: found for found in jsonlines.read(_answers(theme, version))}
 
 

@@ -44,6 +44,7 @@ _CLASS_SELECTOR: Final = (
     "A CEL selector of the DeviceClass fails on a device, for example because it reads an absent value."
 )
 _CLAIM_SELECTOR: Final = "A CEL selector of the claim fails on a device, for example because it reads an absent value."
+_NEGATIVE: Final = "The request asks for a negative amount of a device's capacity."
 _OTHER_OWNER_OF_DEVICES: Final = BeforeFilter(
     "The ResourceClaim of a template belongs to something else than this pod."
 )
@@ -184,6 +185,9 @@ MEANINGS: Final[Mapping[str, Mapping[str, Meaning]]] = {
         "claim *: number of requested devices * exceeds the claim limit of *": (
             "A claim can hold 32 devices at most, and requests more."
         ),
+        "claim *, request *: adding * devices exceeds the claim limit of *, with * already accounted for": (
+            "A claim can hold 32 devices at most; with this request, it requests more."
+        ),
         "claim *, request *: asks for all devices, but resource pool * is currently being updated": (
             "`allocationMode: All` needs complete pools, and slices of this one are missing."
         ),
@@ -203,6 +207,22 @@ MEANINGS: Final[Mapping[str, Mapping[str, Meaning]]] = {
         "class *: selector #* on device *: CEL runtime error: *": _CLASS_SELECTOR,
         'claim *, request *: checking capacity for device *: capacity "*": capacity request cannot be represented in '
         "the device's range arithmetic: *": "A requested capacity does not fit the steps of the device.",
+        'claim *, request *: checking capacity for device *: capacity "*": capacity value is negative': _NEGATIVE,
+        'claim *, request *: checking capacity for device *: capacity "*": capacity value is negative: request *': (
+            _NEGATIVE
+        ),
+        'claim *, request *: checking capacity for device *: capacity "*" requested both as "*" and as "*"': (
+            "The request names a capacity twice: with the driver's domain and without it."
+        ),
+        "claim *, request *: device *: unsupported attribute value for *": (
+            "A constraint compares an attribute whose value this scheduler cannot read, such as a version with numbers "
+            "of more than 64 bits."
+        ),
+        'running PreFilter plugin "*": gather allocation state: claim *, device *: consumed capacity "*" must not be '
+        "negative, got *": (
+            "The status of an allocated claim, of any pod, says that it consumes a negative capacity. No devices are "
+            "allocated until its driver or an administrator repairs it."
+        ),
         "claim *, constraint #*: empty constraint (unsupported constraint type?)": (
             "A constraint of the claim has a kind that this scheduler does not know."
         ),

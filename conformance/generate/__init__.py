@@ -12,7 +12,7 @@ from conformance.generate.devices import devices
 from conformance.generate.dra import dra
 from conformance.generate.features import features
 from conformance.generate.groups import groups
-from conformance.generate.groups_parts import APIS
+from conformance.generate.groups_parts import APIS, TREES
 from conformance.generate.images import images
 from conformance.generate.interpod import interpod
 from conformance.generate.mixed import mixed
@@ -20,14 +20,16 @@ from conformance.generate.newest import newest
 from conformance.generate.nodeaffinity import nodeaffinity
 from conformance.generate.ports import ports
 from conformance.generate.preemption import preemption
+from conformance.generate.release138 import release138
 from conformance.generate.resources import resources
 from conformance.generate.scene import Object, Scene
 from conformance.generate.sequence import sequence
 from conformance.generate.spread import spread
 from conformance.generate.start import start
 from conformance.generate.taints import taints
+from conformance.generate.trees import trees
 from conformance.generate.volumes import volumes
-from kschedctl.objects.releases.release import LATEST
+from kschedctl.objects.releases.release import LATEST, RELEASES
 
 
 class Theme(NamedTuple):
@@ -51,6 +53,12 @@ class Theme(NamedTuple):
     releases: Collection[str] | None = None
 
 
+def _since(first: str) -> Collection[str]:
+    """Return a release and all later ones."""
+    known = [*RELEASES]
+    return known[known.index(first) :]
+
+
 THEMES: Final[Mapping[str, Theme]] = {
     "resources": Theme(resources, pods=0),
     "taints": Theme(taints),
@@ -60,6 +68,7 @@ THEMES: Final[Mapping[str, Theme]] = {
     "config": Theme(config, pods=12),
     "features": Theme(features, pods=8),
     "newest": Theme(newest, pods=6, nodes=(3, 9)),
+    "release138": Theme(release138, pods=6, nodes=(3, 8), releases=_since("1.38")),
     "spread": Theme(spread, pods=8),
     "interpod": Theme(interpod, pods=8),
     "volumes": Theme(volumes, pods=5),
@@ -69,6 +78,7 @@ THEMES: Final[Mapping[str, Theme]] = {
     "mixed": Theme(mixed, pods=12),
     "sequence": Theme(sequence, pods=8, nodes=(3, 8)),
     "groups": Theme(groups, pods=0, nodes=(3, 10), releases=APIS),
+    "trees": Theme(trees, pods=0, nodes=(3, 10), releases=TREES),
 }
 
 
@@ -77,9 +87,15 @@ def themes(release: str) -> list[str]:
     return [name for name, theme in THEMES.items() if theme.releases is None or release in theme.releases]
 
 
-def case(theme: str, seed: int, number: int, n_nodes: int = 0, release: str = LATEST.version) -> Object:
+def release_of(theme: str) -> str:
+    """Return the release in whose API the cases of a theme are by default: the latest one, if it can answer them."""
+    known = THEMES[theme].releases
+    return LATEST.version if known is None or LATEST.version in known else [*known][-1]
+
+
+def case(theme: str, seed: int, number: int, n_nodes: int = 0, release: str | None = None) -> Object:
     """Return case ``number`` of a theme and seed, in the API of a release where the theme's differs."""
-    scene, how = Scene(theme, seed, number, n_nodes, release), THEMES[theme]
+    scene, how = Scene(theme, seed, number, n_nodes, release or release_of(theme)), THEMES[theme]
     n_pods = None if how.pods is None else scene.between(0, how.pods)
     start(scene, scene.between(*how.nodes) if how.nodes else None, n_pods)
     how.make(scene)
@@ -88,7 +104,7 @@ def case(theme: str, seed: int, number: int, n_nodes: int = 0, release: str = LA
     return scene.case()
 
 
-def cases(theme: str, seed: int, count: int, n_nodes: int = 0, release: str = LATEST.version) -> Iterator[Object]:
+def cases(theme: str, seed: int, count: int, n_nodes: int = 0, release: str | None = None) -> Iterator[Object]:
     """Yield the first ``count`` cases of a theme and seed."""
     for number in range(1, count + 1):
         yield case(theme, seed, number, n_nodes, release)

@@ -28,6 +28,10 @@ class Api(NamedTuple):
         The gates beside GenericWorkload, each with the probability that a case sets it.
     prioritized : str
         The gate under which ``priority`` and ``disruptionMode`` have an effect.
+    preempts : str
+        The gate under which ``preemptionPolicy`` has an effect.
+    basic_all : bool
+        True if an API server accepts the disruption mode ``all`` with the basic policy.
     """
 
     version: str
@@ -35,6 +39,8 @@ class Api(NamedTuple):
     reference: Callable[[str], Object]
     gates: Mapping[str, float]
     prioritized: str
+    preempts: str = POLICY
+    basic_all: bool = True
 
 
 _TEMPLATE: Final = "workers"
@@ -57,7 +63,19 @@ APIS: Final[Mapping[str, Api]] = {
         {TOPOLOGY: 0.5, POLICY: 0.25},
         "GenericWorkload",
     ),
+    "1.38": Api(
+        "scheduling.k8s.io/v1beta1",
+        {"single": {"single": {}}, "all": {"all": {}}},
+        lambda name: {"workloadRef": {"workloadName": name, "templateName": _TEMPLATE}},
+        {TOPOLOGY: 0.5},
+        "GenericWorkload",
+        preempts="GenericWorkload",
+        basic_all=False,
+    ),
 }  # fmt: skip
+
+#: The releases that try trees of groups.
+TREES: Final = ("1.38",)
 
 
 class Crew(NamedTuple):
@@ -151,11 +169,11 @@ def pod_group(
     if topology and TOPOLOGY in s.gates:
         spec["schedulingConstraints"] = {"topology": [{"key": topology}]}
     if api.prioritized in s.gates:
-        if mode:
+        if mode and (api.basic_all or least is not None or mode != "all"):
             spec["disruptionMode"] = copy.deepcopy(api.modes[mode])
         if priority or s.odds(0.5):
             spec["priority"] = priority
-    if POLICY in s.gates and (never or s.odds(0.7)):
+    if api.preempts in s.gates and (never or s.odds(0.7)):
         spec["preemptionPolicy"] = "Never" if never else "PreemptLowerPriority"
     if s.odds(0.25):
         spec |= api.reference(f"of-{name}")

@@ -41,6 +41,7 @@ func newAPIServer(objects ...runtime.Object) *apiServer {
 	a.client.PrependReactor("patch", "pods", a.patch)
 	a.client.PrependReactor("delete", "pods", a.remove)
 	a.client.PrependReactor("patch", "podgroups", a.patchGroup)
+	a.client.PrependReactor("patch", "compositepodgroups", a.patchGroup)
 	return a
 }
 
@@ -150,6 +151,18 @@ func (a *apiServer) lastWritten(group string) *condition {
 		return nil
 	}
 	return &found
+}
+
+// alsoWritten returns the conditions that were last written on any other group since the last call; nil without one.
+func (a *apiServer) alsoWritten() map[string]condition {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.written) == 0 {
+		return nil
+	}
+	found := a.written
+	a.written = map[string]condition{}
+	return found
 }
 
 // remove takes note of an eviction; the tracker then forgets the pod at once, without grace.

@@ -11,14 +11,9 @@ minor=${version#1.} minor=${minor%%.*}
 mkdir -p "$dir"
 rm -f "$dir"/*.go
 cp "$here"/*.go "$dir/"
+export GOFLAGS=-mod=mod GOWORK=off GOTOOLCHAIN=auto
+"$here/module.sh" "$version" judge > "$dir/go.mod"
 cd "$dir"
-
-# The go.mod of Kubernetes itself, so that every dependency has the version that the release was built with. Its own
-# parts, which it takes from the folder beside it, come from their published modules.
-export GOFLAGS=-mod=mod GOWORK=off
-upstream=$(go mod download -json "k8s.io/kubernetes@v$version" | sed -n 's/^\t"GoMod": "\(.*\)",$/\1/p')
-sed -e "s|^module .*|module judge\n\nrequire k8s.io/kubernetes v$version|" \
-  -e "s|=> ./staging/src/\(k8s.io/[a-z-]*\)|=> \1 v0.${version#1.}|" "$upstream" > go.mod
 
 tags=$(seq -f kube1.%g 34 "$minor" | paste -sd, -)
 go build -tags "$tags" -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=v$version" -o judge .

@@ -50,10 +50,7 @@ func devicesSeen(fw framework.Framework, objects []runtime.Object) []func() bool
 		return err != nil || found.Len() >= whole.Len()
 	})
 	if sharing {
-		checks = append(checks, func() bool {
-			found, err := manager.ResourceClaims().GatherAllocatedState()
-			return err == nil && found.AllocatedSharedDeviceIDs.Len() >= shares.Len()
-		})
+		checks = append(checks, func() bool { return countShares(fw) >= shares.Len() })
 	}
 	return checks
 }

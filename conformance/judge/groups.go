@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"math/rand"
@@ -16,7 +17,9 @@ import (
 // has the same answer every time. The scheduler could go all these ways by itself:
 //   - the random numbers that decide among equally good nodes are the same in every run of a case;
 //   - placements are tried in the order of their names, and the first by name wins among equally good ones;
-//   - 1.36 tries members of equal priority in the order of their creation, where it has none itself.
+//   - 1.36 tries members of equal priority in the order of their creation, where it has none itself;
+//   - the members of a tree of groups are listed in the order in which they are tried, and then by their creation: the
+//     scheduler tells of the groups of a tree in random order.
 //
 // The node of a preemption among equals stays random.
 
@@ -66,10 +69,28 @@ func (a *attempt) conclude() {
 	}
 }
 
-// groupKey names the group that a pod is tried with, as namespace/name; empty for a pod that is tried by itself.
-func groupKey(pod *v1.Pod) string {
+// inOrder puts the members of a tree in the order in which they were tried; the others come last, by their creation.
+func (a *attempt) inOrder(born *births) {
+	tried := map[string]int{}
+	for i, pick := range a.Picks {
+		if _, again := tried[pick[0]]; !again {
+			tried[pick[0]] = i
+		}
+	}
+	place := func(m member) int {
+		if at, found := tried[m.Pod]; found {
+			return at
+		}
+		return len(a.Picks) + born.at(m.Pod)
+	}
+	slices.SortStableFunc(a.Members, func(one, two member) int { return cmp.Compare(place(one), place(two)) })
+}
+
+// groupKey names the group that a pod is tried with, or the root of that group's tree, as namespace/name; empty for a
+// pod that is tried by itself.
+func (l *loop) groupKey(pod *v1.Pod) string {
 	if name := groupOf(pod); name != "" {
-		return pod.Namespace + "/" + name
+		return pod.Namespace + "/" + rootOf(l.scheduler, pod, name)
 	}
 	return ""
 }
@@ -80,11 +101,11 @@ const restful = 2
 // rest counts attempts in vain by pod or group: a group that is rejected is tried again for ever.
 type rest map[string]int
 
-func (r rest) of(pod *v1.Pod) int {
-	if group := groupKey(pod); group != "" {
+func (r rest) of(group, pod string) int {
+	if group != "" {
 		return r["group "+group]
 	}
-	return r[podKey(pod)]
+	return r[pod]
 }
 
 // note counts an attempt; one that binds or evicts a pod begins the count anew, as another may now succeed.
@@ -111,10 +132,12 @@ func (b *births) add(pod *v1.Pod) {
 	b.number[podKey(pod)] = len(b.number)
 }
 
-func (b *births) of(pod *v1.Pod) int {
+func (b *births) of(pod *v1.Pod) int { return b.at(podKey(pod)) }
+
+func (b *births) at(key string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.number[podKey(pod)]
+	return b.number[key]
 }
 
 // start is when a pod starts that was bound: preemption compares these times, so that none may come from a clock.

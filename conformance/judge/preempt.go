@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
-	frameworkpreemption "k8s.io/kubernetes/pkg/scheduler/framework/preemption"
 )
 
 // rounds is how often two equal candidates are put to the choice before it counts as settled: it walks a map of two.
@@ -76,9 +75,9 @@ func (c *cycle) dryRun(ctx context.Context, unfit *framework.FitError, out *pree
 	}
 	candidates, rejected, err := pl.Evaluator.DryRunPreemption(ctx, state, c.pod, hopeful, budgets, 0, int32(len(hopeful)))
 	out.Candidates = map[string]victims{}
-	for _, candidate := range candidates {
-		costs := candidate.Victims()
-		out.Candidates[candidate.Name()] = victims{Pods: podKeys(costs.Pods), PDBViolations: costs.NumPDBViolations}
+	for _, found := range candidates {
+		costs := found.Victims()
+		out.Candidates[found.Name()] = victims{Pods: podKeys(costs.Pods), PDBViolations: costs.NumPDBViolations}
 	}
 	if rejected != nil {
 		out.Rejected = map[string]verdict{}
@@ -89,7 +88,7 @@ func (c *cycle) dryRun(ctx context.Context, unfit *framework.FitError, out *pree
 
 // picks are the candidates that ever win against the winner: each criterion only breaks the ties of the one before, so
 // whoever does is its equal in all.
-func (c *cycle) picks(ctx context.Context, pl *defaultpreemption.DefaultPreemption, candidates []frameworkpreemption.Candidate) sets.Set[string] {
+func (c *cycle) picks(ctx context.Context, pl *defaultpreemption.DefaultPreemption, candidates []candidate) sets.Set[string] {
 	if len(candidates) == 0 {
 		return sets.New[string]()
 	}
@@ -97,7 +96,7 @@ func (c *cycle) picks(ctx context.Context, pl *defaultpreemption.DefaultPreempti
 	found := sets.New(winner.Name())
 	for _, other := range candidates {
 		for i := 0; i < rounds && !found.Has(other.Name()); i++ {
-			pair := []frameworkpreemption.Candidate{winner, other}
+			pair := []candidate{winner, other}
 			found.Insert(pl.Evaluator.SelectCandidate(ctx, pair).Name())
 		}
 	}

@@ -24,12 +24,7 @@ func onNext(s *scheduler.Scheduler, tell func(...*v1.Pod)) {
 	s.NextEntity = func(logger klog.Logger) (framework.QueuedEntityInfo, error) {
 		entity, err := next(logger)
 		if entity != nil && err == nil {
-			var pods []*v1.Pod
-			entity.ForEachPodInfo(func(info *framework.QueuedPodInfo) bool {
-				pods = append(pods, info.Pod)
-				return true
-			})
-			if len(pods) > 0 {
+			if pods := podsOf(entity); len(pods) > 0 {
 				tell(pods...)
 			}
 		}

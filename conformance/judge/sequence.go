@@ -21,16 +21,17 @@ import (
 
 // attempt is one cycle of the loop: where the pod went, or why it went nowhere; or what became of a group's pods.
 type attempt struct {
-	Pod       string      `json:"pod,omitempty"`
-	Node      string      `json:"node,omitempty"`
-	Message   string      `json:"message,omitempty"`
-	Nominated string      `json:"nominated,omitempty"`
-	Group     string      `json:"group,omitempty"` // instead of a pod
-	Outcome   string      `json:"outcome,omitempty"`
-	Condition *condition  `json:"condition,omitempty"` // what the attempt wrote on the group
-	Members   []member    `json:"members,omitempty"`   // in the order in which they are tried
-	Picks     [][2]string `json:"picks,omitempty"`     // pod and node of every search; "" where it found none
-	Victims   []string    `json:"victims,omitempty"`
+	Pod        string               `json:"pod,omitempty"`
+	Node       string               `json:"node,omitempty"`
+	Message    string               `json:"message,omitempty"`
+	Nominated  string               `json:"nominated,omitempty"`
+	Group      string               `json:"group,omitempty"` // instead of a pod; of a tree of groups the root
+	Outcome    string               `json:"outcome,omitempty"`
+	Condition  *condition           `json:"condition,omitempty"`  // what the attempt wrote on the group
+	Conditions map[string]condition `json:"conditions,omitempty"` // and on the groups below it
+	Members    []member             `json:"members,omitempty"`    // in the order in which they are tried
+	Picks      [][2]string          `json:"picks,omitempty"`      // pod and node of every search; "" where it found none
+	Victims    []string             `json:"victims,omitempty"`
 
 	popped []string // of a group: what the queue gave out
 	failed bool     // some member failed with an error
@@ -135,6 +136,7 @@ func (l *loop) settleChance(id string) {
 	l.server.starts = l.born.start
 	settleMembers(l.scheduler, l.born)
 	settlePlacements(l.scheduler)
+	everyPlacement(l.scheduler)
 	numbers := &dice{id: id}
 	onSearch(l.scheduler, numbers.cast, func(pod *v1.Pod, node string) {
 		if made := l.current.Load(); made.Group != "" {
@@ -149,7 +151,7 @@ func (l *loop) more() bool {
 	queue := l.scheduler.SchedulingQueue
 	waiting := func() bool {
 		for _, pod := range append(queue.PodsInActiveQ(), queue.PodsInBackoffQ()...) {
-			if !l.grouped || l.inVain.of(pod) < restful {
+			if !l.grouped || l.inVain.of(l.groupKey(pod), podKey(pod)) < restful {
 				return true
 			}
 		}
@@ -166,7 +168,7 @@ func (l *loop) more() bool {
 // listen takes note of the pod or group that the queue gives out, and of the failures that its cycle ends with.
 func (l *loop) listen() {
 	onNext(l.scheduler, func(pods ...*v1.Pod) {
-		made := &attempt{Group: groupKey(pods[0])}
+		made := &attempt{Group: l.groupKey(pods[0])}
 		if made.Group == "" {
 			made.Pod = podKey(pods[0])
 		} else {
@@ -183,7 +185,7 @@ func (l *loop) listen() {
 		made := l.current.Load()
 		if made.Group != "" {
 			one := made.member(podKey(info.Pod))
-			one.Message, one.Nominated = s.Message(), nominated
+			one.Message, one.Nominated = memberMessage(info.Pod, s), nominated
 			made.failed = made.failed || s.Code() == failed
 		} else {
 			made.Message, made.Nominated = s.Message(), nominated
@@ -274,6 +276,10 @@ func (l *loop) finish(made *attempt) {
 		}
 	}
 	made.Condition = l.server.lastWritten(made.Group)
+	if hasTrees() {
+		made.Conditions = l.server.alsoWritten()
+		made.inOrder(l.born)
+	}
 	made.conclude()
 }
 
@@ -378,7 +384,7 @@ func (l *loop) sumUp(ctx context.Context, asked []*v1.Pod) error {
 func (l *loop) sumUpGroups(ctx context.Context) {
 	l.ans.Groups, l.ans.Held = map[string][]condition{}, map[string]verdict{}
 	for name, resource := range l.known {
-		if name.Kind != "PodGroup" {
+		if name.Kind != "PodGroup" && name.Kind != "CompositePodGroup" {
 			continue
 		}
 		if group, err := l.client.Tracker().Get(resource, name.Namespace, name.Name); err == nil {

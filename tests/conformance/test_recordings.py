@@ -40,13 +40,19 @@ def test_every_theme_has_cases() -> None:
     assert {theme: len(cases(theme)) for theme in themes()} == dict.fromkeys(themes(), 150)
 
 
+#: Cases that a release leaves to chance: of two budgets that protect the same pod, the order of its cache decides.
+LEFT_TO_CHANCE = {"1.38": {"preemption-36-0062"}}
+
+
 @pytest.mark.parametrize("theme", themes())
 def test_releases_answer_cases_of_objects_that_they_know(theme: str) -> None:
-    """DeviceTaintRule came with 1.37; all else is answered by all releases."""
-    answered = {version: set(recorded_answers(theme, version)) for version in RELEASES}
+    """DeviceTaintRule came with 1.37; all else is answered by all releases that answer the theme."""
     newer = {case.id for case in cases(theme) if any(obj["kind"] == "DeviceTaintRule" for obj in case.objects)}
     every = {case.id for case in cases(theme)}
-    assert answered == {version: every if version == LATEST.version else every - newer for version in RELEASES}
+    for version in RELEASES:
+        known = every if [*RELEASES].index(version) >= [*RELEASES].index("1.37") else every - newer
+        expected = known - LEFT_TO_CHANCE.get(version, set()) if theme in themes(version) else set()
+        assert set(recorded_answers(theme, version)) == expected, version
 
 
 def test_gaps_name_recorded_cases_and_parts_once() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from conformance import recordings
 from conformance.builds import versions
-from conformance.generate.groups_parts import APIS
+from conformance.generate.groups_parts import APIS, TREES
 from kschedctl.linter.rules.api_versions import ALL, GONE, NEW
 from kschedctl.objects.releases.feature_gates import known_gates
 from kschedctl.objects.releases.release import LATEST, RELEASES
@@ -69,13 +69,13 @@ def test_step_6_the_api_of_pod_groups_is_named(version: str) -> None:
 
 @pytest.mark.parametrize("version", RELEASES)
 def test_step_3_every_theme_is_recorded(version: str) -> None:
-    lacking = [theme for theme in recordings.themes() if not recordings.has_answers(theme, version)]
+    lacking = [theme for theme in recordings.themes(version) if not recordings.has_answers(theme, version)]
     assert lacking == [], f"python -m conformance record --release {version}"
 
 
 @pytest.mark.parametrize("version", [version for version in RELEASES if version != "1.33"])
 def test_step_7_sequences_are_recorded(version: str) -> None:
-    expected = ["sequence", *(["groups"] if version in WITH_GROUPS else [])]
+    expected = ["sequence", *(["groups"] if version in WITH_GROUPS else []), *(["trees"] if version in TREES else [])]
     assert recordings.sequence_themes(version) == expected
 
 
