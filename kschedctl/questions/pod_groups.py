@@ -29,7 +29,7 @@ from kschedctl.trials.loaded_cluster import LoadedCluster
 
 def pod_group_data(decision: PodGroupDecision) -> PodGroupData:
     """Return the decision for a group as data."""
-    group, members = decision.group, _members(decision)
+    group = decision.group
     spec = group.group.spec if group.group is not None else None
     fits = decision.status.code is Code.SUCCESS
     untried = 0
@@ -51,20 +51,19 @@ def pod_group_data(decision: PodGroupDecision) -> PodGroupData:
         message=decision.status.message if not fits else "",
         scheduled=len(group.scheduled(decision.cluster)),
         fitting=decision.n_fitting,
-        members=members,
+        members=_members(decision),
         untried=untried,
         placements=tuple(_placement(each, decision) for each in decision.placements if each.placement.name),
         victims=_victims(decision),
         condition=_condition(decision.condition),
         kind="CompositePodGroup" if group.is_tree else "PodGroup",
         min_group_count=group.min_count if group.is_tree and group.is_gang else None,
-        subgroups=tuple(_subgroups(decision, members)),
+        subgroups=tuple(_subgroups(decision)),
     )
 
 
-def _subgroups(decision: PodGroupDecision, members: Sequence[PodGroupMemberData]) -> Iterator[SubgroupData]:
+def _subgroups(decision: PodGroupDecision) -> Iterator[SubgroupData]:
     """Yield the groups below the root of a tree, each before those below it."""
-    placed = {member.pod for member in members if member.node}
     messages = {
         id(each.group): each.status.message for each in decision.subgroups if each.status.code is not Code.SUCCESS
     }
@@ -72,22 +71,22 @@ def _subgroups(decision: PodGroupDecision, members: Sequence[PodGroupMemberData]
 
     def below(info: PodGroupInfo, depth: int) -> Iterator[SubgroupData]:
         for child in info.children:
-            found = tuple(below(child, depth + 1))
-            scheduled, condition = len(child.scheduled(decision.cluster)), conditions.get(id(child))
+            leaves = [each for each in child.walk() if not each.is_tree]
+            condition = conditions.get(id(child))
             yield SubgroupData(
                 kind="CompositePodGroup" if child.is_tree else "PodGroup",
                 name=child.name,
                 parent=info.name,
                 depth=depth,
                 least=child.min_count,
-                members=scheduled + len(child.unscheduled),
-                fitting=scheduled + sum(pod.key in placed for pod in child.unscheduled),
+                members=len(child.scheduled(decision.cluster)) + len(child.unscheduled),
+                fitting=sum(map(decision.fitting_in, leaves)),
                 groups=len(child.children),
-                groups_fitting=sum(each.fits for each in found if each.depth == depth + 1),
+                groups_fitting=decision.fitting_in(child) if child.is_tree else 0,
                 message=messages.get(id(child), ""),
                 condition=_condition(condition),
             )
-            yield from found
+            yield from below(child, depth + 1)
 
     yield from below(decision.group, 1)
 

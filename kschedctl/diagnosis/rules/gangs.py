@@ -148,22 +148,11 @@ def waiting_gang(situation: Situation) -> Iterator[Diagnosis]:
     if root is None:
         yield _missing_parent(cluster, next(reversed(list(forest.upwards(group)))))
         return
-    lacks = _lacks(cluster, forest, root) if situation.decision.outcome is Outcome.GATED else []
-    if lacks and isinstance(root, CompositePodGroup):
-        cause = f"its group is tried together with CompositePodGroup {root.key}, which waits: {listed(lacks, most=3)}"
-        yield Diagnosis(
-            rule="waiting-gang",
-            cause=cause,
-            advice=(
-                Advice(
-                    summary="let the workloads of these groups make the missing pods",
-                    risk=Risk.MISTAKE,
-                    untried="a controller creates the pods and the groups",
-                    command=f"kubectl get podgroups,compositepodgroups -n {root.namespace}",
-                ),
-            ),
-        )
-        return
+    if isinstance(root, CompositePodGroup) and situation.decision.outcome is Outcome.GATED:
+        lacking = list(_lacking(cluster, forest, root))
+        if lacking:
+            yield _unready_tree(root, lacking)
+            return
     indices = forest.members(cluster, root)
     gated = [each.key for each in map(cluster.pods.pod, indices.tolist()) if each.spec.scheduling_gates]
     if gated:
@@ -198,17 +187,30 @@ def _missing_parent(cluster: Cluster, top: Group) -> Diagnosis:
     )
 
 
-def _lacks(cluster: Cluster, forest: GroupForest, root: Group) -> list[str]:
-    """Return what the groups of a tree lack of what they need, in words."""
-    found = []
+def _lacking(cluster: Cluster, forest: GroupForest, root: Group) -> Iterator[tuple[Group, int, int]]:
+    """Yield the groups of a tree that wait for pods or groups to be created, with the number that exist and are needed."""
     for group in forest.walk(root):
         if isinstance(group, PodGroup):
-            exist, least, what = len(group_members(cluster, group.namespace, group.name)), group.spec.min_count, "pods"
+            exist, least = len(group_members(cluster, group.namespace, group.name)), group.spec.min_count
         else:
-            exist, least, what = len(forest.children(group)), group.spec.min_group_count, "groups"
+            exist, least = len(forest.children(group)), group.spec.min_group_count
         if exist < (least or 1):
-            found.append(f"{type(group).__name__} {group.name} has {exist} of the {least or 1} {what} that it needs")
-    return found
+            yield group, exist, least or 1
+
+
+def _unready_tree(root: CompositePodGroup, lacking: Sequence[tuple[Group, int, int]]) -> Diagnosis:
+    parts, advice, lowered = [], [], []
+    for group, exist, least in lacking:
+        kind, what = type(group).__name__, "pod" if isinstance(group, PodGroup) else "group"
+        parts.append(f"{kind} {group.name} has {exist} of the {counted(least, what)} that it needs")
+        if exist:
+            lowered.append(min_count_lowered(group, exist))
+        summary = f"let the workload of {kind} {group.name} make {counted(least - exist, f'more {what}')}"
+        untried = f"a controller creates the {what}s"
+        command = f"kubectl get podgroups,compositepodgroups -n {root.namespace}"
+        advice.append(Advice(summary=summary, risk=Risk.MISTAKE, untried=untried, command=command))
+    cause = f"in its tree of groups {root.key}, {listed(parts, most=3)}"
+    return Diagnosis(rule="waiting-gang", cause=cause, remedies=tuple(lowered), advice=tuple(advice))
 
 
 def _with_all(situation: Situation, least: int, n_missing: int) -> str:

@@ -121,25 +121,27 @@ def _n_needed(decision: Decision, model: Node) -> int:
 
 
 def _n_missing(group: PodGroupDecision) -> int:
-    """Return the number of members that are needed and find no node."""
+    """Return the number of members that are needed and find no node; of a tree, that find none."""
+    if group.group.is_tree:
+        return len(group.group.unscheduled) - group.n_fitting
     return group.group.min_count - len(group.group.scheduled(group.cluster)) - group.n_fitting
 
 
 def group_remedies(decision: Decision) -> Iterator[Remedy]:
-    """Yield the wait for the victims of the pod's group, and the ``minCount`` that would be met."""
+    """Yield the wait for the victims of the pod's group, and ``minCount`` or ``minGroupCount`` that would be met."""
     found = group_of(decision)
-    group = found.group.pod_group if found is not None else None
-    if found is None or group is None:
+    if found is None or found.group.group is None:
         return
     if found.victims:
         yield _wait_for_preemption(found.cluster, found.victims, "for the group")
     elif found.n_fitting:
         yield from _deletions_for_several(decision, _n_missing(found))
-    fitting = found.group.min_count - _n_missing(found)
     rules = decision.release.pod_groups
-    if rules is None or not rules.queues_groups or not 0 < fitting < found.group.min_count:
+    if rules is None or not rules.queues_groups:
         return
-    yield min_count_lowered(group, fitting)
+    for each in found.group.walk():
+        if each.group is not None and 0 < (fitting := found.fitting_in(each)) < each.min_count:
+            yield min_count_lowered(each.group, fitting)
 
 
 def _deletions_for_several(decision: Decision, n_members: int) -> Iterator[Remedy]:

@@ -60,7 +60,8 @@ class GroupData(Data, frozen=True):
         if self.group is not None:
             return self.group.title
         named = f"{self.namespace}/{self.name}" if self.namespace else self.name
-        return f"pod group {named}" if self.kind == "PodGroup" else f"{self.kind} {named}"
+        kinds = {"PodGroup": "pod group", "CompositePodGroup": "composite pod group"}
+        return f"{kinds.get(self.kind, self.kind)} {named}"
 
 
 class UnblockingData(AppliedData, frozen=True):

@@ -149,6 +149,18 @@ class PodGroupDecision(msgspec.Struct, frozen=True):
         most = max((each.n_fitting for each in self.placements), default=0)
         return max(most, sum(bool(member.node) for member in self.members))
 
+    def fitting_in(self, group: PodGroupInfo) -> int:
+        """Return what a group of the tree has of what it needs, in the placement in which most members find a node.
+
+        For a PodGroup that is the number of members with a node, else the number of groups right below it that have
+        what they need.
+        """
+        if group.is_tree:
+            return sum(self.fitting_in(child) >= child.min_count for child in group.children)
+        tried = (*self.members, *(self.fullest.members if self.placements else ()))
+        placed = {member.pod.key for member in tried if member.node}
+        return len(group.scheduled(self.cluster)) + sum(pod.key in placed for pod in group.unscheduled)
+
     def of_member(self, pod: Pod) -> "DecisionInGroup":
         """Return the decision for a member, as part of this one.
 

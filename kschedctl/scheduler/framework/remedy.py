@@ -16,7 +16,7 @@ from kschedctl.objects.device import ResourceClaim
 from kschedctl.objects.kinds import api_version_of
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
 from kschedctl.objects.releases.release import Release
 from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 
@@ -327,12 +327,16 @@ def pointer(*parts: str | int) -> str:
     return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in parts)
 
 
-def min_count_lowered(group: PodGroup, min_count: int) -> Remedy:
-    """Return the remedy that lowers ``minCount`` of a gang, which can be changed since Kubernetes 1.37."""
+def min_count_lowered(group: PodGroup | CompositePodGroup, least: int) -> Remedy:
+    """Return the remedy that lowers ``minCount`` or ``minGroupCount``, which can be changed since Kubernetes 1.37."""
+    if isinstance(group, CompositePodGroup):
+        name, before = "minGroupCount", group.spec.min_group_count
+    else:
+        name, before = "minCount", group.spec.min_count
     return Remedy(
-        summary=f"minCount {min_count} instead of {group.spec.min_count} in PodGroup {group.name}",
+        summary=f"{name} {least} instead of {before} in {type(group).__name__} {group.name}",
         scope=RemedyScope.CLUSTER,
-        changes=(patched(group, add_operation(min_count, "spec", "schedulingPolicy", "gang", "minCount")),),
+        changes=(patched(group, add_operation(least, "spec", "schedulingPolicy", "gang", name)),),
         risk=Risk.REDUCED,
         family="minCount",
     )
