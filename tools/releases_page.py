@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from kschedctl.objects.releases.differences import differing_rules
-from kschedctl.objects.releases.release import LATEST, RELEASES, Release
+from kschedctl.objects.releases.release import LATEST, PATCH_RELEASES, RELEASES, Release
 
 #: The number of upgrades that have a table of their own.
 _UPGRADES: Final = 2
@@ -25,7 +25,7 @@ _PARTS: Final[Mapping[str, Callable[[Release], Any]]] = {
 
 def reference() -> str:
     """Return the section as Markdown."""
-    return "\n".join([*_upgrades(), *_plugins(), *_gates(), *_rules()][1:])
+    return "\n".join([*_upgrades(), *_plugins(), *_gates(), *_rules(), *_patch_releases()][1:])
 
 
 def _upgrades() -> Iterator[str]:
@@ -83,6 +83,20 @@ def _rules() -> Iterator[str]:
     yield from ("", "## Rules that differ")
     for title, part in _PARTS.items():
         yield from ("", f"### {title}", "", *_table("rule", _differing(part)))
+
+
+def _patch_releases() -> Iterator[str]:
+    yield from ("", "## Patch releases", "", "The patch releases that changed rules, and these rules.", "")
+    yield from ("| from | rule | before | since |", "|---|---|---|---|")
+    for version, patches in PATCH_RELEASES.items():
+        for (_, before), (number, since) in pairwise([(0, RELEASES[version]), *patches]):
+            for part in _PARTS.values():
+                old, new = part(before), part(since)
+                for field in fields(old) if old is not None else ():
+                    values = getattr(old, field.name), getattr(new, field.name)
+                    if isinstance(values[0], bool | str) and values[0] != values[1]:
+                        row = f"{version}.{number}", _sentence(type(old), field.name), *map(_value, values)
+                        yield f"| {' | '.join(row)} |"
 
 
 def _differing(part: Callable[[Release], Any]) -> dict[str, dict[str, str]]:
