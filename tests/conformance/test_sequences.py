@@ -9,7 +9,7 @@ from conformance.comparison import differences
 from conformance.differing import compared
 from conformance.jsonlines import Object
 from conformance.sequences import follows, is_race, with_choices
-from kschedctl.objects.releases.release import LATEST, RELEASES
+from kschedctl.objects.releases.release import RELEASES
 
 HEAD: Object = {"pod": "d/a", "node": "n"}
 NEXT: Object = {"pod": "d/b", "node": "n"}
@@ -136,7 +136,18 @@ def test_races_are_told_apart_by_asking_again(others: list[Object], race: bool, 
     assert judge.n_asked == n_asked
 
 
-RECORDED = [(theme, version) for version in RELEASES for theme in recordings.sequence_themes(version)]
+NEWEST = [*RELEASES][-1]
+#: Themes and releases whose rules are not modelled yet; the recordings are there to compare with.
+NOT_MODELLED = {("groups", "1.38"), ("trees", "1.38")}
+RECORDED = [
+    pytest.param(
+        theme,
+        version,
+        marks=[pytest.mark.xfail(strict=True, reason="not modelled yet")] if (theme, version) in NOT_MODELLED else [],
+    )
+    for version in RELEASES
+    for theme in recordings.sequence_themes(version)
+]
 
 
 def differing(theme: str, version: str, numbers: slice) -> dict[str, dict[str, str]]:
@@ -163,12 +174,7 @@ def test_all_sequences_equal_the_recorded_ones(theme: str, version: str) -> None
 
 @pytest.mark.parametrize(
     ("version", "theme", "source"),
-    [
-        ("1.99", "sequence", LATEST.version),
-        ("1.99", "groups", LATEST.version),
-        ("1.36", "groups", "1.36"),
-        ("1.35", "groups", None),
-    ],
+    [("1.99", "sequence", NEWEST), ("1.99", "groups", NEWEST), ("1.36", "groups", "1.36"), ("1.35", "groups", None)],
     ids=["a new release runs those of the one before", "groups too", "its own", "none before the first"],
 )
 def test_the_source_of_sequences(version: str, theme: str, source: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
