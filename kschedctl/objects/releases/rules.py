@@ -208,13 +208,13 @@ class PodGroupRules:
     preempts_in_placements: bool = False
     #: True if members of one attempt can be a batch.
     batch_spans_group: bool = False
-    #: What PreEnqueue says of a pod without its PodGroup.
+    #: The message of PreEnqueue for a pod without its PodGroup.
     no_group: str = 'waiting for pods\'s pod group "{group}" to appear in scheduling queue'
-    #: What PreEnqueue says of a pod whose group has too few pods.
+    #: The message of PreEnqueue for a pod whose group has too few pods.
     too_few: str = "waiting for minCount pods from a gang to appear in scheduling queue"
-    #: What an attempt says of a group with fewer pods on nodes than it needs.
+    #: The message of an attempt for a group with fewer pods on nodes than it needs.
     threshold: str = "minCount ({least}) {verdict}: {scheduled} scheduled, {remaining} remaining"
-    #: What an attempt says of a group without any new pod on a node.
+    #: The message of an attempt for a group without any new pod on a node.
     nothing_fits: str = ""
     #: True if the messages of groups begin with ``pod group is unschedulable``.
     prefixes_messages: bool = True

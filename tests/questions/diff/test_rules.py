@@ -187,3 +187,16 @@ def test_every_change_between_releases_has_a_rule(fixture: str, versions: tuple[
     keys = [f"{record.metadata.namespace}/{record.metadata.name}" for record in old.pods.records]
     found = diff(old, DiffRequest.of(old, new, keys), AnalysisHandle())
     assert [pod.key for pod in found.changed if not pod.rules] == []
+
+
+def test_what_1_38_changes_in_the_cluster_of_the_page_about_upgrades() -> None:
+    old, new = (load_engine("fixtures/upgrade/cluster", kubernetes_version=version) for version in ("1.37", "1.38"))
+    keys = [f"{record.metadata.namespace}/{record.metadata.name}" for record in old.pods.records]
+    found = diff(old, DiffRequest.of(old, new, keys), AnalysisHandle())
+    assert {pod.key: (pod.before.nodes or pod.before.victims, pod.rules) for pod in found.changed} == {
+        "shop/web-1": (("web-a",), ("empty-spread-selector",)),
+        "shop/web-2": (("web-a",), ("empty-spread-selector",)),
+        "ml/train-1": (("ml-small",), ("scores-of-pod-level-resources",)),
+        "shop/import-1": ({"jobs-1": ("reports/nightly-1",)}, ("empty-budget-selector",)),
+    }
+    assert [pod.key for pod in found.changed if pod.worse] == ["shop/web-2"]
