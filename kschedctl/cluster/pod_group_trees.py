@@ -57,10 +57,14 @@ class GroupForest:
         return tuple(found) if isinstance(group, CompositePodGroup) else ()
 
     def walk(self, group: Group) -> Iterator[Group]:
-        """Yield a group and all groups below it, each before those below it, in the order in which they are tried."""
-        yield group
-        for child in self.children(group):
-            yield from self.walk(child)
+        """Yield a group and all groups below it, each once and before those below it, in the order of their tries."""
+        waiting, seen = [group], set[str]()
+        while waiting:
+            here = waiting.pop()
+            if entity_key(here) not in seen:
+                seen.add(entity_key(here))
+                yield here
+                waiting += reversed(self.children(here))
 
     def leaves(self, group: Group) -> Iterator[PodGroup]:
         """Yield the PodGroups of a tree in the order in which they are tried."""

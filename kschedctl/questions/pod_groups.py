@@ -130,9 +130,7 @@ def _victims(decision: PodGroupDecision) -> tuple[PodGroupVictimData, ...]:
     units = victim_units(decision.cluster, decision.victims, decision.framework.release)
     return tuple(
         PodGroupVictimData(
-            tuple(pods.key(pod) for pod in unit.pods),
-            unit.group.key if unit.group is not None and len(unit.pods) > 1 else "",
-            unit.priority,
+            tuple(pods.key(pod) for pod in unit.pods), unit.group if len(unit.pods) > 1 else "", unit.priority
         )
         for unit in units
     )

@@ -13,7 +13,7 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Numbering, Overlay, PodsInWorlds, Selection
-from kschedctl.cluster.pod_group_trees import Group, GroupForest, entity_key
+from kschedctl.cluster.pod_group_trees import GroupForest, entity_key
 from kschedctl.cluster.pod_groups import grouped_pods, pod_group_of
 from kschedctl.common.arrays import Entries, Int64Array, Mask, Rows, Worlds
 from kschedctl.objects.pod import Pod
@@ -151,8 +151,8 @@ class VictimUnit(msgspec.Struct, frozen=True):
     start_time: int
     #: The uid of the first pod; empty in releases where it does not break ties.
     uid: str
-    #: The group that is evicted as a whole; ``None`` for a pod.
-    group: Group | None = None
+    #: The group that is evicted as a whole, as ``namespace/name``; empty for a pod.
+    group: str = ""
 
     @property
     def importance(self) -> tuple[int, int, int, int, str]:
@@ -203,7 +203,7 @@ def victim_units(cluster: Cluster, pods: Iterable[int], release: Release) -> lis
         # Until 1.36 the start of a group is that of the member found first.
         start = starts[list(members)].min() if rules.pods_preempt_whole_groups else starts[pod]
         uid = records[members[0]].metadata.uid if by_uid else ""
-        units[key] = VictimUnit(members, priority, rank, int(start), uid, whole[-1] if whole else None)
+        units[key] = VictimUnit(members, priority, rank, int(start), uid, whole[-1].key if whole else "")
     return list(units.values())
 
 
