@@ -100,7 +100,7 @@ def qualified(s: Scene) -> None:
         publish(s, {name: found}, NICS)
     n = s.pick(1, 1, 2)
     requests = [_units(f"r{i}", s.pick("1", "2", "3"), s.pick(1, 1, 2), spelled("units")) for i in range(n)]
-    if s.odds(0.3):  # refused on the first device that it is put to
+    if s.number % 4 == 0:  # refused on the first device that it is put to
         requests[0]["exactly"]["capacity"]["requests"] = {"units": "1", long["units"]: "1"}
     if s.odds(0.3):
         text = s.pick(f'device.attributes["{NICS}"].speed == 100', f'"speed" in device.attributes["{NICS}"]')

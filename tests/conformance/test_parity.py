@@ -64,4 +64,7 @@ def test_every_recorded_sequence_is_counted() -> None:
         ("sequence", "1.37"): (150, 1),
         ("groups", "1.36"): (245, 0),
         ("groups", "1.37"): (249, 0),
+        ("sequence", "1.38"): (150, 2),
+        ("groups", "1.38"): (250, 0),
+        ("trees", "1.38"): (148, 0),
     }
