@@ -328,10 +328,12 @@ def test_without_their_gate_attributes_classes_are_not_known(claim: dict[str, An
 @pytest.mark.parametrize(
     ("size", "free", "old", "new"),
     [
-        # 8Ei are 2^63 bytes, more than a 64-bit number holds.
-        pytest.param("10Ei", "9Ei", Status(), unresolvable(NO_SPACE), id="both beyond 64 bits: 1.37 takes them as one"),
-        pytest.param("9Ei", "10Ei", Status(), Status(), id="the other way round"),
-        pytest.param("10Ei", "7Ei", unresolvable(NO_SPACE), unresolvable(NO_SPACE), id="one beyond 64 bits"),
+        # 64 bits hold 9.22E. Quantities with a binary unit end there; more of a decimal unit counts as 0 in 1.37.
+        pytest.param("20E", "1Gi", Status(), unresolvable(NO_SPACE), id="the claim exceeds 64 bits"),
+        pytest.param("12E", "10E", Status(), unresolvable(NO_SPACE), id="both exceed them, the claim is larger"),
+        pytest.param("10E", "12E", Status(), Status(), id="both exceed them, the claim is smaller"),
+        pytest.param("1E", "10E", unresolvable(NO_SPACE), Status(), id="the capacity exceeds them"),
+        pytest.param("10Ei", "9Ei", Status(), Status(), id="both end at the largest number"),
         pytest.param("2Gi", "1Gi", unresolvable(NO_SPACE), unresolvable(NO_SPACE), id="common sizes"),
     ],
 )
