@@ -77,9 +77,9 @@ def test_shares_end_at_one() -> None:
 @pytest.mark.parametrize(
     ("used", "old", "new"),
     [
-        # Of 10 CPU and 8Ei - 1 memory; the pod requests 5 CPU and no memory: the balance with it, and before.
-        pytest.param(["1Ei"], 0, 0, id="one pod"),
-        pytest.param(["7Ei", "1Ei"], 0, 0, id="2^63 bytes: 1.37 wraps around"),
+        # Of 10 CPU and 7Ei memory; the pod requests 5 CPU. The shares of memory are at most 1.
+        pytest.param(["4Ei", "3Ei"], 87, 87, id="share 1: 50 + (50 + 75 - 50) // 2"),
+        pytest.param(["4Ei", "4Ei"], 62, 87, id="2^63 bytes: in 1.37 -2^63, share -8/7: 50 + (50 + 17 - 42) // 2"),
     ],
 )
 def test_sums_of_huge_requests(used: list[str], old: int, new: int) -> None:

@@ -396,8 +396,8 @@ def test_pod_level_requests_are_not_scored_without_the_gate(version: str) -> Non
     ("kind", "shape", "requested", "old", "new"),
     [
         # Of 4Ei memory: 2^62 bytes. From 2^63 / 100 bytes on, 100 times the amount exceeds 64 bits.
-        pytest.param("LeastAllocated", None, "3Ei", 0, 25, id="least: 1Ei is free"),
-        pytest.param("MostAllocated", None, "3Ei", 0, 75, id="most: 3Ei are used"),
+        pytest.param("LeastAllocated", None, "3Ei", 1, 25, id="least: 1Ei is free"),
+        pytest.param("MostAllocated", None, "1Ei", 1, 25, id="most: 1Ei is used"),
         pytest.param("RequestedToCapacityRatio", LINE, "3Ei", 0, 75, id="ratio: 3Ei are used"),
         pytest.param("MostAllocated", None, "80Pi", 1, 1, id="most: below 2^63 / 100"),
     ],
@@ -418,8 +418,8 @@ def test_score_of_huge_amounts(
 @pytest.mark.parametrize(
     ("used", "old", "new"),
     [
-        pytest.param(["4Ei"], lacking(MEMORY), lacking(MEMORY), id="one pod: more than the node has"),
-        pytest.param(["4Ei", "4Ei"], Status(), lacking(MEMORY), id="2^63 bytes: 1.37 wraps around below zero"),
+        pytest.param(["4Ei"], lacking(MEMORY), lacking(MEMORY), id="2^62 bytes: more than the node has"),
+        pytest.param(["4Ei", "4Ei", "4Ei"], Status(), lacking(MEMORY), id="3 * 2^62 bytes: 1.37 comes to -2^62"),
         pytest.param(["4Ei", "4Ei", "4Ei", "4Ei"], Status(), lacking(MEMORY), id="2^64 bytes: 1.37 comes to zero"),
         pytest.param(["1Gi"], Status(), Status(), id="room is left"),
     ],
@@ -517,6 +517,38 @@ def test_equals_the_slow_reference(data: st.DataObject) -> None:
 )
 def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
     assert told(operands) == (words, data)
+
+
+@pytest.mark.parametrize(
+    ("pod", "before", "after", "new"),
+    [
+        # The pod requests 2 CPU.
+        pytest.param({"nominated": "node"}, {"cpu": "4"}, {"cpu": "1"}, True, id="its nominated node shrinks"),
+        pytest.param({}, {"cpu": "4"}, {"cpu": "1"}, False, id="a node shrinks to which it is not nominated"),
+        pytest.param({"nominated": "node"}, {"cpu": "4"}, {"cpu": "3"}, False, id="it still fits"),
+        pytest.param({"nominated": "node"}, {"cpu": "1"}, {"cpu": "1"}, False, id="it did not fit before"),
+        pytest.param(
+            {"nominated": "node", "schedulingGroup": {"podGroupName": "gang"}},
+            {"cpu": "4"},
+            {"cpu": "1"},
+            False,
+            id="a member of a group",
+        ),
+        pytest.param(
+            {"nominated": "node", "requests": {GPU: 1}}, {"offers": {GPU: 1}}, {}, False, id="an extended resource"
+        ),
+    ],
+)
+def test_a_nominated_node_that_shrinks_wakes_from_1_38_on(
+    pod: dict[str, Any], before: dict[str, Any], after: dict[str, Any], new: bool
+) -> None:
+    waiting = make_pod(**{"requests": {"cpu": "2"}, **pod})
+    found = {}
+    for version in ("1.37", "1.38"):
+        plugin = Scheduler(make_cluster(), RELEASES[version]).framework("default-scheduler").plugin(PLUGIN)
+        assert isinstance(plugin, NodeResourcesFit)
+        found[version] = plugin.after_node_change(waiting, make_node(**before), make_node(**after))
+    assert found == {"1.37": False, "1.38": new}
 
 
 @pytest.mark.parametrize(
