@@ -157,11 +157,7 @@ def of_workload(name: str) -> str:
             id="two Workloads",
         ),
         pytest.param(
-            [of_workload("one")],
-            [],
-            [],
-            "Workload none differs from Workload one of its parent",
-            id="a Workload and none",
+            [of_workload("one")], [], [], "Workload none differs from Workload one of its parent", id="one has none"
         ),
         pytest.param([of_workload("$(NAME)")], [of_workload("one")], [], "", id="a Workload that is a placeholder"),
         pytest.param(

@@ -376,7 +376,7 @@ def test_pods_of_the_same_priority_and_start(names: str, fields: dict[str, Any],
 
 def rejecting_once(node: str) -> type[Plugin]:
     """Return a plugin whose Filter rejects a node in the scheduling cycle, but not in the dry run of preemption."""
-    called = []
+    called: list[Pod] = []
 
     def filter_(self: Plugin, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
         rejects = not called
