@@ -5,6 +5,7 @@ from hypothesis import given
 
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.quantity import QuantityError, milli_value, parse_quantity, value
+from kschedctl.objects.releases.release import RELEASES
 from kschedctl.objects.resources import (
     RequestRules,
     format_amount,
@@ -112,6 +113,11 @@ RESIZED = make_pod(
 )
 def test_a_resize_of_the_pod_as_a_whole(rules: RequestRules, expected: int) -> None:
     assert milli_value(pod_requests(RESIZED, rules).get("cpu", 0)) == expected
+
+
+@pytest.mark.parametrize(("version", "saturates"), [("1.37", False), ("1.38", True)])
+def test_which_releases_saturate_sums(version: str, saturates: bool) -> None:
+    assert RequestRules.of(RELEASES[version]).saturate is saturates
 
 
 @given(pods("requests"))

@@ -11,7 +11,8 @@ from kschedctl.objects.core import Node
 from kschedctl.objects.custom_resources import CoschedulingPodGroup, VolcanoPodGroup, VolcanoQueue
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
+from kschedctl.objects.releases.rules import COMPOSITE_POD_GROUP
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from tests.builders import (
     decide,
@@ -133,6 +134,82 @@ def test_cause_and_first_cure(pods: Sequence[Pod], groups: Sequence[PodGroup], c
     decision = Scheduler(cluster, with_groups("1.37")).decide_as_scheduled(pods[0])
     assert [(one.rule, one.cause) for one in diagnose(decision)] == [("waiting-gang", cause)]
     assert cures(decision)[:1] == ([first] if first else [])
+
+
+def composite(name: str, min_group_count: int | None = None, **spec: Any) -> CompositePodGroup:
+    """Return a CompositePodGroup; without a number its policy is basic."""
+    policy: dict[str, Any] = {"basic": {}} if min_group_count is None else {"gang": {"minGroupCount": min_group_count}}
+    return make_object(CompositePodGroup, name, namespace="default", spec={"schedulingPolicy": policy, **spec})
+
+
+BELOW_JOB = make_pod_group(min_count=1, parentCompositePodGroupName="job")
+
+
+@pytest.mark.parametrize(
+    ("groups", "cause", "first"),
+    [
+        pytest.param(
+            [BELOW_JOB],
+            "CompositePodGroup default/job, the parent of PodGroup gang, does not exist",
+            "create CompositePodGroup job in namespace default, or make gang again with another "
+            "parentCompositePodGroupName (untried)",
+            id="the parent is missing",
+        ),
+        pytest.param(
+            [BELOW_JOB, composite("jobs")],
+            "CompositePodGroup default/job, the parent of PodGroup gang, does not exist; jobs may be meant",
+            "create CompositePodGroup job in namespace default, or make gang again with another "
+            "parentCompositePodGroupName (untried)",
+            id="a similar name",
+        ),
+        pytest.param(
+            [BELOW_JOB, composite("job", 1, parentCompositePodGroupName="all")],
+            "CompositePodGroup default/all, the parent of CompositePodGroup job, does not exist",
+            "create CompositePodGroup all in namespace default, or make job again with another "
+            "parentCompositePodGroupName (untried)",
+            id="the parent of the parent is missing",
+        ),
+        pytest.param(
+            [BELOW_JOB, composite("job", 1, parentCompositePodGroupName="job")],
+            "CompositePodGroup default/job is below its own parent job",
+            "",
+            id="a circle",
+        ),
+        pytest.param(
+            [BELOW_JOB, composite("job", 2)],
+            "its group is tried together with CompositePodGroup default/job, which waits: CompositePodGroup job has 1 "
+            "of the 2 groups that it needs",
+            "let the workloads of these groups make the missing pods (untried)",
+            id="too few groups",
+        ),
+        pytest.param(
+            [BELOW_JOB, composite("job", 2), make_pod_group("other", min_count=3, parentCompositePodGroupName="job")],
+            "its group is tried together with CompositePodGroup default/job, which waits: PodGroup other has 0 of the "
+            "3 pods that it needs",
+            "let the workloads of these groups make the missing pods (untried)",
+            id="too few pods in another group",
+        ),
+        pytest.param(
+            [make_pod_group(min_count=2, parentCompositePodGroupName="job"), composite("job", 1)],
+            "1 of the 2 pods that gang default/gang needs exists",
+            "let the workload make 1 more pod: minCount is 2 (untried)",
+            id="too few pods in its own group",
+        ),
+    ],
+)
+def test_a_tree_that_waits(groups: Sequence[ApiObject], cause: str, first: str) -> None:
+    (pod,) = make_members("p")
+    cluster = make_cluster([make_node("n1")], [pod], *groups)
+    trees = with_groups("1.38", topology=True, **{COMPOSITE_POD_GROUP: True})
+    decision = Scheduler(cluster, trees).decide_as_scheduled(pod)
+    assert [(one.rule, one.cause) for one in diagnose(decision)] == [("waiting-gang", cause)]
+    assert cures(decision)[:1] == ([first] if first else [])
+
+
+def test_parents_do_not_count_without_the_gate() -> None:
+    (pod,) = make_members("p")
+    cluster = make_cluster([make_node("n1")], [pod], BELOW_JOB)
+    assert Scheduler(cluster, with_groups("1.38", topology=True)).decide_as_scheduled(pod).schedulable
 
 
 def test_minCount_is_lowered_where_it_can_change() -> None:

@@ -44,6 +44,46 @@ def test_bind_mount_options_are_a_feature_from_1_37_on(field: str, version: str,
     assert said(decide(pod, declaring, release=RELEASES[version]), PLUGIN) == Status()
 
 
+def certified(key_type: str) -> dict[str, Any]:
+    """Return a pod's volume with a certificate, in manifest form."""
+    source = {"podCertificate": {"signerName": "example.com/signer", "keyType": key_type}}
+    return {"volumes": [{"name": "identity", "projected": {"sources": [source]}}]}
+
+
+OCI = {"seccompProfile": {"type": "OCI"}}
+MLDSA, SECCOMP = "PodCertificateMLDSA", "SecurityProfileOCI"
+
+
+@pytest.mark.parametrize(
+    ("spec", "feature", "new"),
+    [
+        pytest.param(certified("MLDSA44"), MLDSA, LACKING, id="a certificate with MLDSA44"),
+        pytest.param(certified("MLDSA65"), MLDSA, LACKING, id="with MLDSA65"),
+        pytest.param(certified("MLDSA87"), MLDSA, LACKING, id="with MLDSA87"),
+        pytest.param(certified("ED25519"), MLDSA, Status(), id="other keys need nothing"),
+        pytest.param({"securityContext": OCI}, SECCOMP, LACKING, id="a seccomp profile of the pod"),
+        pytest.param({"containers": [make_container(securityContext=OCI)]}, SECCOMP, LACKING, id="of a container"),
+        pytest.param({"initContainers": [make_container(securityContext=OCI)]}, SECCOMP, LACKING, id="of an init one"),
+        pytest.param(
+            {"ephemeralContainers": [{"name": "debug", "securityContext": OCI}]}, SECCOMP, LACKING, id="of a debug one"
+        ),
+        pytest.param(
+            {"securityContext": {"seccompProfile": {"type": "RuntimeDefault"}}},
+            SECCOMP,
+            Status(),
+            id="other profiles need nothing",
+        ),
+    ],
+)
+def test_features_that_1_38_adds(spec: dict[str, Any], feature: str, new: Status) -> None:
+    """1.37 schedules such pods anywhere, 1.38 where the node declares the feature."""
+    pod = make_pod(**spec)
+    lacking, declaring = make_cluster([make_node()]), make_cluster([make_node(declaredFeatures=[feature])])
+    for version, expected in (("1.37", Status()), ("1.38", new)):
+        assert said(decide(pod, lacking, release=RELEASES[version]), PLUGIN) == expected
+        assert said(decide(pod, declaring, release=RELEASES[version]), PLUGIN) == Status()
+
+
 def test_detail_names_what_is_missing() -> None:
     pod = make_pod(containers=[RESTARTING], hostNetwork=True, hostUsers=False)
     found = reason(decide(pod, make_cluster([make_node(declaredFeatures=[USERNS])])), PLUGIN)

@@ -2,17 +2,22 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.overlay import Overlay
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import RELEASES, Release
 from kschedctl.objects.workload import PodDisruptionBudget
-from kschedctl.scheduler.framework.status import Code
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.interface import FilterPlugin, Plugin
+from kschedctl.scheduler.framework.status import Code, Rejections, Status
 from kschedctl.scheduler.preemption.budgets import get_pod_disruption_budgets
 from kschedctl.scheduler.preemption.dry_run_preemption import VictimUnit, units_in_order_of_reprieve, victim_units
+from kschedctl.scheduler.preemption.result import NO_VICTIMS
 from tests.builders import (
     HOSTNAME,
     ZONE,
@@ -22,10 +27,12 @@ from tests.builders import (
     make_object,
     make_pod,
     make_pod_group,
+    make_profile,
     with_groups,
 )
 from tests.example_counts import scaled
 from tests.reference.preemption import victims_on_node
+from tests.scheduler.framework.plugins import make_plugin
 from tests.scheduler.preemption.small_clusters import EARLY, LATE, budget, preempt, running, victims
 
 NODES = ("a", "b", "c", "d")
@@ -342,6 +349,72 @@ def test_of_pods_that_have_not_started(release: str, spared: str) -> None:
     assert decision.preemption is not None
     found = victims(decision.preemption, pods)["a"].split()
     assert set(names) - set(found) == {spared}
+
+
+@pytest.mark.parametrize(
+    ("names", "fields", "old", "new"),
+    [
+        pytest.param("a b", {"start": EARLY}, "a", "a", id="in the order of their UIDs"),
+        pytest.param("b a", {"start": EARLY}, "b", "a", id="the later one has the lower UID"),
+        pytest.param("b c a", {"start": EARLY}, "b", "a", id="three of them"),
+        pytest.param("b a", {}, "b", "a", id="pods that have not started"),
+    ],
+)
+def test_pods_of_the_same_priority_and_start(names: str, fields: dict[str, Any], old: str, new: str) -> None:
+    """In 1.37 the pod that came first is spared, in 1.38 the one with the lower UID; the names sort as the UIDs."""
+    status = {"startTime": fields["start"]} if fields else {}
+    pods = [make_pod(name, node="a", requests={"cpu": "1"}, status=status) for name in names.split()]
+    cluster = make_cluster([make_node("a", cpu=str(len(pods)))], pods)
+    spared = {}
+    for version in ("1.37", "1.38"):
+        preemptor = make_pod("preemptor", requests={"cpu": str(len(pods) - 1)}, priority=100)
+        found = decide(preemptor, cluster, release=RELEASES[version]).preemption
+        assert found is not None
+        spared[version] = {*names.split()} - {*victims(found, pods)["a"].split()}
+    assert spared == {"1.37": {old}, "1.38": {new}}
+
+
+def rejecting_once(node: str) -> type[Plugin]:
+    """Return a plugin whose Filter rejects a node in the scheduling cycle, but not in the dry run of preemption."""
+    called: list[Pod] = []
+
+    def filter_(self: Plugin, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        rejects = not called
+        called.append(pod)
+        names = [self.handle.cluster.nodes.names[row] for row in nodes.rows]
+        mask = np.array([rejects and name == node for name in names], dtype=np.bool_)
+        return Rejections.where(mask, Code.UNSCHEDULABLE, "not yet")
+
+    return make_plugin("Once", FilterPlugin, filter=filter_)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "old", "new"),
+    [
+        pytest.param(
+            "a",
+            'expected at least one victim pod on node "a"',
+            "0/1 nodes are available: 1 No preemption victims found for incoming pod.",
+            id="an error, then a node without victims",
+        ),
+        pytest.param("ab", "", "", id="another node is a candidate in both"),
+    ],
+)
+def test_a_node_on_which_the_pod_fits_without_evictions(nodes: str, old: str, new: str) -> None:
+    pods = [running("small", "a", "1"), running("big", "b", "4")]
+    cluster = make_cluster([make_node(name, cpu="4") for name in nodes], pods[: len(nodes)])
+    preemptor = make_pod("preemptor", requests={"cpu": "3"}, priority=100)
+    config = make_profile(plugins={"filter": {"enabled": [{"name": "Once"}]}})
+    found = {}
+    for version in ("1.37", "1.38"):
+        plugins = {"Once": rejecting_once("a")}
+        preemption = decide(preemptor, cluster, release=RELEASES[version], plugins=plugins, config=config).preemption
+        assert preemption is not None
+        found[version] = (preemption.status.message, preemption.rejected["a"])
+    assert found == {
+        "1.37": (old, Status(Code.ERROR, ('expected at least one victim pod on node "a"',))),
+        "1.38": (new, NO_VICTIMS),
+    }
 
 
 V36, V37 = with_groups("1.36"), with_groups("1.37")

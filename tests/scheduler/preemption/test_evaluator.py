@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import RELEASES
+from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.group_decisions import decide_group
 from kschedctl.scheduler.cycle.pod_group_cycle import _Cycle
@@ -19,10 +21,20 @@ from kschedctl.scheduler.framework.node_statuses import FilterRun, NodeStatuses
 from kschedctl.scheduler.framework.status import Code, Rejections, Status
 from kschedctl.scheduler.preemption.evaluator import pod_eligible_to_preempt_others, potential_nodes
 from kschedctl.scheduler.preemption.result import NEVER, TERMINATING, PreemptionResult
-from tests.builders import GPU, make_cluster, make_members, make_node, make_pod, make_pod_group, with_groups
+from tests.builders import (
+    GPU,
+    make_cluster,
+    make_members,
+    make_node,
+    make_object,
+    make_pod,
+    make_pod_group,
+    with_groups,
+)
+from tests.builders import decide as decide_alone
 from tests.scheduler.extenders.scheduling import make_scheduler
 from tests.scheduler.extenders.server import Answer, ExtenderServer
-from tests.scheduler.preemption.small_clusters import EARLY, LATE, budget, preempt, running
+from tests.scheduler.preemption.small_clusters import EARLY, LATE, budget, preempt, running, victims
 
 
 @pytest.mark.parametrize(
@@ -76,6 +88,44 @@ def test_why_preemption_does_not_help(pods: list[Pod], pod: dict[str, Any], mess
     found = preempt(pods, **pod)
     assert found.status.message == message
     assert found.candidates == ()
+
+
+@pytest.mark.parametrize(
+    ("labels", "selector", "old", "new"),
+    [
+        pytest.param({"app": "web"}, {}, "web", "db", id="an empty selector: no pod, then all of the namespace"),
+        pytest.param({}, {}, "web", "db", id="and pods without labels"),
+        pytest.param(
+            {},
+            {"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]},
+            "web",
+            "db",
+            id="a selector that pods without labels match",
+        ),
+        pytest.param({"app": "web"}, {"matchLabels": {"app": "web"}}, "db", "db", id="a selector with labels"),
+        pytest.param({"app": "web"}, None, "web", "web", id="no selector: no pod in both"),
+    ],
+)
+def test_budgets_with_an_empty_selector(
+    labels: dict[str, str], selector: dict[str, Any] | None, old: str, new: str
+) -> None:
+    """In 1.37 such a budget protects no pod from preemption, in 1.38 every pod of its namespace.
+
+    Either pod may stay beside the 2 CPU wanted. Without a budget the one in another namespace is spared, which is
+    more important.
+    """
+    pods = [running("web", "a", "2", labels=labels), running("db", "a", "2", priority=1, namespace="other")]
+    none = make_object(
+        PodDisruptionBudget, "none", namespace="default", spec={"selector": selector}, status={"disruptionsAllowed": 0}
+    )
+    cluster = make_cluster([make_node("a", cpu="4")], pods, none)
+    preemptor = make_pod("preemptor", requests={"cpu": "2"}, priority=100)
+    found = {}
+    for version in ("1.37", "1.38"):
+        preemption = decide_alone(preemptor, cluster, release=RELEASES[version]).preemption
+        assert preemption is not None
+        found[version] = victims(preemption, pods)
+    assert found == {"1.37": {"a": old}, "1.38": {"a": new}}
 
 
 EVICTED = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}

@@ -9,7 +9,8 @@ from kschedctl.common.findings import Position
 from kschedctl.objects.duration import Duration
 from kschedctl.objects.releases.release import LATEST, RELEASES
 from kschedctl.scheduler.framework.config import types as api
-from kschedctl.scheduler.framework.config.load import default_configuration
+from kschedctl.scheduler.framework.config.load import default_configuration, load_configuration
+from kschedctl.scheduler.plugins.registry import in_tree_registry
 from tests.scheduler.framework.config.config_builders import IMPLEMENTS, load, make_config, make_plugins, refusal
 
 ARGS = "profiles[0].pluginConfig[0].args"
@@ -212,6 +213,115 @@ def test_releases_differ() -> None:
     shape = make_args("VolumeBinding", {"shape": []})
     assert refusal(shape, RELEASES["1.36"]).startswith(f"{ARGS}.shape: Invalid value: []: unexpected field `shape`")
     load(shape, RELEASES["1.37"])
+
+
+TREES = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True}
+NO_PLACEMENTS = "requires TopologyAwareWorkloadScheduling feature gate to be enabled"
+
+
+def outcome(data: Any, version: str, gates: dict[str, bool]) -> str:
+    """Return the error of a configuration with the in-tree plugins of a release; empty if it is accepted."""
+    release, registry = RELEASES[version].with_features(gates), in_tree_registry()
+    points = registry.extension_points(release)
+    try:
+        load_configuration(data, release=release, implements=points, args_types=registry.args_types)
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("point", "plugin", "gates", "old", "new"),
+    [
+        pytest.param("placementFeasible", "GangScheduling", {}, "unknown field", "", id="a gang, gates off"),
+        pytest.param("placementFeasible", "GangScheduling", TREES, "unknown field", "", id="a gang, gates on"),
+        pytest.param(
+            "placementFeasible",
+            "NodeName",
+            {},
+            "unknown field",
+            'plugin "NodeName" does not extend PlacementFeasiblePlugin plugin',
+            id="a plugin without that point",
+        ),
+        pytest.param(
+            "placementFeasible",
+            "Missing",
+            {},
+            "unknown field",
+            'PlacementFeasiblePlugin "Missing" does not exist',
+            id="a plugin that does not exist",
+        ),
+        pytest.param(
+            "permit",
+            "GangScheduling",
+            TREES,
+            "",
+            'plugin "GangScheduling" does not extend PermitPlugin plugin',
+            id="a gang at its former point",
+        ),
+        pytest.param(
+            "reserve",
+            "DefaultPreemption",
+            {},
+            'plugin "DefaultPreemption" does not extend ReservePlugin plugin',
+            "",
+            id="preemption at its new point",
+        ),
+    ],
+)
+def test_points_of_1_38(point: str, plugin: str, gates: dict[str, bool], old: str, new: str) -> None:
+    config = make_config({"plugins": {point: make_plugins(plugin)}})
+    for version, expected in (("1.37", old), ("1.38", new)):
+        found = outcome(config, version, gates)
+        assert found.endswith(expected) if expected else not found
+
+
+@pytest.mark.parametrize(
+    ("percentage", "gates", "old", "new"),
+    [
+        pytest.param(
+            50, {}, "unknown field", f"Forbidden: percentageOfPlacementsToScore {NO_PLACEMENTS}", id="gates off"
+        ),
+        pytest.param(50, TREES, "unknown field", "", id="gates on"),
+        pytest.param(0, TREES, "unknown field", "", id="the least"),
+        pytest.param(100, TREES, "unknown field", "", id="the most"),
+        pytest.param(101, TREES, "unknown field", "Invalid value: 101: not in valid range [0-100]", id="too much"),
+        pytest.param(-1, TREES, "unknown field", "Invalid value: -1: not in valid range [0-100]", id="too little"),
+    ],
+)
+@pytest.mark.parametrize("of_profile", [False, True], ids=["of the configuration", "of a profile"])
+def test_percentage_of_placements(
+    of_profile: bool, percentage: int, gates: dict[str, bool], old: str, new: str
+) -> None:
+    field = {"percentageOfPlacementsToScore": percentage}
+    config = make_config(field) if of_profile else make_config(**field)
+    path = "profiles[0].percentageOfPlacementsToScore" if of_profile else "percentageOfPlacementsToScore"
+    for version, expected in (("1.37", old), ("1.38", new)):
+        assert outcome(config, version, gates) == (f"{path}: {expected}" if expected else "")
+
+
+@pytest.mark.parametrize(
+    ("of_config", "of_profile", "expected"),
+    [
+        pytest.param({}, {}, None, id="none"),
+        pytest.param({"percentageOfPlacementsToScore": 40}, {}, 40, id="that of the configuration"),
+        pytest.param({}, {"percentageOfPlacementsToScore": 70}, 70, id="that of the profile"),
+        pytest.param(
+            {"percentageOfPlacementsToScore": 40},
+            {"percentageOfPlacementsToScore": 70},
+            70,
+            id="the profile's own first",
+        ),
+        pytest.param(
+            {"percentageOfPlacementsToScore": 40}, {"percentageOfPlacementsToScore": 0}, 0, id="also where it is 0"
+        ),
+    ],
+)
+def test_percentage_of_placements_that_applies(
+    of_config: dict[str, int], of_profile: dict[str, int], expected: int | None
+) -> None:
+    config = load(make_config(of_profile, **of_config), RELEASES["1.38"].with_features(TREES))
+    assert config.profiles["default-scheduler"].percentage_of_placements_to_score == expected
 
 
 @pytest.mark.parametrize(

@@ -43,13 +43,15 @@ def test_default_plugins_are_those_of_the_release() -> None:
 @pytest.mark.parametrize(
     ("point", "name", "versions"),
     [
-        pytest.param("filter", "DeferredPodScheduling", ["1.37"], id="of a gate that came with 1.37"),
-        pytest.param("multiPoint", "DeferredPodScheduling", ["1.37"], id="at all its points"),
+        pytest.param("filter", "DeferredPodScheduling", ["1.37", "1.38"], id="of a gate that came with 1.37"),
+        pytest.param("multiPoint", "DeferredPodScheduling", ["1.37", "1.38"], id="at all its points"),
         pytest.param("permit", "GangScheduling", ["1.35", "1.36", "1.37"], id="of a gate that came with 1.35"),
         pytest.param("reserve", "GangScheduling", ["1.35"], id="and left a point"),
-        pytest.param("placementScore", "PodGroupPodsCount", ["1.36", "1.37"], id="for groups only"),
-        pytest.param("multiPoint", "TopologyPlacementGenerator", ["1.36", "1.37"], id="for groups, at all points"),
-        pytest.param("podGroupPostFilter", "DynamicResources", ["1.37"], id="a point of groups"),
+        pytest.param("placementScore", "PodGroupPodsCount", ["1.36", "1.37", "1.38"], id="for groups only"),
+        pytest.param(
+            "multiPoint", "TopologyPlacementGenerator", ["1.36", "1.37", "1.38"], id="for groups, at all points"
+        ),
+        pytest.param("podGroupPostFilter", "DynamicResources", ["1.37", "1.38"], id="a point of groups"),
     ],
 )
 def test_plugins_of_gates_that_are_off_may_be_named_and_have_no_effect(

@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedctl.objects.pod import Pod
+from kschedctl.objects.releases.release import RELEASES
 from kschedctl.objects.selectors import Requirement
+from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import (
@@ -14,6 +16,7 @@ from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import (
     NoPodNear,
     OwnAntiAffinity,
 )
+from kschedctl.scheduler.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from tests.builders import (
     HOSTNAME,
     ZONE,
@@ -342,6 +345,58 @@ def test_required_terms_of_others_without_weight_mean_nobody() -> None:
         make_pod(labels=WEB), make_cluster(NODES, [near(required(term()), "o", node="a1")]), config=config
     )
     assert raw_scores(decision, PLUGIN) is None
+
+
+OF_TEAM_X = term(namespaceSelector={"matchLabels": {"team": "x"}})
+SELECTING = required(OF_TEAM_X)
+
+
+@pytest.mark.parametrize(
+    ("pod", "before", "after", "old", "new"),
+    [
+        # default and shop are namespaces of team x, bank is one of team y.
+        pytest.param(near(SELECTING), None, web("a1", namespace="shop"), False, True, id="a match comes"),
+        pytest.param(near(SELECTING), None, web("a1", namespace="bank"), False, False, id="a pod elsewhere comes"),
+        pytest.param(
+            near(SELECTING), None, web("a1", namespace="gone"), False, True, id="its namespace is not known: it may be"
+        ),
+        pytest.param(
+            near(SELECTING),
+            web("a1", namespace="shop", labels=DB),
+            web("a1", namespace="shop"),
+            False,
+            True,
+            id="a pod becomes a match",
+        ),
+        pytest.param(far(SELECTING), web("a1", namespace="shop"), None, False, True, id="a match of far goes"),
+        pytest.param(far(SELECTING), web("a1", namespace="bank"), None, False, False, id="a pod elsewhere goes"),
+        pytest.param(
+            make_pod(labels=WEB),
+            far(SELECTING, "other", namespace="shop", node="a1"),
+            None,
+            False,
+            True,
+            id="a pod goes that avoids the namespace",
+        ),
+        pytest.param(
+            near(required(term(namespaces=["shop"]))),
+            None,
+            web("a1", namespace="shop"),
+            True,
+            True,
+            id="namespaces by name: in both",
+        ),
+    ],
+)
+def test_hints_for_namespace_selectors(pod: Pod, before: Pod | None, after: Pod | None, old: bool, new: bool) -> None:
+    """In 1.37 a term with a selector of namespaces matches no pod of an event, in 1.38 it is looked up."""
+    found = {}
+    for version in ("1.37", "1.38"):
+        framework = Scheduler(make_cluster(NODES, [], *TEAMS), RELEASES[version]).framework("default-scheduler")
+        plugin = framework.plugin(PLUGIN)
+        assert isinstance(plugin, InterPodAffinity)
+        found[version] = plugin.after_pod_change(pod, before, after)
+    assert found == {"1.37": old, "1.38": new}
 
 
 def test_where_the_last_match_is_evicted_the_pod_is_the_first() -> None:

@@ -72,3 +72,21 @@ def test_shares_end_at_one() -> None:
     cluster = make_cluster([make_node(cpu="1", memory="10Gi")], [make_pod("r", node="node", requests={"cpu": "9"})])
     decision = decide(make_pod(requests={"memory": "10Gi"}), cluster, release=RELEASES["1.35"])
     assert raw_scores(decision, PLUGIN) == {"node": 100}
+
+
+@pytest.mark.parametrize(
+    ("used", "old", "new"),
+    [
+        # Of 10 CPU and 7Ei memory; the pod requests 5 CPU. The shares of memory are at most 1.
+        pytest.param(["4Ei", "3Ei"], 87, 87, id="share 1: 50 + (50 + 75 - 50) // 2"),
+        pytest.param(["4Ei", "4Ei"], 62, 87, id="2^63 bytes: in 1.37 -2^63, share -8/7: 50 + (50 + 17 - 42) // 2"),
+    ],
+)
+def test_sums_of_huge_requests(used: list[str], old: int, new: int) -> None:
+    pods = [make_pod(f"p{i}", node="node", requests={"memory": memory}) for i, memory in enumerate(used)]
+    cluster = make_cluster([make_node(cpu="10", memory="7Ei")], pods)
+    pod = make_pod(requests={"cpu": "5"})
+    found = {
+        version: raw_scores(decide(pod, cluster, release=RELEASES[version]), PLUGIN) for version in ("1.37", "1.38")
+    }
+    assert found == {"1.37": {"node": old}, "1.38": {"node": new}}

@@ -348,10 +348,89 @@ def test_containers_without_requests_count_with_a_tenth_of_a_cpu_and_200_mebibyt
     assert raw_scores(decide(make_pod(), cluster), PLUGIN) == {"node": 70}
 
 
-def test_pod_level_requests_are_not_scored_for_the_pod_itself() -> None:
-    pod = make_pod(containers=[cpu("1")], resources={"requests": {"cpu": "4", "memory": "4Gi"}})
-    decision = decide(pod, make_cluster([make_node(memory="2000Gi")]))
-    assert raw_scores(decision, PLUGIN) == {"node": 87}  # (75 + 99) // 2
+def level(**requests: str) -> dict[str, Any]:
+    """Return the resources of a pod as a whole, in manifest form."""
+    return {"resources": {"requests": requests}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "old", "new"),
+    [
+        # The score is the mean of the free shares of 4 CPU and 4000Mi.
+        pytest.param(
+            {"containers": [cpu("1")], **level(cpu="3", memory="2000Mi")},
+            85,
+            37,
+            id="1.37: 1 CPU and the default of 200Mi, (75 + 95) // 2; 1.38: (25 + 50) // 2",
+        ),
+        pytest.param(level(cpu="3"), 96, 60, id="1.37: 100m; 1.38: (25 + 95) // 2, memory with its default"),
+        pytest.param(
+            {"containers": [make_container("a"), make_container("b")], **level(cpu="3")},
+            92,
+            57,
+            id="1.37: 100m and 200Mi per container, (95 + 90) // 2; 1.38: (25 + 90) // 2",
+        ),
+        pytest.param(level(cpu="0", memory="0"), 96, 100, id="1.38: zero is a request, without defaults"),
+        pytest.param({"containers": [cpu("1")]}, 85, 85, id="a pod without them as before"),
+    ],
+)
+def test_score_of_pod_level_requests(spec: dict[str, Any], old: int, new: int) -> None:
+    """In 1.37 the score counts the containers alone, in 1.38 the resources of the pod as a whole."""
+    cluster = make_cluster([make_node(cpu="4", memory="4000Mi")])
+    found = {
+        version: raw_scores(decide(make_pod(**spec), cluster, release=RELEASES[version]), PLUGIN)
+        for version in ("1.37", "1.38")
+    }
+    assert found == {"1.37": {"node": old}, "1.38": {"node": new}}
+
+
+@pytest.mark.parametrize("version", ["1.37", "1.38"])
+def test_pod_level_requests_are_not_scored_without_the_gate(version: str) -> None:
+    release = RELEASES[version].with_features({"PodLevelResources": False})
+    pod = make_pod(containers=[cpu("1")], **level(cpu="3", memory="2000Mi"))
+    cluster = make_cluster([make_node(cpu="4", memory="4000Mi")])
+    assert raw_scores(decide(pod, cluster, release=release), PLUGIN) == {"node": 85}
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "requested", "old", "new"),
+    [
+        # Of 4Ei memory: 2^62 bytes. From 2^63 / 100 bytes on, 100 times the amount exceeds 64 bits.
+        pytest.param("LeastAllocated", None, "3Ei", 1, 25, id="least: 1Ei is free"),
+        pytest.param("MostAllocated", None, "1Ei", 1, 25, id="most: 1Ei is used"),
+        pytest.param("RequestedToCapacityRatio", LINE, "3Ei", 0, 75, id="ratio: 3Ei are used"),
+        pytest.param("MostAllocated", None, "80Pi", 1, 1, id="most: below 2^63 / 100"),
+    ],
+)
+def test_score_of_huge_amounts(
+    kind: str, shape: list[tuple[int, int]] | None, requested: str, old: int, new: int
+) -> None:
+    config = strategy(kind, weighted("memory", 1), shape=shape)
+    cluster = make_cluster([make_node(memory="4Ei")])
+    pod = make_pod(requests={"memory": requested})
+    found = {
+        version: raw_scores(decide(pod, cluster, release=RELEASES[version], config=config), PLUGIN)
+        for version in ("1.37", "1.38")
+    }
+    assert found == {"1.37": {"node": old}, "1.38": {"node": new}}
+
+
+@pytest.mark.parametrize(
+    ("used", "old", "new"),
+    [
+        pytest.param(["4Ei"], lacking(MEMORY), lacking(MEMORY), id="2^62 bytes: more than the node has"),
+        pytest.param(["4Ei", "4Ei", "4Ei"], Status(), lacking(MEMORY), id="3 * 2^62 bytes: 1.37 comes to -2^62"),
+        pytest.param(["4Ei", "4Ei", "4Ei", "4Ei"], Status(), lacking(MEMORY), id="2^64 bytes: 1.37 comes to zero"),
+        pytest.param(["1Gi"], Status(), Status(), id="room is left"),
+    ],
+)
+def test_sums_of_huge_requests(used: list[str], old: Status, new: Status) -> None:
+    """In 1.37 the sum of the requests on a node wraps around, in 1.38 it stays at the largest number."""
+    pods = [make_pod(f"p{i}", node="node", requests={"memory": memory}) for i, memory in enumerate(used)]
+    cluster = make_cluster([make_node(memory="8Gi")], pods)
+    pod = make_pod(requests={"memory": "1Gi"})
+    found = {version: said(decide(pod, cluster, release=RELEASES[version]), PLUGIN) for version in ("1.37", "1.38")}
+    assert found == {"1.37": old, "1.38": new}
 
 
 def test_a_node_without_cpu_is_scored_by_memory_alone() -> None:
@@ -438,6 +517,38 @@ def test_equals_the_slow_reference(data: st.DataObject) -> None:
 )
 def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
     assert told(operands) == (words, data)
+
+
+@pytest.mark.parametrize(
+    ("pod", "before", "after", "new"),
+    [
+        # The pod requests 2 CPU.
+        pytest.param({"nominated": "node"}, {"cpu": "4"}, {"cpu": "1"}, True, id="its nominated node shrinks"),
+        pytest.param({}, {"cpu": "4"}, {"cpu": "1"}, False, id="a node shrinks to which it is not nominated"),
+        pytest.param({"nominated": "node"}, {"cpu": "4"}, {"cpu": "3"}, False, id="it still fits"),
+        pytest.param({"nominated": "node"}, {"cpu": "1"}, {"cpu": "1"}, False, id="it did not fit before"),
+        pytest.param(
+            {"nominated": "node", "schedulingGroup": {"podGroupName": "gang"}},
+            {"cpu": "4"},
+            {"cpu": "1"},
+            False,
+            id="a member of a group",
+        ),
+        pytest.param(
+            {"nominated": "node", "requests": {GPU: 1}}, {"offers": {GPU: 1}}, {}, False, id="an extended resource"
+        ),
+    ],
+)
+def test_a_nominated_node_that_shrinks_wakes_from_1_38_on(
+    pod: dict[str, Any], before: dict[str, Any], after: dict[str, Any], new: bool
+) -> None:
+    waiting = make_pod(**{"requests": {"cpu": "2"}, **pod})
+    found = {}
+    for version in ("1.37", "1.38"):
+        plugin = Scheduler(make_cluster(), RELEASES[version]).framework("default-scheduler").plugin(PLUGIN)
+        assert isinstance(plugin, NodeResourcesFit)
+        found[version] = plugin.after_node_change(waiting, make_node(**before), make_node(**after))
+    assert found == {"1.37": False, "1.38": new}
 
 
 @pytest.mark.parametrize(

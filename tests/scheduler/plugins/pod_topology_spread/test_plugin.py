@@ -120,6 +120,34 @@ def test_selectors(pod: Pod, fits: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("selector", "labels", "old", "new"),
+    [
+        # Two pods in zone a, none in zone b; 1 is allowed.
+        pytest.param({}, WEB, "a1 a2 b1", "b1", id="an empty selector: none, then every pod of the namespace"),
+        pytest.param({}, {}, "a1 a2 b1", "b1", id="pods without labels too"),
+        pytest.param({"matchLabels": {}}, WEB, "a1 a2 b1", "b1", id="no labels in it are the same"),
+        pytest.param({"matchLabels": WEB}, WEB, "b1", "b1", id="a selector with labels: as before"),
+        pytest.param(None, WEB, "a1 a2 b1", "a1 a2 b1", id="no selector: nothing in both"),
+    ],
+)
+def test_empty_selector_in_the_filter(
+    selector: dict[str, Any] | None, labels: dict[str, str], old: str, new: str
+) -> None:
+    """In 1.37 a constraint with an empty selector counts no pod, in 1.38 all pods of the namespace."""
+    cluster = make_cluster(NODES, running("a1 a2", labels=labels))
+    found = {
+        version: fitting(decide(web(hard(labelSelector=selector)), cluster, release=RELEASES[version]), PLUGIN)
+        for version in ("1.37", "1.38")
+    }
+    assert found == {"1.37": old, "1.38": new}
+
+
+def test_empty_selector_does_not_count_other_namespaces() -> None:
+    cluster = make_cluster(NODES, running("a1 a2", namespace="other"))
+    assert fitting(decide(web(hard(labelSelector={})), cluster, release=RELEASES["1.38"]), PLUGIN) == "a1 a2 b1"
+
+
+@pytest.mark.parametrize(
     ("version", "gate", "fits"),
     [
         # v1 pods are in a, v2 pods in b; the pod is of v2.
@@ -250,6 +278,20 @@ def test_a_pod_nominated_to_a_node_that_does_not_count_changes_nothing() -> None
 
 def test_nodes_without_the_label_score_0() -> None:
     assert scores(decide(web(soft()), make_cluster(NODES)), PLUGIN) == {"a1": 100, "a2": 100, "b1": 100, "none": 0}
+
+
+@pytest.mark.parametrize(
+    ("selector", "old", "new"),
+    [
+        pytest.param({}, {"a1": 100, "a2": 100, "b1": 100}, {"a1": 0, "a2": 0, "b1": 100}, id="an empty selector"),
+        pytest.param({"matchLabels": WEB}, {"a1": 0, "a2": 0, "b1": 100}, {"a1": 0, "a2": 0, "b1": 100}, id="labels"),
+    ],
+)
+def test_empty_selector_in_the_score(selector: dict[str, Any], old: dict[str, int], new: dict[str, int]) -> None:
+    cluster = make_cluster(NODES[:3], running("a1 a2"))
+    pod = web(soft(labelSelector=selector))
+    found = {version: scores(decide(pod, cluster, release=RELEASES[version]), PLUGIN) for version in ("1.37", "1.38")}
+    assert found == {"1.37": old, "1.38": new}
 
 
 def test_a_pod_without_constraints_skips() -> None:

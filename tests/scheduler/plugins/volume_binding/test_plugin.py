@@ -323,3 +323,29 @@ def test_without_their_gate_attributes_classes_are_not_known(claim: dict[str, An
     cluster = make_cluster(NODES, (), make_claim(**claim), make_storage_class())
     decision = decide(make_pod(volumes=mount("data")), cluster, release=release)
     assert {node: said(decision, PLUGIN, node) for node in ("a", "b")} == said_of
+
+
+@pytest.mark.parametrize(
+    ("size", "free", "old", "new"),
+    [
+        # 64 bits hold 9.22E. Quantities with a binary unit end there; more of a decimal unit counts as 0 in 1.37.
+        pytest.param("20E", "1Gi", Status(), unresolvable(NO_SPACE), id="the claim exceeds 64 bits"),
+        pytest.param("12E", "10E", Status(), unresolvable(NO_SPACE), id="both exceed them, the claim is larger"),
+        pytest.param("10E", "12E", Status(), Status(), id="both exceed them, the claim is smaller"),
+        pytest.param("1E", "10E", unresolvable(NO_SPACE), Status(), id="the capacity exceeds them"),
+        pytest.param("10Ei", "9Ei", Status(), Status(), id="both end at the largest number"),
+        pytest.param("2Gi", "1Gi", unresolvable(NO_SPACE), unresolvable(NO_SPACE), id="common sizes"),
+    ],
+)
+def test_huge_claims(size: str, free: str, old: Status, new: Status) -> None:
+    """In 1.37 the sizes are compared as 64-bit numbers, in 1.38 exactly."""
+    driver = make_object(CSIDriver, "csi.example.com", spec={"storageCapacity": True})
+    capacity = make_object(
+        CSIStorageCapacity, "free", namespace="default", storageClassName="late", capacity=free, nodeTopology={}
+    )
+    cluster = make_cluster(NODES[:1], [], make_storage_class(), make_claim(size=size), driver, capacity)
+    pod = make_pod(volumes=mount("data"))
+    found = {
+        version: said(decide(pod, cluster, release=RELEASES[version]), PLUGIN, "a") for version in ("1.37", "1.38")
+    }
+    assert found == {"1.37": old, "1.38": new}
