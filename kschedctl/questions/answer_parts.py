@@ -261,7 +261,7 @@ class PodGroupData(Data, frozen=True):
 
     @property
     def title(self) -> str:
-        """The group in words: ``gang ml/train``, ``pod group ml/train`` for the basic policy, ``composite pod group ml/job``."""
+        """The group in words: ``gang ml/train``, ``pod group ml/train`` for the basic policy, or a composite pod group."""
         if self.subgroups:
             return f"composite pod group {self.key}"
         return f"{'pod group' if self.min_count is None else 'gang'} {self.key}"
