@@ -261,7 +261,7 @@ class PodGroupData(Data, frozen=True):
 
     @property
     def title(self) -> str:
-        """The group in words: ``gang ml/train``, ``pod group ml/train`` for the basic policy, or a composite pod group."""
+        """The group in words: ``gang ml/train``, ``pod group ml/train`` for the basic policy, or a composite one."""
         if self.subgroups:
             return f"composite pod group {self.key}"
         return f"{'pod group' if self.min_count is None else 'gang'} {self.key}"
