@@ -174,18 +174,15 @@ class DeviceAttribute(ApiStruct, frozen=True):
     bool_value: bool | None = field(default=None, name="bool")
     string_value: str | None = field(default=None, name="string")
     version_value: str | None = field(default=None, name="version")
-    int_values: tuple[Int64, ...] | None = field(default=None, name="ints")
-    bool_values: tuple[bool, ...] | None = field(default=None, name="bools")
-    string_values: tuple[str, ...] | None = field(default=None, name="strings")
-    version_values: tuple[str, ...] | None = field(default=None, name="versions")
+    int_values: tuple[Int64, ...] = field(default=(), name="ints")
+    bool_values: tuple[bool, ...] = field(default=(), name="bools")
+    string_values: tuple[str, ...] = field(default=(), name="strings")
+    version_values: tuple[str, ...] = field(default=(), name="versions")
 
     @property
-    def list_value(self) -> tuple[int, ...] | tuple[bool, ...] | tuple[str, ...] | None:
-        """The list, with versions as text; ``None`` if the value is not a list."""
-        for found in (self.int_values, self.bool_values, self.string_values, self.version_values):
-            if found is not None:
-                return found
-        return None
+    def list_value(self) -> tuple[int, ...] | tuple[bool, ...] | tuple[str, ...]:
+        """The list, with versions as text; empty if the value is not a list."""
+        return self.int_values or self.bool_values or self.string_values or self.version_values
 
 
 class CapacityRequestPolicyRange(ApiStruct, frozen=True):

@@ -156,11 +156,9 @@ def _attribute(name: str, attribute: DeviceAttribute, rules: DeviceRules) -> Any
 
 
 def _readable_value(attribute: DeviceAttribute, rules: DeviceRules) -> Any:
-    listed = attribute.list_value if rules.lists_readable else None
-    if listed is not None:
-        if attribute.version_values is None:
-            return list(listed)
-        return [_version(text) for text in attribute.version_values]
+    listed = attribute.list_value if rules.lists_readable else ()
+    if listed:
+        return [_version(text) for text in attribute.version_values] or list(listed)
     value = attribute_value(attribute)
     if value is None:
         raise CelError("unsupported attribute value")
@@ -220,7 +218,7 @@ def _shown_name(driver: str, domain: str, name: str) -> str:
 
 def _shown_value(attribute: DeviceAttribute) -> str | None:
     """Return the text of an attribute's value, such as ``1.2.0`` or ``[a, b]``; ``None`` if there is no value."""
-    if attribute.list_value is not None:
+    if attribute.list_value:
         return f"[{', '.join(map(shown, attribute.list_value))}]"
     found = attribute_value(attribute)
     return None if found is None else shown(found)
@@ -229,9 +227,10 @@ def _shown_value(attribute: DeviceAttribute) -> str | None:
 def _hashable(attribute: DeviceAttribute | None) -> Hashable:
     if attribute is None:
         return None
-    listed = attribute.list_value
     value = attribute.int_value, attribute.bool_value, attribute.string_value, attribute.version_value
-    return value if listed is None else (*value, attribute.version_values is None, listed)
+    if not attribute.list_value:
+        return value
+    return attribute.int_values, attribute.bool_values, attribute.string_values, attribute.version_values
 
 
 def _paths(node: Node) -> set[tuple[str, ...]]:

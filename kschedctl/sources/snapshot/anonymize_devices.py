@@ -251,11 +251,21 @@ class DeviceRenaming:
 
     def _attribute(self, name: str, attribute: DeviceAttribute) -> DeviceAttribute:
         text, version = attribute.string_value, attribute.version_value
-        if version is not None and not VERSION.fullmatch(version):
-            attribute = replace(attribute, version_value=self._names.word(version, "value"))
-        if text is None or name.rpartition("/")[2] in self._expressions.looked_inside:
+        attribute = replace(
+            attribute,
+            version_value=None if version is None else self._version(version),
+            version_values=tuple(map(self._version, attribute.version_values)),
+        )
+        if name.rpartition("/")[2] in self._expressions.looked_inside:
             return attribute
-        return replace(attribute, string_value=self._names.word(text, "value"))
+        return replace(
+            attribute,
+            string_value=None if text is None else self._names.word(text, "value"),
+            string_values=tuple(self._names.word(one, "value") for one in attribute.string_values),
+        )
+
+    def _version(self, text: str) -> str:
+        return text if VERSION.fullmatch(text) else self._names.word(text, "value")
 
     def _taint(self, taint: Any) -> Any:
         names = self._names

@@ -18,7 +18,7 @@ from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Location
 from kschedctl.objects.core import Condition, Node, QuantityText, Taint
 from kschedctl.objects.defaults import default_pod
-from kschedctl.objects.device import CELDeviceSelector, DeviceClass, DeviceTaint, DeviceToleration
+from kschedctl.objects.device import CELDeviceSelector, DeviceClass, DeviceTaint, DeviceToleration, ResourceSlice
 from kschedctl.objects.kinds import KINDS, kind_type
 from kschedctl.objects.meta import ApiObject, Int32, Int64, LabelSelectorRequirement
 from kschedctl.objects.pod import Container, Pod, PodSpec, Toleration
@@ -181,6 +181,16 @@ def test_selectors_of_devices(expression: str, anonymous: str) -> None:
     found = anonymized(captured(make_slice("s", device, driver="gpu.acme.com"), make_class("gpu", expression)))
     (device_class,) = found.objects[DeviceClass]
     assert device_class.spec.selectors[0].cel.expression == anonymous  # type: ignore[attr-defined]
+
+
+def test_attributes_with_a_list_of_values() -> None:
+    lists: dict[str, Any] = {"names": {"strings": ["secret", "other"]}, "releases": {"versions": ["1.2.3", "secret"]}}
+    found = anonymized(captured(make_slice("s", make_device("gpu-0", **lists))))
+    (one,) = found.objects[ResourceSlice]
+    names, releases = one.spec.devices[0].attributes.values()  # type: ignore[attr-defined]
+    assert "secret" not in (*names.string_values, *releases.version_values)
+    assert (len(set(names.string_values)), releases.version_values[0]) == (2, "1.2.3")
+    assert releases.version_values[1] == names.string_values[0]
 
 
 def test_the_functions_that_selectors_have_keep_their_names() -> None:
