@@ -195,10 +195,7 @@ POD_GROUP_GATES_1_37: Final = {
     TOPOLOGY_AWARE: (GENERIC_WORKLOAD,),
     GROUP_PREEMPTION_POLICY: (GENERIC_WORKLOAD,),
 }
-POD_GROUP_GATES_1_38: Final = {
-    GENERIC_WORKLOAD: (),
-    TOPOLOGY_AWARE: (GENERIC_WORKLOAD,),
-}
+POD_GROUP_GATES_1_38: Final = {GENERIC_WORKLOAD: (), TOPOLOGY_AWARE: (GENERIC_WORKLOAD,)}
 
 
 # The differences between releases in the scheduling queue, as data: events, preemption and batches.
@@ -285,8 +282,24 @@ class ValidationRules:
     pod_group_versions: frozenset[str] = frozenset()
     #: The feature gate with which PodGroups get the priority of their PriorityClass; empty without PodGroups.
     pod_group_priority_gate: str = ""
+    #: The versions of scheduling.k8s.io that have CompositePodGroups.
+    composite_pod_group_versions: frozenset[str] = frozenset()
     #: True if the Workload and the template that a new PodGroup names must exist.
     pod_group_needs_workload: bool = False
+    #: True if a new group without a preemption policy gets PreemptLowerPriority before admission; else it gets that of
+    #: its PriorityClass.
+    preemption_policy_of_groups_has_default: bool = True
+    #: True if the priority of a group has a maximum in addition to being that of its PriorityClass.
+    priority_of_groups_has_maximum: bool = True
+    #: True if the disruption mode ``all`` requires the policy ``gang``, and the templates below a composite one its
+    #: policy ``gang`` and its mode ``all``.
+    disruption_of_all_needs_gang: bool = False
+    #: True if all templates of a Workload must have the same preemption policy too, and one message is about all that
+    #: they must share.
+    templates_share_preemption_policy: bool = False
+    #: Feature gates that this release does not know any more because they are on for good, although no earlier release
+    #: had locked them.
+    permanent_gates: frozenset[str] = frozenset()
 
 
 VALIDATION_1_34: Final = ValidationRules()
@@ -311,6 +324,15 @@ VALIDATION_1_37: Final = replace(
     host_namespaces_are_of_spec=True,
     pod_group_versions=frozenset({"v1alpha3", "v1beta1"}),
     pod_group_priority_gate=POD_GROUPS_1_37.preemption_gate,
+    composite_pod_group_versions=frozenset({"v1alpha3"}),
     pod_group_needs_workload=False,
 )
-VALIDATION_1_38: Final = VALIDATION_1_37
+VALIDATION_1_38: Final = replace(
+    VALIDATION_1_37,
+    composite_pod_group_versions=frozenset({"v1alpha3", "v1beta1"}),
+    preemption_policy_of_groups_has_default=False,
+    priority_of_groups_has_maximum=False,
+    disruption_of_all_needs_gang=True,
+    templates_share_preemption_policy=True,
+    permanent_gates=frozenset({GROUP_PREEMPTION_POLICY}),
+)
