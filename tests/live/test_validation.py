@@ -13,7 +13,7 @@ import pytest
 from kschedctl.objects.releases.release import RELEASES
 from tests.live.control_plane import ControlPlane, assets_release, missing_assets
 from tests.objects.validation.generator import made_up
-from tests.objects.validation.probes import BASES, Probe, probes
+from tests.objects.validation.probes import BASES, NEWEST, NEWEST_GATES, Probe, newest_probes, probes
 from tests.objects.validation.saying import RELEASE, Said, normal, said
 
 pytestmark = pytest.mark.live
@@ -94,6 +94,31 @@ def test_the_table_is_what_it_says(probe: Probe, asked: Asked) -> None:
     found = asked.said(probe.object)
     assert found.refused == probe.refused
     assert sorted(found.warned) == sorted(probe.warned)
+
+
+@pytest.mark.parametrize("gates_on", [False, True], ids=["no gate", "gates"])
+def test_the_table_of_the_newest_release_is_what_it_says(
+    gates_on: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    if missing := missing_assets():
+        pytest.skip(f"no control plane to test against: {missing}")
+    if assets_release() != NEWEST:
+        pytest.skip(f"the table has the messages of {NEWEST}")
+    plane = ControlPlane(tmp_path_factory.mktemp("newest"))
+    try:
+        gates = ",".join(f"{gate}={str(gates_on).lower()}" for gate in NEWEST_GATES)
+        plane.start("--allow-privileged=true", f"--feature-gates={gates}")
+        asked = Asked(plane.kubeconfig)
+        try:
+            for probe in newest_probes():
+                if probe.gates_on == gates_on:
+                    found = asked.said(probe.object)
+                    assert found.refused == probe.refused, str(probe)
+                    assert sorted(found.warned) == sorted(probe.warned), str(probe)
+        finally:
+            asked.close()
+    finally:
+        plane.stop()
 
 
 @pytest.mark.parametrize("kind", sorted(BASES))

@@ -1,6 +1,7 @@
 """Objects of which a real API server told what it refuses: the same objects, the same words, the same order."""
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from kschedctl.objects.releases.release import RELEASES
 from kschedctl.objects.validation.validate import validate
 from tests.objects.validation.generator import made_up
 from tests.objects.validation.groups import GATES, GROUP_BASES, GROUP_KINDS, GroupProbe, group_probes, release_with
-from tests.objects.validation.probes import BASES, Probe, probes
+from tests.objects.validation.probes import BASES, NEWEST, NEWEST_GATES, NewestProbe, Probe, newest_probes, probes
 from tests.objects.validation.saying import Said, said
 
 EVERY = probes()
@@ -33,6 +34,14 @@ def test_every_kind_and_every_verdict_is_probed() -> None:
     assert sum(bool(probe.refused) for probe in EVERY) > 200
     assert any(probe.pods for probe in EVERY)
     assert any(probe.warned for probe in EVERY)
+
+
+@pytest.mark.parametrize("probe", newest_probes(), ids=str)
+def test_said_as_by_the_newest_api_server(probe: NewestProbe) -> None:
+    release = RELEASES[NEWEST]
+    if probe.gates_on:
+        release = replace(release, features={**release.features, **dict.fromkeys(NEWEST_GATES, True)})
+    assert said(probe.object, release) == Said(probe.refused, (), probe.warned)
 
 
 GROUP_PROBES = group_probes()
