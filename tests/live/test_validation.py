@@ -18,7 +18,7 @@ from tests.objects.validation.saying import RELEASE, Said, normal, said
 
 pytestmark = pytest.mark.live
 
-_PER_KIND: Final = 40
+_PER_KIND: Final = 100
 _UNREAD: Final = re.compile(r'^\S+ in version "\S+" cannot be handled as a \S+: ')
 _FORBIDDEN: Final = re.compile(r'^\S+ "\S*" is forbidden: ')
 _WARNING: Final = re.compile(r'299 - "(.*)"$', re.DOTALL)
@@ -61,6 +61,11 @@ def _path(obj: dict[str, Any]) -> str:
     root = "api" if "/" not in version else "apis"
     space = "" if kind in _CLUSTER_WIDE else "namespaces/default/"
     return f"/{root}/{version}/{space}{plural}?dryRun=All&fieldValidation=Strict"
+
+
+def _claim_names(stateful_set: dict[str, Any]) -> set[Any]:
+    claims = stateful_set.get("spec", {}).get("volumeClaimTemplates")
+    return {str((claim.get("metadata") or {}).get("name")) for claim in claims or () if isinstance(claim, dict)}
 
 
 def _causes(answer: dict[str, Any]) -> Iterator[str]:
@@ -126,6 +131,9 @@ def test_made_up_objects_are_refused_alike(kind: str, asked: Asked) -> None:
     refused = 0
     for seed in range(_PER_KIND):
         obj = made_up(kind, seed)
+        if kind == "StatefulSet" and len(_claim_names(obj)) > 1:
+            # The API server checks the volumes of these claims in the random order of a Go map.
+            continue
         theirs, ours = asked.said(obj), said(obj, RELEASES[assets_release()])
         refused += bool(theirs.refused)
         if any(_ANY_ORDER in text for text in theirs.refused):
